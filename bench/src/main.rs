@@ -1,0 +1,2 @@
+//! What dyno measures about itself beside its peers.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Event loops, clients, pacing and latency recording

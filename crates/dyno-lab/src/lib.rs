@@ -1,0 +1,1 @@
+//! Experiment files, plan, phases, campaign and archive

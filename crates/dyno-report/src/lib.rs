@@ -1,0 +1,1 @@
+//! Archive and statistics to terminal tables

@@ -1,0 +1,1 @@
+//! pgbench's script language: parse, compile, evaluate, random functions; no I/O

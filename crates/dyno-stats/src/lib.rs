@@ -1,0 +1,1 @@
+//! Pure functions over measured series: summaries and variation

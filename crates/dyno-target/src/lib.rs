@@ -1,0 +1,1 @@
+//! A database under test: embedded or by address; settings, data loading, samplers

@@ -1,0 +1,1 @@
+//! Database protocol sessions without I/O

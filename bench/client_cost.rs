@@ -1,0 +1,2 @@
+//! Client CPU per transaction of dyno beside pgbench.
+fn main() {}

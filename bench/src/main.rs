@@ -1,2 +1,0 @@
-//! What dyno measures about itself beside its peers.
-fn main() {}

@@ -1,1 +1,42 @@
-//! Database protocol sessions without I/O
+//! Database protocol sessions without I/O: bytes in, bytes and events out.
+//!
+//! A load generator is only honest if its own share of the work is small and known. So a session here owns no socket, no
+//! buffer pool and no timer: whoever owns the transport hands it what was received and sends what it appends. That keeps
+//! one protocol usable under every way of moving bytes (readiness, completion, TLS, a scripted test), and keeps the work
+//! per transaction to walking a few message headers and copying a few bytes.
+//!
+//! The seam is [`Session`]; its first implementation is [`PgSession`] for PostgreSQL 9.3 and later. [`tls`] decides about
+//! and configures encryption the way libpq does; the handshake itself belongs to the transport.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use dyno_wire::{Event, PgConfig, PgSession, Session};
+//!
+//! let config = Arc::new(PgConfig { user: "bench".into(), database: "bench".into(), ..PgConfig::default() });
+//! let mut session = PgSession::new(config);
+//! let mut out = Vec::new();
+//! session.start(&mut out)?;                    // … send `out`, receive the answer …
+//! let answer = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+//! out.clear();
+//! let mut at = 0;
+//! while at < answer.len() {
+//!     let (used, event) = session.receive(&answer[at..], &mut out)?;
+//!     at += used;
+//!     assert!(matches!(event, Event::NeedInput | Event::Started));
+//! }
+//! session.query(|sql| sql.extend_from_slice(b"select 1"), &mut out);
+//! # Ok::<(), dyno_wire::WireError>(())
+//! ```
+
+mod error;
+mod postgres;
+mod protocol;
+mod server_error;
+mod session;
+pub mod tls;
+
+pub use error::WireError;
+pub use postgres::{BackendKey, PgConfig, PgSession, PgStatement, Secret, cancel_request};
+pub use protocol::{Protocol, UnknownProtocol};
+pub use server_error::{ServerError, SqlState};
+pub use session::{Event, Parameters, Reply, Session, TransactionStatus};

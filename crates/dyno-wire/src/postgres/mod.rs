@@ -1,0 +1,16 @@
+//! PostgreSQL's protocol 3.0, servers 9.3 and later.
+//!
+//! Protocol details follow PostgreSQL's documentation, chapter "Frontend/Backend Protocol".
+
+mod authentication;
+mod cancel;
+mod config;
+mod framing;
+mod parameter_status;
+mod session;
+mod statement;
+
+pub use cancel::{BackendKey, cancel_request};
+pub use config::{PgConfig, Secret};
+pub use session::PgSession;
+pub use statement::PgStatement;

@@ -1,0 +1,357 @@
+//! A PostgreSQL connection's protocol state.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use postgres_protocol::message::frontend;
+
+use super::authentication::Authentication;
+use super::framing::{Framing, Message};
+use super::parameter_status::ParameterStatus;
+use super::statement::write_length;
+use crate::{
+    BackendKey, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session, SqlState,
+    TransactionStatus, WireError,
+};
+
+/// How many notices wait to be taken; further ones are dropped.
+const MAX_NOTICES: usize = 16;
+
+/// One connection to a PostgreSQL server, without the connection.
+///
+/// Replies are not stored: rows and whatever else nobody looks into are skipped by their length, however many reads they
+/// span, and errors and notices are kept up to 16 KiB each. So a session takes less than a kilobyte, most of it the settings the server
+/// reported. COPY from or to the client is refused: a script has no data to give, and no use for any.
+pub struct PgSession {
+    framing: Framing,
+    status: TransactionStatus,
+    /// Whether the statement under way uses the extended protocol; refusing COPY differs.
+    extended: bool,
+    /// Whether `error` belongs to the last reply, the one under way, or the connection's end.
+    error_stands: bool,
+    /// Replies still to come.
+    awaited: u32,
+    /// The reply under way.
+    reply: Reply,
+    error: Option<Box<ServerError>>,
+    notices: Vec<ServerError>,
+    parameters: ParameterStatus,
+    key: Option<BackendKey>,
+    /// Until the server is ready for the first time.
+    authentication: Option<Box<Authentication>>,
+    config: Arc<PgConfig>,
+}
+
+impl PgSession {
+    /// A session that has sent and received nothing yet.
+    pub fn new(config: Arc<PgConfig>) -> Self {
+        Self {
+            framing: Framing::new(),
+            status: TransactionStatus::Idle,
+            extended: false,
+            error_stands: false,
+            awaited: 0,
+            reply: Reply::default(),
+            error: None,
+            notices: Vec::new(),
+            parameters: ParameterStatus::default(),
+            key: None,
+            authentication: Some(Box::default()),
+            config,
+        }
+    }
+
+    /// Binds the authentication to the TLS connection it travels on, if the server offers that.
+    ///
+    /// `hash` is what [`tls::server_end_point`](crate::tls::server_end_point) makes of the server's certificate. Call
+    /// it before the first [`receive`](Session::receive); later it has no effect.
+    pub fn bind_channel(&mut self, hash: Vec<u8>) {
+        if let Some(authentication) = &mut self.authentication {
+            authentication.channel_binding = Some(hash);
+        }
+    }
+
+    /// What a [`cancel_request`](crate::cancel_request) needs; `None` until the start-up is finished, and from
+    /// servers (or connection pools) that offer no cancelling.
+    pub fn backend_key(&self) -> Option<BackendKey> {
+        self.key
+    }
+
+    /// A setting the server reported, such as `server_version`, `TimeZone` or `in_hot_standby`.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters.get(name)
+    }
+
+    /// The notices and warnings received since the last call, oldest first; of more than 16, the first 16.
+    pub fn take_notices(&mut self) -> Vec<ServerError> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// The server is ready for the next statement.
+    #[inline]
+    fn ready(&mut self, body: &[u8]) -> Result<Event, WireError> {
+        self.status = match body {
+            b"I" => TransactionStatus::Idle,
+            b"T" => TransactionStatus::Open,
+            b"E" => TransactionStatus::Failed,
+            _ => return Err(WireError::Malformed("its transaction status is unknown")),
+        };
+        let Some(awaited) = self.awaited.checked_sub(1) else {
+            return self.started();
+        };
+        self.awaited = awaited;
+        self.error_stands = self.reply.failed;
+        Ok(Event::Reply(std::mem::take(&mut self.reply)))
+    }
+
+    /// The server is ready though no statement was sent: right once, after authentication.
+    #[cold]
+    fn started(&mut self) -> Result<Event, WireError> {
+        match self.authentication.take() {
+            Some(authentication) if authentication.is_done() => {
+                self.parameters.shrink();
+                self.reply = Reply::default();
+                Ok(Event::Started)
+            }
+            Some(_) => Err(WireError::Unexpected {
+                tag: b'Z',
+                when: "before authentication",
+            }),
+            None => Err(WireError::Unexpected {
+                tag: b'Z',
+                when: "though nothing was asked",
+            }),
+        }
+    }
+
+    /// Takes in a message that does not come with every reply.
+    #[cold]
+    fn rare(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
+        match (tag, &mut self.authentication) {
+            (b'S', _) => self.parameters.report(body),
+            (b'N', _) => self.notice(body),
+            (b'E', _) => return self.failed(ServerError::parse(body)),
+            (b'R', Some(authentication)) => authentication.receive(body, &self.config, out)?,
+            (b'K', Some(_)) => self.key = Some(backend_key(body)?),
+            (b'v', Some(_)) => check_version(body)?,
+            (b'G', None) if self.awaited > 0 => self.refuse_copy_in(out),
+            (b'H', None) if self.awaited > 0 => self.refuse_copy_out(),
+            (tag, Some(_)) => {
+                return Err(WireError::Unexpected {
+                    tag,
+                    when: "during start-up",
+                });
+            }
+            (tag, None) => {
+                return Err(WireError::Unexpected {
+                    tag,
+                    when: "after start-up",
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn notice(&mut self, body: &[u8]) {
+        if self.notices.len() < MAX_NOTICES {
+            self.notices.push(ServerError::parse(body));
+        }
+    }
+
+    /// Notes an error, which ends the reply under way, or the connection.
+    fn failed(&mut self, error: ServerError) -> Result<(), WireError> {
+        let ends_connection = error.fatal || self.authentication.is_some();
+        self.reply.failed = true;
+        self.error_stands = true;
+        if ends_connection {
+            self.error = Some(Box::new(error.clone()));
+            return Err(WireError::Server(Box::new(error)));
+        }
+        self.error = Some(Box::new(error));
+        Ok(())
+    }
+
+    /// Says that no data will come; the server then reports the COPY as failed.
+    fn refuse_copy_in(&mut self, out: &mut Vec<u8>) {
+        let mut message = BytesMut::new();
+        // Fails only for a text with a NUL byte.
+        if frontend::copy_fail("a script has no data to send", &mut message).is_ok() {
+            out.extend_from_slice(&message);
+        }
+        if self.extended {
+            // The Sync sent with the statement was swallowed as part of the COPY; the server waits for another one.
+            out.extend_from_slice(SYNC);
+        }
+    }
+
+    /// Marks the reply as failed; the data, already under way, is skipped.
+    fn refuse_copy_out(&mut self) {
+        self.reply.failed = true;
+        self.error_stands = true;
+        self.error = Some(Box::new(ServerError {
+            severity: "ERROR".into(),
+            sqlstate: SqlState::FEATURE_NOT_SUPPORTED,
+            message: "COPY TO STDOUT is not supported in a script".into(),
+            hint: Some("Select the rows, or copy to a file on the server.".into()),
+            ..ServerError::default()
+        }));
+    }
+}
+
+/// Ends an extended query and asks for ReadyForQuery.
+const SYNC: &[u8] = b"S\0\0\0\x04";
+/// Says that the connection is about to be closed.
+const TERMINATE: &[u8] = b"X\0\0\0\x04";
+
+/// Reads the body of a BackendKeyData message.
+fn backend_key(body: &[u8]) -> Result<BackendKey, WireError> {
+    let fields = body
+        .split_first_chunk::<4>()
+        .and_then(|(process_id, rest)| {
+            Some((
+                i32::from_be_bytes(*process_id),
+                i32::from_be_bytes(rest.try_into().ok()?),
+            ))
+        });
+    let (process_id, secret) =
+        fields.ok_or(WireError::Malformed("a backend key is not 8 bytes long"))?;
+    Ok(BackendKey { process_id, secret })
+}
+
+/// Reads the body of a NegotiateProtocolVersion message, by which a server says that it knows less than was asked for.
+/// Since 3.0 without protocol options is the least there is, any 3.x will do.
+fn check_version(body: &[u8]) -> Result<(), WireError> {
+    match *body {
+        [0, 3, _, _, ..] => Ok(()),
+        // The documentation promises the minor version alone; servers send the whole.
+        [0, 0, _, _, ..] => Ok(()),
+        [m0, m1, n0, n1, ..] => Err(WireError::ProtocolVersion {
+            major: u16::from_be_bytes([m0, m1]),
+            minor: u16::from_be_bytes([n0, n1]),
+        }),
+        _ => Err(WireError::Malformed("a protocol version is cut short")),
+    }
+}
+
+/// The number at the end of a command tag such as `INSERT 0 5`; 0 if it ends otherwise.
+#[inline]
+fn affected(tag: &[u8]) -> u64 {
+    let Some((0, text)) = tag.split_last() else {
+        return 0;
+    };
+    let (mut number, mut unit) = (0_u64, 1_u64);
+    for &byte in text.iter().rev() {
+        match byte {
+            b'0'..=b'9' => {
+                number = number.wrapping_add(unit.wrapping_mul(u64::from(byte - b'0')));
+                unit = unit.wrapping_mul(10);
+            }
+            b' ' => return number,
+            _ => break,
+        }
+    }
+    0
+}
+
+impl Session for PgSession {
+    type Statement = PgStatement;
+
+    fn start(&mut self, out: &mut Vec<u8>) -> Result<(), WireError> {
+        let config = &self.config;
+        if config.user.is_empty() {
+            return Err(WireError::Unsendable(
+                "no user name was given: put one into the address or PGUSER".into(),
+            ));
+        }
+        let named = [
+            ("user", &config.user),
+            ("database", &config.database),
+            ("application_name", &config.application_name),
+        ];
+        let fixed = named
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| (name, value.as_str()));
+        let others = config
+            .runtime_parameters
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        // All text here is UTF-8.
+        let encoding = [("client_encoding", "UTF8")];
+        let mut message = BytesMut::new();
+        frontend::startup_message(fixed.chain(encoding).chain(others), &mut message).map_err(
+            |error| {
+                WireError::Unsendable(format!(
+                    "the user, database or a setting cannot be sent: {error}"
+                ))
+            },
+        )?;
+        out.extend_from_slice(&message);
+        Ok(())
+    }
+
+    #[inline]
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Event), WireError> {
+        let mut at = 0;
+        loop {
+            let (length, message) = self.framing.next(&input[at..])?;
+            at += length;
+            let Some(Message { tag, body, rows }) = message else {
+                return Ok((at, Event::NeedInput));
+            };
+            self.reply.rows += rows;
+            match tag {
+                b'C' => self.reply.affected = self.reply.affected.saturating_add(affected(&body)),
+                b'Z' => return Ok((at, self.ready(&body)?)),
+                _ => self.rare(tag, &body, out)?,
+            }
+        }
+    }
+
+    fn prepare(&mut self, statement: &PgStatement, out: &mut Vec<u8>) -> bool {
+        let message = statement.preparation();
+        if message.is_empty() {
+            return false;
+        }
+        self.awaited = self.awaited.saturating_add(1);
+        self.extended = true;
+        out.extend_from_slice(message);
+        true
+    }
+
+    #[inline]
+    fn execute(
+        &mut self,
+        statement: &PgStatement,
+        parameters: &impl Parameters,
+        out: &mut Vec<u8>,
+    ) {
+        self.awaited = self.awaited.saturating_add(1);
+        self.extended = statement.is_extended();
+        statement.write_execution(parameters, out);
+    }
+
+    #[inline]
+    fn query(&mut self, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+        self.awaited = self.awaited.saturating_add(1);
+        self.extended = false;
+        let start = out.len();
+        out.extend_from_slice(b"Q\0\0\0\0");
+        write(out);
+        out.push(0);
+        let length = out.len().saturating_sub(start + 1);
+        write_length(out, start + 1, length);
+    }
+
+    fn terminate(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(TERMINATE);
+    }
+
+    fn in_transaction(&self) -> TransactionStatus {
+        self.status
+    }
+
+    fn error(&self) -> Option<&ServerError> {
+        self.error.as_deref().filter(|_| self.error_stands)
+    }
+}

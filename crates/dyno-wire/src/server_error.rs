@@ -1,0 +1,169 @@
+//! What a server says went wrong, or wants noticed.
+
+use std::fmt;
+
+/// An error or notice as the server reported it.
+///
+/// Displays as psql shows it: severity and message, then detail and hint on lines of their own. Fields and their meaning:
+/// PostgreSQL documentation, "Error and Notice Message Fields".
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerError {
+    /// ERROR, FATAL, PANIC, or a notice's WARNING, NOTICE, INFO, LOG, DEBUG; in the server's language.
+    pub severity: String,
+    /// The five-character code.
+    pub sqlstate: SqlState,
+    /// What happened, in one line.
+    pub message: String,
+    /// More about it.
+    pub detail: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Where in the statement's text, in characters from 1.
+    pub position: Option<u32>,
+    /// Whether the server ends the connection after this.
+    pub fatal: bool,
+}
+
+impl ServerError {
+    /// Reads the body of an ErrorResponse or NoticeResponse.
+    ///
+    /// A body cut short (see the session's bound on kept messages) yields the fields it still holds.
+    pub(crate) fn parse(body: &[u8]) -> Self {
+        let mut error = Self::default();
+        let mut unlocalized = None;
+        for field in body.split(|&byte| byte == 0) {
+            let Some((&kind, value)) = field.split_first() else {
+                break;
+            };
+            let text = || String::from_utf8_lossy(value).into_owned();
+            match kind {
+                b'S' => error.severity = text(),
+                b'V' => unlocalized = Some(value),
+                b'C' => error.sqlstate = SqlState::from_bytes(value),
+                b'M' => error.message = text(),
+                b'D' => error.detail = Some(text()),
+                b'H' => error.hint = Some(text()),
+                b'P' => error.position = text().parse().ok(),
+                _ => {}
+            }
+        }
+        // Servers before 9.6 send only the severity in their own language.
+        let severity = unlocalized.unwrap_or(error.severity.as_bytes());
+        error.fatal = matches!(severity, b"FATAL" | b"PANIC");
+        error
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:  {}", self.severity, self.message)?;
+        if let Some(detail) = &self.detail {
+            write!(f, "\nDETAIL:  {detail}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\nHINT:  {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A five-character SQLSTATE, such as `40001`; its first two characters are the class.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SqlState([u8; 5]);
+
+impl SqlState {
+    /// A serialization failure: the transaction may be tried again.
+    pub const SERIALIZATION_FAILURE: Self = Self(*b"40001");
+    /// A deadlock: the transaction may be tried again.
+    pub const DEADLOCK_DETECTED: Self = Self(*b"40P01");
+    /// Something the server, or this program, does not do.
+    pub const FEATURE_NOT_SUPPORTED: Self = Self(*b"0A000");
+    /// Where no code, or an impossible one, was given: "internal error".
+    pub const INTERNAL_ERROR: Self = Self(*b"XX000");
+
+    /// The code in these bytes; anything but five upper-case letters and digits becomes [`Self::INTERNAL_ERROR`].
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        match <[u8; 5]>::try_from(bytes) {
+            Ok(code)
+                if code
+                    .iter()
+                    .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit()) =>
+            {
+                Self(code)
+            }
+            _ => Self::INTERNAL_ERROR,
+        }
+    }
+
+    /// The five characters.
+    pub fn as_str(&self) -> &str {
+        str::from_utf8(&self.0).unwrap_or("XX000")
+    }
+
+    /// The first two characters, such as `40` for transaction rollbacks.
+    pub fn class(&self) -> &str {
+        self.as_str().get(..2).unwrap_or("XX")
+    }
+}
+
+impl Default for SqlState {
+    fn default() -> Self {
+        Self::INTERNAL_ERROR
+    }
+}
+
+impl fmt::Display for SqlState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for SqlState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SqlState({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_like_psql() {
+        let error = ServerError::parse(
+            b"SERROR\0VERROR\0C42P01\0Mrelation \"t\" does not exist\0DNo such.\0HMake it.\0P15\0Fparse.c\0L12\0\0",
+        );
+        assert_eq!(
+            error.to_string(),
+            "ERROR:  relation \"t\" does not exist\nDETAIL:  No such.\nHINT:  Make it."
+        );
+        assert_eq!(error.sqlstate.as_str(), "42P01");
+        assert_eq!(error.sqlstate.class(), "42");
+        assert_eq!(error.position, Some(15));
+        assert!(!error.fatal);
+    }
+
+    #[test]
+    fn fatal_is_seen_whatever_the_language() {
+        assert!(ServerError::parse(b"SFATAL\0C57P01\0Mbye\0\0").fatal);
+        assert!(ServerError::parse(b"SFATALE\0VFATAL\0C57P01\0Mciao\0\0").fatal);
+        assert!(!ServerError::parse(b"SFEHLER\0VERROR\0C22012\0MDivision\0\0").fatal);
+    }
+
+    #[test]
+    fn a_body_cut_short_keeps_what_is_there() {
+        let error = ServerError::parse(b"SERROR\0C22012\0Mdivision by ze");
+        assert_eq!(error.message, "division by ze");
+        assert_eq!(error.sqlstate.as_str(), "22012");
+        assert_eq!(ServerError::parse(b""), ServerError::default());
+    }
+
+    #[test]
+    fn an_impossible_code_becomes_internal_error() {
+        for bytes in [&b""[..], b"4000", b"400011", b"40\x0001", b"abcde"] {
+            assert_eq!(SqlState::from_bytes(bytes), SqlState::INTERNAL_ERROR);
+        }
+    }
+}

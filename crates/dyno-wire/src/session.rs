@@ -1,0 +1,117 @@
+//! The seam between an engine and a database protocol.
+
+use crate::{ServerError, WireError};
+
+/// One connection's protocol state, without the connection.
+///
+/// The owner of the transport appends nothing itself: it sends what the methods append to `out`, and feeds what it
+/// receives to [`receive`](Session::receive). After an `Err` from `receive` the session is of no further use and the
+/// connection should be closed.
+///
+/// Every [`prepare`](Session::prepare) that returned `true`, every [`execute`](Session::execute) and every
+/// [`query`](Session::query) is answered by exactly one [`Event::Reply`], in order. Several may be sent before the first
+/// reply arrives.
+pub trait Session: Send + 'static {
+    /// A statement encoded once and shared by all clients of a workload: only parameter bytes differ per execution.
+    type Statement: Send + Sync;
+
+    /// Appends the first message(s), once the transport (and TLS, if any) stands.
+    ///
+    /// # Errors
+    /// [`WireError::Unsendable`] if the configuration holds a value the protocol cannot carry.
+    fn start(&mut self, out: &mut Vec<u8>) -> Result<(), WireError>;
+
+    /// Consumes a prefix of `input` and says how long it was and what it amounted to.
+    ///
+    /// Call it again with the rest until all input is consumed; [`Event::NeedInput`] means it is. Answers the protocol
+    /// itself demands (authentication) are appended to `out`.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] if the server refused the start-up or ended the connection; every other variant means that
+    /// the two sides no longer understand each other.
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Event), WireError>;
+
+    /// Appends what makes `statement` known to the server on this connection.
+    ///
+    /// Returns `false`, having appended nothing, if the statement needs no preparation: then no reply will come.
+    fn prepare(&mut self, statement: &Self::Statement, out: &mut Vec<u8>) -> bool;
+
+    /// Appends one execution of `statement`. Allocates nothing beyond what `out` needs to grow.
+    fn execute(
+        &mut self,
+        statement: &Self::Statement,
+        parameters: &impl Parameters,
+        out: &mut Vec<u8>,
+    );
+
+    /// Appends a query whose SQL text `write` appends, whole: it must hold no NUL byte (the server refuses such a query).
+    fn query(&mut self, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>);
+
+    /// Appends the polite farewell, to be sent before the connection is closed.
+    fn terminate(&mut self, out: &mut Vec<u8>);
+
+    /// Whether a transaction was open at the end of the last reply.
+    fn in_transaction(&self) -> TransactionStatus;
+
+    /// What the server said was wrong with the last reply, or why it ended the connection; `None` if nothing was.
+    fn error(&self) -> Option<&ServerError>;
+}
+
+/// The values for one execution of a statement, each written as text directly into the message.
+pub trait Parameters {
+    /// How many values there are. A number other than the statement's is refused by the server.
+    fn len(&self) -> usize;
+
+    /// Whether there are no values.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends the text of value `index` (from 0) and returns `true`, or returns `false` for NULL.
+    fn write(&self, index: usize, out: &mut Vec<u8>) -> bool;
+}
+
+/// No values at all.
+impl Parameters for () {
+    fn len(&self) -> usize {
+        0
+    }
+
+    fn write(&self, _index: usize, _out: &mut Vec<u8>) -> bool {
+        false
+    }
+}
+
+/// What a piece of input amounted to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// All input is consumed and nothing is complete yet.
+    NeedInput,
+    /// The server let us in and awaits the first statement.
+    Started,
+    /// One reply is complete.
+    Reply(Reply),
+}
+
+/// The outcome of one `prepare`, `execute` or `query`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Rows the server sent.
+    pub rows: u64,
+    /// Rows the server says its commands touched, as in libpq's `PQcmdTuples`: rows selected count too.
+    pub affected: u64,
+    /// Whether anything failed; [`Session::error`] says what.
+    pub failed: bool,
+}
+
+/// Where a connection stands between statements.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// In no transaction.
+    #[default]
+    Idle,
+    /// In a transaction.
+    Open,
+    /// In a transaction that failed: everything but its end is refused.
+    Failed,
+}

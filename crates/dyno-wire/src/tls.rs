@@ -1,0 +1,3 @@
+//! Whether and how a connection is encrypted.
+/// placeholder
+pub fn server_end_point() {}

@@ -1,0 +1,177 @@
+//! Messages that show the place: script, line, column, the line itself and a caret.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A place in a script. Both numbers count from 1; the column counts characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The character in the line.
+    pub column: usize,
+}
+
+/// A mistake found while a script is parsed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ScriptError(pub(crate) Box<Diagnostic>);
+
+/// A meta command that failed while a client executed it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EvaluationError(pub(crate) Box<Diagnostic>);
+
+macro_rules! accessors {
+    ($error:ty) => {
+        impl $error {
+            /// The name of the script.
+            pub fn script(&self) -> &str {
+                &self.0.script
+            }
+
+            /// Where the mistake is.
+            pub fn position(&self) -> Position {
+                self.0.position
+            }
+
+            /// What is wrong, without the place.
+            pub fn message(&self) -> &str {
+                &self.0.message
+            }
+        }
+    };
+}
+
+accessors!(ScriptError);
+accessors!(EvaluationError);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Diagnostic {
+    script: String,
+    position: Position,
+    message: String,
+    /// The meta command at fault, without its backslash.
+    command: Option<String>,
+    /// The part of the line to show, and the number of characters before the caret.
+    excerpt: String,
+    caret: usize,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Position { line, column } = self.position;
+        write!(f, "{}:{line}:{column}: {}", self.script, self.message)?;
+        if let Some(command) = &self.command {
+            write!(f, " in command \"{command}\"")?;
+        }
+        write!(
+            f,
+            "\n{}\n{:caret$}^ error found here",
+            self.excerpt,
+            "",
+            caret = self.caret
+        )
+    }
+}
+
+/// The most characters of a line that a message shows.
+const EXCERPT: usize = 160;
+
+/// A script's name and text, kept by its commands for their messages.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl Source {
+    pub(crate) fn new(name: &str, text: &str) -> Arc<Source> {
+        Arc::new(Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        })
+    }
+
+    /// Line and column of a byte offset.
+    pub(crate) fn position(&self, offset: usize) -> Position {
+        let (start, offset) = self.line_start(offset);
+        Position {
+            line: self.text.as_bytes()[..start]
+                .iter()
+                .filter(|&&byte| byte == b'\n')
+                .count()
+                + 1,
+            column: self.text[start..offset].chars().count() + 1,
+        }
+    }
+
+    /// The offset of the line's beginning, and the given offset moved to where a character begins.
+    fn line_start(&self, offset: usize) -> (usize, usize) {
+        let mut offset = offset.min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        (self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1), offset)
+    }
+
+    pub(crate) fn diagnose(&self, offset: usize, command: Option<&str>, message: String) -> Box<Diagnostic> {
+        let (start, offset) = self.line_start(offset);
+        let before = self.text[start..offset].chars().count();
+        // A line may be a megabyte long: show what is around the place.
+        let hidden = before.saturating_sub(EXCERPT * 3 / 4);
+        let line = self.text[start..].lines().next().unwrap_or("");
+        let shown = line.chars().skip(hidden).take(EXCERPT);
+        Box::new(Diagnostic {
+            script: self.name.clone(),
+            position: self.position(offset),
+            message,
+            command: command.map(str::to_owned),
+            excerpt: shown
+                .map(|c| if c.is_control() { ' ' } else { c })
+                .collect::<String>()
+                .trim_end()
+                .to_owned(),
+            caret: before - hidden,
+        })
+    }
+
+    pub(crate) fn script_error(&self, offset: usize, command: Option<&str>, message: impl Into<String>) -> ScriptError {
+        ScriptError(self.diagnose(offset, command, message.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_shows_the_place() {
+        let source = Source::new("a.sql", "select 1;\n\\set \u{e9} 1 ^ 2\r\n");
+        let offset = source.text.find('^').unwrap();
+        let error = source.script_error(offset, Some("set"), "unexpected character (^)");
+        assert_eq!(error.position(), Position { line: 2, column: 10 });
+        assert_eq!(
+            error.to_string(),
+            "a.sql:2:10: unexpected character (^) in command \"set\"\n\\set \u{e9} 1 ^ 2\n         ^ error found here"
+        );
+    }
+
+    #[test]
+    fn a_long_line_is_shown_in_part() {
+        let source = Source::new("a.sql", &format!("{}^{}", " x".repeat(5000), "y".repeat(5000)));
+        let text = source.script_error(10_000, None, "here").to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1].len(), EXCERPT);
+        assert_eq!(lines[1].find('^'), lines[2].find('^'));
+    }
+
+    #[test]
+    fn any_offset_has_a_position() {
+        let source = Source::new("a.sql", "\u{e9}\n\u{1f600}");
+        for offset in 0..20 {
+            source.script_error(offset, None, "x");
+        }
+        assert_eq!(source.position(99), Position { line: 2, column: 2 });
+    }
+}

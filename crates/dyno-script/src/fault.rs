@@ -1,0 +1,78 @@
+//! What can go wrong while an expression is evaluated, small enough to cost the usual case nothing.
+
+use crate::symbols::VariableId;
+use crate::value::Value;
+use crate::variables::Variables;
+
+/// A failure and the byte offset in the script of the expression that failed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Fault {
+    pub(crate) at: u32,
+    pub(crate) kind: FaultKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FaultKind {
+    Undefined(VariableId),
+    Malformed(VariableId),
+    SleepTime(VariableId),
+    Coerce { from: &'static str, to: &'static str },
+    OutOfRange(&'static str),
+    DivisionByZero,
+    DoubleToInt(f64),
+    EmptyRange,
+    RangeTooLarge,
+    Gaussian(f64),
+    Exponential(f64),
+    Zipfian(f64),
+    PermuteSize,
+}
+
+impl FaultKind {
+    pub(crate) fn at(self, at: u32) -> Fault {
+        Fault { at, kind: self }
+    }
+
+    /// The message, in pgbench's words.
+    pub(crate) fn message(self, variables: &Variables) -> String {
+        match self {
+            FaultKind::Undefined(id) => format!("undefined variable \"{}\"", variables.name(id)),
+            FaultKind::Malformed(id) => {
+                format!(
+                    "malformed variable \"{}\" value: \"{}\"",
+                    variables.name(id),
+                    text(variables, id)
+                )
+            }
+            FaultKind::SleepTime(id) => {
+                format!(
+                    "invalid sleep time \"{}\" for variable \"{}\"",
+                    text(variables, id),
+                    variables.name(id)
+                )
+            }
+            FaultKind::Coerce { from, to } => format!("cannot coerce {from} to {to}"),
+            FaultKind::OutOfRange(operation) => format!("bigint {operation} out of range"),
+            FaultKind::DivisionByZero => "division by zero".to_owned(),
+            FaultKind::DoubleToInt(value) => format!("double to int overflow for {value:.6}"),
+            FaultKind::EmptyRange => "empty range given to random".to_owned(),
+            FaultKind::RangeTooLarge => "random range is too large".to_owned(),
+            FaultKind::Gaussian(value) => format!("gaussian parameter must be at least 2.000000 (not {value:.6})"),
+            FaultKind::Exponential(value) => {
+                format!("exponential parameter must be greater than zero (not {value:.6})")
+            }
+            FaultKind::Zipfian(value) => {
+                format!("zipfian parameter must be in range [1.001, 1000] (not {value:.6})")
+            }
+            FaultKind::PermuteSize => "permute size parameter must be greater than zero".to_owned(),
+        }
+    }
+}
+
+fn text(variables: &Variables, id: VariableId) -> String {
+    let mut bytes = Vec::new();
+    if !variables.write_text(id, &mut bytes) && variables.get(id) == Some(&Value::Null) {
+        bytes.extend_from_slice(b"NULL");
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

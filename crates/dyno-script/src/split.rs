@@ -1,0 +1,414 @@
+//! Splitting a script into SQL statements and meta commands by psql's rules.
+//!
+//! A statement ends at a semicolon, and a meta command begins at a backslash, unless they are in quotes, a comment, or (the
+//! semicolon only) in parentheses or in the BEGIN ATOMIC body of a function. pgbench assumes standard-conforming strings, and so
+//! does this.
+
+use crate::token::{is_name, is_name_start};
+
+/// A reading place in a script and what surrounds it.
+pub(crate) struct Splitter<'a> {
+    text: &'a str,
+    at: usize,
+    parentheses: usize,
+    /// Open BEGINs (and CASEs in them) of function bodies.
+    blocks: usize,
+    /// What the statement's first words are, as far as they can begin CREATE [OR REPLACE] {FUNCTION | PROCEDURE}.
+    words: [Word; 4],
+    word_count: usize,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Word {
+    Create,
+    Or,
+    Replace,
+    Function,
+    Procedure,
+    #[default]
+    Other,
+}
+
+/// A part of a script.
+pub(crate) struct Part {
+    /// SQL, perhaps nothing. `\;` and `\:` have lost their backslash, white space and line comments before the SQL are gone.
+    pub(crate) sql: String,
+    /// Where the SQL begins.
+    pub(crate) start: usize,
+    pub(crate) ending: Ending,
+}
+
+/// What ends a part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ending {
+    Semicolon,
+    /// A meta command, whose text begins behind the backslash at this offset.
+    Backslash(usize),
+    EndOfText,
+}
+
+impl<'a> Splitter<'a> {
+    pub(crate) fn new(text: &'a str) -> Splitter<'a> {
+        Splitter {
+            text,
+            at: 0,
+            parentheses: 0,
+            blocks: 0,
+            words: Default::default(),
+            word_count: 0,
+        }
+    }
+
+    /// Goes on at an offset, behind a meta command.
+    pub(crate) fn resume(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    /// The next part of the script.
+    pub(crate) fn part(&mut self) -> Part {
+        let mut sql = String::new();
+        let mut start = self.at;
+        // Text is copied in runs: `copied` is where the current one began.
+        let mut copied = self.at;
+        let ending = loop {
+            if sql.is_empty() && copied == self.at {
+                self.skip_blank();
+                start = self.at;
+                copied = self.at;
+            }
+            match self.rest() {
+                [] => break Ending::EndOfText,
+                [b'\\', b';' | b':', ..] => {
+                    sql.push_str(&self.text[copied..self.at]);
+                    if self.rest()[1] == b';' {
+                        self.word_count = 0;
+                    }
+                    copied = self.at + 1;
+                    self.at += 2;
+                }
+                [b'\\', ..] => break Ending::Backslash(self.at),
+                [b';', ..] => {
+                    self.at += 1;
+                    if self.parentheses == 0 && self.blocks == 0 {
+                        self.word_count = 0;
+                        break Ending::Semicolon;
+                    }
+                }
+                _ => self.skip_token(),
+            }
+        };
+        sql.push_str(&self.text[copied..self.at]);
+        Part { sql, start, ending }
+    }
+
+    fn skip_while(&mut self, accept: impl Fn(u8) -> bool) {
+        self.at += self.rest().iter().take_while(|&&byte| accept(byte)).count();
+    }
+
+    /// Skips white space and line comments.
+    fn skip_blank(&mut self) {
+        loop {
+            self.skip_while(is_blank);
+            if !self.rest().starts_with(b"--") {
+                return;
+            }
+            self.skip_while(|byte| byte != b'\n');
+        }
+    }
+
+    /// Skips one token that begins with neither a backslash nor a semicolon.
+    fn skip_token(&mut self) {
+        match self.rest() {
+            [b'-', b'-', ..] => self.skip_while(|byte| byte != b'\n'),
+            [b'/', b'*', ..] => self.skip_comment(),
+            [b'\'', ..] => self.skip_quoted(1, b'\'', false),
+            [b'"', ..] => self.skip_quoted(1, b'"', false),
+            [b'e' | b'E', b'\'', ..] => self.skip_quoted(2, b'\'', true),
+            [b'b' | b'B' | b'x' | b'X' | b'n' | b'N', b'\'', ..] => self.skip_quoted(2, b'\'', false),
+            [b'u' | b'U', b'&', quote @ (b'\'' | b'"'), ..] => self.skip_quoted(3, *quote, false),
+            [b'$', ..] => self.skip_dollar(),
+            [b':', next, ..] if is_name(*next) => {
+                self.at += 1;
+                self.skip_while(is_name);
+            }
+            [b':', b':', ..] => self.at += 2,
+            [b'(', ..] => {
+                self.parentheses += 1;
+                self.at += 1;
+            }
+            [b')', ..] => {
+                self.parentheses = self.parentheses.saturating_sub(1);
+                self.at += 1;
+            }
+            [b'.', digit, ..] if digit.is_ascii_digit() => self.skip_number(),
+            [digit, ..] if digit.is_ascii_digit() => self.skip_number(),
+            [first, ..] if is_name_start(*first) => {
+                let start = self.at;
+                self.skip_while(|byte| is_name(byte) || byte == b'$');
+                self.note_word(start);
+            }
+            _ => self.at += 1,
+        }
+    }
+
+    /// A comment between `/*` and `*/`; comments nest.
+    fn skip_comment(&mut self) {
+        let mut depth = 0usize;
+        loop {
+            match self.rest() {
+                [] => return,
+                [b'/', b'*', ..] => {
+                    depth += 1;
+                    self.at += 2;
+                }
+                [b'*', b'/', ..] => {
+                    depth -= 1;
+                    self.at += 2;
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// A string or a quoted name, whose text begins `prefix` bytes on. A doubled quote is a part of it; with `escapes`, so is
+    /// a quote behind a backslash.
+    fn skip_quoted(&mut self, prefix: usize, quote: u8, escapes: bool) {
+        self.at += prefix;
+        loop {
+            match self.rest() {
+                [] => return,
+                [b'\\', _, ..] if escapes => self.at += 2,
+                [first, second, ..] if *first == quote && *second == quote => self.at += 2,
+                [first, ..] if *first == quote => {
+                    self.at += 1;
+                    // Only with escapes it matters whether what follows is the same string or a new one.
+                    if !(escapes && self.continues()) {
+                        return;
+                    }
+                }
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// Whether a string goes on on another line, and if so moves behind the quote there.
+    fn continues(&mut self) -> bool {
+        let start = self.at;
+        self.skip_blank();
+        if self.rest().first() == Some(&b'\'') && self.text.as_bytes()[start..self.at].contains(&b'\n') {
+            self.at += 1;
+            return true;
+        }
+        self.at = start;
+        false
+    }
+
+    /// A dollar-quoted string, a parameter such as `$1`, or a mere dollar sign.
+    fn skip_dollar(&mut self) {
+        let rest = &self.text[self.at..];
+        let tag = rest[1..].bytes().take_while(|&byte| is_name(byte)).count();
+        let bytes = rest.as_bytes();
+        let quotes = bytes.get(1 + tag) == Some(&b'$') && (tag == 0 || is_name_start(bytes[1]));
+        if quotes {
+            let (delimiter, body) = rest.split_at(tag + 2);
+            let length = body.find(delimiter).map_or(body.len(), |end| end + delimiter.len());
+            self.at += delimiter.len() + length;
+        } else if bytes.get(1).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+            self.skip_while(|byte| byte.is_ascii_digit());
+            self.skip_junk();
+        } else {
+            self.at += 1;
+        }
+    }
+
+    /// A number. It ends before a letter that cannot belong to it, but takes one such letter along, as psql's lexer does.
+    fn skip_number(&mut self) {
+        self.skip_while(|byte| byte.is_ascii_digit());
+        if let [b'.', next, ..] = self.rest()
+            && *next != b'.'
+        {
+            self.at += 1;
+            self.skip_while(|byte| byte.is_ascii_digit());
+        }
+        match self.rest() {
+            [b'e' | b'E', digit, ..] if digit.is_ascii_digit() => self.at += 2,
+            [b'e' | b'E', b'+' | b'-', ..] => self.at += 2,
+            _ => return self.skip_junk(),
+        }
+        self.skip_while(|byte| byte.is_ascii_digit());
+        self.skip_junk();
+    }
+
+    fn skip_junk(&mut self) {
+        if let Some(character) = self.text[self.at..].chars().next()
+            && (character == '_' || character.is_ascii_alphabetic() || !character.is_ascii())
+        {
+            self.at += character.len_utf8();
+        }
+    }
+
+    /// Follows CREATE FUNCTION … BEGIN ATOMIC … END. As psql does, by words alone: a parser would be needed to be exact.
+    fn note_word(&mut self, start: usize) {
+        let text = &self.text[start..self.at];
+        let is = |word: &str| text.eq_ignore_ascii_case(word);
+        if self.word_count == 0 {
+            self.words = Default::default();
+        }
+        if let Some(slot) = self.words.get_mut(self.word_count) {
+            *slot = if is("create") {
+                Word::Create
+            } else if is("or") {
+                Word::Or
+            } else if is("replace") {
+                Word::Replace
+            } else if is("function") {
+                Word::Function
+            } else if is("procedure") {
+                Word::Procedure
+            } else {
+                Word::Other
+            };
+        }
+        self.word_count += 1;
+
+        let makes_routine = matches!(
+            self.words,
+            [Word::Create, Word::Function | Word::Procedure, ..]
+                | [Word::Create, Word::Or, Word::Replace, Word::Function | Word::Procedure]
+        );
+        if !makes_routine || self.parentheses > 0 {
+            return;
+        }
+        if is("begin") || (is("case") && self.blocks > 0) {
+            self.blocks += 1;
+        } else if is("end") {
+            self.blocks = self.blocks.saturating_sub(1);
+        }
+    }
+}
+
+/// White space, line breaks included.
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0b' | b'\x0c')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The SQL parts of a text; a meta command is shown as a backslash and taken to end with its line.
+    fn split(text: &str) -> Vec<String> {
+        let mut splitter = Splitter::new(text);
+        let mut parts = Vec::new();
+        loop {
+            let part = splitter.part();
+            if !part.sql.is_empty() {
+                assert!(text[part.start..].starts_with(part.sql.get(..1).unwrap_or("")));
+                parts.push(part.sql);
+            }
+            match part.ending {
+                Ending::Semicolon => {}
+                Ending::EndOfText => return parts,
+                Ending::Backslash(at) => {
+                    parts.push("\\".to_owned());
+                    splitter.resume(text[at..].find('\n').map_or(text.len(), |length| at + length + 1));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn semicolons_end_statements() {
+        assert_eq!(
+            split("select 1; select 2 ;;\n select\n3"),
+            ["select 1;", "select 2 ;", ";", "select\n3"]
+        );
+        assert_eq!(split(" -- a;b\n\tselect 1 -- c;d\n;"), ["select 1 -- c;d\n;"]);
+        assert_eq!(
+            split("/* a;b /* c; */ ; */ select 1;"),
+            ["/* a;b /* c; */ ; */ select 1;"]
+        );
+        assert_eq!(split("--only\n\n"), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn quotes_hide_semicolons_and_backslashes() {
+        for one in [
+            "select 'a;''\\';",
+            "select E'a;\\'b;';",
+            "select E'a'\n -- x\n '\\';b';",
+            "select \"a;\\\"\"\";",
+            "select $$a;\\$$;",
+            "select $t$a;$$;$u$;$t$;",
+            "select U&'a;\\', u&\";\", N';', B';', x';';",
+            "select $\u{e9}1$;$\u{e9}1$;",
+        ] {
+            assert_eq!(split(&format!("{one}select 2;")), [one, "select 2;"]);
+        }
+    }
+
+    #[test]
+    fn dollars_in_names_and_numbers_are_no_quotes() {
+        assert_eq!(split("select a$b$;c$b$;"), ["select a$b$;", "c$b$;"]);
+        assert_eq!(split("select $1;$2a;"), ["select $1;", "$2a;"]);
+        assert_eq!(split("select 1$a$;$a$;"), ["select 1$a$;$a$;"]);
+        assert_eq!(split("select 1e';\\';"), ["select 1e';\\';"]);
+    }
+
+    #[test]
+    fn a_backslash_joins_or_begins_a_command() {
+        assert_eq!(
+            split("select 1\\; select 2;select 3\\:x;"),
+            ["select 1; select 2;", "select 3:x;"]
+        );
+        assert_eq!(split("select 1 \\set a 1\nselect 2;"), ["select 1 ", "\\", "select 2;"]);
+        assert_eq!(split("\\; select 1;"), ["; select 1;"]);
+    }
+
+    #[test]
+    fn parentheses_hide_semicolons() {
+        assert_eq!(
+            split("create rule r as do (a; b);c);d;"),
+            ["create rule r as do (a; b);", "c);", "d;"]
+        );
+    }
+
+    #[test]
+    fn function_bodies_hide_semicolons() {
+        for one in [
+            "create function f() returns int begin atomic select 1; select case when true then 2 end; end;",
+            "CREATE OR REPLACE PROCEDURE p() BEGIN ATOMIC a; END;",
+        ] {
+            assert_eq!(split(&format!("{one}select 2;")), [one, "select 2;"]);
+        }
+        assert_eq!(split("begin; select 1; end;").len(), 3);
+        assert_eq!(
+            split("create table t(begin int); create function f(begin int) as x; y;").len(),
+            3
+        );
+        assert_eq!(split("create function :begin; end;").len(), 2);
+    }
+
+    #[test]
+    fn what_is_left_open_extends_to_the_end() {
+        for open in [
+            "select 'a;",
+            "select $$a;",
+            "select (a;",
+            "/* a;",
+            "select \"a;",
+            "select E'\\",
+            "$x",
+        ] {
+            assert_eq!(split(open), [open]);
+        }
+    }
+}

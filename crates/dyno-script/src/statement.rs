@@ -1,0 +1,201 @@
+//! SQL statements: what the server gets in the simple, extended and prepared protocols.
+
+use std::ops::Range;
+
+use crate::command::Place;
+use crate::diagnostic::Position;
+use crate::symbols::{Symbols, VariableId};
+use crate::token::{is_name, is_name_start};
+use crate::value::Value;
+use crate::variables::Variables;
+
+/// The most parameters that pgbench allows in a statement of the extended and prepared protocols.
+pub const MAX_PARAMETERS: usize = 255;
+
+/// One SQL statement of a script, or several joined by `\;`.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    index: usize,
+    place: Place,
+    text: String,
+    /// Where in the text the variables are; each stands for the parameter of the same number.
+    places: Vec<Range<usize>>,
+    parameters: Vec<VariableId>,
+    parameterized: String,
+    first_line: usize,
+}
+
+impl Statement {
+    pub(crate) fn new(index: usize, place: Place, text: String, symbols: &mut Symbols) -> Statement {
+        let places = variable_places(&text);
+        let mut parameterized = String::with_capacity(text.len());
+        let mut parameters = Vec::with_capacity(places.len());
+        let mut copied = 0;
+        for place in &places {
+            parameters.push(symbols.intern(&text[place.start + 1..place.end]));
+            parameterized.push_str(&text[copied..place.start]);
+            parameterized.push_str(&format!("${}", parameters.len()));
+            copied = place.end;
+        }
+        parameterized.push_str(&text[copied..]);
+        let first_line = first_line_length(&text);
+        Statement {
+            index,
+            place,
+            text,
+            places,
+            parameters,
+            parameterized,
+            first_line,
+        }
+    }
+
+    /// The number of the statement among those of its script, from 0.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Where the statement begins.
+    pub fn position(&self) -> Position {
+        self.place.position()
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The statement as written, with its final semicolon if it has one; `\;` is a semicolon here.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The first line, at most 127 bytes of it: what pgbench shows in reports.
+    pub fn first_line(&self) -> &str {
+        &self.text[..self.first_line]
+    }
+
+    /// Appends the statement for the simple protocol: every variable that is set is replaced by its value, inside quotes too, and
+    /// NULL is written as NULL. Names which are not set stay as they are, so that `:name` may mean something to the server.
+    pub fn write_simple(&self, variables: &Variables, out: &mut Vec<u8>) {
+        let mut copied = 0;
+        for (place, &id) in self.places.iter().zip(&self.parameters) {
+            let Some(value) = variables.get(id) else { continue };
+            out.extend_from_slice(&self.text.as_bytes()[copied..place.start]);
+            copied = place.end;
+            if *value == Value::Null {
+                out.extend_from_slice(b"NULL");
+            } else {
+                variables.write_text(id, out);
+            }
+        }
+        out.extend_from_slice(&self.text.as_bytes()[copied..]);
+    }
+
+    /// The statement for the extended and prepared protocols: every variable is a parameter `$1`, `$2`, … of its own, also one
+    /// that occurs before, and also inside quotes, as in pgbench. See [`Script::check_parameters`](crate::Script::check_parameters).
+    pub fn parameterized(&self) -> &str {
+        &self.parameterized
+    }
+
+    /// The variables that give the parameters' values, in order.
+    pub fn parameters(&self) -> &[VariableId] {
+        &self.parameters
+    }
+}
+
+/// Where `:name` occurs. A run of several colons is a cast and no variable.
+fn variable_places(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut places = Vec::new();
+    let mut at = 0;
+    while let Some(found) = bytes[at..].iter().position(|&byte| byte == b':') {
+        let start = at + found;
+        at = start + 1;
+        if bytes.get(at).is_some_and(|&byte| is_name_start(byte)) {
+            at += bytes[at..].iter().take_while(|&&byte| is_name(byte)).count();
+            places.push(start..at);
+        } else {
+            at += bytes[at..].iter().take_while(|&&byte| byte == b':').count();
+        }
+    }
+    places
+}
+
+fn first_line_length(text: &str) -> usize {
+    let mut length = text.find(['\n', '\r']).unwrap_or(text.len()).min(127);
+    while !text.is_char_boundary(length) {
+        length -= 1;
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Source;
+
+    fn statement(text: &str, symbols: &mut Symbols) -> Statement {
+        let place = Place {
+            source: Source::new("test", text),
+            range: 0..text.len(),
+        };
+        Statement::new(0, place, text.to_owned(), symbols)
+    }
+
+    fn simple(text: &str) -> (String, String, usize) {
+        let mut symbols = Symbols::new();
+        let a = symbols.intern("a");
+        let n = symbols.intern("n");
+        let statement = statement(text, &mut symbols);
+        let mut variables = Variables::new(&symbols);
+        variables.set(a, Value::Int(-3));
+        variables.set(n, Value::Null);
+        let mut out = Vec::new();
+        statement.write_simple(&variables, &mut out);
+        (
+            String::from_utf8(out).unwrap(),
+            statement.parameterized().to_owned(),
+            statement.parameters().len(),
+        )
+    }
+
+    #[test]
+    fn variables_are_substituted_as_in_pgbench() {
+        let cases = [
+            (
+                "select :a, ':a', 5-:a;",
+                "select -3, '-3', 5--3;",
+                "select $1, '$2', 5-$3;",
+                3,
+            ),
+            (
+                "select 1::a, :::a, :n",
+                "select 1::a, :::a, NULL",
+                "select 1::a, :::a, $1",
+                1,
+            ),
+            (":a:a:b :ab ::", "-3-3:b :ab ::", "$1$2$3 $4 ::", 4),
+            (
+                "select :1, a[1:2], :",
+                "select :1, a[1:2], :",
+                "select :1, a[1:2], :",
+                0,
+            ),
+            (":\u{e9}:a\u{e9}", ":\u{e9}:a\u{e9}", "$1$2", 2),
+        ];
+        for (text, expected, parameterized, parameters) in cases {
+            assert_eq!(
+                simple(text),
+                (expected.to_owned(), parameterized.to_owned(), parameters)
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_line_is_cut_between_characters() {
+        let mut symbols = Symbols::new();
+        let long = format!("{}\u{e9}", "x".repeat(126));
+        assert_eq!(statement(&long, &mut symbols).first_line().len(), 126);
+        assert_eq!(statement("select 1\r\n, 2;", &mut symbols).first_line(), "select 1");
+    }
+}

@@ -1,0 +1,156 @@
+//! Values of variables and how text becomes a typed value.
+
+use std::sync::Arc;
+
+/// What a variable holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// SQL's NULL.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A 64-bit integer.
+    Int(i64),
+    /// A double-precision number.
+    Double(f64),
+    /// Text given from outside (`-D`, a query's result). It is sent to the server unchanged, and read as NULL, a truth
+    /// value, an integer or a double when an expression uses it.
+    Text(Arc<str>),
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Value {
+        Value::Int(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Value {
+        Value::Text(value.into())
+    }
+}
+
+impl From<Scalar> for Value {
+    fn from(value: Scalar) -> Value {
+        match value {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(value) => Value::Bool(value),
+            Scalar::Int(value) => Value::Int(value),
+            Scalar::Double(value) => Value::Double(value),
+        }
+    }
+}
+
+/// A typed value: what expressions compute with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Scalar {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Double(f64),
+}
+
+impl Scalar {
+    /// The name of the type as pgbench's messages have it.
+    pub(crate) fn type_name(self) -> &'static str {
+        match self {
+            Scalar::Null => "null",
+            Scalar::Bool(_) => "boolean",
+            Scalar::Int(_) => "int",
+            Scalar::Double(_) => "double",
+        }
+    }
+
+    /// Whether a condition holds: numbers other than zero and `true` do.
+    pub(crate) fn is_true(self) -> bool {
+        match self {
+            Scalar::Null => false,
+            Scalar::Bool(value) => value,
+            Scalar::Int(value) => value != 0,
+            Scalar::Double(value) => value != 0.0,
+        }
+    }
+
+    /// The typed value of a variable, or `None` for text that is no value.
+    pub(crate) fn of(value: &Value) -> Option<Scalar> {
+        match value {
+            Value::Null => Some(Scalar::Null),
+            Value::Bool(value) => Some(Scalar::Bool(*value)),
+            Value::Int(value) => Some(Scalar::Int(*value)),
+            Value::Double(value) => Some(Scalar::Double(*value)),
+            Value::Text(text) => Scalar::read(text),
+        }
+    }
+
+    /// Reads text by pgbench's rules: `null`; unambiguous beginnings of true, yes, false and no; on, off, of; an integer;
+    /// a double.
+    fn read(text: &str) -> Option<Scalar> {
+        let begins = |word: &str| {
+            !text.is_empty()
+                && word
+                    .get(..text.len())
+                    .is_some_and(|head| head.eq_ignore_ascii_case(text))
+        };
+        if text.eq_ignore_ascii_case("null") {
+            Some(Scalar::Null)
+        } else if begins("true") || begins("yes") || text.eq_ignore_ascii_case("on") {
+            Some(Scalar::Bool(true))
+        } else if begins("false") || begins("no") || (begins("off") && text.len() >= 2) {
+            Some(Scalar::Bool(false))
+        } else {
+            // C's number readers skip leading white space only.
+            let number = text.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
+            let digits = number.strip_prefix(['+', '-']).unwrap_or(number);
+            if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                number.parse().ok().map(Scalar::Int)
+            } else {
+                read_double(number).map(Scalar::Double)
+            }
+        }
+    }
+}
+
+/// Reads a double; `None` when the text is no number, too large, or too close to zero for full precision.
+pub(crate) fn read_double(text: &str) -> Option<f64> {
+    let value: f64 = text.parse().ok()?;
+    let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
+    let named = !mantissa.bytes().any(|byte| byte.is_ascii_digit());
+    let zero = mantissa.bytes().all(|byte| !(b'1'..=b'9').contains(&byte));
+    (named || zero || value.is_normal()).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_by_pgbench_rules() {
+        let cases: &[(&str, Option<Scalar>)] = &[
+            ("NULL", Some(Scalar::Null)),
+            ("t", Some(Scalar::Bool(true))),
+            ("YE", Some(Scalar::Bool(true))),
+            ("on", Some(Scalar::Bool(true))),
+            ("o", None),
+            ("of", Some(Scalar::Bool(false))),
+            ("n", Some(Scalar::Bool(false))),
+            ("falsey", None),
+            ("1", Some(Scalar::Int(1))),
+            (" +7", Some(Scalar::Int(7))),
+            ("-9223372036854775808", Some(Scalar::Int(i64::MIN))),
+            ("9223372036854775808", None),
+            ("7 ", None),
+            ("1.5", Some(Scalar::Double(1.5))),
+            (".5e1", Some(Scalar::Double(5.0))),
+            ("0.0", Some(Scalar::Double(0.0))),
+            ("1e400", None),
+            ("1e-400", None),
+            ("inf", Some(Scalar::Double(f64::INFINITY))),
+            ("-", None),
+            ("", None),
+            ("tr\u{e9}", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Scalar::of(&Value::from(*text)), *expected, "{text:?}");
+        }
+    }
+}

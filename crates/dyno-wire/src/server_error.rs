@@ -86,13 +86,7 @@ impl SqlState {
     /// The code in these bytes; anything but five upper-case letters and digits becomes [`Self::INTERNAL_ERROR`].
     pub fn from_bytes(bytes: &[u8]) -> Self {
         match <[u8; 5]>::try_from(bytes) {
-            Ok(code)
-                if code
-                    .iter()
-                    .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit()) =>
-            {
-                Self(code)
-            }
+            Ok(code) if code.iter().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit()) => Self(code),
             _ => Self::INTERNAL_ERROR,
         }
     }

@@ -37,12 +37,7 @@ pub trait Session: Send + 'static {
     fn prepare(&mut self, statement: &Self::Statement, out: &mut Vec<u8>) -> bool;
 
     /// Appends one execution of `statement`. Allocates nothing beyond what `out` needs to grow.
-    fn execute(
-        &mut self,
-        statement: &Self::Statement,
-        parameters: &impl Parameters,
-        out: &mut Vec<u8>,
-    );
+    fn execute(&mut self, statement: &Self::Statement, parameters: &impl Parameters, out: &mut Vec<u8>);
 
     /// Appends a query whose SQL text `write` appends, whole: it must hold no NUL byte (the server refuses such a query).
     fn query(&mut self, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>);

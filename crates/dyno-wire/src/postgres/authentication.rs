@@ -2,9 +2,7 @@
 
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{
-    ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256,
-};
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use postgres_protocol::message::frontend;
 
 use crate::{PgConfig, Secret, WireError};
@@ -44,22 +42,14 @@ impl Authentication {
     }
 
     /// Takes in the body of an authentication message and appends our answer.
-    pub(super) fn receive(
-        &mut self,
-        body: &[u8],
-        config: &PgConfig,
-        out: &mut Vec<u8>,
-    ) -> Result<(), WireError> {
+    pub(super) fn receive(&mut self, body: &[u8], config: &PgConfig, out: &mut Vec<u8>) -> Result<(), WireError> {
         let (code, data) = body.split_first_chunk::<4>().ok_or(TRUNCATED)?;
         // Request codes: PostgreSQL documentation, "Message Formats", Authentication….
         let (step, answer) = match (u32::from_be_bytes(*code), std::mem::take(&mut self.step)) {
             (0, Step::Asked | Step::PasswordSent | Step::ScramVerified) => (Step::Done, None),
             (3, Step::Asked) => {
                 let password = password(config)?;
-                (
-                    Step::PasswordSent,
-                    Some(password_message(password.reveal())?),
-                )
+                (Step::PasswordSent, Some(password_message(password.reveal())?))
             }
             (5, Step::Asked) => {
                 let salt = *data.first_chunk::<4>().ok_or(TRUNCATED)?;
@@ -86,9 +76,7 @@ impl Authentication {
             }
             // Without this a server that does not know the password could simply skip its own proof.
             (0, Step::ScramBegun(_) | Step::ScramProven(_)) => {
-                return Err(WireError::Scram(
-                    "it skipped its part of the exchange".into(),
-                ));
+                return Err(WireError::Scram("it skipped its part of the exchange".into()));
             }
             (code @ (0 | 3 | 5 | 10 | 11 | 12), _) => {
                 return Err(WireError::UnsupportedAuthentication(format!(
@@ -105,22 +93,13 @@ impl Authentication {
     }
 
     /// Chooses among the offered mechanisms and writes SCRAM's first message.
-    fn begin_scram(
-        &mut self,
-        offer: &[u8],
-        config: &PgConfig,
-    ) -> Result<(ScramSha256, BytesMut), WireError> {
-        let mechanisms = || {
-            offer
-                .split(|&byte| byte == 0)
-                .take_while(|name| !name.is_empty())
-        };
+    fn begin_scram(&mut self, offer: &[u8], config: &PgConfig) -> Result<(ScramSha256, BytesMut), WireError> {
+        let mechanisms = || offer.split(|&byte| byte == 0).take_while(|name| !name.is_empty());
         let offers = |name: &str| mechanisms().any(|mechanism| mechanism == name.as_bytes());
         let (mechanism, binding) = match self.channel_binding.take() {
-            Some(hash) if offers(SCRAM_SHA_256_PLUS) => (
-                SCRAM_SHA_256_PLUS,
-                ChannelBinding::tls_server_end_point(hash),
-            ),
+            Some(hash) if offers(SCRAM_SHA_256_PLUS) => {
+                (SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(hash))
+            }
             // Says "I could have bound", so that the server notices if its offer to was removed on the way.
             Some(_) if offers(SCRAM_SHA_256) => (SCRAM_SHA_256, ChannelBinding::unrequested()),
             None if offers(SCRAM_SHA_256) => (SCRAM_SHA_256, ChannelBinding::unsupported()),
@@ -134,8 +113,7 @@ impl Authentication {
         };
         let scram = ScramSha256::new(password(config)?.reveal(), binding);
         let mut message = BytesMut::new();
-        frontend::sasl_initial_response(mechanism, scram.message(), &mut message)
-            .map_err(unsendable)?;
+        frontend::sasl_initial_response(mechanism, scram.message(), &mut message).map_err(unsendable)?;
         Ok((scram, message))
     }
 }

@@ -63,9 +63,6 @@ mod tests {
             ..PgConfig::default()
         };
         let shown = format!("{config:?} {config:#?}");
-        assert!(
-            shown.contains("bench") && !shown.contains("hunter2"),
-            "{shown}"
-        );
+        assert!(shown.contains("bench") && !shown.contains("hunter2"), "{shown}");
     }
 }

@@ -73,9 +73,7 @@ const fn treatment(tag: u8) -> Treatment {
         b'D' => Treatment::CountAndSkip,
         // ParseComplete, BindComplete, CloseComplete, RowDescription, NoData, ParameterDescription,
         // EmptyQueryResponse, PortalSuspended, NotificationResponse, CopyData, CopyDone.
-        b'1' | b'2' | b'3' | b'T' | b'n' | b't' | b'I' | b's' | b'A' | b'd' | b'c' => {
-            Treatment::Skip
-        }
+        b'1' | b'2' | b'3' | b'T' | b'n' | b't' | b'I' | b's' | b'A' | b'd' | b'c' => Treatment::Skip,
         _ => Treatment::Refuse,
     }
 }
@@ -113,10 +111,7 @@ impl Framing {
     /// Advances to the end of the next message worth a look, if it is in `input`, else to the end of `input`. Returns how
     /// far that was.
     #[inline]
-    pub(super) fn next<'a>(
-        &mut self,
-        input: &'a [u8],
-    ) -> Result<(usize, Option<Message<'a>>), WireError> {
+    pub(super) fn next<'a>(&mut self, input: &'a [u8]) -> Result<(usize, Option<Message<'a>>), WireError> {
         let mut rest = input;
         if !matches!(self.place, Place::Boundary) {
             let message = self.resume(&mut rest)?;
@@ -202,9 +197,7 @@ impl Framing {
             Place::Gather(gathered) => {
                 let part = take(rest, &mut gathered.left);
                 let room = MAX_KEPT - gathered.body.len();
-                gathered
-                    .body
-                    .extend_from_slice(&part[..part.len().min(room)]);
+                gathered.body.extend_from_slice(&part[..part.len().min(room)]);
                 if gathered.left > 0 {
                     return Ok(None);
                 }

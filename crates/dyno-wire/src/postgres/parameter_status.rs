@@ -12,8 +12,7 @@ impl ParameterStatus {
     /// fits is left out.
     pub(super) fn report(&mut self, body: &[u8]) {
         let mut fields = body.split(|&byte| byte == 0);
-        let (Some(name), Some(value), Some(b"")) = (fields.next(), fields.next(), fields.next())
-        else {
+        let (Some(name), Some(value), Some(b"")) = (fields.next(), fields.next(), fields.next()) else {
             return;
         };
         if let Some(old) = self.find(name) {

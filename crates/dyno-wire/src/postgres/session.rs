@@ -10,8 +10,8 @@ use super::framing::{Framing, Message};
 use super::parameter_status::ParameterStatus;
 use super::statement::write_length;
 use crate::{
-    BackendKey, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session, SqlState,
-    TransactionStatus, WireError,
+    BackendKey, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session, SqlState, TransactionStatus,
+    WireError,
 };
 
 /// How many notices wait to be taken; further ones are dropped.
@@ -205,16 +205,13 @@ const TERMINATE: &[u8] = b"X\0\0\0\x04";
 
 /// Reads the body of a BackendKeyData message.
 fn backend_key(body: &[u8]) -> Result<BackendKey, WireError> {
-    let fields = body
-        .split_first_chunk::<4>()
-        .and_then(|(process_id, rest)| {
-            Some((
-                i32::from_be_bytes(*process_id),
-                i32::from_be_bytes(rest.try_into().ok()?),
-            ))
-        });
-    let (process_id, secret) =
-        fields.ok_or(WireError::Malformed("a backend key is not 8 bytes long"))?;
+    let fields = body.split_first_chunk::<4>().and_then(|(process_id, rest)| {
+        Some((
+            i32::from_be_bytes(*process_id),
+            i32::from_be_bytes(rest.try_into().ok()?),
+        ))
+    });
+    let (process_id, secret) = fields.ok_or(WireError::Malformed("a backend key is not 8 bytes long"))?;
     Ok(BackendKey { process_id, secret })
 }
 
@@ -279,13 +276,9 @@ impl Session for PgSession {
         // All text here is UTF-8.
         let encoding = [("client_encoding", "UTF8")];
         let mut message = BytesMut::new();
-        frontend::startup_message(fixed.chain(encoding).chain(others), &mut message).map_err(
-            |error| {
-                WireError::Unsendable(format!(
-                    "the user, database or a setting cannot be sent: {error}"
-                ))
-            },
-        )?;
+        frontend::startup_message(fixed.chain(encoding).chain(others), &mut message).map_err(|error| {
+            WireError::Unsendable(format!("the user, database or a setting cannot be sent: {error}"))
+        })?;
         out.extend_from_slice(&message);
         Ok(())
     }
@@ -320,12 +313,7 @@ impl Session for PgSession {
     }
 
     #[inline]
-    fn execute(
-        &mut self,
-        statement: &PgStatement,
-        parameters: &impl Parameters,
-        out: &mut Vec<u8>,
-    ) {
+    fn execute(&mut self, statement: &PgStatement, parameters: &impl Parameters, out: &mut Vec<u8>) {
         self.awaited = self.awaited.saturating_add(1);
         self.extended = statement.is_extended();
         statement.write_execution(parameters, out);

@@ -39,12 +39,7 @@ impl PgStatement {
     /// [`WireError::Unsendable`] if the text holds a NUL byte or is longer than a message may be, if there are more than
     /// 65,535 parameters, or if the simple protocol is asked for with parameters: there the caller writes the values into
     /// the text and uses [`query`](crate::Session::query).
-    pub fn new(
-        index: usize,
-        sql: &str,
-        parameter_count: usize,
-        protocol: Protocol,
-    ) -> Result<Self, WireError> {
+    pub fn new(index: usize, sql: &str, parameter_count: usize, protocol: Protocol) -> Result<Self, WireError> {
         if parameter_count > MAX_PARAMETERS {
             return Err(WireError::Unsendable(format!(
                 "a statement has {parameter_count} parameters, the protocol allows {MAX_PARAMETERS}: write some values into its text"
@@ -236,12 +231,7 @@ mod tests {
             ("select 1\0", 0, Protocol::Prepared, "embedded null"),
             ("select 1\0", 0, Protocol::Simple, "embedded null"),
             ("select $1", 1, Protocol::Simple, "write the values into"),
-            (
-                "select",
-                65_536,
-                Protocol::Extended,
-                "the protocol allows 65535",
-            ),
+            ("select", 65_536, Protocol::Extended, "the protocol allows 65535"),
         ];
         for (sql, parameters, protocol, part) in cases {
             let error = PgStatement::new(0, sql, parameters, protocol).unwrap_err();

@@ -1,0 +1,87 @@
+//! What can go wrong on the way to an encrypted connection.
+
+use rustls::{AlertDescription, CertificateError, Error as Handshake};
+
+use super::SslMode;
+
+/// Why a connection was not encrypted.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// The text names no [`SslMode`].
+    #[error("unknown sslmode \"{0}\": use disable, allow, prefer, require, verify-ca or verify-full")]
+    UnknownMode(String),
+
+    /// The server does not encrypt, and the mode demands it.
+    #[error(
+        "the server does not support TLS, but sslmode={0} demands it; turn ssl on in the server, or use sslmode=prefer"
+    )]
+    Refused(SslMode),
+
+    /// The answer to the request for TLS is no answer.
+    #[error(
+        "the server answered the request for TLS with {0}; is this really a PostgreSQL server, and not overloaded?"
+    )]
+    Answer(String),
+
+    /// Unencrypted bytes follow the answer: someone may be inserting them.
+    #[error(
+        "the server sent {0} bytes between agreeing on encryption and its start; someone may be tampering with the connection"
+    )]
+    UnencryptedBytes(usize),
+
+    /// A mode that verifies has nothing to verify with.
+    #[error(
+        "sslmode={0} verifies the server's certificate and needs root certificates: give sslrootcert=FILE, or sslrootcert=system with sslmode=verify-full, or use sslmode=require"
+    )]
+    RootsMissing(SslMode),
+
+    /// Anyone can get a certificate the platform trusts, so without its name it means nothing.
+    #[error("sslmode={0} is too weak for sslrootcert=system: use sslmode=verify-full")]
+    WeakModeForSystemRoots(SslMode),
+
+    /// A PEM file could not be used.
+    #[error("the {what} cannot be used: {reason}")]
+    Pem {
+        /// Which one.
+        what: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// The host cannot be the name in a certificate.
+    #[error(
+        "the host \"{0}\" is neither a DNS name nor an IP address, so sslmode=verify-full has no name to verify; connect by a name, or use sslmode=verify-ca"
+    )]
+    ServerName(String),
+
+    /// The handshake failed, on either side.
+    #[error("the TLS handshake failed: {}", explain(.0))]
+    Handshake(#[from] Handshake),
+}
+
+/// A rustls error in words that say what to do.
+fn explain(error: &Handshake) -> String {
+    let reason = match error {
+        Handshake::InvalidCertificate(error) => match error {
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                "the server's certificate was not issued by any of the given root certificates; check sslrootcert"
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "the server's certificate has expired"
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "the server's certificate is not valid yet; check both clocks"
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "the server's certificate is for another host; connect by the name in it, or use sslmode=verify-ca"
+            }
+            _ => return format!("the server's certificate is not acceptable: {error}"),
+        },
+        Handshake::AlertReceived(
+            AlertDescription::CertificateRequired | AlertDescription::BadCertificate | AlertDescription::UnknownCA,
+        ) => "the server did not accept our certificate (or its absence); check sslcert and sslkey",
+        _ => return error.to_string(),
+    };
+    reason.to_owned()
+}

@@ -1,0 +1,260 @@
+//! Handshakes with a server of our own, in memory: which certificates each mode accepts.
+
+use std::sync::Arc;
+
+use dyno_wire::tls::{ClientIdentity, Roots, SslMode, TlsError, client_config, server_name};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConnection, RootCertStore, ServerConfig, ServerConnection};
+
+type Issuer = CertifiedIssuer<'static, KeyPair>;
+
+/// A certificate authority.
+fn authority() -> Issuer {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name.push(DnType::CommonName, "Test authority");
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// What a party shows: a certificate and its key.
+struct Party {
+    certificate: rcgen::Certificate,
+    key: KeyPair,
+}
+
+/// A party by this common name and these alternative ones; without issuer it vouches for itself, as an authority.
+fn party(issuer: Option<&Issuer>, common_name: &str, names: &[&str], until_year: i32) -> Party {
+    let names: Vec<String> = names.iter().map(|&name| name.into()).collect();
+    let mut params = CertificateParams::new(names).unwrap();
+    params.distinguished_name.push(DnType::CommonName, common_name);
+    params.not_after = date_time_ymd(until_year, 1, 1);
+    let key = KeyPair::generate().unwrap();
+    let certificate = match issuer {
+        Some(issuer) => params.signed_by(&key, issuer).unwrap(),
+        None => {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            params.self_signed(&key).unwrap()
+        }
+    };
+    Party { certificate, key }
+}
+
+impl Party {
+    fn chain(&self) -> Vec<CertificateDer<'static>> {
+        vec![self.certificate.der().clone()]
+    }
+
+    fn private_key(&self) -> PrivateKeyDer<'static> {
+        PrivatePkcs8KeyDer::from(self.key.serialize_der()).into()
+    }
+}
+
+/// What a client is told to connect with.
+struct Client<'a> {
+    mode: SslMode,
+    roots: Option<&'a str>,
+    identity: Option<&'a Party>,
+    host: &'a str,
+}
+
+/// Shakes hands; a server with `clients` demands a certificate from that authority.
+fn shake(client: &Client<'_>, server: &Party, clients: Option<&Issuer>) -> Result<(), TlsError> {
+    let roots = client.roots.map(|pem| Roots::Pem(pem.as_bytes()));
+    let pem = client
+        .identity
+        .map(|party| (party.certificate.pem(), party.key.serialize_pem()));
+    let identity = pem.as_ref().map(|(certificates, key)| ClientIdentity {
+        certificates: certificates.as_bytes(),
+        key: key.as_bytes(),
+    });
+    let config = client_config(client.mode, roots, identity)?;
+    let name = server_name(client.mode, client.host)?;
+    let mut client = ClientConnection::new(config, name)?;
+
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .unwrap();
+    let builder = match clients {
+        None => builder.with_no_client_auth(),
+        Some(issuer) => {
+            let mut store = RootCertStore::empty();
+            store.add(issuer.der().clone()).unwrap();
+            let verifier = WebPkiClientVerifier::builder_with_provider(store.into(), provider);
+            builder.with_client_cert_verifier(verifier.build().unwrap())
+        }
+    };
+    let config = builder.with_single_cert(server.chain(), server.private_key()).unwrap();
+    let mut server = ServerConnection::new(Arc::new(config)).unwrap();
+
+    // One round more than the handshake takes, so that the client hears what the server thinks of its certificate.
+    for _ in 0..4 {
+        let mut bytes = Vec::new();
+        while client.wants_write() {
+            client.write_tls(&mut bytes).unwrap();
+        }
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            server.read_tls(&mut rest).unwrap();
+            // Its refusal travels as an alert.
+            let _refused = server.process_new_packets();
+        }
+        let mut bytes = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut bytes).unwrap();
+        }
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            client.read_tls(&mut rest).unwrap();
+            client.process_new_packets()?;
+        }
+    }
+    assert!(!client.is_handshaking());
+    Ok(())
+}
+
+/// Whether the handshake succeeds, or why not.
+fn outcome(mode: SslMode, roots: Option<&str>, host: &str, server: &Party) -> String {
+    let client = Client {
+        mode,
+        roots,
+        identity: None,
+        host,
+    };
+    match shake(&client, server, None) {
+        Ok(()) => "accepted".into(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn each_mode_verifies_what_it_says() {
+    let authority = authority();
+    let root = Some(authority.pem());
+    let root = root.as_deref();
+    let other = self::authority().pem();
+    let other = Some(other.as_str());
+    let server = party(Some(&authority), "", &["db.example.com"], 2999);
+
+    use SslMode::{Prefer, Require, VerifyCa, VerifyFull};
+    for (mode, roots, host, expected) in [
+        (Prefer, None, "elsewhere", "accepted"),
+        (Require, None, "elsewhere", "accepted"),
+        (Require, None, "not a name", "accepted"),
+        (Require, root, "elsewhere", "accepted"),
+        (Require, other, "db.example.com", "not issued by any of the given root"),
+        (VerifyCa, root, "elsewhere", "accepted"),
+        (VerifyCa, other, "db.example.com", "not issued by any of the given root"),
+        (VerifyCa, None, "db.example.com", "needs root certificates"),
+        (VerifyFull, root, "db.example.com", "accepted"),
+        (VerifyFull, root, "elsewhere", "is for another host"),
+        (VerifyFull, root, "192.0.2.1", "is for another host"),
+        (VerifyFull, root, "not a name", "neither a DNS name nor"),
+        (
+            VerifyFull,
+            other,
+            "db.example.com",
+            "not issued by any of the given root",
+        ),
+        (VerifyFull, None, "db.example.com", "needs root certificates"),
+    ] {
+        let outcome = outcome(mode, roots, host, &server);
+        assert!(outcome.contains(expected), "{mode} {host}: {outcome}");
+    }
+}
+
+#[test]
+fn a_server_may_show_a_given_root_itself() {
+    let server = party(None, "db.example.com", &[], 2999);
+    let root = server.certificate.pem();
+    let root = Some(root.as_str());
+    assert_eq!(outcome(SslMode::VerifyCa, root, "elsewhere", &server), "accepted");
+    assert_eq!(
+        outcome(SslMode::VerifyFull, root, "db.example.com", &server),
+        "accepted"
+    );
+    let wrong = outcome(SslMode::VerifyFull, root, "elsewhere", &server);
+    assert!(wrong.contains("is for another host"), "{wrong}");
+
+    let expired = party(None, "db.example.com", &[], 2000);
+    let root = expired.certificate.pem();
+    let wrong = outcome(SslMode::VerifyCa, Some(&root), "db.example.com", &expired);
+    assert!(wrong.contains("has expired"), "{wrong}");
+}
+
+#[test]
+fn a_name_may_stand_in_the_common_name_alone() {
+    let authority = authority();
+    let root = authority.pem();
+    let server = party(Some(&authority), "db.example.com", &[], 2999);
+    assert_eq!(
+        outcome(SslMode::VerifyFull, Some(&root), "db.example.com", &server),
+        "accepted"
+    );
+    let wrong = outcome(SslMode::VerifyFull, Some(&root), "elsewhere", &server);
+    assert!(wrong.contains("is for another host"), "{wrong}");
+}
+
+#[test]
+fn a_server_may_demand_a_certificate() {
+    let authority = authority();
+    let server = party(None, "localhost", &[], 2999);
+    let mut client = Client {
+        mode: SslMode::Require,
+        roots: None,
+        identity: None,
+        host: "localhost",
+    };
+    let refused = shake(&client, &server, Some(&authority)).unwrap_err().to_string();
+    assert!(refused.contains("check sslcert and sslkey"), "{refused}");
+    let identity = party(Some(&authority), "bench", &["bench"], 2999);
+    client.identity = Some(&identity);
+    shake(&client, &server, Some(&authority)).unwrap();
+}
+
+#[test]
+fn unusable_files_are_named() {
+    let good = party(None, "localhost", &[], 2999);
+    let (certificate, key) = (good.certificate.pem(), good.key.serialize_pem());
+    let other_key = KeyPair::generate().unwrap().serialize_pem();
+    let config = |roots: Option<&str>, certificates: &str, key: &str| {
+        let identity = ClientIdentity {
+            certificates: certificates.as_bytes(),
+            key: key.as_bytes(),
+        };
+        let roots = roots.map(|pem| Roots::Pem(pem.as_bytes()));
+        match client_config(SslMode::Require, roots, Some(identity)) {
+            Ok(_) => "accepted".into(),
+            Err(error) => error.to_string(),
+        }
+    };
+    assert_eq!(config(Some(&certificate), &certificate, &key), "accepted");
+    for (outcome, part) in [
+        (
+            config(Some("nothing"), &certificate, &key),
+            "root certificate (sslrootcert) cannot be used: it holds no",
+        ),
+        (
+            config(None, &key, &key),
+            "client certificate (sslcert) cannot be used: it holds no",
+        ),
+        (
+            config(None, &certificate, &certificate),
+            "client key (sslkey) cannot be used",
+        ),
+        (
+            config(None, &certificate, &other_key),
+            "client key (sslkey) cannot be used",
+        ),
+    ] {
+        assert!(outcome.contains(part), "{outcome}");
+    }
+}
+
+#[test]
+fn system_roots_demand_the_name() {
+    let weak = client_config(SslMode::Require, Some(Roots::System), None).unwrap_err();
+    assert!(weak.to_string().contains("use sslmode=verify-full"), "{weak}");
+}

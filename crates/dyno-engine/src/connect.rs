@@ -1,0 +1,388 @@
+//! Opens a connection: socket, TLS, log-in and the preparation of statements, with blocking calls before the load begins.
+
+use crate::load::{Address, Stop, Tls, Workload};
+use crate::program::Program;
+use crate::transport::{Connection, Socket};
+use dyno_wire::tls::{self, Encryption, SslMode};
+use dyno_wire::{Event, ServerError, Session, WireError};
+use rustix::net::{RecvFlags, SendFlags};
+use rustls::ClientConnection;
+use std::io::{self, BufRead, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// Why a client could not be brought up.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// No socket to the server.
+    #[error(
+        "could not connect to the server at {address}: {cause}; is it running, and does it accept connections there?"
+    )]
+    Unreachable {
+        /// Where.
+        address: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The connection broke, or nothing came in time, while logging in.
+    #[error("the connection to {address} broke while {doing}: {cause}")]
+    Broken {
+        /// Where.
+        address: String,
+        /// Log-in, TLS handshake or preparation.
+        doing: &'static str,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// TLS could not be agreed on.
+    #[error("{0}")]
+    Tls(#[from] dyno_wire::tls::TlsError),
+    /// TLS was agreed on, but its handshake failed: usually the certificate is not accepted.
+    #[error(
+        "no TLS connection to {address}: {cause}; check sslrootcert and the host's name, or choose another sslmode"
+    )]
+    Handshake {
+        /// Where.
+        address: String,
+        /// What TLS said.
+        cause: rustls::Error,
+    },
+    /// The server sent something that is not its protocol.
+    #[error("the server at {address} does not follow the protocol: {cause}")]
+    Protocol {
+        /// Where.
+        address: String,
+        /// What was wrong.
+        cause: WireError,
+    },
+    /// The server refused the log-in.
+    #[error("the server at {address} refused the connection: {error}")]
+    Refused {
+        /// Where.
+        address: String,
+        /// What the server said.
+        error: Box<ServerError>,
+    },
+    /// A statement cannot be prepared.
+    #[error("the server refused statement {number} of workload \"{workload}\":\n  {text}\n{error}")]
+    Statement {
+        /// The workload's name.
+        workload: String,
+        /// Counting from 1.
+        number: usize,
+        /// The statement.
+        text: String,
+        /// What the server said.
+        error: Box<ServerError>,
+    },
+    /// The user asked to stop.
+    #[error("stopped while connecting")]
+    Stopped,
+}
+
+/// A connection that is logged in, with its session.
+pub(crate) struct Client<S> {
+    pub connection: Connection,
+    pub session: S,
+}
+
+/// Blocking calls wait this long at a time, so that a request to stop is noticed.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+struct Opening<'a> {
+    socket: Socket,
+    tls: Option<ClientConnection>,
+    address: String,
+    doing: &'static str,
+    deadline: Instant,
+    stop: &'a Stop,
+}
+
+/// Connects, logs in, and prepares the statements if the workload's protocol wants that; `texts` are the statements as written.
+///
+/// With TLS optional, what one way of connecting is refused is tried the other way, as libpq does.
+pub(crate) fn open<S: Session, P: Program>(
+    workload: &Workload<S, P>,
+    texts: &[String],
+    stop: &Stop,
+) -> Result<Client<S>, ConnectError> {
+    let endpoint = &workload.endpoint;
+    let tls = match &endpoint.address {
+        Address::Tcp(_) => endpoint.tls.as_ref(),
+        Address::Unix(_) => None,
+    };
+    let mut attempts = tls
+        .map_or(SslMode::Disable, |tls| tls.mode)
+        .attempts()
+        .iter()
+        .peekable();
+    loop {
+        let encryption = attempts.next().copied().unwrap_or(Encryption::Plain);
+        let opened = log_in(workload, tls.filter(|_| encryption == Encryption::Tls), stop);
+        let refused = matches!(
+            opened,
+            Err(ConnectError::Tls(_) | ConnectError::Handshake { .. } | ConnectError::Refused { .. })
+        );
+        if refused && attempts.peek().is_some() {
+            continue;
+        }
+        let (mut opening, mut session) = opened?;
+        prepare(workload, texts, &mut opening, &mut session)?;
+        return Ok(Client {
+            connection: Connection::new(opening.socket, opening.tls),
+            session,
+        });
+    }
+}
+
+fn log_in<'a, S: Session, P: Program>(
+    workload: &Workload<S, P>,
+    tls: Option<&Tls>,
+    stop: &'a Stop,
+) -> Result<(Opening<'a>, S), ConnectError> {
+    let endpoint = &workload.endpoint;
+    let deadline = Instant::now() + endpoint.connect_timeout;
+    let mut opening = Opening {
+        socket: dial(&endpoint.address, endpoint.connect_timeout)?,
+        tls: None,
+        address: endpoint.address.to_string(),
+        doing: "logging in",
+        deadline,
+        stop,
+    };
+    if let Some(tls) = tls {
+        opening.negotiate_tls(tls)?;
+    }
+    let mut session = (workload.session)(opening.tls.as_ref());
+    let mut out = Vec::new();
+    session.start(&mut out).map_err(|cause| opening.protocol(cause))?;
+    opening.converse(&mut session, &mut out)?;
+    Ok((opening, session))
+}
+
+fn prepare<S: Session, P: Program>(
+    workload: &Workload<S, P>,
+    texts: &[String],
+    opening: &mut Opening<'_>,
+    session: &mut S,
+) -> Result<(), ConnectError> {
+    opening.doing = "preparing a statement";
+    let mut out = Vec::new();
+    for (index, (statement, text)) in workload.statements.iter().zip(texts).enumerate() {
+        if !session.prepare(statement, &mut out) {
+            continue;
+        }
+        opening.converse(session, &mut out)?;
+        if let Some(error) = session.error() {
+            return Err(ConnectError::Statement {
+                workload: workload.name.clone(),
+                number: index + 1,
+                text: text.clone(),
+                error: Box::new(error.clone()),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn dial(address: &Address, timeout: Duration) -> Result<Socket, ConnectError> {
+    let unreachable = |cause| ConnectError::Unreachable {
+        address: address.to_string(),
+        cause,
+    };
+    let socket = match address {
+        Address::Unix(path) => Socket::Unix(UnixStream::connect(path).map_err(unreachable)?),
+        Address::Tcp(candidates) => {
+            let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+            let mut connected = None;
+            for candidate in candidates {
+                match TcpStream::connect_timeout(candidate, timeout) {
+                    Ok(stream) => {
+                        connected = Some(stream);
+                        break;
+                    }
+                    Err(error) => last = error,
+                }
+            }
+            let Some(stream) = connected else {
+                return Err(unreachable(last));
+            };
+            stream.set_nodelay(true).map_err(unreachable)?;
+            Socket::Tcp(stream)
+        }
+    };
+    socket.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
+    Ok(socket)
+}
+
+impl Opening<'_> {
+    fn broken(&self, cause: io::Error) -> ConnectError {
+        ConnectError::Broken {
+            address: self.address.clone(),
+            doing: self.doing,
+            cause,
+        }
+    }
+
+    fn handshake(&self, cause: rustls::Error) -> ConnectError {
+        ConnectError::Handshake {
+            address: self.address.clone(),
+            cause,
+        }
+    }
+
+    fn protocol(&self, cause: WireError) -> ConnectError {
+        let address = self.address.clone();
+        match cause {
+            WireError::Server(error) => ConnectError::Refused { address, error },
+            cause => ConnectError::Protocol { address, cause },
+        }
+    }
+
+    /// Receives once, waiting until the deadline.
+    fn receive(&self, buffer: &mut [u8]) -> Result<usize, ConnectError> {
+        loop {
+            if self.stop.requested() {
+                return Err(ConnectError::Stopped);
+            }
+            match rustix::net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
+                Ok((_, 0)) => {
+                    let cause = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
+                    return Err(self.broken(cause));
+                }
+                Ok((_, received)) => return Ok(received),
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) if Instant::now() < self.deadline => {}
+                Err(rustix::io::Errno::AGAIN) => {
+                    let cause = io::Error::new(io::ErrorKind::TimedOut, "no answer within the connect timeout");
+                    return Err(self.broken(cause));
+                }
+                Err(error) => return Err(self.broken(error.into())),
+            }
+        }
+    }
+
+    fn send(&self, mut bytes: &[u8]) -> Result<(), ConnectError> {
+        while !bytes.is_empty() {
+            let sent = rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL);
+            bytes = &bytes[sent.map_err(|error| self.broken(error.into()))?..];
+        }
+        Ok(())
+    }
+
+    fn negotiate_tls(&mut self, tls: &Tls) -> Result<(), ConnectError> {
+        self.send(&tls::ssl_request())?;
+        let mut answer = [0; 16];
+        let received = self.receive(&mut answer)?;
+        if tls::interpret_answer(tls.mode, &answer[..received])? == Encryption::Plain {
+            return Ok(());
+        }
+        self.doing = "agreeing on TLS";
+        let name = tls::server_name(tls.mode, &tls.server_name)?;
+        let mut session = ClientConnection::new(tls.config.clone(), name).map_err(|error| self.handshake(error))?;
+        session.set_buffer_limit(None);
+        let mut out = Vec::new();
+        let mut buffer = vec![0; 16 * 1024];
+        while session.is_handshaking() {
+            while session.wants_write() {
+                session.write_tls(&mut out).map_err(|error| self.broken(error))?;
+            }
+            self.send(&out)?;
+            out.clear();
+            if session.is_handshaking() {
+                let received = self.receive(&mut buffer)?;
+                let mut encrypted = &buffer[..received];
+                while !encrypted.is_empty() {
+                    session.read_tls(&mut encrypted).map_err(|error| self.broken(error))?;
+                    if let Err(error) = session.process_new_packets() {
+                        // Tell the server why, as TLS asks for, before giving up.
+                        let _ = session.write_tls(&mut out);
+                        let _ = self.send(&out);
+                        return Err(self.handshake(error));
+                    }
+                }
+            }
+        }
+        while session.wants_write() {
+            session.write_tls(&mut out).map_err(|error| self.broken(error))?;
+        }
+        self.send(&out)?;
+        self.doing = "logging in";
+        self.tls = Some(session);
+        Ok(())
+    }
+
+    /// Sends `out` and exchanges messages until the session is ready for the next request or has an error.
+    fn converse<S: Session>(&mut self, session: &mut S, out: &mut Vec<u8>) -> Result<(), ConnectError> {
+        let mut buffer = vec![0; 16 * 1024];
+        let mut plain = Vec::new();
+        loop {
+            self.send_plain(out)?;
+            out.clear();
+            plain.clear();
+            self.receive_plain(&mut buffer, &mut plain)?;
+            let mut input = plain.as_slice();
+            let mut done = false;
+            while !input.is_empty() {
+                let (used, event) = session.receive(input, out).map_err(|cause| self.protocol(cause))?;
+                input = &input[used..];
+                done |= !matches!(event, Event::NeedInput);
+            }
+            if done {
+                return Ok(());
+            }
+        }
+    }
+
+    fn send_plain(&mut self, bytes: &[u8]) -> Result<(), ConnectError> {
+        let Some(mut session) = self.tls.take() else {
+            return self.send(bytes);
+        };
+        let mut out = Vec::new();
+        let mut written = session.writer().write_all(bytes);
+        while written.is_ok() && session.wants_write() {
+            written = session.write_tls(&mut out).map(drop);
+        }
+        self.tls = Some(session);
+        written.map_err(|error| self.broken(error))?;
+        self.send(&out)
+    }
+
+    fn receive_plain(&mut self, buffer: &mut [u8], plain: &mut Vec<u8>) -> Result<(), ConnectError> {
+        loop {
+            let Some(session) = &mut self.tls else {
+                let received = self.receive(buffer)?;
+                plain.extend_from_slice(&buffer[..received]);
+                return Ok(());
+            };
+            let mut failure = None;
+            let mut reader = session.reader();
+            match reader.fill_buf() {
+                Ok(bytes) => {
+                    let length = bytes.len();
+                    plain.extend_from_slice(bytes);
+                    reader.consume(length);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => failure = Some(error),
+            }
+            if let Some(error) = failure {
+                return Err(self.broken(error));
+            }
+            if !plain.is_empty() {
+                return Ok(());
+            }
+            let received = self.receive(buffer)?;
+            let mut encrypted = &buffer[..received];
+            let Some(session) = &mut self.tls else { continue };
+            let mut result = Ok(());
+            while result.is_ok() && !encrypted.is_empty() {
+                result = session
+                    .read_tls(&mut encrypted)
+                    .and_then(|_| session.process_new_packets().map_err(io::Error::other))
+                    .map(drop);
+            }
+            result.map_err(|error| self.broken(error))?;
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! Runs a load: starts the threads, gathers what they record, and tells an observer.
+//!
+//! The calling thread is the collector. Worker threads send it their recording at the end of every interval and get an emptied one back; that is all
+//! they share.
+
+use crate::clock::{Clock, duration_ns};
+use crate::connect::{self, ConnectError};
+use crate::histogram::LatencyHistogram;
+use crate::load::{Load, Pacing, Stop, Workload};
+use crate::pacing::Schedule;
+use crate::program::{Program, ProgramError};
+use crate::recording::Recording;
+use crate::timeline::{Slice, Timeline};
+use crate::transport::{Blocking, Readiness};
+use crate::worker::{self, Reporting, Share};
+use dyno_script::Random;
+use dyno_wire::{ServerError, Session};
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
+
+/// One interval of the whole load, all threads summed.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// Index of its phase in [`Load::phases`].
+    pub phase: usize,
+    /// Begin, counted from the start of the first phase.
+    pub start: Duration,
+    /// How long it lasted: the load's interval, or less at the end of a phase or of an interrupted run.
+    pub duration: Duration,
+    /// One recording per workload, in the load's order.
+    pub recordings: Vec<Recording>,
+}
+
+/// How the connections came up, one entry per workload.
+#[derive(Clone, Debug)]
+pub struct Connected {
+    /// Time to open, log in and prepare, one value per client, in nanoseconds.
+    pub connect_time: Vec<LatencyHistogram>,
+    /// From the first connection attempt to the last client being ready.
+    pub total: Duration,
+}
+
+/// Is told what happens while the load runs, on the thread that called [`drive`].
+pub trait Observer {
+    /// All clients are connected; the first phase begins now.
+    fn connected(&mut self, connected: &Connected);
+    /// An interval is complete. `Break` ends the load.
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
+}
+
+/// How a load ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Why it ended before its time, if it did; what was recorded until then was reported.
+    pub ended_early: Option<Ending>,
+    /// Transactions still running when the grace time was over, per workload.
+    pub unfinished: Vec<u64>,
+}
+
+/// Why a load ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum Ending {
+    /// It was asked to, by [`Stop`] or by the observer.
+    #[error("stopped on request")]
+    Stopped,
+    /// No client has a connection left.
+    #[error("all connections were lost; the last one said: {0}")]
+    ConnectionsLost(String),
+    /// A script cannot be evaluated.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A script ends inside a transaction.
+    #[error("workload \"{workload}\": the script ends inside a transaction; end it with COMMIT or ROLLBACK")]
+    OpenTransaction {
+        /// The workload's name.
+        workload: String,
+    },
+    /// A statement can never succeed.
+    #[error("workload \"{workload}\": the server refused a statement: {error}")]
+    Statement {
+        /// The workload's name.
+        workload: String,
+        /// What the server said.
+        error: Box<ServerError>,
+    },
+    /// The system refused to wait for connections.
+    #[error("cannot wait for the connections: {0}")]
+    System(io::Error),
+    /// A thread ended unexpectedly.
+    #[error("an internal error ended a load thread; please report it with the message above")]
+    Panicked,
+}
+
+/// A load that could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// A client could not be connected.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The system refused a thread or a poller.
+    #[error("cannot start {threads} load threads: {cause}")]
+    Thread {
+        /// How many the load asked for.
+        threads: usize,
+        /// What the system said.
+        cause: io::Error,
+    },
+}
+
+/// From a worker thread to the collector.
+pub(crate) enum Message {
+    Connected { workload: usize, times: LatencyHistogram },
+    Failed(DriveError),
+    Slice(SliceReport),
+    Lost { message: String },
+    Ending(Ending),
+    Done { thread: usize, unfinished: u64 },
+}
+
+/// One thread's recording of one slice.
+pub(crate) struct SliceReport {
+    pub thread: usize,
+    pub slice: Slice,
+    pub recording: Recording,
+}
+
+/// What the collector keeps of a thread.
+struct Thread {
+    workload: usize,
+    spare: Sender<Recording>,
+    running: bool,
+    /// The slice it will report next.
+    next_slice: usize,
+}
+
+/// Which clients a thread has, and its number among the threads of its workload.
+struct Portion {
+    workload: usize,
+    part: usize,
+    clients: std::ops::Range<usize>,
+}
+
+/// Connects all clients, runs the phases, and reports to `observer`.
+///
+/// # Errors
+/// The load could not begin. Once it has begun, whatever ends it early is in the [`Outcome`].
+pub fn drive<S: Session, P: Program>(
+    load: &Load<S, P>,
+    observer: &mut impl Observer,
+    stop: &Stop,
+) -> Result<Outcome, DriveError> {
+    let portions: Vec<Portion> = load.workloads.iter().enumerate().flat_map(share_out).collect();
+    let clock = Clock::start();
+    let (messages, inbox) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(portions.len());
+        let mut starters = Vec::with_capacity(portions.len());
+        let mut handles = Vec::with_capacity(portions.len());
+        // Only this load's threads are told when a sibling fails to connect.
+        let abandon = Stop::new();
+        for (thread, portion) in portions.iter().enumerate() {
+            let (spare, spare_receiver) = mpsc::channel();
+            let (starter, start) = mpsc::channel::<u64>();
+            let reporting = Reporting {
+                thread,
+                messages: messages.clone(),
+                spare: spare_receiver,
+            };
+            let told = abandon.clone();
+            let body = move || client_thread(load, portion, clock, stop, &told, &start, reporting);
+            let name = format!("{}-{}", load.workloads[portion.workload].name, portion.part);
+            match std::thread::Builder::new().name(name).spawn_scoped(scope, body) {
+                Ok(handle) => handles.push(handle),
+                Err(cause) => {
+                    abandon.request();
+                    return Err(DriveError::Thread {
+                        threads: portions.len(),
+                        cause,
+                    });
+                }
+            }
+            starters.push(starter);
+            threads.push(Thread {
+                workload: portion.workload,
+                spare,
+                running: true,
+                next_slice: 0,
+            });
+        }
+        drop(messages);
+        let mut connected = Connected {
+            connect_time: vec![LatencyHistogram::new(); load.workloads.len()],
+            total: Duration::ZERO,
+        };
+        for _ in 0..threads.len() {
+            match inbox.recv() {
+                Ok(Message::Connected { workload, times }) => connected.connect_time[workload].add(&times),
+                Ok(Message::Failed(error)) => {
+                    abandon.request();
+                    return Err(error);
+                }
+                // A thread panicked before it was ready; the scope reports it.
+                Ok(_) | Err(_) => break,
+            }
+        }
+        connected.total = Duration::from_nanos(clock.now_ns());
+        observer.connected(&connected);
+        let start_ns = clock.now_ns();
+        for starter in &starters {
+            // A thread that is gone is noticed by the collector.
+            let _ = starter.send(start_ns);
+        }
+        let mut collector = Collector::new(load, threads, start_ns);
+        collector.gather(&inbox, observer, stop);
+        let panicked = handles.into_iter().filter_map(|handle| handle.join().err()).count() > 0;
+        Ok(collector.outcome(panicked, stop))
+    })
+}
+
+/// Divides the clients of a workload among its threads as evenly as can be.
+fn share_out<S: Session, P: Program>((index, workload): (usize, &Workload<S, P>)) -> Vec<Portion> {
+    let threads = workload.threads.clamp(1, workload.clients.max(1));
+    (0..threads)
+        .map(|part| Portion {
+            workload: index,
+            part,
+            clients: workload.clients * part / threads..workload.clients * (part + 1) / threads,
+        })
+        .collect()
+}
+
+/// The life of one worker thread.
+fn client_thread<S: Session, P: Program>(
+    load: &Load<S, P>,
+    portion: &Portion,
+    clock: Clock,
+    stop: &Stop,
+    abandon: &Stop,
+    start: &Receiver<u64>,
+    reporting: Reporting,
+) {
+    let workload = &load.workloads[portion.workload];
+    let texts = workload.program.statements();
+    let mut sessions = Vec::with_capacity(portion.clients.len());
+    let mut connections = Vec::with_capacity(portion.clients.len());
+    let mut times = LatencyHistogram::new();
+    let messages = reporting.messages.clone();
+    for number in portion.clients.clone() {
+        let begin_ns = clock.now_ns();
+        if abandon.requested() {
+            return;
+        }
+        match connect::open(workload, &texts, stop) {
+            Ok(client) => {
+                sessions.push((number, client.session));
+                connections.push(client.connection);
+                times.record(clock.now_ns() - begin_ns);
+            }
+            Err(error) => {
+                let _ = messages.send(Message::Failed(error.into()));
+                return;
+            }
+        }
+    }
+    let _ = messages.send(Message::Connected {
+        workload: portion.workload,
+        times,
+    });
+    // The collector gives up without a start if another thread could not connect.
+    let Ok(start_ns) = start.recv() else { return };
+    let schedule = match workload.pacing {
+        Pacing::Closed => None,
+        Pacing::Open { rate_per_s } => {
+            let rate_per_s = rate_per_s * portion.clients.len() as f64 / workload.clients as f64;
+            let random = workload.throttle.get(portion.part).cloned();
+            Some(Schedule::new(
+                rate_per_s,
+                start_ns,
+                random.unwrap_or_else(|| Random::new(portion.part as u64)),
+            ))
+        }
+    };
+    let thread = reporting.thread;
+    let share = Share {
+        workload,
+        sessions,
+        schedule,
+        timeline: Timeline::new(&load.phases, load.interval, start_ns),
+        clock,
+        stop,
+        grace: load.grace,
+        reporting,
+    };
+    let unfinished = if connections.len() == 1 {
+        connections.pop().map(Blocking::new).transpose().map(|only| match only {
+            Some(transport) => worker::run(share, transport),
+            None => 0,
+        })
+    } else {
+        Readiness::new(connections).map(|transport| worker::run(share, transport))
+    };
+    let unfinished = unfinished.unwrap_or_else(|error| {
+        let _ = messages.send(Message::Ending(Ending::System(error)));
+        0
+    });
+    let _ = messages.send(Message::Done { thread, unfinished });
+}
+
+/// An interval that some threads have not reported yet.
+struct Pending {
+    slice: Slice,
+    recordings: Vec<Recording>,
+}
+
+struct Collector {
+    threads: Vec<Thread>,
+    start_ns: u64,
+    statements: Vec<usize>,
+    pending: BTreeMap<usize, Pending>,
+    /// Intervals that are done with, to be used again.
+    spare: Vec<Vec<Recording>>,
+    unfinished: Vec<u64>,
+    last_loss: Option<String>,
+    ending: Option<Ending>,
+    planned_ns: u64,
+    reported_ns: u64,
+}
+
+impl Collector {
+    fn new<S: Session, P: Program>(load: &Load<S, P>, threads: Vec<Thread>, start_ns: u64) -> Self {
+        Self {
+            threads,
+            start_ns,
+            statements: load
+                .workloads
+                .iter()
+                .map(|workload| workload.statements.len())
+                .collect(),
+            pending: BTreeMap::new(),
+            spare: Vec::new(),
+            unfinished: vec![0; load.workloads.len()],
+            last_loss: None,
+            ending: None,
+            planned_ns: load.phases.iter().map(|phase| duration_ns(phase.duration)).sum(),
+            reported_ns: 0,
+        }
+    }
+
+    /// Receives until every thread is done.
+    fn gather(&mut self, inbox: &Receiver<Message>, observer: &mut impl Observer, stop: &Stop) {
+        // The channel closes when the last thread is gone, even one that panicked.
+        while let Ok(message) = inbox.recv() {
+            match message {
+                Message::Slice(report) => self.add(report),
+                Message::Lost { message } => self.last_loss = Some(message),
+                Message::Ending(ending) => {
+                    self.ending.get_or_insert(ending);
+                    stop.request();
+                }
+                Message::Done { thread, unfinished } => {
+                    let thread = &mut self.threads[thread];
+                    thread.running = false;
+                    self.unfinished[thread.workload] += unfinished;
+                }
+                Message::Connected { .. } | Message::Failed(_) => {}
+            }
+            self.emit(observer, stop);
+        }
+        // What threads that panicked never completed is still worth keeping.
+        self.threads.iter_mut().for_each(|thread| thread.running = false);
+        self.emit(observer, stop);
+    }
+
+    fn add(&mut self, mut report: SliceReport) {
+        let thread = &mut self.threads[report.thread];
+        thread.next_slice = report.slice.index + 1;
+        let (spare, statements) = (&mut self.spare, &self.statements);
+        let pending = self.pending.entry(report.slice.index).or_insert_with(|| Pending {
+            slice: report.slice,
+            recordings: spare
+                .pop()
+                .unwrap_or_else(|| statements.iter().map(|&count| Recording::new(count)).collect()),
+        });
+        pending.slice.end_ns = pending.slice.end_ns.max(report.slice.end_ns);
+        pending.recordings[thread.workload].add(&report.recording);
+        report.recording.clear();
+        // A thread that has ended needs no recording.
+        let _ = thread.spare.send(report.recording);
+    }
+
+    /// Reports every interval that no running thread can add to any more, in order.
+    fn emit(&mut self, observer: &mut impl Observer, stop: &Stop) {
+        let running = self.threads.iter().filter(|thread| thread.running);
+        let awaited = running.map(|thread| thread.next_slice).min().unwrap_or(usize::MAX);
+        while let Some(entry) = self.pending.first_entry() {
+            if *entry.key() >= awaited {
+                return;
+            }
+            let Pending { slice, recordings } = entry.remove();
+            self.reported_ns += slice.end_ns - slice.start_ns;
+            let mut interval = Interval {
+                phase: slice.phase,
+                start: Duration::from_nanos(slice.start_ns - self.start_ns),
+                duration: Duration::from_nanos(slice.end_ns - slice.start_ns),
+                recordings,
+            };
+            if observer.interval(&interval).is_break() {
+                stop.request();
+            }
+            interval.recordings.iter_mut().for_each(Recording::clear);
+            self.spare.push(interval.recordings);
+        }
+    }
+
+    fn outcome(self, panicked: bool, stop: &Stop) -> Outcome {
+        let cut_short = self.reported_ns < self.planned_ns;
+        let ended_early = if panicked {
+            Some(Ending::Panicked)
+        } else if self.ending.is_some() {
+            self.ending
+        } else if cut_short && stop.requested() {
+            Some(Ending::Stopped)
+        } else if cut_short {
+            Some(Ending::ConnectionsLost(self.last_loss.unwrap_or_default()))
+        } else {
+            None
+        };
+        Outcome {
+            ended_early,
+            unfinished: self.unfinished,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The run's phases cut into intervals, as instants.
+//!
+//! Every thread computes the same boundaries from the same start, so recordings of different threads can be added interval by interval.
+
+use crate::clock::duration_ns;
+use crate::load::Phase;
+use std::time::Duration;
+
+/// A stretch of time that gets its own recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slice {
+    /// Number since the start of the run.
+    pub index: usize,
+    /// The phase it belongs to.
+    pub phase: usize,
+    /// First instant, in nanoseconds of the run's clock.
+    pub start_ns: u64,
+    /// The instant after the last.
+    pub end_ns: u64,
+}
+
+/// Yields the slices of a run in order.
+#[derive(Clone, Debug)]
+pub(crate) struct Timeline {
+    durations_ns: Vec<u64>,
+    interval_ns: u64,
+    index: usize,
+    phase: usize,
+    phase_start_ns: u64,
+    next_ns: u64,
+}
+
+impl Timeline {
+    /// The slices of `phases`, which begin at `start_ns`, in steps of `interval` (at least a millisecond).
+    pub fn new(phases: &[Phase], interval: Duration, start_ns: u64) -> Self {
+        Self {
+            durations_ns: phases.iter().map(|phase| duration_ns(phase.duration)).collect(),
+            interval_ns: duration_ns(interval).max(1_000_000),
+            index: 0,
+            phase: 0,
+            phase_start_ns: start_ns,
+            next_ns: start_ns,
+        }
+    }
+}
+
+impl Iterator for Timeline {
+    type Item = Slice;
+
+    fn next(&mut self) -> Option<Slice> {
+        loop {
+            let phase_end_ns = self.phase_start_ns.saturating_add(*self.durations_ns.get(self.phase)?);
+            if self.next_ns < phase_end_ns {
+                let slice = Slice {
+                    index: self.index,
+                    phase: self.phase,
+                    start_ns: self.next_ns,
+                    end_ns: self.next_ns.saturating_add(self.interval_ns).min(phase_end_ns),
+                };
+                self.index += 1;
+                self.next_ns = slice.end_ns;
+                return Some(slice);
+            }
+            self.phase += 1;
+            self.phase_start_ns = phase_end_ns;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn phase(name: &str, ms: u64) -> Phase {
+        Phase {
+            name: name.into(),
+            duration: Duration::from_millis(ms),
+        }
+    }
+
+    #[test]
+    fn intervals_fill_each_phase_and_the_last_may_be_shorter() {
+        let phases = [phase("warmup", 25), phase("none", 0), phase("measure", 20)];
+        let slices: Vec<_> = Timeline::new(&phases, Duration::from_millis(10), 5)
+            .map(|slice| (slice.index, slice.phase, slice.start_ns, slice.end_ns))
+            .collect();
+        assert_eq!(
+            slices,
+            [
+                (0, 0, 5, 10_000_005),
+                (1, 0, 10_000_005, 20_000_005),
+                (2, 0, 20_000_005, 25_000_005),
+                (3, 2, 25_000_005, 35_000_005),
+                (4, 2, 35_000_005, 45_000_005),
+            ]
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! One connection: a socket, and TLS over it if agreed on.
+
+use rustix::net::{RecvFlags, SendFlags};
+use rustls::ClientConnection;
+use std::io::{self, BufRead, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// A connected stream socket.
+#[derive(Debug)]
+pub enum Socket {
+    /// TCP, with Nagle's algorithm off.
+    Tcp(TcpStream),
+    /// A unix domain socket.
+    Unix(UnixStream),
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Unix(stream) => stream.as_fd(),
+        }
+    }
+}
+
+impl Socket {
+    /// Sets whether calls wait.
+    ///
+    /// # Errors
+    /// As the system reports them.
+    pub fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_nonblocking(nonblocking),
+            Self::Unix(stream) => stream.set_nonblocking(nonblocking),
+        }
+    }
+
+    /// Sets how long a waiting receive waits.
+    ///
+    /// # Errors
+    /// As the system reports them.
+    pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_read_timeout(timeout),
+            Self::Unix(stream) => stream.set_read_timeout(timeout),
+        }
+    }
+
+    /// Receives once; 0 means that the peer has closed.
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::net::recv(self, buffer, RecvFlags::empty())?.0)
+    }
+
+    /// Sends once; never raises a signal when the peer is gone.
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::net::send(self, bytes, SendFlags::NOSIGNAL)?)
+    }
+}
+
+/// A socket with its TLS state and the bytes the peer has not accepted yet.
+#[derive(Debug)]
+pub struct Connection {
+    socket: Socket,
+    tls: Option<Box<ClientConnection>>,
+    unsent: Vec<u8>,
+}
+
+impl Connection {
+    /// A connection over `socket`; `tls` has finished its handshake.
+    #[must_use]
+    pub fn new(socket: Socket, tls: Option<ClientConnection>) -> Self {
+        Self {
+            socket,
+            tls: tls.map(Box::new),
+            unsent: Vec::new(),
+        }
+    }
+
+    /// The socket, for waiting on it.
+    #[must_use]
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// Whether bytes wait for the peer to accept them.
+    #[must_use]
+    pub fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// Receives once into `buffer` and hands on what came. Returns whether there may be more to receive now.
+    ///
+    /// # Errors
+    /// `WouldBlock` if there is nothing; `UnexpectedEof` if the peer has closed; else as the system or TLS report it.
+    pub fn receive(&mut self, buffer: &mut [u8], sink: &mut impl FnMut(&[u8])) -> io::Result<bool> {
+        let received = self.socket.receive(buffer)?;
+        if received == 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the server closed the connection",
+            ));
+        }
+        let more = received == buffer.len();
+        let Some(tls) = &mut self.tls else {
+            sink(&buffer[..received]);
+            return Ok(more);
+        };
+        let mut encrypted = &buffer[..received];
+        while !encrypted.is_empty() {
+            tls.read_tls(&mut encrypted)?;
+            let state = tls.process_new_packets().map_err(io::Error::other)?;
+            if state.plaintext_bytes_to_read() > 0 {
+                let mut reader = tls.reader();
+                loop {
+                    let plain = match reader.fill_buf() {
+                        Ok([]) => break,
+                        Ok(plain) => plain,
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                        Err(error) => return Err(error),
+                    };
+                    sink(plain);
+                    let length = plain.len();
+                    reader.consume(length);
+                }
+            }
+        }
+        if tls.wants_write() {
+            self.send(&[])?;
+        }
+        Ok(more)
+    }
+
+    /// Sends `bytes` behind what is still unsent, and keeps what the peer does not accept now.
+    ///
+    /// # Errors
+    /// As the system or TLS report them; not `WouldBlock`.
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls {
+            tls.writer().write_all(bytes)?;
+            while tls.wants_write() {
+                tls.write_tls(&mut self.unsent)?;
+            }
+            return self.flush();
+        }
+        if self.has_unsent() {
+            self.unsent.extend_from_slice(bytes);
+            return self.flush();
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.socket.send(rest) {
+                Ok(sent) => rest = &rest[sent..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.unsent.extend_from_slice(rest);
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what is unsent, as far as the peer accepts it.
+    ///
+    /// # Errors
+    /// As the system reports them; not `WouldBlock`.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let mut sent = 0;
+        let result = loop {
+            if sent == self.unsent.len() {
+                break Ok(());
+            }
+            match self.socket.send(&self.unsent[sent..]) {
+                Ok(more) => sent += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.unsent.drain(..sent);
+        result
+    }
+}

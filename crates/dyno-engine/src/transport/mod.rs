@@ -1,0 +1,45 @@
+//! Moves bytes for many connections: the seam between the event loop and the kernel.
+//!
+//! The event loop queues what it sends and is called with what arrived; it never learns whether the transport waits for readiness and then
+//! receives (epoll), blocks on its only connection, or is told of completed operations.
+
+mod blocking;
+mod connection;
+mod readiness;
+
+pub(crate) use blocking::Blocking;
+pub use connection::{Connection, Socket};
+pub(crate) use readiness::Readiness;
+
+use std::io;
+use std::time::Duration;
+
+/// What arrived on a connection.
+#[derive(Debug)]
+pub enum Arrival<'a> {
+    /// Some bytes of the server's stream, decrypted if it is encrypted.
+    Bytes(&'a [u8]),
+    /// The connection is gone; it will not be reported again.
+    Closed(io::Error),
+}
+
+/// Moves bytes for a fixed number of connections, numbered from 0.
+pub trait Transport {
+    /// Sends `bytes`, or takes them over to send them as soon as the peer accepts them.
+    ///
+    /// # Errors
+    /// The connection is gone. It is not reported by [`Transport::poll`] as well.
+    fn send(&mut self, connection: usize, bytes: &[u8]) -> io::Result<()>;
+
+    /// Waits until something arrived or `timeout` has passed, and reports everything there is. It may return earlier with nothing.
+    ///
+    /// # Errors
+    /// The system refuses to wait; errors of single connections are reported as [`Arrival::Closed`].
+    fn poll(&mut self, timeout: Duration, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()>;
+
+    /// Forgets a connection and closes it.
+    fn close(&mut self, connection: usize);
+}
+
+/// The size of the buffer a thread receives into: many replies, or one reply of many rows, in one call.
+const RECEIVE_BYTES: usize = 64 * 1024;

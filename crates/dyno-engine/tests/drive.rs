@@ -1,0 +1,219 @@
+//! The engine against a scripted server: what a real one cannot be made to do on demand.
+
+mod support;
+
+use dyno_engine::{DriveError, Ending, Pacing, Recording, Stop, drive};
+use std::time::Duration;
+use support::scripted_server::{Behaviour, ScriptedServer};
+use support::{Keep, load};
+
+const CLOSED: Pacing = Pacing::Closed;
+
+/// All recordings of one phase added up.
+fn total(keep: &Keep, phase: usize) -> Recording {
+    let mut sum = Recording::new(1);
+    for interval in keep.intervals.iter().filter(|interval| interval.phase == phase) {
+        sum.add(&interval.recordings[0]);
+    }
+    sum
+}
+
+#[test]
+fn every_transaction_is_counted_once_in_the_phase_it_completed_in() {
+    let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_millis(1)));
+    let load = load(&server, 8, 3, CLOSED, &[("warmup", 250), ("measure", 500)]);
+    let mut keep = Keep::default();
+    let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
+    assert_eq!(outcome.unfinished, [0]);
+    let shape: Vec<_> = keep
+        .intervals
+        .iter()
+        .map(|interval| {
+            (
+                interval.phase,
+                interval.start.as_millis(),
+                interval.duration.as_millis(),
+            )
+        })
+        .collect();
+    let expected = [
+        (0, 0, 100),
+        (0, 100, 100),
+        (0, 200, 50),
+        (1, 250, 100),
+        (1, 350, 100),
+        (1, 450, 100),
+        (1, 550, 100),
+        (1, 650, 100),
+    ];
+    assert_eq!(shape, expected);
+    let measured = total(&keep, 1);
+    assert!(measured.transactions > 0);
+    assert_eq!(measured.transactions, measured.latency.count());
+    assert_eq!(measured.statements, measured.statement_latency[0].count());
+    assert_eq!(measured.lag.count(), 0, "a closed loop has no lag");
+    // The server never answers sooner; a clock that started late would show it.
+    assert!(measured.latency.min_ns() >= 999_000, "{} ns", measured.latency.min_ns());
+    assert_eq!(keep.connected.expect("connected").connect_time[0].count(), 8);
+}
+
+#[test]
+fn a_stalled_server_shows_in_the_open_loop() {
+    let stall = (Duration::from_millis(500), Duration::from_millis(1000));
+    let server = ScriptedServer::start(move |_, _, since| {
+        let stalled = since >= stall.0 && since < stall.1;
+        Behaviour::Answer(if stalled { stall.1 - since } else { Duration::ZERO })
+    });
+    let rate_per_s = 1000.0;
+    let load = load(&server, 4, 1, Pacing::Open { rate_per_s }, &[("measure", 2000)]);
+    let mut keep = Keep::default();
+    drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    let measured = total(&keep, 0);
+    // Arrivals go on during the stall: about 500 transactions are late by up to half a second, although only 4 were waiting for the server.
+    let late = measured.latency.inner().count_between(100_000_000, 600_000_000);
+    assert!(
+        (300..700).contains(&late),
+        "{late} of {} are late",
+        measured.transactions
+    );
+    let slow_service = measured.statement_latency[0]
+        .inner()
+        .count_between(100_000_000, 600_000_000);
+    assert!(slow_service <= 4, "{slow_service} statements were slow");
+    assert_eq!(measured.lag.count(), measured.transactions);
+    assert!(
+        measured.lag.max_ns() > 300_000_000,
+        "lag is recorded apart: {} ns",
+        measured.lag.max_ns()
+    );
+}
+
+#[test]
+fn errors_are_counted_by_state_and_the_load_goes_on() {
+    let server = ScriptedServer::start(|_, request, _| match request % 4 {
+        3 => Behaviour::Fail("40001"),
+        _ => Behaviour::Answer(Duration::ZERO),
+    });
+    let load = load(&server, 1, 1, CLOSED, &[("measure", 300)]);
+    let mut keep = Keep::default();
+    let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    assert!(outcome.ended_early.is_none());
+    let measured = total(&keep, 0);
+    assert!(measured.errors > 0);
+    assert_eq!(measured.errors_by_state.len(), 1);
+    assert_eq!(measured.errors_by_state[0].state.as_str(), "40001");
+    assert_eq!(measured.errors_by_state[0].count, measured.errors);
+    assert!(measured.errors_by_state[0].example.contains("scripted error"));
+    let expected = measured.transactions / 3;
+    assert!(
+        measured.errors.abs_diff(expected) <= 1,
+        "{} errors, {expected} expected",
+        measured.errors
+    );
+}
+
+#[test]
+fn a_statement_that_can_never_work_ends_the_load_at_once() {
+    let server = ScriptedServer::start(|_, _, _| Behaviour::Fail("42P01"));
+    let load = load(&server, 2, 1, CLOSED, &[("measure", 60_000)]);
+    let outcome = drive(&load, &mut Keep::default(), &Stop::new()).expect("the load begins");
+    assert!(
+        matches!(outcome.ended_early, Some(Ending::Statement { .. })),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn a_lost_connection_is_an_error_and_the_others_go_on() {
+    let server = ScriptedServer::start(|connection, request, _| {
+        if connection == 1 && request == 10 {
+            Behaviour::BreakOff
+        } else {
+            Behaviour::Answer(Duration::from_millis(1))
+        }
+    });
+    let load = load(&server, 3, 1, CLOSED, &[("measure", 400)]);
+    let mut keep = Keep::default();
+    let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    assert!(outcome.ended_early.is_none());
+    let measured = total(&keep, 0);
+    assert_eq!(measured.errors, 1);
+    assert_eq!(measured.errors_by_state[0].state.class(), "08");
+    let last = &keep.intervals.last().expect("intervals").recordings[0];
+    assert!(last.transactions > 0, "the other clients go on to the end");
+}
+
+#[test]
+fn when_all_connections_are_lost_the_load_ends_and_keeps_what_it_has() {
+    for behaviour in [Behaviour::BreakOff, Behaviour::Garbage] {
+        let server = ScriptedServer::start(move |_, request, _| {
+            if request < 20 {
+                Behaviour::Answer(Duration::ZERO)
+            } else {
+                behaviour
+            }
+        });
+        for clients in [1, 3] {
+            let load = load(&server, clients, 1, CLOSED, &[("measure", 60_000)]);
+            let mut keep = Keep::default();
+            let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load begins");
+            assert!(
+                matches!(outcome.ended_early, Some(Ending::ConnectionsLost(_))),
+                "{outcome:?}"
+            );
+            let measured = total(&keep, 0);
+            assert_eq!(
+                (measured.transactions, measured.errors),
+                (20 * clients as u64, clients as u64)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_request_to_stop_ends_the_load_and_keeps_the_partial_interval() {
+    let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_millis(1)));
+    let mut load = load(&server, 2, 1, CLOSED, &[("measure", 60_000)]);
+    load.interval = Duration::from_secs(30);
+    let stop = Stop::new();
+    let mut keep = Keep::default();
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            stop.request();
+        });
+        drive(&load, &mut keep, &stop).expect("the load runs")
+    });
+    assert!(matches!(outcome.ended_early, Some(Ending::Stopped)));
+    assert_eq!(keep.intervals.len(), 1);
+    assert!(keep.intervals[0].recordings[0].transactions > 0);
+    assert!(keep.intervals[0].duration < Duration::from_secs(30));
+}
+
+#[test]
+fn transactions_that_never_end_are_said_to_be_unfinished() {
+    let server = ScriptedServer::start(|_, request, _| {
+        Behaviour::Answer(if request < 5 {
+            Duration::ZERO
+        } else {
+            Duration::from_secs(3600)
+        })
+    });
+    let mut load = load(&server, 2, 2, CLOSED, &[("measure", 200)]);
+    load.grace = Duration::from_millis(200);
+    let mut keep = Keep::default();
+    let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    assert_eq!(outcome.unfinished, [2]);
+    assert_eq!(total(&keep, 0).transactions, 10);
+}
+
+#[test]
+fn an_unreachable_server_is_an_error_before_anything_runs() {
+    let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::ZERO));
+    let mut load = load(&server, 2, 2, CLOSED, &[("measure", 200)]);
+    load.workloads[0].endpoint.address = dyno_engine::Address::Tcp(vec!["127.0.0.1:1".parse().expect("an address")]);
+    let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("nobody listens there");
+    assert!(matches!(error, DriveError::Connect(_)));
+    assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
+}

@@ -1,0 +1,105 @@
+//! What the engine's tests share: a scripted server and a program of one statement.
+
+pub mod scripted_server;
+
+use dyno_engine::{
+    Action, Address, Connected, Endpoint, Interval, Load, Observer, Pacing, Phase, Program, ProgramError, Workload,
+};
+use dyno_wire::{Parameters, PgConfig, PgSession, PgStatement, Protocol};
+use scripted_server::ScriptedServer;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Executes the same statement without parameters, one per transaction.
+pub struct OneStatement;
+
+impl Program for OneStatement {
+    type State = bool;
+
+    fn statements(&self) -> Vec<String> {
+        vec!["select 1".into()]
+    }
+
+    fn state(&self, _client: usize) -> bool {
+        false
+    }
+
+    fn begin(&self, sent: &mut bool) {
+        *sent = false;
+    }
+
+    fn next(&self, sent: &mut bool) -> Result<Action, ProgramError> {
+        if std::mem::replace(sent, true) {
+            Ok(Action::End)
+        } else {
+            Ok(Action::Execute(0))
+        }
+    }
+
+    fn parameters<'a>(&'a self, _state: &'a bool, _statement: usize) -> impl Parameters + 'a {}
+
+    fn write_text(&self, _state: &bool, _statement: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"select 1");
+    }
+}
+
+/// A load of one workload on `server`.
+pub fn load(
+    server: &ScriptedServer,
+    clients: usize,
+    threads: usize,
+    pacing: Pacing,
+    phases: &[(&str, u64)],
+) -> Load<PgSession, OneStatement> {
+    let config = Arc::new(PgConfig {
+        user: "test".into(),
+        database: "test".into(),
+        ..PgConfig::default()
+    });
+    Load {
+        workloads: vec![Workload {
+            name: "one".into(),
+            clients,
+            threads,
+            pacing,
+            program: OneStatement,
+            statements: vec![PgStatement::new(0, "select 1", 0, Protocol::Prepared).expect("a valid statement")],
+            protocol: Protocol::Prepared,
+            endpoint: Endpoint {
+                address: Address::Tcp(vec![server.address()]),
+                tls: None,
+                connect_timeout: Duration::from_secs(10),
+            },
+            throttle: (0..threads as u64).map(dyno_script::Random::new).collect(),
+            session: Box::new(move |_| PgSession::new(Arc::clone(&config))),
+        }],
+        phases: phases
+            .iter()
+            .map(|&(name, ms)| Phase {
+                name: name.into(),
+                duration: Duration::from_millis(ms),
+            })
+            .collect(),
+        interval: Duration::from_millis(100),
+        grace: Duration::from_secs(5),
+    }
+}
+
+/// Keeps every interval.
+#[derive(Default)]
+pub struct Keep {
+    pub intervals: Vec<Interval>,
+    pub connected: Option<Connected>,
+}
+
+impl Observer for Keep {
+    fn connected(&mut self, connected: &Connected) {
+        self.connected = Some(connected.clone());
+    }
+
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+        self.intervals.push(interval.clone());
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,142 @@
+//! A stand-in that speaks just enough of PostgreSQL's protocol to answer every request after a chosen delay.
+//!
+//! A real server cannot be made to stall, break off or take exactly 20 ms on demand. This one can, and it notes the delay that each reply really had.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What the server does with a request.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "each test uses its own part")]
+pub enum Behaviour {
+    /// Answer after this long.
+    Answer(Duration),
+    /// Answer with an error of this SQLSTATE.
+    Fail(&'static str),
+    /// Close the connection in the middle of a message.
+    BreakOff,
+    /// Send bytes that are no message.
+    Garbage,
+}
+
+/// A running server; it ends with the process.
+pub struct ScriptedServer {
+    address: SocketAddr,
+    delays: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl ScriptedServer {
+    /// Starts a server that asks `script` what to do with each request: it is given the connection's number, the request's number on it, and the time
+    /// since the server started.
+    pub fn start(script: impl Fn(usize, usize, Duration) -> Behaviour + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("the port's address");
+        let delays = Arc::new(Mutex::new(Vec::new()));
+        let script = Arc::new(script);
+        let begin = Instant::now();
+        let noted = Arc::clone(&delays);
+        thread::spawn(move || {
+            for (number, stream) in listener.incoming().flatten().enumerate() {
+                let (script, noted) = (Arc::clone(&script), Arc::clone(&noted));
+                thread::spawn(move || serve(stream, &noted, |request| script(number, request, begin.elapsed())));
+            }
+        });
+        Self { address, delays }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The delays of all replies so far, from the request's arrival to the reply's departure.
+    #[allow(dead_code, reason = "each test uses its own part")]
+    pub fn delays(&self) -> Vec<Duration> {
+        self.delays.lock().expect("no panic while noting").clone()
+    }
+}
+
+/// Serves one connection until it ends. Any log-in is accepted.
+fn serve(mut stream: TcpStream, delays: &Mutex<Vec<Duration>>, script: impl Fn(usize) -> Behaviour) -> Option<()> {
+    stream.set_nodelay(true).ok()?;
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).ok()?;
+    let mut start = vec![0; u32::from_be_bytes(length) as usize - 4];
+    stream.read_exact(&mut start).ok()?;
+    stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").ok()?;
+    let mut own = Vec::new();
+    let mut request = 0;
+    loop {
+        // Requests end with Sync or are a Query; Parse alone (a preparation) is answered at once.
+        let (mut preparing, arrived) = (true, loop_until_request(&mut stream)?);
+        preparing &= arrived.0;
+        let begin = arrived.1;
+        if preparing {
+            stream.write_all(b"1\0\0\0\x04Z\0\0\0\x05I").ok()?;
+            continue;
+        }
+        match script(request) {
+            Behaviour::Answer(delay) => {
+                wait_until(begin + delay);
+                own.push(begin.elapsed());
+                stream
+                    .write_all(b"2\0\0\0\x04D\0\0\0\x0b\0\x01\0\0\0\x011C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I")
+                    .ok()?;
+                if own.len() >= 100 || delay > Duration::from_millis(100) {
+                    delays.lock().ok()?.append(&mut own);
+                }
+            }
+            Behaviour::Fail(state) => {
+                let mut body = format!("SERROR\0VERROR\0C{state}\0Mscripted error\0\0").into_bytes();
+                let mut message = vec![b'E'];
+                message.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+                message.append(&mut body);
+                message.extend_from_slice(b"Z\0\0\0\x05I");
+                stream.write_all(&message).ok()?;
+            }
+            Behaviour::BreakOff => {
+                stream.write_all(b"2\0\0\0\x04D\0\0").ok()?;
+                return None;
+            }
+            Behaviour::Garbage => stream.write_all(b"\xff\xff\xff\xff\xff\xff\xff\xff").ok()?,
+        }
+        request += 1;
+    }
+}
+
+/// Reads up to the end of a request. Says whether it only prepared a statement, and when it had arrived.
+fn loop_until_request(stream: &mut TcpStream) -> Option<(bool, Instant)> {
+    let mut preparing = true;
+    loop {
+        let mut header = [0; 5];
+        stream.read_exact(&mut header).ok()?;
+        let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize - 4;
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).ok()?;
+        match header[0] {
+            b'X' => return None,
+            b'Q' => return Some((false, Instant::now())),
+            b'S' => return Some((preparing, Instant::now())),
+            b'B' | b'E' => preparing = false,
+            _ => {}
+        }
+    }
+}
+
+/// Sleeps most of the time and spins for the rest, so that the delay is exact.
+fn wait_until(instant: Instant) {
+    loop {
+        let left = instant.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        if left > Duration::from_micros(300) {
+            thread::sleep(left - Duration::from_micros(300));
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}

@@ -1,1 +1,9 @@
-//! Experiment files, plan, phases, campaign and archive
+//! The laboratory: what is to be measured, and what was.
+//!
+//! [`experiment`] turns a file into the exact work of a run; [`summary`] reduces what the load engine reports to the figures people read;
+//! [`archive`] keeps everything on disk, readable without dyno. Nothing here opens a socket.
+
+pub mod archive;
+pub mod experiment;
+mod nearest;
+pub mod summary;

@@ -1,0 +1,40 @@
+//! A file that is only appended to.
+
+use super::ArchiveError;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A file of a run folder that grows while the run goes on. Each append is one system call, so that a kill leaves whole appends behind; nothing is
+/// synced to disk meanwhile, because that would disturb the very disk under test.
+#[derive(Debug)]
+pub(super) struct AppendFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl AppendFile {
+    /// Makes the file, which must not exist.
+    pub fn create(path: PathBuf) -> Result<Self, ArchiveError> {
+        let file = OpenOptions::new().append(true).create_new(true).open(&path);
+        let file = file.map_err(ArchiveError::write(&path))?;
+        Ok(Self { path, file })
+    }
+
+    /// Appends `bytes`. A file that was removed meanwhile is an error too, although the system would go on writing into nothing.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
+        std::fs::symlink_metadata(&self.path)
+            .and_then(|_| self.file.write_all(bytes))
+            .map_err(ArchiveError::write(&self.path))
+    }
+
+    /// Marks the file as being written, for as long as it stays open. A file system without locks is no reason to fail.
+    pub fn lock(&self) {
+        let _ = self.file.lock();
+    }
+
+    /// Whether a living process holds the file at `path` locked.
+    pub fn is_locked(path: &Path) -> bool {
+        File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
+    }
+}

@@ -1,0 +1,137 @@
+//! A campaign's folder and `campaign.json`.
+
+use super::{ArchiveError, CAMPAIGN_JSON, FORMAT, RunRecord, RunWriter, replace_json};
+use crate::experiment::Resolved;
+use indexmap::IndexMap;
+use jiff::Zoned;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// What one invocation set out to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CampaignRecord {
+    /// The format of the folder, see [`FORMAT`].
+    pub format: u32,
+    /// The version of dyno that wrote it.
+    pub dyno_version: String,
+    /// The command line, without passwords; see [`super::redacted`].
+    pub command: String,
+    /// When it began, with the local time zone.
+    pub started: Zoned,
+    /// From which all random numbers of the campaign follow.
+    pub seed: u64,
+    /// The experiment with nothing left open.
+    pub experiment: Resolved,
+    /// The runs in the order in which they are made.
+    pub runs: Vec<PlannedRun>,
+}
+
+/// A run of the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedRun {
+    /// Position in the plan, from 1.
+    pub number: usize,
+    /// The levels of the factors in this run; empty without factors.
+    pub cell: IndexMap<String, String>,
+    /// Which repetition of its cell it is, from 1.
+    pub repetition: usize,
+}
+
+impl PlannedRun {
+    /// The name of its folder, such as `003-clients=16-rep1`.
+    #[must_use]
+    pub fn folder(&self) -> String {
+        // File systems limit a name to 255 bytes; the number in front keeps it unique when it is cut.
+        const LONGEST_CELL: usize = 180;
+        let levels: Vec<_> = self
+            .cell
+            .iter()
+            .map(|(factor, level)| format!("{factor}={level}"))
+            .collect();
+        let cell: String = levels.join(",").chars().map(harmless).take(LONGEST_CELL).collect();
+        let cell = if cell.is_empty() { cell } else { format!("{cell}-") };
+        format!("{:03}-{cell}rep{}", self.number, self.repetition)
+    }
+}
+
+/// A character as it may stand in the name of a file anywhere.
+fn harmless(character: char) -> char {
+    if character.is_ascii_alphanumeric() || "-_=.,+%".contains(character) {
+        character
+    } else {
+        '_'
+    }
+}
+
+/// Makes a campaign's folder and the folders of its runs.
+#[derive(Debug)]
+pub struct CampaignWriter {
+    path: PathBuf,
+}
+
+impl CampaignWriter {
+    /// Makes a new folder in `archive` (which is made if need be), named by time and experiment, and writes `campaign.json` into it.
+    ///
+    /// # Errors
+    ///
+    /// If folder or file cannot be written.
+    pub fn create(archive: &Path, record: &CampaignRecord) -> Result<Self, ArchiveError> {
+        fs::create_dir_all(archive).map_err(ArchiveError::write(archive))?;
+        let experiment: String = record.experiment.name.chars().map(harmless).take(100).collect();
+        let name = format!("{}-{experiment}", record.started.strftime("%Y-%m-%dT%H-%M-%S"));
+        let path = unique_folder(archive, &name)?;
+        replace_json(&path.join(CAMPAIGN_JSON), record)?;
+        Ok(Self { path })
+    }
+
+    /// The campaign's folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the folder of a run and begins to write it.
+    ///
+    /// # Errors
+    ///
+    /// If folder or files cannot be written, or the run was made before.
+    pub fn run(&self, run: &PlannedRun, record: RunRecord) -> Result<RunWriter, ArchiveError> {
+        let path = self.path.join(run.folder());
+        fs::create_dir(&path).map_err(ArchiveError::write(&path))?;
+        RunWriter::create(path, record)
+    }
+}
+
+impl CampaignRecord {
+    /// A record with the format and version of this program.
+    #[must_use]
+    pub fn new(experiment: Resolved, command: String, started: Zoned, seed: u64, runs: Vec<PlannedRun>) -> Self {
+        let dyno_version = env!("CARGO_PKG_VERSION").to_owned();
+        Self {
+            format: FORMAT,
+            dyno_version,
+            command,
+            started,
+            seed,
+            experiment,
+            runs,
+        }
+    }
+}
+
+/// Makes the folder `name`, or `name-2` and so on if it exists: two campaigns may begin in the same second.
+fn unique_folder(archive: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
+    let mut path = archive.join(name);
+    let mut number = 1;
+    loop {
+        match fs::create_dir(&path) {
+            Err(cause) if cause.kind() == ErrorKind::AlreadyExists && number < 10_000 => {
+                number += 1;
+                path = archive.join(format!("{name}-{number}"));
+            }
+            result => return result.map_err(ArchiveError::write(&path)).map(|()| path),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `events.jsonl`: what happened at an instant, one JSON object per line.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that happened at an instant of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Seconds since the first phase began.
+    pub at_s: f64,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum EventKind {
+    /// A phase began.
+    Phase {
+        /// Its name.
+        phase: String,
+    },
+    /// Transactions ended with an error during the interval that ends at this instant.
+    Errors {
+        /// The phase of the interval.
+        phase: String,
+        /// The workload.
+        workload: String,
+        /// The five characters of the error's SQLSTATE.
+        sqlstate: String,
+        /// Number of transactions.
+        count: u64,
+        /// The message of the first.
+        example: String,
+    },
+    /// Anything else, said in words.
+    Note {
+        /// What happened.
+        text: String,
+    },
+}

@@ -1,0 +1,197 @@
+//! Reading an archive: what is there, and how far each run came.
+//!
+//! An archive is a folder that people copy, tidy and add to, so whatever is not recognised is passed over, and a damaged file costs only what
+//! was in it.
+
+use super::append::AppendFile;
+use super::{
+    ArchiveError, CAMPAIGN_JSON, CampaignRecord, EVENTS_JSONL, Event, FORMAT, INTERVALS_CSV, IntervalRow, RUN_JSON,
+    RunRecord, RunState, intervals, rebuild,
+};
+use crate::summary::Summary;
+use serde::de::DeserializeOwned;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A folder of campaigns.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    path: PathBuf,
+}
+
+/// A campaign found in an archive.
+#[derive(Debug)]
+pub struct Campaign {
+    /// Its folder.
+    pub path: PathBuf,
+    /// The content of `campaign.json`, or why it cannot be read.
+    pub record: Result<CampaignRecord, ArchiveError>,
+    /// Its runs in order.
+    pub runs: Vec<Run>,
+}
+
+/// A run found in a campaign.
+#[derive(Debug)]
+pub struct Run {
+    /// Its folder.
+    pub path: PathBuf,
+    /// The content of `run.json`, or why it cannot be read.
+    pub record: Result<RunRecord, ArchiveError>,
+    /// How far it came. A run whose dyno was killed is incomplete, whatever `run.json` says.
+    pub state: RunState,
+}
+
+impl Archive {
+    /// The archive in the folder `path`, which need not exist yet.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All campaigns, the oldest first. There are none in an archive that does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be read.
+    pub fn campaigns(&self) -> Result<Vec<Campaign>, ArchiveError> {
+        Ok(folders(&self.path)?.into_iter().filter_map(Campaign::read).collect())
+    }
+
+    /// The campaign in the folder `name` of the archive, or in the folder that `name` is the path of.
+    #[must_use]
+    pub fn campaign(&self, name: &str) -> Option<Campaign> {
+        [self.path.join(name), PathBuf::from(name)]
+            .into_iter()
+            .find_map(Campaign::read)
+    }
+}
+
+impl Campaign {
+    /// The name of its folder.
+    #[must_use]
+    pub fn name(&self) -> String {
+        name_of(&self.path)
+    }
+
+    /// Reads the folder `path`; `None` if it is no campaign.
+    fn read(path: PathBuf) -> Option<Self> {
+        let runs: Vec<Run> = folders(&path).ok()?.into_iter().filter_map(Run::read).collect();
+        let record = json(&path.join(CAMPAIGN_JSON));
+        let foreign = runs.is_empty() && is_absent(&record);
+        (!foreign).then_some(Self { path, record, runs })
+    }
+}
+
+impl Run {
+    /// Reads the folder `path`; `None` if it is no run.
+    #[must_use]
+    pub fn read(path: PathBuf) -> Option<Self> {
+        let record = json::<RunRecord>(&path.join(RUN_JSON));
+        let intervals = path.join(INTERVALS_CSV);
+        if is_absent(&record) && !intervals.is_file() {
+            return None;
+        }
+        let state = match &record {
+            Ok(record) if record.state != RunState::Running => record.state,
+            _ if AppendFile::is_locked(&intervals) => RunState::Running,
+            _ => RunState::Incomplete,
+        };
+        Some(Self { path, record, state })
+    }
+
+    /// The name of its folder.
+    #[must_use]
+    pub fn name(&self) -> String {
+        name_of(&self.path)
+    }
+
+    /// The summary in `run.json`, or one made from the intervals if that has none.
+    ///
+    /// # Errors
+    ///
+    /// If the intervals cannot be read, or it is not known what ran.
+    pub fn summary(&self) -> Result<Summary, ArchiveError> {
+        match &self.record {
+            Ok(RunRecord {
+                summary: Some(summary), ..
+            }) => Ok(summary.clone()),
+            _ => rebuild::summary(self),
+        }
+    }
+
+    /// The rows of `intervals.csv`, up to one that was torn by a kill.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub fn intervals(&self) -> Result<impl Iterator<Item = IntervalRow> + use<>, ArchiveError> {
+        Ok(intervals::rows(open(&self.path.join(INTERVALS_CSV))?))
+    }
+
+    /// The events; lines that are damaged or of an unknown kind are passed over.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub fn events(&self) -> Result<impl Iterator<Item = Event> + use<>, ArchiveError> {
+        let lines = open(&self.path.join(EVENTS_JSONL))?.split(b'\n').map_while(Result::ok);
+        Ok(lines.filter_map(|line| serde_json::from_slice(&line).ok()))
+    }
+}
+
+/// Opens a file for reading.
+pub(super) fn open(path: &Path) -> Result<BufReader<File>, ArchiveError> {
+    File::open(path).map(BufReader::new).map_err(ArchiveError::read(path))
+}
+
+/// Reads a JSON file, unless a newer dyno wrote it.
+pub(super) fn json<T: DeserializeOwned>(path: &Path) -> Result<T, ArchiveError> {
+    /// What every version of the formats has.
+    #[derive(serde::Deserialize)]
+    struct Versioned {
+        format: u32,
+    }
+    let text = fs::read(path).map_err(ArchiveError::read(path))?;
+    match serde_json::from_slice(&text) {
+        Ok(Versioned { format: found }) if found > FORMAT => Err(ArchiveError::Newer {
+            path: path.to_owned(),
+            found,
+        }),
+        _ => serde_json::from_slice(&text).map_err(|error| ArchiveError::Damaged {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        }),
+    }
+}
+
+/// Whether a record is missing because there is no such file.
+fn is_absent<T>(record: &Result<T, ArchiveError>) -> bool {
+    matches!(record, Err(ArchiveError::Read { cause, .. }) if cause.kind() == ErrorKind::NotFound)
+}
+
+/// The folders in the folder `path` by name; none if it does not exist.
+fn folders(path: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
+    let entries = match fs::read_dir(path) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(ArchiveError::read(path))?,
+    };
+    let mut folders: Vec<_> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    Ok(folders)
+}
+
+/// The last part of a path.
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}

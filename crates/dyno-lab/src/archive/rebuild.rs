@@ -1,0 +1,101 @@
+//! A summary made from what a run left behind, when it had no time to write its own.
+
+use super::events::EventKind;
+use super::intervals::IntervalRow;
+use super::reader::{Run, json, open};
+use super::{ArchiveError, CAMPAIGN_JSON, CampaignRecord, LATENCY_HLOG, latencies};
+use crate::experiment::MEASURE;
+use crate::summary::{Counts, Pacing, Summary, SummaryBuilder, WorkloadFacts};
+use std::time::Duration;
+
+/// The summary of the measured intervals in a run's folder.
+pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
+    let (workloads, interval_s) = facts(run)?;
+    let position = |name: &str| workloads.iter().position(|facts| facts.name == name);
+    let interval = Duration::try_from_secs_f64(interval_s).unwrap_or_default();
+    let mut builder = SummaryBuilder::new(&workloads, interval);
+
+    // The log of latencies knows no phases, so they are told by time.
+    let mut measured: Option<(f64, f64)> = None;
+    let mut counted_s = f64::NEG_INFINITY;
+    for row in run.intervals()?.filter(|row| row.phase == MEASURE) {
+        let (start_s, end_s) = (row.interval_start_s, row.interval_start_s + row.interval_s);
+        if start_s > counted_s {
+            // The first row of its interval; each further workload has one too.
+            builder.time(row.interval_s);
+            counted_s = start_s;
+        }
+        measured = Some((measured.map_or(start_s, |(first_s, _)| first_s), end_s));
+        if let Some(workload) = position(&row.workload) {
+            let lag = row.lag();
+            let IntervalRow {
+                transactions,
+                statements,
+                errors,
+                ..
+            } = row;
+            builder.counts(
+                workload,
+                row.interval_s,
+                Counts {
+                    transactions,
+                    statements,
+                    errors,
+                    lag,
+                },
+            );
+        }
+    }
+    let Some((start_s, end_s)) = measured else {
+        return Ok(builder.build());
+    };
+
+    // The log rounds to milliseconds, and no interval is as short as ten of them.
+    const TOLERANCE_S: f64 = 0.002;
+    let began_in_time = |at_s: f64| (start_s - TOLERANCE_S..end_s - TOLERANCE_S).contains(&at_s);
+    if let Ok(log) = open(&run.path.join(LATENCY_HLOG)) {
+        for line in latencies::lines(log).filter(|line| began_in_time(line.start_s)) {
+            if let Some(workload) = position(&line.workload) {
+                builder.latency(workload, line.statement, &line.histogram);
+            }
+        }
+    }
+    if let Ok(events) = run.events() {
+        for event in events {
+            if let EventKind::Errors {
+                phase,
+                workload,
+                sqlstate,
+                count,
+                example,
+            } = event.kind
+                && phase == MEASURE
+                && event.at_s <= end_s + TOLERANCE_S
+                && let Some(workload) = position(&workload)
+            {
+                builder.error(workload, &sqlstate, count, &example);
+            }
+        }
+    }
+    Ok(builder.build())
+}
+
+/// What ran, and how long a complete interval lasts in seconds: from `run.json`, or if that is damaged from the campaign's plan.
+fn facts(run: &Run) -> Result<(Vec<WorkloadFacts>, f64), ArchiveError> {
+    if let Ok(record) = &run.record {
+        return Ok((record.workloads.clone(), record.interval_s));
+    }
+    let plan = run.path.parent().unwrap_or(&run.path).join(CAMPAIGN_JSON);
+    let experiment = json::<CampaignRecord>(&plan)?.experiment;
+    let workloads = experiment.workloads.into_iter().map(|workload| WorkloadFacts {
+        name: workload.name,
+        clients: workload.clients,
+        threads: workload.threads,
+        pacing: workload
+            .rate_per_s
+            .map_or(Pacing::Closed, |rate_per_s| Pacing::Open { rate_per_s }),
+        // Only the script's parser could say which statements these were.
+        statements: Vec::new(),
+    });
+    Ok((workloads.collect(), experiment.interval.as_secs_f64()))
+}

@@ -1,0 +1,137 @@
+//! Experiment files: a question, and everything that is done to answer it.
+//!
+//! A file is TOML. Its values as written are the published experiment; `[size.small]` and its siblings say what differs where an answer is wanted
+//! sooner. Whatever a person may set, in a size or on the command line, goes through [`Experiment::set`], so that each value has one meaning
+//! and one check. [`Experiment::resolve`] gives the exact work of a run, with nothing left open.
+
+mod builtin;
+mod diagnostic;
+mod document;
+mod placeholder;
+mod resolve;
+mod section;
+mod set;
+mod value;
+
+pub use builtin::{Builtin, builtin, find};
+pub use diagnostic::Diagnostic;
+pub use resolve::{Data, Fill, Phase, Resolved, Workload};
+pub use set::SetError;
+pub use value::{Protocol, Size, Value};
+
+use indexmap::IndexMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The name of the phase whose results count.
+pub const MEASURE: &str = "measure";
+
+/// The name of the phase before it, whose results are kept but not summed up.
+pub const WARMUP: &str = "warmup";
+
+/// An experiment as its file says it, with all sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    name: String,
+    title: String,
+    question: String,
+    source: String,
+    parameters: IndexMap<String, Value>,
+    settings: IndexMap<String, String>,
+    setup: String,
+    fill: Vec<FillPlan>,
+    finish: String,
+    workloads: Vec<WorkloadPlan>,
+    warmup: Duration,
+    measure: Duration,
+    interval: Duration,
+    sizes: Vec<(Size, Vec<(String, Value)>)>,
+}
+
+/// A table to be filled with generated rows; `{name}` stands for parameters.
+#[derive(Clone, Debug, PartialEq)]
+struct FillPlan {
+    table: String,
+    rows: String,
+    columns: IndexMap<String, String>,
+}
+
+/// A workload as written.
+#[derive(Clone, Debug, PartialEq)]
+struct WorkloadPlan {
+    name: String,
+    clients: usize,
+    /// `None`: as many as the machine has cores for.
+    threads: Option<usize>,
+    protocol: Protocol,
+    rate_per_s: Option<f64>,
+    script_name: String,
+    script: String,
+}
+
+/// Why there is no experiment to run.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// Neither built in nor a file.
+    #[error(
+        "there is no experiment `{name}`{}\nSee `dyno list experiments`, or give the path of an experiment file.",
+        did_you_mean(nearest.as_deref())
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The built-in name most like it.
+        nearest: Option<String>,
+    },
+    /// The file cannot be read.
+    #[error("cannot read the experiment file {}: {cause}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        cause: std::io::Error,
+    },
+    /// The file says something wrong.
+    #[error(transparent)]
+    Invalid(#[from] Diagnostic),
+}
+
+/// Ends the first line of a message about a name that is not known.
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+}
+
+impl Experiment {
+    /// Reads the text of an experiment file. `path` is used in messages, gives the experiment its name, and script files are found beside it.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, with its place in the file.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, Diagnostic> {
+        document::parse(path, text)
+    }
+
+    /// The name it is called by: the file's name without its ending.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is, in a few words.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// What it finds out; empty if the file does not say.
+    #[must_use]
+    pub fn question(&self) -> &str {
+        &self.question
+    }
+
+    /// Where it was published; empty if the file does not say.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+}

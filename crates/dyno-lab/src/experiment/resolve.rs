@@ -1,0 +1,186 @@
+//! From an experiment to the exact work of a run.
+
+use super::placeholder::substitute;
+use super::{Experiment, MEASURE, Protocol, SetError, Size, Value, WARMUP};
+use indexmap::IndexMap;
+use jiff::fmt::serde::unsigned_duration::friendly::compact::required as friendly;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// An experiment at one size, with nothing left open. This is what the archive keeps of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resolved {
+    /// The experiment's name.
+    pub name: String,
+    /// What it is, in a few words.
+    pub title: String,
+    /// What it finds out.
+    pub question: String,
+    /// Where it was published.
+    pub source: String,
+    /// How much of it is done.
+    pub size: Size,
+    /// Variables of all scripts, in the file's order.
+    pub parameters: IndexMap<String, Value>,
+    /// Server settings by name. A value may still be relative to the server's machine ("25% of memory").
+    pub settings: IndexMap<String, String>,
+    /// What is in the database before the run.
+    pub data: Data,
+    /// What runs, all at the same time.
+    pub workloads: Vec<Workload>,
+    /// How long the workloads run before results count; may be zero.
+    #[serde(with = "friendly")]
+    pub warmup: Duration,
+    /// How long results count.
+    #[serde(with = "friendly")]
+    pub measure: Duration,
+    /// How often results are recorded, at least 10 ms.
+    #[serde(with = "friendly")]
+    pub interval: Duration,
+}
+
+/// How the data is made: first `setup`, then the tables of `fill`, then `finish`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Data {
+    /// SQL statements that make the schema; may be empty.
+    pub setup: String,
+    /// Tables filled with generated rows.
+    pub fill: Vec<Fill>,
+    /// SQL statements that complete it, such as indexes; may be empty.
+    pub finish: String,
+}
+
+/// A table filled with generated rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fill {
+    /// The table.
+    pub table: String,
+    /// Number of rows.
+    pub rows: u64,
+    /// For each column an SQL expression, in which `row` is the number of the row from 1.
+    pub columns: IndexMap<String, String>,
+}
+
+/// A script run by a number of clients.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Unique name of letters, digits, `-` and `_`.
+    pub name: String,
+    /// Number of connections, at least 1.
+    pub clients: usize,
+    /// Number of threads that share them, 1 to `clients`.
+    pub threads: usize,
+    /// How statements are sent.
+    pub protocol: Protocol,
+    /// Transactions asked for per second over all clients (open loop); `None`: as many as complete (closed loop).
+    pub rate_per_s: Option<f64>,
+    /// What messages call the script.
+    pub script_name: String,
+    /// The script's text.
+    pub script: String,
+}
+
+/// A stretch of the run with its own results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// [`WARMUP`] or [`MEASURE`].
+    pub name: &'static str,
+    /// How long it lasts.
+    pub duration: Duration,
+}
+
+impl Resolved {
+    /// The phases in order; a warm-up of no length is left out.
+    #[must_use]
+    pub fn phases(&self) -> Vec<Phase> {
+        let phases = [(WARMUP, self.warmup), (MEASURE, self.measure)];
+        phases
+            .into_iter()
+            .filter(|(_, duration)| !duration.is_zero())
+            .map(|(name, duration)| Phase { name, duration })
+            .collect()
+    }
+
+    /// How long the phases take together. Preparing the server and loading the data come on top.
+    #[must_use]
+    pub fn duration(&self) -> Duration {
+        self.warmup.saturating_add(self.measure)
+    }
+}
+
+impl Experiment {
+    /// The exact work of a run: the file's values, those of `size`, then `overrides` in order. `cores` is what the load's machine has, for workloads
+    /// that do not say how many threads they want. A size the file does not mention changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If an override names nothing or does not fit; see [`Self::set`].
+    pub fn resolve(&self, size: Size, overrides: &[(String, String)], cores: usize) -> Result<Resolved, SetError> {
+        let mut experiment = self.clone();
+        for (_, values) in self.sizes.iter().filter(|(known, _)| *known == size) {
+            for (name, value) in values {
+                experiment.set(name, value)?;
+            }
+        }
+        for (name, value) in overrides {
+            experiment.set(name, &Value::from(value.as_str()))?;
+        }
+        experiment.resolved(size, cores)
+    }
+
+    fn resolved(self, size: Size, cores: usize) -> Result<Resolved, SetError> {
+        let parameters = self.parameters;
+        let fill = self.fill.into_iter().map(|plan| {
+            let rows = substitute(&plan.rows, &parameters);
+            let number = Value::from(rows.as_str())
+                .to_integer()
+                .and_then(|rows| u64::try_from(rows).ok());
+            let columns = plan.columns.into_iter();
+            Ok(Fill {
+                rows: number.ok_or_else(|| SetError::Invalid {
+                    name: format!("fill.{}.rows", plan.table),
+                    value: rows,
+                    reason: "expected a whole number from 0 on".to_owned(),
+                })?,
+                table: plan.table,
+                columns: columns
+                    .map(|(name, expression)| (name, substitute(&expression, &parameters)))
+                    .collect(),
+            })
+        });
+        Ok(Resolved {
+            data: Data {
+                setup: substitute(&self.setup, &parameters),
+                fill: fill.collect::<Result<_, _>>()?,
+                finish: substitute(&self.finish, &parameters),
+            },
+            settings: self
+                .settings
+                .into_iter()
+                .map(|(name, value)| (name, substitute(&value, &parameters)))
+                .collect(),
+            name: self.name,
+            title: self.title,
+            question: self.question,
+            source: self.source,
+            size,
+            parameters,
+            workloads: self
+                .workloads
+                .into_iter()
+                .map(|plan| Workload {
+                    threads: plan.threads.unwrap_or(cores).clamp(1, plan.clients),
+                    name: plan.name,
+                    clients: plan.clients,
+                    protocol: plan.protocol,
+                    rate_per_s: plan.rate_per_s,
+                    script_name: plan.script_name,
+                    script: plan.script,
+                })
+                .collect(),
+            warmup: self.warmup,
+            measure: self.measure,
+            interval: self.interval,
+        })
+    }
+}

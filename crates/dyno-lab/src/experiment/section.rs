@@ -1,0 +1,153 @@
+//! Typed access to one table of a TOML document, where every complaint knows its place.
+
+use super::Value;
+use super::diagnostic::Diagnostic;
+use crate::nearest::nearest;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The text of an experiment file and what it is called.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub path: &'a Path,
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    /// A complaint about `span`.
+    pub fn complain(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(self.path, self.text, span, message, help)
+    }
+}
+
+/// A table of the document.
+pub(super) struct Section<'a> {
+    source: Source<'a>,
+    /// What messages call it, for example `[phases]`; the document itself is `the file`.
+    title: String,
+    table: &'a DeTable<'a>,
+    span: Range<usize>,
+}
+
+impl<'a> Section<'a> {
+    /// A table in which any key may occur.
+    pub fn open(
+        source: Source<'a>,
+        title: impl Into<String>,
+        value: &'a Spanned<DeValue<'a>>,
+    ) -> Result<Self, Diagnostic> {
+        let title = title.into();
+        match value.get_ref().as_table() {
+            Some(table) => Ok(Self {
+                source,
+                title,
+                table,
+                span: value.span(),
+            }),
+            None => Err(wrong_type(source, value, &title, "a table")),
+        }
+    }
+
+    /// A table in which only the keys `known` may occur.
+    pub fn of(
+        source: Source<'a>,
+        title: impl Into<String>,
+        value: &'a Spanned<DeValue<'a>>,
+        known: &[&str],
+    ) -> Result<Self, Diagnostic> {
+        let section = Self::open(source, title, value)?;
+        section.allow(known)?;
+        Ok(section)
+    }
+
+    /// The whole document, in which only the keys `known` may occur.
+    pub fn document(source: Source<'a>, table: &'a DeTable<'a>, known: &[&str]) -> Result<Self, Diagnostic> {
+        let section = Self {
+            source,
+            title: "the file".to_owned(),
+            table,
+            span: 0..0,
+        };
+        section.allow(known)?;
+        Ok(section)
+    }
+
+    fn allow(&self, known: &[&str]) -> Result<(), Diagnostic> {
+        for key in self.table.keys() {
+            let name: &str = key.get_ref();
+            if !known.contains(&name) {
+                let mut help = nearest(name, known.iter().copied())
+                    .map_or_else(String::new, |nearest| format!("did you mean `{nearest}`?\n"));
+                help.push_str(&format!("known keys: {}", known.join(", ")));
+                let message = format!("unknown key `{name}` in {}", self.title);
+                return Err(self.source.complain(key.span(), message, help));
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of `key` if it is there.
+    pub fn get(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.table.get(key)
+    }
+
+    /// All keys and values in the order of the file.
+    pub fn entries(&self) -> impl Iterator<Item = (&'a str, Range<usize>, &'a Spanned<DeValue<'a>>)> {
+        self.table
+            .iter()
+            .map(|(key, value)| (&**key.get_ref(), key.span(), value))
+    }
+
+    /// The text under `key` and its place, if it is there.
+    pub fn text(&self, key: &str) -> Result<Option<(String, Range<usize>)>, Diagnostic> {
+        self.get(key)
+            .map(|value| match value.get_ref().as_str() {
+                Some(text) => Ok((text.to_owned(), value.span())),
+                None => Err(wrong_type(self.source, value, key, "a text in quotes")),
+            })
+            .transpose()
+    }
+
+    /// A complaint that `key` is missing.
+    pub fn missing(&self, key: &str, help: &str) -> Diagnostic {
+        self.source
+            .complain(self.span.clone(), format!("`{key}` is missing in {}", self.title), help)
+    }
+}
+
+/// The number or text that `value` is; a boolean is `on` or `off`, as server settings spell it.
+pub(super) fn scalar(source: Source<'_>, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, Diagnostic> {
+    let wrong = || wrong_type(source, value, key, "a number or a text in quotes");
+    match value.get_ref() {
+        DeValue::String(text) => Ok(Value::Text(text.to_string())),
+        DeValue::Integer(number) => {
+            let number = i64::from_str_radix(number.as_str(), number.radix());
+            let help = "whole numbers reach from -9223372036854775808 to 9223372036854775807";
+            number
+                .map(Value::Integer)
+                .map_err(|_| source.complain(value.span(), format!("`{key}` is too large"), help))
+        }
+        DeValue::Float(number) => {
+            let number = number.as_str().parse().ok().filter(|number: &f64| number.is_finite());
+            number.map(Value::Float).ok_or_else(wrong)
+        }
+        DeValue::Boolean(on) => Ok(Value::from(if *on { "on" } else { "off" })),
+        _ => Err(wrong()),
+    }
+}
+
+/// A complaint about a value of the wrong type.
+fn wrong_type(source: Source<'_>, value: &Spanned<DeValue<'_>>, key: &str, expected: &str) -> Diagnostic {
+    let found = match value.get_ref() {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date or time",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    };
+    source.complain(value.span(), format!("`{key}` must be {expected}, but is {found}"), "")
+}

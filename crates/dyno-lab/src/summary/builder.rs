@@ -1,0 +1,240 @@
+//! From intervals to a summary, in memory that does not grow with the run.
+
+use super::{
+    ErrorSummary, Lag, Latency, Pacing, StatementSummary, Steadiness, Summary, Warning, WorkloadFacts, WorkloadSummary,
+};
+use dyno_engine::{Interval, LatencyHistogram};
+use dyno_stats::Running;
+use hdrhistogram::Histogram;
+use std::time::Duration;
+
+/// Sums up the measured phase of a run, interval by interval.
+#[derive(Clone, Debug)]
+pub struct SummaryBuilder {
+    interval_s: f64,
+    measured_s: f64,
+    workloads: Vec<Workload>,
+}
+
+/// What is known of one workload so far.
+#[derive(Clone, Debug)]
+struct Workload {
+    facts: WorkloadFacts,
+    transactions: u64,
+    statements: u64,
+    errors: u64,
+    tps: Running,
+    latency: Histogram<u64>,
+    lag_sum_us: f64,
+    lag_max_us: f64,
+    statement_latencies: Vec<Histogram<u64>>,
+    errors_by_state: Vec<ErrorSummary>,
+}
+
+/// The counts of one workload in one interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub transactions: u64,
+    pub statements: u64,
+    pub errors: u64,
+    pub lag: Option<Lag>,
+}
+
+impl SummaryBuilder {
+    /// Nothing measured yet. `interval` is how long a complete interval lasts.
+    #[must_use]
+    pub fn new(workloads: &[WorkloadFacts], interval: Duration) -> Self {
+        let workloads = workloads.iter().map(|facts| Workload {
+            facts: facts.clone(),
+            transactions: 0,
+            statements: 0,
+            errors: 0,
+            tps: Running::new(),
+            latency: empty(),
+            lag_sum_us: 0.0,
+            lag_max_us: 0.0,
+            statement_latencies: vec![empty(); facts.statements.len()],
+            errors_by_state: Vec::new(),
+        });
+        Self {
+            interval_s: interval.as_secs_f64(),
+            measured_s: 0.0,
+            workloads: workloads.collect(),
+        }
+    }
+
+    /// Adds an interval of the measured phase; those of other phases are not to be given here.
+    pub fn interval(&mut self, interval: &Interval) {
+        let duration_s = interval.duration.as_secs_f64();
+        self.time(duration_s);
+        for (index, recording) in interval.recordings.iter().enumerate() {
+            let lag = (recording.lag.count() > 0).then(|| Lag {
+                mean_us: recording.lag.mean_ns() / 1000.0,
+                max_us: recording.lag.max_ns() as f64 / 1000.0,
+            });
+            let counts = Counts {
+                transactions: recording.transactions,
+                statements: recording.statements,
+                errors: recording.errors,
+                lag,
+            };
+            self.counts(index, duration_s, counts);
+            self.latency(index, None, recording.latency.inner());
+            for (statement, latency) in recording.statement_latency.iter().enumerate() {
+                self.latency(index, Some(statement), latency.inner());
+            }
+            for error in &recording.errors_by_state {
+                self.error(index, &error.state.to_string(), error.count, &error.example);
+            }
+        }
+    }
+
+    /// Adds to the time measured.
+    pub(crate) fn time(&mut self, duration_s: f64) {
+        self.measured_s += duration_s;
+    }
+
+    /// Adds the counts of a workload in an interval.
+    pub(crate) fn counts(&mut self, workload: usize, duration_s: f64, counts: Counts) {
+        // The clock of an interval is exact; the allowance is for times that went through the archive's rounding.
+        let complete = duration_s >= self.interval_s * 0.99;
+        let Some(workload) = self.workloads.get_mut(workload) else {
+            return;
+        };
+        workload.transactions += counts.transactions;
+        workload.statements += counts.statements;
+        workload.errors += counts.errors;
+        if complete && duration_s > 0.0 {
+            workload.tps.add(counts.transactions as f64 / duration_s);
+        }
+        if let Some(lag) = counts.lag {
+            workload.lag_sum_us += lag.mean_us * counts.transactions as f64;
+            workload.lag_max_us = workload.lag_max_us.max(lag.max_us);
+        }
+    }
+
+    /// Adds latencies of a workload's transactions, or of one of its statements.
+    pub(crate) fn latency(&mut self, workload: usize, statement: Option<usize>, latency: &Histogram<u64>) {
+        let Some(workload) = self.workloads.get_mut(workload) else {
+            return;
+        };
+        let sum = match statement {
+            None => Some(&mut workload.latency),
+            Some(index) => workload.statement_latencies.get_mut(index),
+        };
+        if let Some(sum) = sum.filter(|_| !latency.is_empty()) {
+            // Fails only for values beyond the engine's bounds, which no histogram of the engine has.
+            let _ = sum.add(latency);
+        }
+    }
+
+    /// Adds transactions of a workload that ended with an error.
+    pub(crate) fn error(&mut self, workload: usize, sqlstate: &str, count: u64, example: &str) {
+        let Some(workload) = self.workloads.get_mut(workload) else {
+            return;
+        };
+        match workload
+            .errors_by_state
+            .iter_mut()
+            .find(|known| known.sqlstate == sqlstate)
+        {
+            Some(known) => known.count += count,
+            None => workload.errors_by_state.push(ErrorSummary {
+                sqlstate: sqlstate.to_owned(),
+                count,
+                example: example.to_owned(),
+            }),
+        }
+    }
+
+    /// The summary of what was added, with the warnings its figures give reason for. What only the caller knows is for the caller to fill in.
+    #[must_use]
+    pub fn build(&self) -> Summary {
+        let workloads: Vec<_> = self
+            .workloads
+            .iter()
+            .map(|workload| workload.summary(self.measured_s))
+            .collect();
+        let mut warnings: Vec<Warning> = Vec::new();
+        for warning in workloads.iter().flat_map(Warning::of) {
+            // Some warnings are of the run, not of a workload: once is enough.
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        Summary {
+            measured_s: self.measured_s,
+            workloads,
+            warnings,
+            ..Summary::default()
+        }
+    }
+}
+
+impl Workload {
+    fn summary(&self, measured_s: f64) -> WorkloadSummary {
+        let per_second = |count: u64| {
+            if measured_s > 0.0 {
+                count as f64 / measured_s
+            } else {
+                0.0
+            }
+        };
+        let mut errors_by_state = self.errors_by_state.clone();
+        errors_by_state.sort_by_key(|error| std::cmp::Reverse(error.count));
+        let steadiness = self.tps.min().zip(self.tps.max()).map(|(tps_min, tps_max)| Steadiness {
+            intervals: self.tps.count(),
+            tps_min,
+            tps_max,
+            variation_percent: self.tps.variation().map(|share| share * 100.0),
+        });
+        let statements = self.facts.statements.iter().zip(&self.statement_latencies);
+        let open = matches!(self.facts.pacing, Pacing::Open { .. });
+        WorkloadSummary {
+            name: self.facts.name.clone(),
+            clients: self.facts.clients,
+            threads: self.facts.threads,
+            pacing: self.facts.pacing,
+            transactions: self.transactions,
+            statements: self.statements,
+            errors: self.errors,
+            unfinished: 0,
+            tps: per_second(self.transactions),
+            statements_per_s: per_second(self.statements),
+            steadiness,
+            latency: latency_of(&self.latency),
+            lag: (open && self.transactions > 0).then(|| Lag {
+                mean_us: self.lag_sum_us / self.transactions as f64,
+                max_us: self.lag_max_us,
+            }),
+            statement_latencies: statements
+                .map(|(sql, latency)| StatementSummary {
+                    sql: sql.clone(),
+                    count: latency.len(),
+                    latency: latency_of(latency),
+                })
+                .collect(),
+            errors_by_state,
+        }
+    }
+}
+
+/// A histogram in the engine's layout, so that all its histograms can be added without loss.
+fn empty() -> Histogram<u64> {
+    Histogram::new_from(LatencyHistogram::new().inner())
+}
+
+/// The figures of a histogram of nanoseconds; `None` when it is empty.
+pub(crate) fn latency_of(histogram: &Histogram<u64>) -> Option<Latency> {
+    let percentile_us = |percent| histogram.value_at_percentile(percent) as f64 / 1000.0;
+    (!histogram.is_empty()).then(|| Latency {
+        mean_us: histogram.mean() / 1000.0,
+        stddev_us: histogram.stdev() / 1000.0,
+        min_us: histogram.min() as f64 / 1000.0,
+        p50_us: percentile_us(50.0),
+        p95_us: percentile_us(95.0),
+        p99_us: percentile_us(99.0),
+        p99_9_us: percentile_us(99.9),
+        max_us: histogram.max() as f64 / 1000.0,
+    })
+}

@@ -1,0 +1,233 @@
+//! What is said of a run at its end.
+//!
+//! The figures are of the measured phase only. Percentiles are read from the sum of all intervals' histograms, never averaged; transactions that
+//! failed are counted apart and have no latency.
+
+mod builder;
+mod warning;
+
+pub use builder::SummaryBuilder;
+pub(crate) use builder::{Counts, latency_of};
+pub use warning::Warning;
+
+use serde::{Deserialize, Serialize};
+
+/// All figures of a run. Parts that were not observed are absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How long was measured, in seconds.
+    pub measured_s: f64,
+    /// One entry per workload, in the experiment's order.
+    pub workloads: Vec<WorkloadSummary>,
+    /// How the connections came up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<Connection>,
+    /// Tables before and after the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<TableGrowth>,
+    /// How busy the machine was that made the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_host: Option<HostCpu>,
+    /// What the load cost dyno itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_cpu: Option<ClientCpu>,
+    /// What to keep in mind when reading the figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+/// Who made a load, and how: what a summary needs to know beside the counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadFacts {
+    /// Unique name of letters, digits, `-` and `_`.
+    pub name: String,
+    /// Number of connections.
+    pub clients: usize,
+    /// Number of threads that shared them.
+    pub threads: usize,
+    /// What began a transaction.
+    #[serde(flatten)]
+    pub pacing: Pacing,
+    /// The SQL of each statement of its script, in order.
+    pub statements: Vec<String>,
+}
+
+/// When a client begins its next transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "loop", rename_all = "lowercase")]
+pub enum Pacing {
+    /// When the previous one is complete. Latency is what the server took, not what a user who arrives at any moment would wait.
+    Closed,
+    /// By a schedule. Latency counts from the scheduled instant.
+    Open {
+        /// Transactions asked for per second, over all clients.
+        rate_per_s: f64,
+    },
+}
+
+/// The figures of one workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadSummary {
+    /// Its name.
+    pub name: String,
+    /// Number of connections.
+    pub clients: usize,
+    /// Number of threads that shared them.
+    pub threads: usize,
+    /// Open or closed loop.
+    #[serde(flatten)]
+    pub pacing: Pacing,
+    /// Transactions that completed without error.
+    pub transactions: u64,
+    /// Statements that completed without error.
+    pub statements: u64,
+    /// Transactions that ended with an error.
+    pub errors: u64,
+    /// Transactions that were still running when the run ended, and count nowhere else.
+    #[serde(default)]
+    pub unfinished: u64,
+    /// Transactions per second over the whole time measured.
+    pub tps: f64,
+    /// Statements per second over the whole time measured.
+    pub statements_per_s: f64,
+    /// How the transactions per second differed between intervals; absent if no interval was complete.
+    pub steadiness: Option<Steadiness>,
+    /// How long transactions took; absent if none completed.
+    pub latency: Option<Latency>,
+    /// Open loop: how late transactions began; absent if none completed.
+    pub lag: Option<Lag>,
+    /// How long each statement took, in the script's order.
+    pub statement_latencies: Vec<StatementSummary>,
+    /// Errors by SQLSTATE, the most frequent first.
+    pub errors_by_state: Vec<ErrorSummary>,
+}
+
+impl WorkloadSummary {
+    /// The share of transactions that ended with an error, in percent.
+    #[must_use]
+    pub fn error_percent(&self) -> f64 {
+        let all = self.transactions + self.errors;
+        if all == 0 {
+            0.0
+        } else {
+            self.errors as f64 * 100.0 / all as f64
+        }
+    }
+}
+
+/// Transactions per second over the intervals that were not cut short.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steadiness {
+    /// Number of intervals.
+    pub intervals: u64,
+    /// Transactions per second of the slowest.
+    pub tps_min: f64,
+    /// Transactions per second of the fastest.
+    pub tps_max: f64,
+    /// Coefficient of variation in percent: standard deviation over mean. Absent with fewer than two intervals or no transactions.
+    pub variation_percent: Option<f64>,
+}
+
+/// How long transactions took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Mean in microseconds.
+    pub mean_us: f64,
+    /// Standard deviation in microseconds.
+    pub stddev_us: f64,
+    /// Minimum in microseconds.
+    pub min_us: f64,
+    /// Median in microseconds.
+    pub p50_us: f64,
+    /// 95th percentile in microseconds.
+    pub p95_us: f64,
+    /// 99th percentile in microseconds.
+    pub p99_us: f64,
+    /// 99.9th percentile in microseconds.
+    pub p99_9_us: f64,
+    /// Maximum in microseconds.
+    pub max_us: f64,
+}
+
+/// How long after their scheduled instants transactions began.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lag {
+    /// Mean in microseconds.
+    pub mean_us: f64,
+    /// Maximum in microseconds.
+    pub max_us: f64,
+}
+
+/// How long one statement of a script took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatementSummary {
+    /// Its text.
+    pub sql: String,
+    /// How often it completed without error.
+    pub count: u64,
+    /// Its latency; absent if it never completed.
+    pub latency: Option<Latency>,
+}
+
+/// How often one SQLSTATE ended a transaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorSummary {
+    /// The five characters of the state.
+    pub sqlstate: String,
+    /// Number of transactions.
+    pub count: u64,
+    /// The message of the first.
+    pub example: String,
+}
+
+/// How long it took to open, log in and prepare.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Number of connections.
+    pub count: u64,
+    /// Mean of one connection in microseconds.
+    pub mean_us: f64,
+    /// The slowest connection in microseconds.
+    pub max_us: f64,
+    /// From the first attempt to the last connection being ready, in microseconds.
+    pub total_us: f64,
+}
+
+/// A table with its indexes before and after a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableGrowth {
+    /// The table.
+    pub table: String,
+    /// Bytes of the table without its indexes, before the load began.
+    pub table_before_bytes: u64,
+    /// The same after the load had ended.
+    pub table_after_bytes: u64,
+    /// Bytes of its indexes before the load began.
+    pub indexes_before_bytes: u64,
+    /// The same after the load had ended.
+    pub indexes_after_bytes: u64,
+}
+
+/// Shares of all CPU time of a machine, in percent; together 100.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostCpu {
+    /// In user space.
+    pub user_percent: f64,
+    /// In the kernel.
+    pub system_percent: f64,
+    /// Idle while waiting for storage.
+    pub iowait_percent: f64,
+    /// Taken by other virtual machines.
+    pub steal_percent: f64,
+    /// Idle.
+    pub idle_percent: f64,
+}
+
+/// dyno's own CPU time per transaction, errors included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientCpu {
+    /// In user space, in microseconds.
+    pub user_us: f64,
+    /// In the kernel, in microseconds.
+    pub system_us: f64,
+}

@@ -1,0 +1,217 @@
+//! What to keep in mind when reading a summary, each with what to do about it.
+
+use super::WorkloadSummary;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A reason to take figures with care. Its text says what was seen and what to do next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Warning {
+    /// The run ended before its time.
+    EndedEarly {
+        /// Why.
+        reason: String,
+        /// Seconds measured.
+        measured_s: f64,
+        /// Seconds that were to be measured.
+        planned_s: f64,
+    },
+    /// A workload completed nothing.
+    NoTransactions {
+        /// Its name.
+        workload: String,
+    },
+    /// Transactions of a workload failed.
+    Errors {
+        /// Its name.
+        workload: String,
+        /// The share of its transactions, in percent.
+        percent: f64,
+    },
+    /// Transactions did not come to an end when the run did.
+    Unfinished {
+        /// The workload.
+        workload: String,
+        /// How many.
+        count: u64,
+    },
+    /// Too few intervals to speak of steadiness.
+    FewIntervals {
+        /// How many were complete.
+        intervals: u64,
+    },
+    /// The throughput differed much between intervals.
+    Unsteady {
+        /// The workload.
+        workload: String,
+        /// Coefficient of variation in percent.
+        variation_percent: f64,
+    },
+    /// An open loop began its transactions late.
+    Late {
+        /// The workload.
+        workload: String,
+        /// Mean lag in microseconds.
+        mean_us: f64,
+    },
+    /// The machine that makes the load had hardly any CPU time left.
+    LoadHostBusy {
+        /// Idle CPU time in percent.
+        idle_percent: f64,
+        /// Whether the server runs on it as well.
+        server_too: bool,
+    },
+    /// Other guests of the virtual machine's host took CPU time.
+    Steal {
+        /// Share in percent.
+        percent: f64,
+    },
+    /// The server may lose transactions that it reported as done.
+    NotDurable {
+        /// The settings that allow it, as `name = value`.
+        settings: Vec<String>,
+    },
+    /// The server has another value than the experiment asked for.
+    SettingDiffers {
+        /// The setting.
+        name: String,
+        /// What the experiment says.
+        wanted: String,
+        /// What the server says.
+        actual: String,
+    },
+    /// The archive could not take everything.
+    ArchiveStopped {
+        /// The error.
+        error: String,
+    },
+    /// Anything else, already said in words.
+    Note {
+        /// What was seen and what to do.
+        text: String,
+    },
+}
+
+impl Warning {
+    /// Fewer intervals than this say little about steadiness.
+    const ENOUGH_INTERVALS: u64 = 10;
+    /// A higher coefficient of variation is worth a look at the cause.
+    const STEADY_PERCENT: f64 = 10.0;
+    /// A schedule kept better than this does not distort latencies that people look at.
+    const PUNCTUAL_US: f64 = 1_000.0;
+
+    /// What the figures of a workload give reason to warn of.
+    #[must_use]
+    pub fn of(workload: &WorkloadSummary) -> Vec<Self> {
+        let name = || workload.name.clone();
+        let mut warnings = Vec::new();
+        if workload.transactions == 0 {
+            warnings.push(Self::NoTransactions { workload: name() });
+        }
+        if workload.errors > 0 {
+            warnings.push(Self::Errors {
+                workload: name(),
+                percent: workload.error_percent(),
+            });
+        }
+        if workload.unfinished > 0 {
+            warnings.push(Self::Unfinished {
+                workload: name(),
+                count: workload.unfinished,
+            });
+        }
+        let intervals = workload.steadiness.map_or(0, |steadiness| steadiness.intervals);
+        let variation_percent = workload.steadiness.and_then(|steadiness| steadiness.variation_percent);
+        if intervals < Self::ENOUGH_INTERVALS {
+            warnings.push(Self::FewIntervals { intervals });
+        } else if let Some(variation_percent) = variation_percent.filter(|percent| *percent > Self::STEADY_PERCENT) {
+            warnings.push(Self::Unsteady {
+                workload: name(),
+                variation_percent,
+            });
+        }
+        if let Some(lag) = workload.lag.filter(|lag| lag.mean_us > Self::PUNCTUAL_US) {
+            warnings.push(Self::Late {
+                workload: name(),
+                mean_us: lag.mean_us,
+            });
+        }
+        warnings
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EndedEarly {
+                reason,
+                measured_s,
+                planned_s,
+            } => write!(
+                f,
+                "The run ended after {measured_s:.1} s of {planned_s:.1} s: {reason}. What was measured until then is kept; run it again for the whole."
+            ),
+            Self::NoTransactions { workload } => write!(
+                f,
+                "No transaction of `{workload}` completed. Look at the errors, or measure longer than one transaction takes."
+            ),
+            Self::Errors { workload, percent } => write!(
+                f,
+                "{percent:.3} % of the transactions of `{workload}` failed and count neither in TPS nor in latency. The errors below say why."
+            ),
+            Self::Unfinished { workload, count } => write!(
+                f,
+                "{count} transactions of `{workload}` were still running at the end. Something blocked them: look for locks and stalls in the last intervals."
+            ),
+            Self::FewIntervals { intervals } => write!(
+                f,
+                "Only {intervals} complete intervals: too few to say how steady this is. Measure longer (--set measure=2m)."
+            ),
+            Self::Unsteady {
+                workload,
+                variation_percent,
+            } => write!(
+                f,
+                "The TPS of `{workload}` varies by {variation_percent:.1} % between intervals. Look at intervals.csv for a trend or dips; warm up or measure longer."
+            ),
+            Self::Late { workload, mean_us } => write!(
+                f,
+                "Transactions of `{workload}` began {:.1} ms late on average: the rate asked for is more than the clients can do. Use more clients or a lower rate.",
+                mean_us / 1000.0
+            ),
+            Self::LoadHostBusy {
+                idle_percent,
+                server_too: false,
+            } => write!(
+                f,
+                "The machine making the load was {idle_percent:.0} % idle: it may be the limit, not the server. Use a larger machine or fewer clients."
+            ),
+            Self::LoadHostBusy {
+                idle_percent,
+                server_too: true,
+            } => write!(
+                f,
+                "Server and load shared a machine that was {idle_percent:.0} % idle: they compete for CPU. For figures to publish, load from another machine (--target URL)."
+            ),
+            Self::Steal { percent } => write!(
+                f,
+                "Other virtual machines took {percent:.1} % of the CPU time. Repeat the run, or use a machine with cores of its own."
+            ),
+            Self::NotDurable { settings } => write!(
+                f,
+                "A crash may lose transactions that were reported as done ({}). Compare only with runs that allow the same.",
+                settings.join(", ")
+            ),
+            Self::SettingDiffers { name, wanted, actual } => write!(
+                f,
+                "The server runs with {name} = {actual}, not {wanted} as the experiment says. Set it on the server, or read the figures with that in mind."
+            ),
+            Self::ArchiveStopped { error } => write!(
+                f,
+                "The archive is incomplete: {error}. The summary counts everything; make room and run again for all intervals."
+            ),
+            Self::Note { text } => f.write_str(text),
+        }
+    }
+}

@@ -129,7 +129,7 @@ impl PgSession {
     fn rare(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
         match (tag, &mut self.authentication) {
             (b'S', _) => self.parameters.report(body),
-            (b'N', _) => self.notice(body),
+            (b'N', _) => self.keep_notice(ServerError::parse(body)),
             (b'E', _) => return self.failed(ServerError::parse(body)),
             (b'R', Some(authentication)) => authentication.receive(body, &self.config, out)?,
             (b'K', Some(_)) => self.key = Some(backend_key(body)?),
@@ -152,15 +152,20 @@ impl PgSession {
         Ok(())
     }
 
-    fn notice(&mut self, body: &[u8]) {
+    fn keep_notice(&mut self, notice: ServerError) {
         if self.notices.len() < MAX_NOTICES {
-            self.notices.push(ServerError::parse(body));
+            self.notices.push(notice);
         }
     }
 
     /// Notes an error, which ends the reply under way, or the connection.
     fn failed(&mut self, error: ServerError) -> Result<(), WireError> {
         let ends_connection = error.fatal || self.authentication.is_some();
+        if self.awaited == 0 && !ends_connection {
+            // It can belong to no reply of ours.
+            self.keep_notice(error);
+            return Ok(());
+        }
         self.reply.failed = true;
         self.error_stands = true;
         if ends_connection {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ring::digest::{self, Algorithm};
 use rustls::pki_types::{ServerName, SubjectPublicKeyInfoDer, UnixTime};
-use x509_cert::Certificate;
+use x509_cert::certificate::{Certificate, Version};
 use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::der::{Decode, Encode};
 use x509_cert::ext::pkix::SubjectAltName;
@@ -45,6 +45,11 @@ pub(super) fn parse(der: &[u8]) -> Option<Certificate> {
 pub(super) fn public_key(certificate: &Certificate) -> Option<SubjectPublicKeyInfoDer<'static>> {
     let key = &certificate.tbs_certificate.subject_public_key_info;
     Some(SubjectPublicKeyInfoDer::from(key.to_der().ok()?))
+}
+
+/// Whether this is a certificate of X.509 version 3, the only one webpki verifies.
+pub(super) fn is_version_3(certificate: &Certificate) -> bool {
+    certificate.tbs_certificate.version == Version::V3
 }
 
 /// Whether an instant lies before, in or after a certificate's time of validity.

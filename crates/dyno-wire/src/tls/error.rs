@@ -1,5 +1,7 @@
 //! What can go wrong on the way to an encrypted connection.
 
+use std::io;
+
 use rustls::{AlertDescription, CertificateError, Error as Handshake};
 
 use super::SslMode;
@@ -58,6 +60,14 @@ pub enum TlsError {
     /// The handshake failed, on either side.
     #[error("the TLS handshake failed: {}", explain(.0))]
     Handshake(#[from] Handshake),
+}
+
+impl TlsError {
+    /// The handshake's failure inside an I/O error, as rustls' `complete_io` and streams report it.
+    pub fn from_io(error: &io::Error) -> Option<Self> {
+        let inner = error.get_ref()?.downcast_ref::<Handshake>()?;
+        Some(Self::Handshake(inner.clone()))
+    }
 }
 
 /// A rustls error in words that say what to do.

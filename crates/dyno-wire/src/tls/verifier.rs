@@ -54,6 +54,10 @@ impl ServerCertVerifier for AnyServer {
     }
 }
 
+/// What to tell who verifies a certificate that cannot be verified.
+const OLD_VERSION: &str = "the server's certificate is not of X.509 version 3 and cannot be verified; have it issued \
+    with extensions (openssl x509 -req needs -extfile), or use sslmode=require without sslrootcert";
+
 /// Verifies a handshake's signature by the certificate's bare key, because webpki takes no certificate of X.509 version 1,
 /// such as `openssl x509 -req` makes.
 fn verify_signature_by_key(
@@ -139,7 +143,12 @@ impl ServerCertVerifier for TrustedServer {
                 ),
             ) => self.check_name(end_entity, server_name, Err(error)),
             Err(_) if self.roots.iter().any(|root| root == end_entity) => self.check_root(end_entity, server_name, now),
-            Err(error) => Err(error),
+            Err(error) => match certificate::parse(end_entity) {
+                Some(certificate) if !certificate::is_version_3(&certificate) => {
+                    Err(Error::General(OLD_VERSION.into()))
+                }
+                _ => Err(error),
+            },
         }
     }
 

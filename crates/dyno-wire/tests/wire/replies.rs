@@ -203,6 +203,19 @@ fn a_connection_ended_by_the_server_says_why() {
 }
 
 #[test]
+fn an_error_nobody_asked_for_stains_no_reply() {
+    let mut session = session_awaiting(0);
+    let log = feed(&mut session, &[&message(b'E', b"SERROR\0C22000\0Mby the way\0\0")]);
+    assert_eq!(log.notices[0].message, "by the way");
+    session.query(|_| {}, &mut Vec::new());
+    let log = feed(&mut session, &[&ready(b'I')]);
+    assert!(matches!(
+        log.seen[0],
+        (Event::Reply(Reply { failed: false, .. }), None, _)
+    ));
+}
+
+#[test]
 fn what_cannot_come_now_is_an_error() {
     for (stream, part) in [
         (ready(b'I'), "though nothing was asked"),

@@ -1,1 +1,17 @@
-//! A database under test: embedded or by address; settings, data loading, samplers
+//! A database under test: where it is, how to start and set it, how to fill it, and what it reports about itself.
+//!
+//! A benchmark is only as good as the server it runs on, so everything that touches a server outside the measured statements is here:
+//! [`address`] finds a server as psql would, [`embedded`] brings a private one, [`settings`] checks that it runs as asked, [`load`] fills
+//! it, [`sizes`] and [`sampler`] read its counters and those of the host. Nothing here knows what is being measured.
+
+pub mod address;
+pub mod embedded;
+pub mod facts;
+pub mod load;
+pub mod sampler;
+pub mod settings;
+pub mod sizes;
+
+mod notice;
+
+pub use notice::server_message;

@@ -1,0 +1,312 @@
+//! Control connections, and errors that say which server, what happened and what to do.
+
+use super::tls::TlsError;
+use super::{ConnectionInfo, Host, Server, SessionKind};
+use crate::server_message;
+use dyno_wire::tls::{Encryption, SslMode};
+use postgres::config::{SslMode as Negotiation, TargetSessionAttrs};
+use std::fmt;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, ToSocketAddrs};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// Why no control connection could be made: for each server tried what happened and what to do.
+#[derive(Debug)]
+pub struct ConnectError {
+    failures: Vec<Failure>,
+}
+
+#[derive(Debug)]
+struct Failure {
+    host: String,
+    what: String,
+    advice: String,
+    sqlstate: Option<String>,
+    is_handshake: bool,
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, failure) in self.failures.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "cannot connect to {}: {}", failure.host, failure.what)?;
+            if !failure.advice.is_empty() {
+                write!(f, "; {}", failure.advice)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+impl ConnectError {
+    fn one(host: &Host, what: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            failures: vec![Failure {
+                host: host.to_string(),
+                what: what.into(),
+                advice: advice.into(),
+                sqlstate: None,
+                is_handshake: false,
+            }],
+        }
+    }
+
+    pub(super) fn no_host() -> Self {
+        Self {
+            failures: vec![Failure {
+                host: "any server".to_owned(),
+                what: "no host is given".to_owned(),
+                advice: "give one as host=… or in PGHOST".to_owned(),
+                sqlstate: None,
+                is_handshake: false,
+            }],
+        }
+    }
+
+    pub(super) fn tls_setup(host: &Host, error: &TlsError) -> Self {
+        Self::one(host, error.to_string(), "")
+    }
+
+    /// Whether the outcome may be another one with, or without, TLS: the server's access rules or the handshake objected.
+    fn depends_on_tls(&self) -> bool {
+        self.sqlstate() == Some("28000") || self.failures.iter().any(|failure| failure.is_handshake)
+    }
+
+    /// The SQLSTATE of the last server tried, when it was a server that refused.
+    #[must_use]
+    pub fn sqlstate(&self) -> Option<&str> {
+        self.failures.last()?.sqlstate.as_deref()
+    }
+}
+
+impl ConnectionInfo {
+    /// Opens a control connection to the first server that accepts.
+    ///
+    /// # Errors
+    /// [`ConnectError`] with every server tried.
+    pub fn connect(&self) -> Result<postgres::Client, ConnectError> {
+        self.connect_any().map(|(client, _)| client)
+    }
+
+    /// The same address narrowed to the first server that accepts a connection, so that the load goes where the control connection went.
+    ///
+    /// # Errors
+    /// [`ConnectError`] with every server tried.
+    pub fn first_reachable(&self) -> Result<Self, ConnectError> {
+        let (_, index) = self.connect_any()?;
+        let mut narrowed = self.clone();
+        narrowed.servers = vec![self.servers[index].clone()];
+        Ok(narrowed)
+    }
+
+    fn connect_any(&self) -> Result<(postgres::Client, usize), ConnectError> {
+        let mut failures = Vec::new();
+        for (index, server) in self.servers.iter().enumerate() {
+            match self.connect_one(server) {
+                Ok(client) => return Ok((client, index)),
+                Err(error) => failures.extend(error.failures),
+            }
+        }
+        Err(ConnectError { failures })
+    }
+
+    fn connect_one(&self, server: &Server) -> Result<postgres::Client, ConnectError> {
+        let mut config = postgres::Config::new();
+        config
+            .user(&self.user)
+            .dbname(&self.database)
+            .application_name(&self.application_name)
+            .target_session_attrs(match self.session_kind {
+                SessionKind::Any => TargetSessionAttrs::Any,
+                SessionKind::ReadWrite => TargetSessionAttrs::ReadWrite,
+                SessionKind::ReadOnly => TargetSessionAttrs::ReadOnly,
+            })
+            // The server's notices are not for the terminal; what matters comes back as errors.
+            .notice_callback(|_| {});
+        if let Some(password) = &server.password {
+            config.password(&password.0);
+        }
+        if let Some(options) = &self.options {
+            config.options(options);
+        }
+        if let Some(timeout) = self.connect_timeout {
+            config.connect_timeout(timeout);
+        }
+        match &server.host {
+            Host::Unix { directory, port } => {
+                config.host_path(directory).port(*port);
+                config.ssl_mode(Negotiation::Disable);
+                self.open(&config, postgres::NoTls, server)
+            }
+            tcp @ Host::Tcp { name, port, .. } => {
+                for address in socket_addresses(tcp)? {
+                    config.host(name).hostaddr(address.ip());
+                }
+                config.port(*port);
+                self.open_tcp(&mut config, server)
+            }
+        }
+    }
+
+    fn open_tcp(&self, config: &mut postgres::Config, server: &Server) -> Result<postgres::Client, ConnectError> {
+        let tls = self
+            .tls
+            .client_config()
+            .map_err(|error| ConnectError::tls_setup(&server.host, &error))?;
+        let Some(tls) = tls else {
+            config.ssl_mode(Negotiation::Disable);
+            return self.open(config, postgres::NoTls, server);
+        };
+        let mut outcome = Err(ConnectError::no_host());
+        for attempt in self.tls.mode.attempts() {
+            outcome = match (attempt, self.tls.mode) {
+                (Encryption::Plain, _) => {
+                    config.ssl_mode(Negotiation::Disable);
+                    self.open(config, postgres::NoTls, server)
+                }
+                (Encryption::Tls, mode) => {
+                    let negotiation = if mode <= SslMode::Prefer {
+                        Negotiation::Prefer
+                    } else {
+                        Negotiation::Require
+                    };
+                    config.ssl_mode(negotiation);
+                    self.open(config, MakeRustlsConnect::new(tls.as_ref().clone()), server)
+                }
+            };
+            // The other way helps only when the server or the handshake objected to this one.
+            match &outcome {
+                Err(error) if error.depends_on_tls() => {}
+                _ => break,
+            }
+        }
+        outcome
+    }
+
+    fn open<T>(&self, config: &postgres::Config, tls: T, server: &Server) -> Result<postgres::Client, ConnectError>
+    where
+        T: postgres::tls::MakeTlsConnect<postgres::Socket> + 'static + Send,
+        T::TlsConnect: Send,
+        T::Stream: Send,
+        <T::TlsConnect as postgres::tls::TlsConnect<postgres::Socket>>::Future: Send,
+    {
+        config.connect(tls).map_err(|error| self.explain(server, &error))
+    }
+
+    /// Turns an error of the `postgres` crate into what happened and what to do.
+    fn explain(&self, server: &Server, error: &postgres::Error) -> ConnectError {
+        let (what, advice) = match error.as_db_error() {
+            Some(refusal) => {
+                let advice = self.advice(refusal.code().code(), server);
+                (format!("the server refuses: {}", refusal.message()), advice)
+            }
+            None => self.explain_before_server(error),
+        };
+        let mut failure = ConnectError::one(&server.host, what, advice);
+        for failure in &mut failure.failures {
+            failure.sqlstate = error.code().map(|code| code.code().to_owned());
+            failure.is_handshake = server_message(error).contains("TLS handshake");
+        }
+        failure
+    }
+
+    /// What to do about a refusal, by SQLSTATE (PostgreSQL documentation, appendix A).
+    fn advice(&self, sqlstate: &str, server: &Server) -> String {
+        match sqlstate {
+            "28P01" if server.password.is_some() => format!("check the password of {}", self.user),
+            "28P01" => format!("give the password of {} in PGPASSWORD or ~/.pgpass", self.user),
+            "28000" => format!(
+                "check that the role {} exists and that the server's pg_hba.conf lets it in from here",
+                self.user
+            ),
+            "3D000" => format!("create the database {} or name another one", self.database),
+            "53300" => "close other connections or raise the server's max_connections".to_owned(),
+            "57P03" => "the server is starting or stopping: try again shortly".to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// Explains what went wrong before the server could answer.
+    fn explain_before_server(&self, error: &postgres::Error) -> (String, String) {
+        let text = server_message(error);
+        if text.contains("password missing") {
+            return (
+                "the server asks for a password and none is given".to_owned(),
+                format!(
+                    "give the password of {} in PGPASSWORD, ~/.pgpass or the target",
+                    self.user
+                ),
+            );
+        }
+        if text.contains("server does not support TLS") {
+            return (
+                format!("sslmode={} needs TLS, and the server does not offer it", self.tls.mode),
+                "set ssl=on at the server or choose sslmode=prefer".to_owned(),
+            );
+        }
+        if text.contains("TLS handshake") {
+            let advice = "check sslrootcert and the server's certificate, or choose a less strict sslmode";
+            return (text, advice.to_owned());
+        }
+        match io_kind(error) {
+            Some(ErrorKind::ConnectionRefused) => (
+                "nothing accepts connections there".to_owned(),
+                "start the server, or check host and port".to_owned(),
+            ),
+            Some(ErrorKind::NotFound) => (
+                "there is no such socket".to_owned(),
+                "start the server, or give its socket folder or its host as host=…".to_owned(),
+            ),
+            Some(ErrorKind::PermissionDenied) => (
+                "permission denied".to_owned(),
+                "this user may not reach the socket's folder".to_owned(),
+            ),
+            Some(ErrorKind::TimedOut) => (
+                "no answer within the time allowed".to_owned(),
+                "check host, port and firewalls, or raise connect_timeout".to_owned(),
+            ),
+            _ => (text, "check that a PostgreSQL server runs there".to_owned()),
+        }
+    }
+}
+
+/// The kind of the input/output error underneath, if there is one.
+fn io_kind(error: &postgres::Error) -> Option<ErrorKind> {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        if let Some(io) = cause.downcast_ref::<std::io::Error>() {
+            return Some(io.kind());
+        }
+        source = cause.source();
+    }
+    None
+}
+
+/// Looks a TCP host up.
+pub(super) fn socket_addresses(host: &Host) -> Result<Vec<SocketAddr>, ConnectError> {
+    let Host::Tcp { name, address, port } = host else {
+        return Ok(Vec::new());
+    };
+    if let Some(address) = address {
+        return Ok(vec![SocketAddr::new(*address, *port)]);
+    }
+    let unknown = |why: String| {
+        ConnectError::one(
+            host,
+            format!("the name {name} cannot be looked up ({why})"),
+            "check the name and the network",
+        )
+    };
+    let addresses: Vec<SocketAddr> = (name.as_str(), *port)
+        .to_socket_addrs()
+        .map_err(|error| unknown(error.to_string()))?
+        .collect();
+    if addresses.is_empty() {
+        return Err(unknown("it has no address".to_owned()));
+    }
+    Ok(addresses)
+}

@@ -1,0 +1,113 @@
+//! The `keyword=value` form: values may be quoted with `'`, a backslash takes the next character as it is.
+
+use super::AddressError;
+
+fn syntax(what: String) -> AddressError {
+    AddressError::Syntax { what }
+}
+
+/// Splits a connection string into keywords and values.
+pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
+    let mut pairs = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(rest.len());
+        let (keyword, after) = rest.split_at(end);
+        let Some(after) = after.trim_start().strip_prefix('=') else {
+            // What stands here may be a piece of an unquoted password: it is not repeated.
+            let what = match pairs.last() {
+                Some((last, _)) => {
+                    format!("\"=\" is missing in the part after {last}=…; a value with spaces needs quotes ('…')")
+                }
+                None => "\"=\" is missing after the first keyword".to_owned(),
+            };
+            return Err(syntax(what));
+        };
+        if keyword.is_empty() {
+            return Err(syntax("a keyword is missing before \"=\"".to_owned()));
+        }
+        let (value, after) = value(after.trim_start(), keyword)?;
+        pairs.push((keyword.to_owned(), value));
+        rest = after.trim_start();
+    }
+    Ok(pairs)
+}
+
+/// Reads one value; gives it and what follows.
+fn value<'a>(text: &'a str, keyword: &str) -> Result<(String, &'a str), AddressError> {
+    let quoted = text.starts_with('\'');
+    let body = if quoted { &text[1..] } else { text };
+    let mut value = String::new();
+    let mut characters = body.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' => {
+                if let Some((_, next)) = characters.next() {
+                    value.push(next);
+                }
+            }
+            '\'' if quoted => return Ok((value, &body[at + 1..])),
+            other if !quoted && other.is_whitespace() => return Ok((value, &body[at..])),
+            other => value.push(other),
+        }
+    }
+    if quoted {
+        return Err(syntax(format!("the quoted value of {keyword} has no closing '")));
+    }
+    Ok((value, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pairs(text: &str) -> Vec<(String, String)> {
+        parse(text).unwrap()
+    }
+
+    fn pair(keyword: &str, value: &str) -> (String, String) {
+        (keyword.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn reads_quotes_escapes_and_spaces_around_equals() {
+        assert_eq!(
+            pairs(r"host = a  user='b c'password=d\ e\'f dbname=''"),
+            vec![
+                pair("host", "a"),
+                pair("user", "b c"),
+                pair("password", "d e'f"),
+                pair("dbname", "")
+            ]
+        );
+        assert_eq!(pairs("  "), vec![]);
+    }
+
+    #[test]
+    fn refuses_what_is_unfinished_without_repeating_values() {
+        for text in [
+            "host",
+            "=x",
+            "host='x",
+            "password=top secret",
+            "password=top secret dbname=x",
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in any::<String>()) {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn quoted_values_come_back(value in any::<String>()) {
+            let quoted = value.replace('\\', r"\\").replace('\'', r"\'");
+            prop_assert_eq!(pairs(&format!("user='{quoted}' host=h")), vec![pair("user", &value), pair("host", "h")]);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What the load engine needs to open its own connections.
+
+use super::connect::{ConnectError, socket_addresses};
+use super::{ConnectionInfo, Host};
+use dyno_wire::tls::SslMode;
+use dyno_wire::{PgConfig, Secret};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where to connect a socket to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Socket {
+    /// The path of a unix socket.
+    Unix(PathBuf),
+    /// TCP addresses of one host, looked up, to try in order; never empty.
+    Tcp(Vec<SocketAddr>),
+}
+
+/// One server, ready to be connected to any number of times without another look-up or file read.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Where the socket goes.
+    pub socket: Socket,
+    /// How TLS is negotiated; `disable` on a unix socket.
+    pub ssl_mode: SslMode,
+    /// TLS configuration, unless the mode is `disable`.
+    pub tls: Option<Arc<rustls::ClientConfig>>,
+    /// The host's name as given, for TLS.
+    pub server_name: String,
+    /// Start-up parameters and credentials.
+    pub config: Arc<PgConfig>,
+}
+
+impl ConnectionInfo {
+    /// The first host as an endpoint. With several hosts, take [`ConnectionInfo::first_reachable`] first.
+    ///
+    /// # Errors
+    /// The host's name is unknown, or TLS cannot be set up.
+    pub fn endpoint(&self) -> Result<Endpoint, ConnectError> {
+        let Some(server) = self.servers.first() else {
+            return Err(ConnectError::no_host());
+        };
+        let (socket, server_name, ssl_mode, tls) = match &server.host {
+            Host::Unix { directory, port } => {
+                let path = directory.join(format!(".s.PGSQL.{port}"));
+                (Socket::Unix(path), String::new(), SslMode::Disable, None)
+            }
+            tcp @ Host::Tcp { name, .. } => {
+                let addresses = socket_addresses(tcp)?;
+                let tls = self
+                    .tls
+                    .client_config()
+                    .map_err(|error| ConnectError::tls_setup(tcp, &error))?;
+                (Socket::Tcp(addresses), name.clone(), self.tls.mode, tls)
+            }
+        };
+        let config = PgConfig {
+            user: self.user.clone(),
+            password: server
+                .password
+                .as_ref()
+                .map(|password| Secret::new(password.0.as_bytes())),
+            database: self.database.clone(),
+            application_name: self.application_name.clone(),
+            runtime_parameters: self
+                .options
+                .iter()
+                .map(|options| ("options".to_owned(), options.clone()))
+                .collect(),
+        };
+        Ok(Endpoint {
+            socket,
+            ssl_mode,
+            tls,
+            server_name,
+            config: Arc::new(config),
+        })
+    }
+}

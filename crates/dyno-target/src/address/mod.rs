@@ -1,0 +1,265 @@
+//! Where the database is and who asks: resolved as psql would, so that what works with psql works here.
+//!
+//! A target is a URI, a `keyword=value` string or a bare database name; what it leaves open comes from a service file, the `PG…`
+//! variables, the password file and libpq's defaults, in this order. Source: PostgreSQL 18 documentation, chapter "libpq", sections
+//! "Database Connection Control Functions", "Environment Variables", "The Password File", "The Connection Service File".
+
+mod connect;
+mod conninfo;
+mod endpoint;
+mod keyword;
+mod passfile;
+mod resolve;
+mod service;
+mod tls;
+mod uri;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use connect::ConnectError;
+pub use endpoint::{Endpoint, Socket};
+pub use tls::{RootCertificate, TlsError, TlsSettings};
+
+/// Why a target could not be understood. Texts never contain a password.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// The string does not follow the URI or the `keyword=value` form.
+    #[error(
+        "the target's address cannot be read: {what}. Give postgres://user@host:port/database or \"host=… dbname=…\""
+    )]
+    Syntax {
+        /// What was found, where.
+        what: String,
+    },
+    /// A keyword that libpq does not know.
+    #[error("the target's address has an unknown keyword \"{keyword}\"{}", suggestion.map(|s| format!("; did you mean \"{s}\"?")).unwrap_or_default())]
+    UnknownKeyword {
+        /// As written.
+        keyword: String,
+        /// The nearest known keyword.
+        suggestion: Option<&'static str>,
+    },
+    /// A keyword that libpq knows and dyno cannot honour.
+    #[error("the target's address asks for {keyword}={value}, which dyno does not support; leave it out")]
+    Unsupported {
+        /// As written.
+        keyword: String,
+        /// As written.
+        value: String,
+    },
+    /// A value outside what its keyword allows.
+    #[error("the value \"{value}\" of {keyword} is not valid: {expected}")]
+    Value {
+        /// Keyword or environment variable.
+        keyword: String,
+        /// As written.
+        value: String,
+        /// What would be accepted.
+        expected: String,
+    },
+    /// A port outside 1–65535. Its text is not repeated: in a URI without "@" it may be a password.
+    #[error(
+        "the port given in {origin} is not a number from 1 to 65535; give host:port, and write a password as user:password@host"
+    )]
+    Port {
+        /// Keyword or environment variable.
+        origin: String,
+    },
+    /// A named service is in no service file.
+    #[error("the service \"{name}\" is not defined in {}; define it there as [{name}] or leave the service out", files.join(" or "))]
+    UnknownService {
+        /// Service asked for.
+        name: String,
+        /// Files looked at.
+        files: Vec<String>,
+    },
+    /// A service file could not be read.
+    #[error("the service file {file}, line {line}, cannot be read: {what}")]
+    ServiceFile {
+        /// The file.
+        file: PathBuf,
+        /// Line, from 1; 0 for the file as a whole.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// Neither the target nor the system says who connects.
+    #[error("no user name is known for user id {uid}; give one as user=… or in PGUSER")]
+    NoUser {
+        /// The id without a name.
+        uid: u32,
+    },
+}
+
+/// One server that may be tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// A unix socket `.s.PGSQL.<port>` in a folder. An abstract socket starts with `@`.
+    Unix {
+        /// Folder of the socket.
+        directory: PathBuf,
+        /// Port, part of the socket's name.
+        port: u16,
+    },
+    /// TCP.
+    Tcp {
+        /// Name or numeric address; also what a certificate is checked against.
+        name: String,
+        /// Numeric address to use in place of looking `name` up.
+        address: Option<IpAddr>,
+        /// Port.
+        port: u16,
+    },
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix { directory, port } => {
+                write!(f, "{}/.s.PGSQL.{port}", directory.display())
+            }
+            Self::Tcp { name, port, .. } if name.contains(':') => write!(f, "[{name}]:{port}"),
+            Self::Tcp { name, port, .. } => write!(f, "{name}:{port}"),
+        }
+    }
+}
+
+/// A password: printed by nothing.
+#[derive(Clone, PartialEq, Eq)]
+struct Password(String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(hidden)")
+    }
+}
+
+/// A host with the password that fits it (the password file may have one for each).
+#[derive(Clone, Debug)]
+struct Server {
+    host: Host,
+    password: Option<Password>,
+}
+
+/// Which servers of several are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SessionKind {
+    Any,
+    ReadWrite,
+    ReadOnly,
+}
+
+/// Everything needed to connect.
+///
+/// `Display` gives the address without the password, fit for an archive: `postgres://user@host:port/database`.
+#[derive(Clone, Debug)]
+pub struct ConnectionInfo {
+    servers: Vec<Server>,
+    user: String,
+    database: String,
+    application_name: String,
+    options: Option<String>,
+    connect_timeout: Option<Duration>,
+    session_kind: SessionKind,
+    tls: TlsSettings,
+    warnings: Vec<String>,
+}
+
+impl ConnectionInfo {
+    /// Understands `target` (nothing given: everything from the environment), filling what it leaves open from `env`, which looks a
+    /// variable up (so that tests need no process environment).
+    ///
+    /// # Errors
+    /// [`AddressError`] when the target, a variable or a service file cannot be understood.
+    pub fn resolve(target: Option<&str>, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, AddressError> {
+        resolve::resolve(target, env)
+    }
+
+    /// A server of our own on a unix socket or on TCP, without TLS.
+    pub(crate) fn local(host: Host, user: &str, password: Option<&str>, database: &str) -> Self {
+        Self {
+            servers: vec![Server {
+                host,
+                password: password.map(|text| Password(text.to_owned())),
+            }],
+            user: user.to_owned(),
+            database: database.to_owned(),
+            application_name: resolve::APPLICATION_NAME.to_owned(),
+            options: None,
+            connect_timeout: Some(resolve::CONNECT_TIMEOUT),
+            session_kind: SessionKind::Any,
+            tls: TlsSettings::disabled(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The same for another database of the same server.
+    #[must_use]
+    pub fn with_database(&self, name: &str) -> Self {
+        let mut other = self.clone();
+        name.clone_into(&mut other.database);
+        other
+    }
+
+    /// The servers to try, in order; never empty.
+    pub fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.servers.iter().map(|server| &server.host)
+    }
+
+    /// Who connects.
+    #[must_use]
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// The database connected to.
+    #[must_use]
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// The name shown in `pg_stat_activity`; "dyno" unless asked otherwise.
+    #[must_use]
+    pub fn application_name(&self) -> &str {
+        &self.application_name
+    }
+
+    /// How long one host may take to answer; none: as long as the system waits.
+    #[must_use]
+    pub fn connect_timeout(&self) -> Option<Duration> {
+        self.connect_timeout
+    }
+
+    /// Whether and how TLS is used (on TCP only).
+    #[must_use]
+    pub fn tls(&self) -> &TlsSettings {
+        &self.tls
+    }
+
+    /// What was ignored while resolving, as sentences for the user: a password file with loose permissions, a keyword without effect.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+}
+
+impl fmt::Display for ConnectionInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "postgres://{}@", uri::encode(&self.user))?;
+        for (index, server) in self.servers.iter().enumerate() {
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            match &server.host {
+                Host::Unix { directory, port } => {
+                    write!(f, "{}:{port}", uri::encode(&directory.to_string_lossy()))?;
+                }
+                tcp @ Host::Tcp { .. } => write!(f, "{tcp}")?,
+            }
+        }
+        write!(f, "/{}", uri::encode(&self.database))
+    }
+}

@@ -1,0 +1,368 @@
+//! From target, service file, environment and defaults to one [`ConnectionInfo`].
+
+use super::keyword::{Standing, standing};
+use super::passfile::PassFile;
+use super::tls::TlsSettings;
+use super::{AddressError, ConnectionInfo, Host, Password, Server, SessionKind};
+use super::{conninfo, service, uri};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What connections are called in `pg_stat_activity` unless the user says otherwise.
+pub(super) const APPLICATION_NAME: &str = "dyno";
+
+/// How long a host may take to answer when nothing is said; libpq would wait as long as the system does, which is minutes.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
+const DEFAULT_PORT: u16 = 5432;
+
+/// Folders where servers put their socket: Debian's and Red Hat's choice, then PostgreSQL's own.
+const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
+
+/// Environment variables and the keywords they stand for.
+const VARIABLES: &[(&str, &str)] = &[
+    ("PGAPPNAME", "application_name"),
+    ("PGCONNECT_TIMEOUT", "connect_timeout"),
+    ("PGDATABASE", "dbname"),
+    ("PGHOST", "host"),
+    ("PGHOSTADDR", "hostaddr"),
+    ("PGOPTIONS", "options"),
+    ("PGPASSFILE", "passfile"),
+    ("PGPASSWORD", "password"),
+    ("PGPORT", "port"),
+    ("PGSSLCERT", "sslcert"),
+    ("PGSSLKEY", "sslkey"),
+    ("PGSSLMODE", "sslmode"),
+    ("PGSSLROOTCERT", "sslrootcert"),
+    ("PGTARGETSESSIONATTRS", "target_session_attrs"),
+    ("PGUSER", "user"),
+];
+
+/// A value and the keyword or variable it came from.
+#[derive(Clone)]
+struct Given {
+    value: String,
+    origin: String,
+}
+
+/// Values by keyword; the first one to be given stays.
+#[derive(Default)]
+struct Parameters {
+    values: HashMap<&'static str, Given>,
+    warnings: Vec<String>,
+}
+
+impl Parameters {
+    /// Takes a list in which later values replace earlier ones, without replacing what an earlier list gave.
+    fn add_list(&mut self, list: Vec<(String, String)>, origin: &str) -> Result<(), AddressError> {
+        let mut values = HashMap::new();
+        for (keyword, value) in list {
+            match standing(&keyword, &value)? {
+                Standing::Honoured(known) => {
+                    let origin = format!("{origin} ({known})");
+                    values.insert(known, Given { value, origin });
+                }
+                Standing::Ignored => self
+                    .warnings
+                    .push(format!("{keyword} has no effect in dyno and is ignored")),
+            }
+        }
+        for (keyword, given) in values {
+            self.values.entry(keyword).or_insert(given);
+        }
+        Ok(())
+    }
+
+    /// The value, unless it is missing or empty.
+    fn get(&self, keyword: &str) -> Option<&str> {
+        self.given(keyword).map(|given| given.value.as_str())
+    }
+
+    fn given(&self, keyword: &str) -> Option<&Given> {
+        self.values.get(keyword).filter(|given| !given.value.is_empty())
+    }
+
+    /// Parses the value of `keyword` with `read`, saying what is `expected` when it does not fit.
+    fn parse<T>(
+        &self,
+        keyword: &str,
+        expected: &str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, AddressError> {
+        let Some(given) = self.given(keyword) else {
+            return Ok(None);
+        };
+        match read(&given.value) {
+            Some(value) => Ok(Some(value)),
+            None => Err(AddressError::Value {
+                keyword: given.origin.clone(),
+                value: given.value.clone(),
+                expected: expected.to_owned(),
+            }),
+        }
+    }
+}
+
+/// See [`ConnectionInfo::resolve`].
+pub(super) fn resolve(
+    target: Option<&str>,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<ConnectionInfo, AddressError> {
+    let mut parameters = Parameters::default();
+    if let Some(target) = target.map(str::trim).filter(|text| !text.is_empty()) {
+        parameters.add_list(target_list(target)?, "the target")?;
+    }
+    let service = parameters
+        .get("service")
+        .map(str::to_owned)
+        .or_else(|| env("PGSERVICE").filter(|name| !name.is_empty()));
+    if let Some(name) = service {
+        let list = service::parameters(&name, env)?;
+        parameters.add_list(list, &format!("the service {name}"))?;
+    }
+    for (variable, keyword) in VARIABLES {
+        if let Some(value) = env(variable).filter(|value| !value.is_empty()) {
+            let origin = (*variable).to_owned();
+            parameters.values.entry(keyword).or_insert(Given { value, origin });
+        }
+    }
+    build(parameters, env)
+}
+
+/// The keywords and values of the target in any of its three forms.
+fn target_list(target: &str) -> Result<Vec<(String, String)>, AddressError> {
+    if let Some(rest) = uri::strip_scheme(target) {
+        return uri::parse(rest);
+    }
+    if let Some((scheme, _)) = target.split_once("://")
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    {
+        return Err(AddressError::Syntax {
+            what: format!("the scheme {scheme}:// is not one of postgres:// and postgresql://"),
+        });
+    }
+    if target.contains('=') {
+        return conninfo::parse(target);
+    }
+    Ok(vec![("dbname".to_owned(), target.to_owned())])
+}
+
+fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Result<ConnectionInfo, AddressError> {
+    let home = env("HOME").map(PathBuf::from);
+    let user = match parameters.get("user") {
+        Some(user) => user.to_owned(),
+        None => system_user()?,
+    };
+    let database = parameters.get("dbname").unwrap_or(&user).to_owned();
+    let connect_timeout = parameters
+        .parse(
+            "connect_timeout",
+            "a whole number of seconds, 0 to wait without limit",
+            |text| text.trim().parse::<i32>().ok(),
+        )?
+        .map_or(Some(CONNECT_TIMEOUT), |seconds| {
+            u64::try_from(seconds).ok().filter(|s| *s > 0).map(Duration::from_secs)
+        });
+    let session_kind = parameters
+        .parse(
+            "target_session_attrs",
+            "dyno knows any, read-write, read-only",
+            |text| match text {
+                "any" => Some(SessionKind::Any),
+                "read-write" => Some(SessionKind::ReadWrite),
+                "read-only" => Some(SessionKind::ReadOnly),
+                _ => None,
+            },
+        )?
+        .unwrap_or(SessionKind::Any);
+    let mode = parameters.parse(
+        "sslmode",
+        "give disable, allow, prefer, require, verify-ca or verify-full",
+        |text| text.parse().ok(),
+    )?;
+    let path = |keyword: &str| parameters.get(keyword).map(PathBuf::from);
+    let tls = TlsSettings::new(
+        mode,
+        parameters.get("sslrootcert"),
+        path("sslcert"),
+        path("sslkey"),
+        home.as_deref(),
+    );
+    let hosts = hosts(&parameters)?;
+    let servers = with_passwords(hosts, &mut parameters, &database, &user, home.as_deref());
+    Ok(ConnectionInfo {
+        servers,
+        application_name: parameters
+            .get("application_name")
+            .or_else(|| parameters.get("fallback_application_name"))
+            .unwrap_or(APPLICATION_NAME)
+            .to_owned(),
+        options: parameters.get("options").map(str::to_owned),
+        connect_timeout,
+        session_kind,
+        tls,
+        warnings: parameters.warnings,
+        user,
+        database,
+    })
+}
+
+/// The name of the user running this process.
+fn system_user() -> Result<String, AddressError> {
+    let uid = nix::unistd::geteuid();
+    match nix::unistd::User::from_uid(uid) {
+        Ok(Some(user)) => Ok(user.name),
+        Ok(None) | Err(_) => Err(AddressError::NoUser { uid: uid.as_raw() }),
+    }
+}
+
+/// Pairs hosts, numeric addresses and ports, which are comma-separated lists of equal length (or one port for all).
+fn hosts(parameters: &Parameters) -> Result<Vec<Host>, AddressError> {
+    let list = |keyword: &str| -> Vec<&str> {
+        parameters
+            .get(keyword)
+            .map_or_else(Vec::new, |text| text.split(',').map(str::trim).collect())
+    };
+    let (names, addresses, ports) = (list("host"), list("hostaddr"), list("port"));
+    let count = names.len().max(addresses.len()).max(1);
+    let length = |keyword: &str, found: usize, allowed: bool| {
+        if allowed {
+            return Ok(());
+        }
+        Err(AddressError::Syntax {
+            what: format!("{found} values are given for {keyword}, but there are {count} hosts"),
+        })
+    };
+    length("host", names.len(), names.is_empty() || names.len() == count)?;
+    length(
+        "hostaddr",
+        addresses.len(),
+        addresses.is_empty() || addresses.len() == count,
+    )?;
+    length("port", ports.len(), ports.len() <= 1 || ports.len() == count)?;
+    (0..count)
+        .map(|index| {
+            let text = |list: &[&str]| list.get(index).copied().unwrap_or_default().to_owned();
+            let port = if ports.len() == 1 {
+                ports[0]
+            } else {
+                ports.get(index).copied().unwrap_or_default()
+            };
+            let port = port_number(port, parameters)?;
+            host(&text(&names), &text(&addresses), port)
+        })
+        .collect()
+}
+
+fn port_number(text: &str, parameters: &Parameters) -> Result<u16, AddressError> {
+    if text.is_empty() {
+        return Ok(DEFAULT_PORT);
+    }
+    match text.parse() {
+        Ok(port) if port > 0 => Ok(port),
+        _ => Err(AddressError::Port {
+            origin: parameters
+                .given("port")
+                .map_or_else(|| "port".to_owned(), |given| given.origin.clone()),
+        }),
+    }
+}
+
+fn host(name: &str, address: &str, port: u16) -> Result<Host, AddressError> {
+    if !address.is_empty() {
+        let Ok(numeric) = address.parse::<IpAddr>() else {
+            return Err(AddressError::Value {
+                keyword: "hostaddr".to_owned(),
+                value: address.to_owned(),
+                expected: "a numeric address such as 192.0.2.1 is needed; give names as host".to_owned(),
+            });
+        };
+        let name = if name.is_empty() { address } else { name };
+        return Ok(Host::Tcp {
+            name: name.to_owned(),
+            address: Some(numeric),
+            port,
+        });
+    }
+    if name.is_empty() {
+        return Ok(Host::Unix {
+            directory: default_socket_folder(port),
+            port,
+        });
+    }
+    if name.starts_with(['/', '@']) {
+        return Ok(Host::Unix {
+            directory: PathBuf::from(name),
+            port,
+        });
+    }
+    Ok(Host::Tcp {
+        name: name.to_owned(),
+        address: None,
+        port,
+    })
+}
+
+/// The folder that has this port's socket, else the first folder that exists.
+fn default_socket_folder(port: u16) -> PathBuf {
+    let folders = SOCKET_FOLDERS.map(Path::new);
+    folders
+        .iter()
+        .find(|folder| folder.join(format!(".s.PGSQL.{port}")).exists())
+        .or_else(|| folders.iter().find(|folder| folder.is_dir()))
+        .map_or_else(|| PathBuf::from("/tmp"), |folder| folder.to_path_buf())
+}
+
+/// Gives every host its password: the one given, else the password file's.
+fn with_passwords(
+    hosts: Vec<Host>,
+    parameters: &mut Parameters,
+    database: &str,
+    user: &str,
+    home: Option<&Path>,
+) -> Vec<Server> {
+    if let Some(password) = parameters.get("password") {
+        let password = Some(Password(password.to_owned()));
+        return hosts
+            .into_iter()
+            .map(|host| Server {
+                host,
+                password: password.clone(),
+            })
+            .collect();
+    }
+    let path = parameters
+        .get("passfile")
+        .map(PathBuf::from)
+        .or_else(|| home.map(|home| home.join(".pgpass")));
+    let file = path.map(|path| PassFile::read(&path));
+    let password = |host: &Host| {
+        let file = file.as_ref()?;
+        match host {
+            Host::Tcp { name, port, .. } => file.password(name, *port, database, user),
+            // libpq files the default socket under "localhost".
+            Host::Unix { directory, port } => {
+                let is_default = SOCKET_FOLDERS.iter().any(|folder| directory == Path::new(folder));
+                let name = if is_default {
+                    "localhost".into()
+                } else {
+                    directory.to_string_lossy()
+                };
+                file.password(&name, *port, database, user)
+            }
+        }
+    };
+    let servers = hosts
+        .into_iter()
+        .map(|host| Server {
+            password: password(&host).map(Password),
+            host,
+        })
+        .collect();
+    if let Some(warning) = file.and_then(|file| file.warning) {
+        parameters.warnings.push(warning);
+    }
+    servers
+}

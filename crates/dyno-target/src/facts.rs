@@ -1,0 +1,210 @@
+//! What a result must be read with: the machine, and the server's version and settings.
+
+use crate::server_message;
+use crate::settings::Capacity;
+use postgres::Client;
+use procfs::Current;
+use serde::Serialize;
+use std::fs;
+use std::path::Path;
+
+/// The machine that dyno runs on. What cannot be found out is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HostFacts {
+    /// Name of the machine.
+    pub hostname: Option<String>,
+    /// Kernel name, release and build.
+    pub kernel: Option<String>,
+    /// Model of the first processor.
+    pub cpu_model: Option<String>,
+    /// Cores that this process may use, at least 1.
+    pub cores: u64,
+    /// Main memory; 0 if unknown.
+    pub memory_bytes: u64,
+    /// Frequency governor of the first processor, such as `performance`.
+    pub governor: Option<String>,
+    /// Clock source, such as `tsc`.
+    pub clock_source: Option<String>,
+    /// Transparent huge pages: `always`, `madvise` or `never`.
+    pub transparent_huge_pages: Option<String>,
+    /// Huge pages reserved.
+    pub huge_pages: Option<u64>,
+    /// Where the data folder lies, when it is on this machine.
+    pub data_filesystem: Option<Filesystem>,
+}
+
+/// A mounted file system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Filesystem {
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// Its type, such as `ext4`.
+    pub kind: String,
+    /// What is mounted.
+    pub source: Option<String>,
+}
+
+impl HostFacts {
+    /// What settings are relative to.
+    #[must_use]
+    pub fn capacity(&self) -> Capacity {
+        Capacity {
+            memory_bytes: self.memory_bytes,
+            cores: self.cores,
+        }
+    }
+}
+
+/// Describes this machine; `data_folder` is the server's, if it is here.
+#[must_use]
+pub fn host_facts(data_folder: Option<&Path>) -> HostFacts {
+    let memory = procfs::Meminfo::current().ok();
+    let processors = procfs::CpuInfo::current().ok();
+    HostFacts {
+        hostname: line("/proc/sys/kernel/hostname"),
+        kernel: kernel(),
+        cpu_model: processors.and_then(|all| all.model_name(0).map(str::to_owned)),
+        cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64),
+        memory_bytes: memory.as_ref().map_or(0, |memory| memory.mem_total),
+        governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        transparent_huge_pages: line("/sys/kernel/mm/transparent_hugepage/enabled").and_then(|text| chosen(&text)),
+        huge_pages: memory.and_then(|memory| memory.hugepages_total),
+        data_filesystem: data_folder.and_then(filesystem),
+    }
+}
+
+fn line(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn kernel() -> Option<String> {
+    let release = line("/proc/sys/kernel/osrelease")?;
+    let build = line("/proc/sys/kernel/version").unwrap_or_default();
+    Some(format!("Linux {release} {build}").trim_end().to_owned())
+}
+
+/// The word in brackets of a list such as `always [madvise] never`.
+fn chosen(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once('[')?;
+    let (word, _) = rest.split_once(']')?;
+    Some(word.to_owned())
+}
+
+/// The file system with the longest mount point above a folder.
+fn filesystem(folder: &Path) -> Option<Filesystem> {
+    let folder = folder.canonicalize().ok()?;
+    let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
+    // Of several mounts on one point the last covers the others, and max_by_key gives the last.
+    let mount = mounts
+        .into_iter()
+        .filter(|mount| folder.starts_with(&mount.mount_point))
+        .max_by_key(|mount| mount.mount_point.as_os_str().len())?;
+    Some(Filesystem {
+        mount_point: mount.mount_point.display().to_string(),
+        kind: mount.fs_type,
+        source: mount.mount_source,
+    })
+}
+
+/// The server as it describes itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServerFacts {
+    /// The text of `version()`.
+    pub version: String,
+    /// The version as a number, such as 180006.
+    pub version_number: u32,
+    /// Settings that do not come from the built-in defaults, by name.
+    pub settings: Vec<ServerSetting>,
+    /// The data folder on the server's machine, where this role may see it.
+    pub data_folder: Option<String>,
+}
+
+/// One setting of the server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServerSetting {
+    /// Name.
+    pub name: String,
+    /// Value as `show` prints it.
+    pub value: String,
+    /// Where it comes from, such as `configuration file` or `command line`.
+    pub source: String,
+}
+
+/// The server's facts could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the server's version and settings cannot be read: {message}")]
+pub struct FactsError {
+    message: String,
+}
+
+/// The server's version as a number, such as 180006 for 18.6 and 90624 for 9.6.24.
+///
+/// # Errors
+/// The connection is broken.
+pub fn server_version(client: &mut Client) -> Result<u32, postgres::Error> {
+    let row = client.query_one("select current_setting('server_version_num')::int", &[])?;
+    Ok(row.get::<_, i32>(0).cast_unsigned())
+}
+
+/// Reads version and settings. Settings of this very connection (source `client` or `session`) are left out, and so are those that can
+/// hold a password of a standby or an archive's access.
+///
+/// # Errors
+/// The connection is broken.
+pub fn server_facts(client: &mut Client) -> Result<ServerFacts, FactsError> {
+    let failed = |error: postgres::Error| FactsError {
+        message: server_message(&error),
+    };
+    let version = client.query_one("select version()", &[]).map_err(failed)?.get(0);
+    let version_number = server_version(client).map_err(failed)?;
+    let rows = client
+        .query(
+            "select name, current_setting(name), source from pg_settings
+              where source not in ('default', 'client', 'session')
+                and name not in ('primary_conninfo', 'archive_command', 'restore_command')
+              order by name",
+            &[],
+        )
+        .map_err(failed)?;
+    let settings = rows
+        .iter()
+        .map(|row| ServerSetting {
+            name: row.get(0),
+            value: row.get(1),
+            source: row.get(2),
+        })
+        .collect();
+    // Only superusers and readers of all settings see the row.
+    let data_folder = client
+        .query_opt("select setting from pg_settings where name = 'data_directory'", &[])
+        .map_err(failed)?
+        .and_then(|row| row.get(0));
+    Ok(ServerFacts {
+        version,
+        version_number,
+        settings,
+        data_folder,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn describes_this_machine() {
+        let facts = host_facts(Some(Path::new("/proc")));
+        assert!(facts.cores >= 1);
+        assert!(facts.memory_bytes > 1 << 20);
+        assert!(facts.kernel.unwrap().starts_with("Linux "));
+        assert_eq!(facts.data_filesystem.unwrap().kind, "proc");
+    }
+
+    #[test]
+    fn takes_the_chosen_word() {
+        assert_eq!(chosen("always [madvise] never").as_deref(), Some("madvise"));
+        assert_eq!(chosen("always"), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! Bringing data in: SQL texts, generated rows, and the quiet afterwards.
+
+mod fill;
+mod statements;
+
+use crate::server_message;
+use postgres::Client;
+use postgres::error::SqlState;
+
+pub use fill::{Fill, Filled, fill_table};
+
+/// Data could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// No connection.
+    #[error(transparent)]
+    Connect(#[from] crate::address::ConnectError),
+    /// A statement of an SQL text failed.
+    #[error("{what}, line {line}: {message}\n  in the statement: {statement}")]
+    Statement {
+        /// What the text is, such as "data.setup".
+        what: String,
+        /// Line within the text, from 1.
+        line: usize,
+        /// What the server said.
+        message: String,
+        /// The statement, shortened.
+        statement: String,
+    },
+    /// Rows could not be inserted.
+    #[error("filling {table} failed at rows {first} to {last}: {message}")]
+    Fill {
+        /// Table.
+        table: String,
+        /// First row of the batch.
+        first: u64,
+        /// Last row of the batch.
+        last: u64,
+        /// What the server said.
+        message: String,
+    },
+    /// A fill without columns.
+    #[error("nothing says what to fill {table} with: give at least one column")]
+    NoColumns {
+        /// Table.
+        table: String,
+    },
+    /// Stopped on request.
+    #[error("stopped while filling {table} after {rows} rows")]
+    Stopped {
+        /// Table.
+        table: String,
+        /// Rows that are in.
+        rows: u64,
+    },
+    /// Settling failed.
+    #[error("{what} failed: {message}")]
+    Settle {
+        /// The command.
+        what: String,
+        /// What the server said.
+        message: String,
+    },
+}
+
+/// Longest piece of a statement in an error, in characters.
+const SHOWN: usize = 200;
+
+/// Runs the statements of an SQL text one by one, each in a transaction of its own unless the text says `begin`, as psql would. `what`
+/// names the text in errors.
+///
+/// # Errors
+/// The first statement that fails, with its line.
+pub fn run_sql(client: &mut Client, text: &str, what: &str) -> Result<(), LoadError> {
+    for statement in statements::split(text) {
+        client
+            .batch_execute(statement.text)
+            .map_err(|error| LoadError::Statement {
+                what: what.to_owned(),
+                line: statement.line + lines_before_error(&error, statement.text),
+                message: server_message(&error),
+                statement: shortened(statement.text),
+            })?;
+    }
+    Ok(())
+}
+
+/// How many lines into the statement the server's error position is (a count of characters, from 1).
+fn lines_before_error(error: &postgres::Error, statement: &str) -> usize {
+    use postgres::error::ErrorPosition;
+    match error.as_db_error().and_then(|error| error.position()) {
+        Some(ErrorPosition::Original(position)) => statement
+            .chars()
+            .take((*position as usize).saturating_sub(1))
+            .filter(|character| *character == '\n')
+            .count(),
+        _ => 0,
+    }
+}
+
+fn shortened(statement: &str) -> String {
+    let mut text: String = statement.chars().take(SHOWN).collect();
+    if text.len() < statement.len() {
+        text.push('…');
+    }
+    text
+}
+
+/// Brings the database to rest, so that neither autovacuum nor a checkpoint of the loading disturbs the measurement: vacuum and analyze of
+/// the user's tables, then a checkpoint. What the role may not do is left out; the sentences given back say so.
+///
+/// # Errors
+/// A command failed for another reason than privilege.
+pub fn settle(client: &mut Client) -> Result<Vec<String>, LoadError> {
+    let tables = client
+        .query(
+            "select quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+               from pg_class c join pg_namespace n on n.oid = c.relnamespace
+              where c.relkind in ('r', 'm') and c.relpersistence <> 't'
+                and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_'
+              order by 1",
+            &[],
+        )
+        .map_err(|error| settle_failed("listing the tables", &error))?;
+    let mut warnings = Vec::new();
+    for row in tables {
+        let table: String = row.get(0);
+        tolerate(client, &format!("vacuum analyze {table}"), &mut warnings)?;
+    }
+    tolerate(client, "checkpoint", &mut warnings)?;
+    Ok(warnings)
+}
+
+fn settle_failed(what: &str, error: &postgres::Error) -> LoadError {
+    LoadError::Settle {
+        what: what.to_owned(),
+        message: server_message(error),
+    }
+}
+
+/// Runs a command; a missing privilege becomes a warning.
+fn tolerate(client: &mut Client, command: &str, warnings: &mut Vec<String>) -> Result<(), LoadError> {
+    match client.batch_execute(command) {
+        Ok(()) => Ok(()),
+        Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+            warnings.push(format!(
+                "\"{command}\" was left out, because this role may not do it: its effects may fall into the measurement"
+            ));
+            Ok(())
+        }
+        Err(error) => Err(settle_failed(command, &error)),
+    }
+}

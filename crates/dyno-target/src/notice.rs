@@ -1,0 +1,34 @@
+//! The text of a server's error: the `postgres` crate's own display says only "db error", which helps nobody.
+
+/// What the server (or the connection) said, on one line: `ERROR: relation "t" does not exist (SQLSTATE 42P01); hint: …`.
+#[must_use]
+pub fn server_message(error: &postgres::Error) -> String {
+    if let Some(server) = error.as_db_error() {
+        let mut text = format!(
+            "{}: {} (SQLSTATE {})",
+            server.severity(),
+            server.message(),
+            server.code().code()
+        );
+        if let Some(detail) = server.detail() {
+            text.push_str("; detail: ");
+            text.push_str(detail);
+        }
+        if let Some(hint) = server.hint() {
+            text.push_str("; hint: ");
+            text.push_str(hint);
+        }
+        return text;
+    }
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}

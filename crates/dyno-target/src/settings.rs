@@ -1,0 +1,273 @@
+//! Server settings: sizes relative to the host, and the check that a server runs with what was asked for.
+//!
+//! Experiments say `shared_buffers = "25% of memory"` so that they fit every machine; a remote server may run with something else
+//! altogether, which a report must say.
+
+use crate::server_message;
+use postgres::Client;
+
+/// What sizes are relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Main memory.
+    pub memory_bytes: u64,
+    /// Processor cores that may be used, at least 1.
+    pub cores: u64,
+}
+
+/// A relative size that cannot be understood.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "\"{text}\" is not a size: write for example \"25% of memory\", \"memory / 4\", \"50% of cores\", \"cores / 2\" or \"2 * cores\""
+)]
+pub struct SizeError {
+    text: String,
+}
+
+/// Turns a size relative to memory or cores into an absolute one: `25% of memory` on 24 GiB becomes `6144MB`, `cores / 2` on 8 cores
+/// becomes `4`. Fractions are rounded down, to 1 (MB or core) at least. Any other text is given back as it is.
+///
+/// # Errors
+/// The text starts like a relative size and goes on otherwise.
+pub fn resolve_size(text: &str, host: Capacity) -> Result<String, SizeError> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let relative = match words.as_slice() {
+        [share, "of", of @ ("memory" | "cores")] => share
+            .strip_suffix('%')
+            .and_then(positive)
+            .map(|percent| (percent / 100.0, *of)),
+        [of @ ("memory" | "cores")] => Some((1.0, *of)),
+        [of @ ("memory" | "cores"), "/", divisor] => positive(divisor).map(|d| (1.0 / d, *of)),
+        [of @ "cores", "*", factor] | [factor, "*", of @ "cores"] => positive(factor).map(|factor| (factor, *of)),
+        [of @ "memory", "*", factor] | [factor, "*", of @ "memory"] => positive(factor).map(|factor| (factor, *of)),
+        ["memory" | "cores", "/" | "*", ..] => None,
+        [share, "of", ..] if share.ends_with('%') => None,
+        _ => return Ok(text.to_owned()),
+    };
+    let Some((factor, of)) = relative else {
+        return Err(SizeError { text: text.to_owned() });
+    };
+    // Both products are far below 2^53, where f64 is exact to one.
+    Ok(match of {
+        "memory" => {
+            let megabytes = (host.memory_bytes as f64 / 1_048_576.0 * factor).floor().max(1.0);
+            format!("{megabytes:.0}MB")
+        }
+        _ => format!("{:.0}", (host.cores as f64 * factor).floor().max(1.0)),
+    })
+}
+
+fn positive(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| *number > 0.0 && *number < 1e6)
+}
+
+/// A setting that is not as wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Its name.
+    pub name: String,
+    /// What was wanted.
+    pub wanted: String,
+    /// What the server shows; none: it does not know the setting.
+    pub found: Option<String>,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.found {
+            Some(found) => write!(f, "{} is {found}, not {}", self.name, self.wanted),
+            None => write!(
+                f,
+                "{} is not known to this server ({} was wanted)",
+                self.name, self.wanted
+            ),
+        }
+    }
+}
+
+/// The settings of a server could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the server's settings cannot be read: {message}")]
+pub struct SettingsError {
+    message: String,
+}
+
+/// Compares wanted settings with what the server runs with; units and spellings of truth values do not matter.
+///
+/// # Errors
+/// The connection is broken.
+pub fn verify(client: &mut Client, settings: &[(String, String)]) -> Result<Vec<Difference>, SettingsError> {
+    let mut differences = Vec::new();
+    for (name, wanted) in settings {
+        let row = client
+            .query_opt(
+                "select setting, coalesce(unit, ''), vartype, current_setting(name) from pg_settings where lower(name) = lower($1::text)",
+                &[name],
+            )
+            .map_err(|error| SettingsError {
+                message: server_message(&error),
+            })?;
+        let found = match row {
+            None => None,
+            Some(row) => {
+                let (setting, unit, kind): (String, String, String) = (row.get(0), row.get(1), row.get(2));
+                if equal(wanted, &setting, &unit, &kind) {
+                    continue;
+                }
+                Some(row.get(3))
+            }
+        };
+        differences.push(Difference {
+            name: name.clone(),
+            wanted: wanted.clone(),
+            found,
+        });
+    }
+    Ok(differences)
+}
+
+/// Whether a wanted value is the one in `pg_settings`, which is a count of `unit`s.
+fn equal(wanted: &str, setting: &str, unit: &str, kind: &str) -> bool {
+    match kind {
+        "bool" => truth(wanted).is_some() && truth(wanted) == truth(setting),
+        "integer" | "real" => match (quantity(wanted, unit), setting.parse::<f64>()) {
+            // The server rounds to whole units, from version 12 on to the nearest.
+            (Some(wanted), Ok(found)) => {
+                let tolerance = if kind == "integer" { 0.5 } else { found.abs() * 1e-6 };
+                (wanted - found).abs() <= tolerance
+            }
+            _ => false,
+        },
+        _ => wanted.eq_ignore_ascii_case(setting),
+    }
+}
+
+/// PostgreSQL's spellings of truth values, of which any unique beginning will do.
+fn truth(text: &str) -> Option<bool> {
+    let text = text.to_ascii_lowercase();
+    if text.is_empty() {
+        return None;
+    }
+    let begins = |words: &[&str]| words.iter().any(|word| word.starts_with(&text));
+    match text.as_str() {
+        "1" => Some(true),
+        "0" => Some(false),
+        "o" => None,
+        _ if begins(&["true", "yes", "on"]) => Some(true),
+        _ if begins(&["false", "no", "off"]) => Some(false),
+        _ => None,
+    }
+}
+
+/// A value such as `6GB` or `512` as a count of `unit` (such as `8kB` or `ms`).
+fn quantity(text: &str, unit: &str) -> Option<f64> {
+    let (number, suffix) = split_number(text);
+    let number: f64 = number.parse().ok()?;
+    if suffix.is_empty() {
+        return Some(number);
+    }
+    let (unit_number, unit_suffix) = split_number(unit);
+    let unit_number: f64 = if unit_number.is_empty() {
+        1.0
+    } else {
+        unit_number.parse().ok()?
+    };
+    Some(number * factor(suffix)? / (unit_number * factor(unit_suffix)?))
+}
+
+fn split_number(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c)))
+        .unwrap_or(text.len());
+    let (number, suffix) = text.split_at(end);
+    (number, suffix.trim())
+}
+
+/// Bytes or milliseconds in a unit.
+fn factor(unit: &str) -> Option<f64> {
+    const KIB: f64 = 1024.0;
+    Some(match unit {
+        "B" => 1.0,
+        "kB" => KIB,
+        "MB" => KIB * KIB,
+        "GB" => KIB * KIB * KIB,
+        "TB" => KIB * KIB * KIB * KIB,
+        "us" => 0.001,
+        "ms" => 1.0,
+        "s" => 1e3,
+        "min" => 60e3,
+        "h" => 3_600e3,
+        "d" => 86_400e3,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HOST: Capacity = Capacity {
+        memory_bytes: 24 << 30,
+        cores: 8,
+    };
+
+    #[test]
+    fn resolves_relative_sizes() {
+        for (text, expected) in [
+            ("25% of memory", "6144MB"),
+            ("12.5%  of memory", "3072MB"),
+            ("memory / 4", "6144MB"),
+            ("cores", "8"),
+            ("cores / 2", "4"),
+            ("cores / 100", "1"),
+            ("2 * cores", "16"),
+            ("cores * 1.5", "12"),
+            ("50% of cores", "4"),
+            ("0.0001% of memory", "1MB"),
+            ("16GB", "16GB"),
+            ("on", "on"),
+            ("a, b", "a, b"),
+            ("", ""),
+        ] {
+            assert_eq!(resolve_size(text, HOST).unwrap(), expected, "{text}");
+        }
+        for bad in [
+            "25% of disk",
+            "x% of memory",
+            "cores / 0",
+            "cores / x",
+            "-5% of memory",
+            "NaN% of memory",
+        ] {
+            assert!(resolve_size(bad, HOST).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn compares_across_units() {
+        assert!(equal("6GB", "786432", "8kB", "integer"));
+        assert!(equal("6144MB", "786432", "8kB", "integer"));
+        assert!(equal("786432", "786432", "8kB", "integer"));
+        assert!(!equal("5GB", "786432", "8kB", "integer"));
+        assert!(equal("5min", "300", "s", "integer"));
+        assert!(equal("0.9", "0.9", "", "real"));
+        assert!(!equal("0.8", "0.9", "", "real"));
+        assert!(equal("1.5ms", "1.5", "ms", "real"));
+        assert!(equal("TRUE", "on", "", "bool"));
+        assert!(equal("0", "off", "", "bool"));
+        assert!(!equal("local", "on", "", "enum"));
+        assert!(equal("Local", "local", "", "enum"));
+        assert!(!equal("x", "on", "", "bool"));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in any::<String>(), unit in any::<String>()) {
+            let _ = resolve_size(&text, HOST);
+            let _ = equal(&text, &text, &unit, "integer");
+            let _ = truth(&text);
+        }
+    }
+}

@@ -96,32 +96,36 @@ impl PgSession {
             b"E" => TransactionStatus::Failed,
             _ => return Err(WireError::Malformed("its transaction status is unknown")),
         };
-        let Some(awaited) = self.awaited.checked_sub(1) else {
+        if self.authentication.is_some() {
             return self.started();
+        }
+        let Some(awaited) = self.awaited.checked_sub(1) else {
+            return Err(WireError::Unexpected {
+                tag: b'Z',
+                when: "though nothing was asked",
+            });
         };
         self.awaited = awaited;
         self.error_stands = self.reply.failed;
         Ok(Event::Reply(std::mem::take(&mut self.reply)))
     }
 
-    /// The server is ready though no statement was sent: right once, after authentication.
+    /// The server is ready for the first time.
     #[cold]
     fn started(&mut self) -> Result<Event, WireError> {
-        match self.authentication.take() {
-            Some(authentication) if authentication.is_done() => {
-                self.parameters.shrink();
-                self.reply = Reply::default();
-                Ok(Event::Started)
-            }
-            Some(_) => Err(WireError::Unexpected {
+        if self
+            .authentication
+            .take_if(|authentication| authentication.is_done())
+            .is_none()
+        {
+            return Err(WireError::Unexpected {
                 tag: b'Z',
                 when: "before authentication",
-            }),
-            None => Err(WireError::Unexpected {
-                tag: b'Z',
-                when: "though nothing was asked",
-            }),
+            });
         }
+        self.parameters.shrink();
+        self.reply = Reply::default();
+        Ok(Event::Started)
     }
 
     /// Takes in a message that does not come with every reply.

@@ -91,6 +91,7 @@ fn explain(error: &Handshake) -> String {
         Handshake::AlertReceived(
             AlertDescription::CertificateRequired | AlertDescription::BadCertificate | AlertDescription::UnknownCA,
         ) => "the server did not accept our certificate (or its absence); check sslcert and sslkey",
+        Handshake::General(reason) => reason,
         _ => return error.to_string(),
     };
     reason.to_owned()

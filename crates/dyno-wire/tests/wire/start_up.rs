@@ -254,6 +254,10 @@ fn older_protocols_offered_are_judged() {
 fn ready_before_authentication_is_an_error() {
     assert!(refusal(&[message(b'Z', b"I")]).contains("before authentication"));
     assert!(refusal(&[request(3, b""), message(b'Z', b"I")]).contains("before authentication"));
+    let mut eager = begun(config());
+    eager.query(|_| {}, &mut Vec::new());
+    let log = feed(&mut eager, &[&message(b'Z', b"I")]);
+    assert!(log.seen.is_empty() && log.end.is_some(), "{log:?}");
     assert!(refusal(&[message(b'K', [0; 7])]).contains("8 bytes"));
     assert!(refusal(&[message(b'H', [0; 3])]).contains("during start-up"));
 }

@@ -292,33 +292,36 @@ fn extremum(
     variables: &mut Variables,
     random: &mut Random,
 ) -> Result<Result<Scalar, FaultKind>, Fault> {
-    let mut best: Result<Option<Scalar>, FaultKind> = Ok(None);
-    let mut null = false;
+    let (mut null, mut boolean, mut to) = (false, false, "int");
+    let mut best = None;
     for operand in operands {
-        let value = operand.evaluate(variables, random)?;
-        null |= value == Scalar::Null;
-        best = best.and_then(|best| better(greatest, best, value).map(Some));
+        match operand.evaluate(variables, random)? {
+            Scalar::Null => null = true,
+            Scalar::Bool(_) => boolean = true,
+            value => {
+                if matches!(value, Scalar::Double(_)) {
+                    to = "double";
+                }
+                best = Some(best.map_or(value, |best| better(greatest, best, value)));
+            }
+        }
     }
-    Ok(if null {
-        Ok(Scalar::Null)
-    } else {
-        best.map(|best| best.unwrap_or(Scalar::Null))
+    Ok(match best {
+        _ if null => Ok(Scalar::Null),
+        Some(best) if !boolean => Ok(best),
+        _ => Err(FaultKind::Coerce { from: "boolean", to }),
     })
 }
 
-fn better(greatest: bool, best: Option<Scalar>, value: Scalar) -> Result<Scalar, FaultKind> {
-    Ok(match (best, value) {
-        (None, Scalar::Double(value)) => Scalar::Double(value),
-        (Some(best @ Scalar::Double(_)), value) | (Some(best), value @ Scalar::Double(_)) => {
-            let (best, value) = (double(best)?, double(value)?);
-            // Written so that NaN behaves as in C: an undecided comparison takes the later value.
-            let keep = if greatest { best > value } else { best < value };
-            Scalar::Double(if keep { best } else { value })
-        }
-        (None, value) => Scalar::Int(integer(value)?),
-        (Some(best), value) => {
-            let (best, value) = (integer(best)?, integer(value)?);
-            Scalar::Int(if greatest { best.max(value) } else { best.min(value) })
-        }
-    })
+/// The better of two numbers.
+fn better(greatest: bool, best: Scalar, value: Scalar) -> Scalar {
+    if let (Scalar::Int(best), Scalar::Int(value)) = (best, value) {
+        return Scalar::Int(if greatest { best.max(value) } else { best.min(value) });
+    }
+    let (Ok(best), Ok(value)) = (double(best), double(value)) else {
+        return value;
+    };
+    // Written so that NaN behaves as in C: an undecided comparison takes the later value.
+    let keep = if greatest { best > value } else { best < value };
+    Scalar::Double(if keep { best } else { value })
 }

@@ -54,7 +54,12 @@ impl FaultKind {
             FaultKind::Coerce { from, to } => format!("cannot coerce {from} to {to}"),
             FaultKind::OutOfRange(operation) => format!("bigint {operation} out of range"),
             FaultKind::DivisionByZero => "division by zero".to_owned(),
-            FaultKind::DoubleToInt(value) => format!("double to int overflow for {value:.6}"),
+            FaultKind::DoubleToInt(value) => {
+                format!(
+                    "double to int overflow for {}",
+                    format!("{value:.6}").replace("inf", "Infinity")
+                )
+            }
             FaultKind::EmptyRange => "empty range given to random".to_owned(),
             FaultKind::RangeTooLarge => "random range is too large".to_owned(),
             FaultKind::Gaussian(value) => format!("gaussian parameter must be at least 2.000000 (not {value:.6})"),

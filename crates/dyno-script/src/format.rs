@@ -1,4 +1,4 @@
-//! Numbers as text, as C's `%.15g` writes them: what pgbench sends for a double.
+//! Numbers as text, as PostgreSQL's own printf writes them: what pgbench sends for a double.
 
 use std::io::Write;
 
@@ -10,17 +10,17 @@ pub(crate) fn write_int(value: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Appends a double with up to 15 significant digits and no trailing zeros; the exponent is written below 1e-4 and from 1e15.
+/// Appends a double by the rules of `%.15g`: up to 15 significant digits, no trailing zeros, an exponent below 1e-4 and from 1e15.
 pub(crate) fn write_double(value: f64, out: &mut Vec<u8>) {
+    if value.is_nan() {
+        out.extend_from_slice(b"NaN");
+        return;
+    }
     if value.is_sign_negative() {
         out.push(b'-');
     }
-    if value.is_nan() {
-        out.extend_from_slice(b"nan");
-        return;
-    }
     if value.is_infinite() {
-        out.extend_from_slice(b"inf");
+        out.extend_from_slice(b"Infinity");
         return;
     }
     // Rounded to 15 digits as d.dddddddddddddde[-]x, on the stack: the hot path allocates nothing.
@@ -105,9 +105,10 @@ mod tests {
             (5e-324, "4.94065645841247e-324"),
             (100.0, "100"),
             (std::f64::consts::PI, "3.14159265358979"),
-            (f64::INFINITY, "inf"),
-            (f64::NEG_INFINITY, "-inf"),
-            (f64::NAN, "nan"),
+            (f64::INFINITY, "Infinity"),
+            (f64::NEG_INFINITY, "-Infinity"),
+            (f64::NAN, "NaN"),
+            (-f64::NAN, "NaN"),
         ];
         for (value, expected) in cases {
             let mut out = Vec::new();

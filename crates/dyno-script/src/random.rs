@@ -105,7 +105,8 @@ impl Random {
         if max <= min {
             return min;
         }
-        let s = parameter.max(MIN_ZIPFIAN).min(MAX_ZIPFIAN);
+        // The first step is for NaN, which `clamp` leaves.
+        let s = parameter.max(MIN_ZIPFIAN).clamp(MIN_ZIPFIAN, MAX_ZIPFIAN);
         let count = max.wrapping_sub(min).wrapping_add(1) as f64;
         let b = 2f64.powf(s - 1.0);
         let rank = loop {

@@ -229,7 +229,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// A number. It ends before a letter that cannot belong to it, but takes one such letter along, as psql's lexer does.
+    /// A number, and what is stuck to it: psql's lexer takes letters and dollar signs behind a number along, so that neither
+    /// `1e'` nor `1a$$` opens a quote.
     fn skip_number(&mut self) {
         self.skip_while(|byte| byte.is_ascii_digit());
         if let [b'.', next, ..] = self.rest()
@@ -238,20 +239,19 @@ impl<'a> Splitter<'a> {
             self.at += 1;
             self.skip_while(|byte| byte.is_ascii_digit());
         }
-        match self.rest() {
-            [b'e' | b'E', digit, ..] if digit.is_ascii_digit() => self.at += 2,
-            [b'e' | b'E', b'+' | b'-', ..] => self.at += 2,
-            _ => return self.skip_junk(),
+        if let [b'e' | b'E', b'+' | b'-', ..] = self.rest() {
+            self.at += 2;
+            if !self.rest().first().is_some_and(u8::is_ascii_digit) {
+                return;
+            }
+            self.skip_while(|byte| byte.is_ascii_digit());
         }
-        self.skip_while(|byte| byte.is_ascii_digit());
         self.skip_junk();
     }
 
     fn skip_junk(&mut self) {
-        if let Some(character) = self.text[self.at..].chars().next()
-            && (character == '_' || character.is_ascii_alphabetic() || !character.is_ascii())
-        {
-            self.at += character.len_utf8();
+        if self.rest().first().is_some_and(|&byte| is_name_start(byte)) {
+            self.skip_while(|byte| is_name(byte) || byte == b'$');
         }
     }
 
@@ -311,7 +311,8 @@ mod tests {
         loop {
             let part = splitter.part();
             if !part.sql.is_empty() {
-                assert!(text[part.start..].starts_with(part.sql.get(..1).unwrap_or("")));
+                let begins = text[part.start..].trim_start_matches('\\').chars().next();
+                assert_eq!(begins, part.sql.chars().next());
                 parts.push(part.sql);
             }
             match part.ending {
@@ -361,6 +362,11 @@ mod tests {
         assert_eq!(split("select $1;$2a;"), ["select $1;", "$2a;"]);
         assert_eq!(split("select 1$a$;$a$;"), ["select 1$a$;$a$;"]);
         assert_eq!(split("select 1e';\\';"), ["select 1e';\\';"]);
+        assert_eq!(
+            split("select 1e5$$;1a$a$;$1b$$;"),
+            ["select 1e5$$;", "1a$a$;", "$1b$$;"]
+        );
+        assert_eq!(split("select 1e-e'\\';';"), ["select 1e-e'\\';';"]);
     }
 
     #[test]

@@ -1,0 +1,85 @@
+//! Runs a script without a server and prints, for every client, what `debug` shows, what would be sent and what fails. It is
+//! what `tests/pgbench/compare.py` compares with pgbench, and a way to try a script.
+//!
+//! Usage: trace FILE SEED CLIENTS TRANSACTIONS [simple|prepared]
+
+use std::process::ExitCode;
+
+use dyno_script::{Command, Script, Seeds, Symbols, Value, Variables};
+
+fn main() -> ExitCode {
+    match trace() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn trace() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [file, seed, clients, transactions, protocol @ ..] = arguments.as_slice() else {
+        return Err("usage: trace FILE SEED CLIENTS TRANSACTIONS [simple|prepared]".into());
+    };
+    let prepared = protocol.first().is_some_and(|protocol| protocol == "prepared");
+    let seed: u64 = seed.parse()?;
+    let mut symbols = Symbols::new();
+    let script = Script::parse(file, &std::fs::read_to_string(file)?, &mut symbols)?;
+    let mut seeds = Seeds::draw(seed, clients.parse()?, 1, false);
+    let transactions: usize = transactions.parse()?;
+    for (client, random) in seeds.clients.iter_mut().enumerate() {
+        let mut automatic = vec![("client_id", client as i64), ("scale", 1), ("random_seed", seed as i64)];
+        automatic.extend(seeds.default_seed.map(|seed| ("default_seed", seed)));
+        let automatic: Vec<_> = automatic
+            .into_iter()
+            .map(|(name, value)| (symbols.intern(name), value))
+            .collect();
+        let mut variables = Variables::new(&symbols);
+        for (id, value) in automatic {
+            variables.set(id, Value::Int(value));
+        }
+        'client: for _ in 0..transactions {
+            for command in script.commands() {
+                let outcome = command.execute(&mut variables, random);
+                for value in variables.debugged() {
+                    println!("{client} debug {}", shown(value));
+                }
+                match (command, outcome) {
+                    (_, Err(error)) => {
+                        println!("{client} error {}", error.message());
+                        break 'client;
+                    }
+                    (Command::Statement(statement), Ok(_)) if prepared => {
+                        println!("{client} send {:?}", statement.parameterized());
+                    }
+                    (Command::Statement(statement), Ok(_)) => {
+                        let mut bytes = Vec::new();
+                        statement.write_simple(&variables, &mut bytes);
+                        println!("{client} send {:?}", String::from_utf8_lossy(&bytes));
+                    }
+                    (_, Ok(_)) => {}
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value as pgbench's `debug` prints it.
+fn shown(value: &Value) -> String {
+    let kind = match value {
+        Value::Null => return "null".to_owned(),
+        Value::Bool(_) => "boolean",
+        Value::Int(_) => "int",
+        Value::Double(_) => "double",
+        Value::Text(_) => "text",
+    };
+    let mut symbols = Symbols::new();
+    let id = symbols.intern("value");
+    let mut variables = Variables::new(&symbols);
+    variables.set(id, value.clone());
+    let mut text = Vec::new();
+    variables.write_text(id, &mut text);
+    format!("{kind} {}", String::from_utf8_lossy(&text))
+}

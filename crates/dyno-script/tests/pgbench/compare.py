@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Compares dyno's scripts with pgbench's.
+
+    compare.py record          writes values.txt and errors.txt, the values that the crate's test expects
+    compare.py fuzz [N [SEED]] runs N random scripts through pgbench and through the example `trace`, and shows differences
+
+`fuzz` needs `cargo build -p dyno-script --example trace` and its program in the variable TRACE.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+import pgbench
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Scripts, seeds, clients, transactions.
+RUNS = [
+    ("functions.sql", [0, 42], 1, 1),
+    ("draws.sql", [0, 1, 42, 20261121, 18446744073709551615], 1, 8),
+    ("draws.sql", [42, 5432], 4, 3),
+    ("statements.sql", [42], 2, 2),
+]
+
+
+def script(name):
+    return os.path.join(HERE, "scripts", name)
+
+
+def record():
+    with open(os.path.join(HERE, "values.txt"), "w") as out:
+        out.write("# Recorded by compare.py from pgbench 15.18 on x86-64 Linux with glibc.\n")
+        for name, seeds, clients, transactions in RUNS:
+            for seed in seeds:
+                for protocol in ["simple", "extended"] if name == "statements.sql" else ["simple"]:
+                    done = pgbench.run([script(name)], seed, clients, transactions, protocol)
+                    assert done.error is None, done.error
+                    out.write(f"run {name} {seed} {clients} {transactions} {protocol}\n")
+                    for client in range(clients):
+                        for shown in done.debugged.get(client, []):
+                            out.write(f"{client} debug {shown}\n")
+                        for text in done.sent[client]:
+                            out.write(f"{client} send {quoted(text)}\n")
+    with open(script("errors.txt")) as lines, open(os.path.join(HERE, "errors.txt"), "w") as out:
+        out.write("# Recorded by compare.py from pgbench 15.18: a command, and the message it gives.\n")
+        for line in lines.read().splitlines():
+            error = message(line)
+            assert error, line
+            out.write(f"{line}\n  {error}\n")
+
+
+def message(line):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/script", "w") as file:
+            file.write(line + "\n")
+        return pgbench.run(["script"], 1, folder=folder).error
+
+
+def quoted(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
+
+
+OPERATORS = "+ - * / % < <= > >= = <> != | & # << >> and or".split()
+CONSTANTS = """0 1 2 3 -1 63 64 100 1.5 2.5 0.0 1e3 .5 null true false :i :d :n :t :big :small 9223372036854775807
+ -9223372036854775808 4611686018427387904 :client_id :default_seed 1e300 :undefined""".split()
+FUNCTIONS = """abs 1,debug 1,pi 0,sqrt 1,ln 1,exp 1,int 1,double 1,random 2,random_gaussian 3,random_exponential 3,
+random_zipfian 3,pow 2,power 2,mod 2,hash 1,hash 2,hash_murmur2 2,hash_fnv1a 2,permute 2,permute 3,least 1,least 3,
+greatest 2,greatest 4""".replace("\n", "").split(",")
+
+
+def expression(dice, depth):
+    if depth == 0 or dice.random() < 0.15:
+        return dice.choice(CONSTANTS)
+    inner = lambda: expression(dice, depth - 1)
+    kind = dice.randrange(12)
+    if kind < 5:
+        return f"{inner()} {dice.choice(OPERATORS)} {inner()}"
+    if kind == 5:
+        return f"({inner()})"
+    if kind == 6:
+        return dice.choice(["-", "+", "~", "not "]) + " " + inner()
+    if kind == 7:
+        return inner() + dice.choice([" is null", " is not null", " isnull", " notnull", " is true", " is not false"])
+    if kind == 8:
+        branches = "".join(f" when {inner()} then {inner()}" for _ in range(dice.randrange(1, 3)))
+        return f"case{branches}{dice.choice(['', ' else ' + inner()])} end"
+    if kind == 9:
+        low, high = sorted(dice.randrange(-100, 10000) for _ in range(2))
+        name, parameter = dice.choice([("gaussian", 2.5), ("exponential", 3), ("zipfian", 1.3)])
+        return dice.choice([f"random({low}, {high})", f"random_{name}({low}, {high}, {parameter})"])
+    name, count = dice.choice(FUNCTIONS).split()
+    return f"{name}({', '.join(inner() for _ in range(int(count)))})"
+
+
+def expressions(dice):
+    lines = ["\\set i 7", "\\set d 3.25", "\\set n null", "\\set t true", "\\set big 9223372036854775807"]
+    lines.append("\\set small -9223372036854775808")
+    lines += [f"\\set x debug({expression(dice, dice.randrange(1, 4))})" for _ in range(6)]
+    return "\n".join(lines) + "\n"
+
+
+WORDS = """' " '' "" $$ $a$ $a$ $b$ $1 $1a /* */ -- \n \n ; ; ; \\; \\: ( ) begin end create function procedure or replace
+case e' E' U&' u&" N' b' x' 1e' 1e- 1. .5e select a a1 a$ : :: :a :b :unset :1 + - * / = \\ é 1 12 123a 1.5e5 _ , [ ] { }
+\\set\\ b\\ 3\n \\sleep\\ 0\n \\set\\ b\\ 1\\\n+2\n \t \r\n""".replace("\\ ", "\0").split(" ")
+WORDS = [word.replace("\0", " ") for chunk in WORDS for word in ([chunk] if chunk else [])]
+
+
+def soup(dice):
+    words = [dice.choice(WORDS) + dice.choice(["", "", " "]) for _ in range(dice.randrange(1, 40))]
+    # pgbench reads beyond the end of a statement that ends with a variable or a colon.
+    return "\\set a 5\n" + "".join(word + " " if word[0] == ":" else word for word in words) + " "
+
+
+def fuzz(count, seed):
+    dice = random.Random(seed)
+    different = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(count):
+            text = dice.choice([expressions, soup])(dice)
+            with open(f"{folder}/script", "w", newline="") as file:
+                file.write(text)
+            protocol = dice.choice(["simple", "extended"])
+            theirs = pgbench.run(["script"], number, protocol=protocol, folder=folder)
+            command = [os.environ["TRACE"], "script", str(number), "1", "1", protocol.replace("extended", "prepared")]
+            ours = subprocess.run(command, capture_output=True, cwd=folder)
+            lines = ours.stdout.decode().splitlines()
+            expected = [f"0 debug {shown}" for shown in theirs.debugged.get(0, [])]
+            expected += [f"0 send {quoted(sent)}" for queries in theirs.sent for sent in queries]
+            wanted, got = sorted(expected), sorted(line for line in lines if not line.startswith("0 error"))
+            wanted = [line.replace("\\r", "\r") for line in wanted]
+            got = [line.replace("\\r", "\r") for line in got]
+            errors = [line[8:] for line in lines if line.startswith("0 error")]
+            errors += ours.stderr.decode().splitlines()[:1]
+            if wanted != got or bool(errors) != bool(theirs.error) or (
+                errors and errors[0] != theirs.error and "script:" not in errors[0]
+            ):
+                different += 1
+                print("--- script", number, protocol)
+                print(text)
+                print("pgbench:", theirs.status, wanted, theirs.error)
+                print("dyno:   ", got, errors)
+    print(f"{different} of {count} scripts differ")
+    return different
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["record"]:
+            record()
+        case ["fuzz", *numbers]:
+            count, seed = [int(number) for number in numbers + ["200", "1"][len(numbers) :]]
+            sys.exit(fuzz(count, seed) > 0)
+        case _:
+            sys.exit(__doc__)

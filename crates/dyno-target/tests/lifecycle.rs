@@ -1,0 +1,245 @@
+//! Installing, starting, stopping, and what is left when somebody is killed.
+
+mod support;
+
+use dyno_target::embedded::{Embedded, EmbeddedError, Progress};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use support::{home, options, quiet};
+
+/// Names the home folder of a helper process; without it the helpers below do nothing.
+const HELPER_HOME: &str = "DYNO_TEST_HELPER_HOME";
+const HELPER_CLUSTER: &str = "DYNO_TEST_HELPER_CLUSTER";
+
+/// Long enough for anything that ends at all.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// This test binary again, running one helper.
+fn helper(name: &str, home: &Path, cluster: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(HELPER_HOME, home)
+        .env(HELPER_CLUSTER, cluster)
+        .stdout(Stdio::piped());
+    command
+}
+
+fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !done() {
+        assert!(started.elapsed() < PATIENCE, "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// In a helper process: holds a running server until it is killed.
+#[test]
+fn helper_holds_a_server() {
+    let (Ok(home), Ok(cluster)) = (std::env::var(HELPER_HOME), std::env::var(HELPER_CLUSTER)) else {
+        return;
+    };
+    let mut options = options(&cluster);
+    options.home = PathBuf::from(home);
+    let embedded = Embedded::prepare(&options, &mut quiet).unwrap();
+    // Started from a thread that ends at once: the server must outlive it.
+    let server = std::thread::scope(|scope| scope.spawn(|| embedded.start(&[], &mut quiet).unwrap()).join().unwrap());
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(!server.has_exited());
+    println!("\nserver {}", server.pid());
+    wait_for("being killed", || false);
+}
+
+fn server_pid(child: &mut Child) -> u32 {
+    BufReader::new(child.stdout.as_mut().unwrap())
+        .lines()
+        .find_map(|line| line.unwrap().strip_prefix("server ").map(|pid| pid.parse().unwrap()))
+        .unwrap()
+}
+
+#[test]
+fn a_killed_dyno_leaves_nothing() {
+    let mut child = helper("helper_holds_a_server", &home(), "tests-killed")
+        .spawn()
+        .unwrap();
+    let pid = server_pid(&mut child);
+    assert!(is_alive(pid));
+
+    // While it lives, others wait for it.
+    let waiting = options("tests-killed");
+    let mut waited_for = None;
+    let error = Embedded::prepare(&waiting, &mut |step| {
+        if let Progress::Waiting { pid, .. } = step {
+            waited_for = pid;
+            waiting.stop.store(true, Ordering::Relaxed);
+        }
+    })
+    .unwrap_err();
+    assert!(matches!(error, EmbeddedError::Stopped), "{error}");
+    assert_eq!(waited_for, Some(child.id()));
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_for("the end of the server", || !is_alive(pid));
+    let embedded = Embedded::prepare(&options("tests-killed"), &mut quiet).unwrap();
+    let server = embedded.start(&[], &mut quiet).unwrap();
+    server.connection("postgres").connect().unwrap();
+    server.stop();
+}
+
+#[test]
+fn a_server_left_behind_is_stopped() {
+    let mut child = helper("helper_holds_a_server", &home(), "tests-leftover")
+        .spawn()
+        .unwrap();
+    let pid = server_pid(&mut child);
+    let signal = |name: &str, pid: u32| {
+        let sent = Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    // Held up, the server cannot follow its parent: the next start finds it alive.
+    signal("-STOP", pid);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let embedded = Embedded::prepare(&options("tests-leftover"), &mut quiet).unwrap();
+    let mut steps = Vec::new();
+    let server = embedded
+        .start(&[], &mut |step| {
+            if let Progress::StoppingLeftover { pid } = step {
+                signal("-CONT", pid);
+            }
+            steps.push(step);
+        })
+        .unwrap();
+    assert_eq!(steps, [Progress::StoppingLeftover { pid }, Progress::Starting]);
+    assert!(!is_alive(pid));
+    server.connection("postgres").connect().unwrap();
+}
+
+#[test]
+fn starts_stops_and_notices_a_crash() {
+    let embedded = Embedded::prepare(&options("tests-lifecycle"), &mut quiet).unwrap();
+    let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+
+    let error = embedded
+        .start(&[setting("shared_buffers", "nonsense")], &mut quiet)
+        .unwrap_err();
+    assert!(matches!(error, EmbeddedError::Start { .. }));
+    assert!(error.to_string().contains("shared_buffers"), "{error}");
+
+    let server = embedded.start(&[setting("work_mem", "7MB")], &mut quiet).unwrap();
+    let error = embedded.start(&[], &mut quiet).unwrap_err();
+    assert!(matches!(error, EmbeddedError::Running { .. }), "{error}");
+    let mut client = server.connection("postgres").connect().unwrap();
+    let row = client.query_one("show work_mem", &[]).unwrap();
+    assert_eq!(row.get::<_, &str>(0), "7MB");
+    let row = client.query_one("show unix_socket_directories", &[]).unwrap();
+    let sockets = PathBuf::from(row.get::<_, &str>(0));
+    assert!(sockets.is_dir());
+    let (pid, data) = (server.pid(), server.data_folder().to_owned());
+    assert!(is_alive(pid) && !server.has_exited());
+    server.stop();
+    assert!(!is_alive(pid));
+    assert!(!sockets.exists() && !data.join("postmaster.pid").exists());
+
+    let server = embedded.start(&[], &mut quiet).unwrap();
+    let log = server.log_path().to_owned();
+    server.stop_now();
+    assert!(fs::read_to_string(&log).unwrap().contains("immediate shutdown request"));
+
+    let server = embedded.start(&[], &mut quiet).unwrap();
+    assert!(fs::read_to_string(&log).unwrap().contains("automatic recovery"));
+    let killed = Command::new("kill")
+        .args(["-9", &server.pid().to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    wait_for("noticing the crash", || server.has_exited());
+    server.stop();
+
+    // The killed server's children may still be about to end.
+    let server = embedded.start(&[], &mut quiet).unwrap();
+    server.connection("postgres").connect().unwrap();
+}
+
+#[test]
+fn redoes_what_was_interrupted_or_damaged() {
+    let folder = tempfile::Builder::new()
+        .prefix("dyno-home-")
+        .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+        .unwrap();
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut options = options("main");
+    // The installed programs as others left them, with one file cut short.
+    let version = Embedded::prepare(&options, &mut quiet).unwrap().version().to_owned();
+    let installed = home().join("postgresql").join(&version);
+    let copy = folder.path().join("postgresql").join(&version);
+    fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    let copied = Command::new("cp")
+        .arg("-a")
+        .arg(&installed)
+        .arg(&copy)
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let program = fs::File::options().write(true).open(copy.join("bin/postgres")).unwrap();
+    program.set_len(1000).unwrap();
+    // An initialisation that did not finish.
+    let half = folder.path().join(format!("clusters/{version}/main/data.new"));
+    fs::create_dir_all(&half).unwrap();
+    fs::write(half.join("PG_VERSION"), "18").unwrap();
+
+    options.home = folder.path().to_owned();
+    let mut steps = Vec::new();
+    let embedded = Embedded::prepare(&options, &mut |step| steps.push(step)).unwrap();
+    let damaged = |step: &Progress| matches!(step, Progress::DamagedCache { what } if what.contains("bin/postgres has 1000 bytes"));
+    assert!(steps.iter().any(damaged), "{steps:?}");
+    assert!(steps.contains(&Progress::Initialising), "{steps:?}");
+    let data = half.canonicalize().unwrap_or(half);
+    assert!(steps.contains(&Progress::HalfInitialised { data }), "{steps:?}");
+    embedded
+        .start(&[], &mut quiet)
+        .unwrap()
+        .connection("postgres")
+        .connect()
+        .unwrap();
+}
+
+/// In a helper process without network: prints why there is no server.
+#[test]
+fn helper_without_network() {
+    let Ok(home) = std::env::var(HELPER_HOME) else {
+        return;
+    };
+    let mut options = options("main");
+    options.home = PathBuf::from(home);
+    println!("\nerror {}", Embedded::prepare(&options, &mut quiet).unwrap_err());
+}
+
+#[test]
+fn says_what_to_do_without_network() {
+    let folder = tempfile::Builder::new()
+        .prefix("dyno-home-")
+        .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+        .unwrap();
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = helper("helper_without_network", folder.path(), "main");
+    // Nothing listens on the discard port.
+    for proxy in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env(proxy, "http://127.0.0.1:9");
+    }
+    let output = command.env_remove("NO_PROXY").env_remove("no_proxy").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("could not be fetched") && text.contains("--target"),
+        "{text}"
+    );
+}

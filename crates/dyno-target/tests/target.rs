@@ -1,0 +1,306 @@
+//! Connecting, loading, measuring sizes and sampling on a real server.
+
+mod support;
+
+use dyno_target::address::ConnectionInfo;
+use dyno_target::embedded::{create_from_template, database_exists, drop_database};
+use dyno_target::facts::{host_facts, server_facts};
+use dyno_target::load::{Fill, LoadError, fill_table, run_sql, settle};
+use dyno_target::sampler::{PgSampler, Sampler};
+use dyno_target::settings::verify;
+use dyno_target::sizes::database_sizes;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use support::Shared;
+
+fn server() -> Arc<Shared> {
+    support::shared_server("tests-target")
+}
+
+/// A fresh database of this name, and where it is.
+fn database(shared: &Shared, name: &str) -> ConnectionInfo {
+    let mut client = shared.server.connection("postgres").connect().unwrap();
+    drop_database(&mut client, name).unwrap();
+    create_from_template(&mut client, "template0", name).unwrap();
+    shared.server.connection(name)
+}
+
+fn show(client: &mut postgres::Client, setting: &str) -> String {
+    client.query_one(&format!("show {setting}"), &[]).unwrap().get(0)
+}
+
+#[test]
+fn serves_durably_on_socket_and_tcp() {
+    let shared = server();
+    for info in [
+        shared.server.connection("postgres"),
+        shared.server.connection_tcp("postgres"),
+    ] {
+        let mut client = info.connect().unwrap();
+        for setting in ["fsync", "synchronous_commit", "full_page_writes", "data_checksums"] {
+            assert_eq!(show(&mut client, setting), "on", "{setting}");
+        }
+        assert_eq!(show(&mut client, "application_name"), "dyno");
+        assert_eq!(show(&mut client, "server_encoding"), "UTF8");
+        assert_eq!(info.endpoint().unwrap().config.user, "postgres");
+    }
+}
+
+#[test]
+fn says_what_stands_in_the_way() {
+    let shared = server();
+    let port = shared.server.port();
+    let error = |target: &str| {
+        ConnectionInfo::resolve(Some(target), &|_| None)
+            .unwrap()
+            .connect()
+            .map(|_| ())
+            .unwrap_err()
+            .to_string()
+    };
+    let at_port = format!("127.0.0.1:{port}");
+    for (target, expected) in [
+        (
+            format!("postgres://postgres:wrong@{at_port}/postgres"),
+            "check the password of postgres",
+        ),
+        (
+            format!("postgres://postgres@{at_port}/postgres"),
+            "asks for a password and none is given",
+        ),
+        (
+            format!("postgres://postgres:wrong@{at_port}/postgres?sslmode=require"),
+            "sslmode=require needs TLS",
+        ),
+        (
+            format!("postgres://postgres:wrong@{at_port}/postgres?sslmode=verify-full"),
+            "sslrootcert",
+        ),
+        (
+            "postgres://u@127.0.0.1:1/d".to_owned(),
+            "nothing accepts connections there",
+        ),
+        (
+            "postgres://u@nowhere.invalid/d".to_owned(),
+            "nowhere.invalid cannot be looked up",
+        ),
+        ("host=/tmp/dyno-none user=u".to_owned(), "there is no such socket"),
+    ] {
+        let error = error(&target);
+        assert!(error.contains(expected), "{target}: {error}");
+        assert!(!error.contains("wrong"), "{error}");
+    }
+    let missing = shared.server.connection("nosuch").connect().map(|_| ()).unwrap_err();
+    assert_eq!(missing.sqlstate(), Some("3D000"));
+    assert!(missing.to_string().contains("create the database nosuch"), "{missing}");
+}
+
+#[test]
+fn goes_to_the_first_host_that_answers() {
+    let shared = server();
+    let tcp = shared.server.connection_tcp("postgres").endpoint().unwrap();
+    let password = tcp.config.password.as_ref().unwrap().reveal();
+    let target = format!(
+        "host=127.0.0.1,127.0.0.1 port=1,{} user=postgres password={} target_session_attrs=read-write",
+        shared.server.port(),
+        String::from_utf8_lossy(password),
+    );
+    let info = ConnectionInfo::resolve(Some(&target), &|_| None).unwrap();
+    let narrowed = info.first_reachable().unwrap();
+    assert_eq!(narrowed.hosts().count(), 1);
+    assert_eq!(
+        narrowed.hosts().next().unwrap().to_string(),
+        format!("127.0.0.1:{}", shared.server.port())
+    );
+}
+
+#[test]
+fn copies_databases() {
+    let shared = server();
+    let template = database(&shared, "template_a");
+    run_sql(
+        &mut template.connect().unwrap(),
+        "create table t (id int); insert into t values (7)",
+        "setup",
+    )
+    .unwrap();
+    let mut client = shared.server.connection("postgres").connect().unwrap();
+    drop_database(&mut client, "copy \"b\"").unwrap();
+    assert!(!database_exists(&mut client, "copy \"b\"").unwrap());
+    create_from_template(&mut client, "template_a", "copy \"b\"").unwrap();
+    assert!(database_exists(&mut client, "copy \"b\"").unwrap());
+    let mut copy = shared.server.connection("copy \"b\"").connect().unwrap();
+    assert_eq!(copy.query_one("select id from t", &[]).unwrap().get::<_, i32>(0), 7);
+    let error = create_from_template(&mut client, "template_a", "copy \"b\"")
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("already exists"), "{error}");
+    // The open connection does not keep it.
+    drop_database(&mut client, "copy \"b\"").unwrap();
+    let error = create_from_template(&mut client, "nosuch", "c")
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("nosuch"), "{error}");
+}
+
+#[test]
+fn loads_settles_and_measures() {
+    let shared = server();
+    let info = database(&shared, "loading");
+    let mut client = info.connect().unwrap();
+    let setup = "create table tbl (id int primary key, info text, crt_time timestamptz default now());\ncreate table empty (x int)";
+    run_sql(&mut client, setup, "data.setup").unwrap();
+    let column = |name: &str, sql: &str| (name.to_owned(), sql.to_owned());
+    let mut fill = Fill::new(
+        "tbl",
+        10_001,
+        vec![column("id", "row"), column("info", "repeat('x', row % 10)")],
+    );
+    fill.batch_rows = 1_000;
+    fill.connections = 3;
+    let running = AtomicBool::new(false);
+    let mut last = 0;
+    let filled = fill_table(&info, &fill, &running, &mut |rows| {
+        assert!(rows > last);
+        last = rows;
+    })
+    .unwrap();
+    assert_eq!((filled.rows, last), (10_001, 10_001));
+    assert!(filled.rows_per_s > 0.0);
+    let row = client
+        .query_one("select count(*), min(id), max(id) from tbl", &[])
+        .unwrap();
+    assert_eq!(
+        (row.get::<_, i64>(0), row.get::<_, i32>(1), row.get::<_, i32>(2)),
+        (10_001, 1, 10_001)
+    );
+
+    assert_eq!(settle(&mut client).unwrap(), Vec::<String>::new());
+    let sizes = database_sizes(&mut client).unwrap();
+    let [empty, table] = sizes.tables.as_slice() else {
+        panic!("{sizes:?}");
+    };
+    assert_eq!((empty.name.as_str(), empty.table_bytes), ("empty", 0));
+    assert_eq!((table.schema.as_str(), table.name.as_str()), ("public", "tbl"));
+    assert_eq!(table.rows_estimate, Some(10_001.0));
+    assert!(table.index_bytes > 8192 && table.table_bytes > table.index_bytes);
+    assert!(sizes.database_bytes > table.table_bytes);
+    assert_eq!(table.statistics["relname"], "tbl");
+    assert_eq!(table.statistics["vacuum_count"], 1);
+    assert_eq!(table.statistics.keys().next().unwrap(), "relid");
+
+    let nobody = AtomicBool::new(true);
+    let error = fill_table(&info, &fill, &nobody, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, LoadError::Stopped { rows: 0, .. }), "{error}");
+    let error = fill_table(&info, &fill, &running, &mut |_| {}).unwrap_err().to_string();
+    assert!(
+        error.contains("filling tbl failed at rows") && error.contains("23505"),
+        "{error}"
+    );
+    fill.rows = 0;
+    assert_eq!(fill_table(&info, &fill, &running, &mut |_| {}).unwrap().rows, 0);
+}
+
+#[test]
+fn says_where_sql_fails() {
+    let shared = server();
+    let mut client = database(&shared, "failing").connect().unwrap();
+    let error = run_sql(
+        &mut client,
+        "-- first\nselect 1;\nselect\n  nosuch\nfrom pg_class;",
+        "data.setup",
+    )
+    .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with("data.setup, line 4: ERROR: column \"nosuch\""),
+        "{text}"
+    );
+    run_sql(
+        &mut client,
+        "vacuum; begin; create table a (x int); commit; select count(*) from a",
+        "text",
+    )
+    .unwrap();
+}
+
+#[test]
+fn tolerates_missing_privileges() {
+    let shared = server();
+    let info = database(&shared, "poor");
+    let mut client = info.connect().unwrap();
+    let setup = "drop role if exists poor; create role poor; create table t (x int)";
+    run_sql(&mut client, setup, "setup").unwrap();
+    client.batch_execute("set role poor").unwrap();
+    let warnings = settle(&mut client).unwrap();
+    assert!(
+        warnings.iter().any(|warning| warning.contains("checkpoint")),
+        "{warnings:?}"
+    );
+    client.batch_execute("reset role; drop role poor").unwrap();
+}
+
+#[test]
+fn compares_settings_and_describes_the_server() {
+    let shared = server();
+    let mut client = shared.server.connection("postgres").connect().unwrap();
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let wanted = [
+        pair("shared_buffers", "131072kB"),
+        pair("checkpoint_timeout", "300s"),
+        pair("FSYNC", "true"),
+        pair("work_mem", "1GB"),
+        pair("nosuch", "1"),
+    ];
+    let differences: Vec<String> = verify(&mut client, &wanted)
+        .unwrap()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        differences,
+        [
+            "work_mem is 4MB, not 1GB",
+            "nosuch is not known to this server (1 was wanted)"
+        ]
+    );
+    let facts = server_facts(&mut client).unwrap();
+    assert!(facts.version.starts_with("PostgreSQL 18."), "{facts:?}");
+    assert_eq!(facts.version_number / 10_000, 18);
+    assert_eq!(facts.data_folder.as_deref(), shared.server.data_folder().to_str());
+    let port = facts.settings.iter().find(|setting| setting.name == "port").unwrap();
+    assert_eq!(
+        (port.value.as_str(), port.source.as_str()),
+        (shared.server.port().to_string().as_str(), "command line")
+    );
+    assert!(host_facts(Some(shared.server.data_folder())).data_filesystem.is_some());
+}
+
+#[test]
+fn samples_the_server() {
+    let shared = server();
+    let info = database(&shared, "sampled");
+    let mut sampler = PgSampler::connect(&info).unwrap();
+    assert_eq!(sampler.warnings(), &[] as &[String]);
+    let first = sampler.sample().unwrap();
+    assert_eq!(first.len(), sampler.columns().len());
+    let at = |name: &str| {
+        let found = sampler.columns().iter().position(|column| column == name);
+        found.unwrap_or_else(|| panic!("{name} is not among {:?}", sampler.columns()))
+    };
+    let (wal, commits) = (at("wal_position_bytes"), at("pg_stat_database.xact_commit"));
+    let checkpoints = at("pg_stat_checkpointer.num_requested");
+    at("pg_stat_wal.wal_bytes");
+    at("pg_stat_bgwriter.buffers_clean");
+    let mut client = info.connect().unwrap();
+    run_sql(
+        &mut client,
+        "create table t (x int); insert into t values (1); checkpoint; select pg_stat_force_next_flush()",
+        "work",
+    )
+    .unwrap();
+    let second = sampler.sample().unwrap();
+    for column in [wal, commits, checkpoints] {
+        assert!(second[column] > first[column], "{}", sampler.columns()[column]);
+    }
+}

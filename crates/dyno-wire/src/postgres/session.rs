@@ -133,8 +133,8 @@ impl PgSession {
     fn rare(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
         match (tag, &mut self.authentication) {
             (b'S', _) => self.parameters.report(body),
-            (b'N', _) => self.keep_notice(ServerError::parse(body)),
-            (b'E', _) => return self.failed(ServerError::parse(body)),
+            (b'N', _) => self.keep_notice(body),
+            (b'E', _) => return self.failed(body),
             (b'R', Some(authentication)) => authentication.receive(body, &self.config, out)?,
             (b'K', Some(_)) => self.key = Some(backend_key(body)?),
             (b'v', Some(_)) => check_version(body)?,
@@ -156,18 +156,19 @@ impl PgSession {
         Ok(())
     }
 
-    fn keep_notice(&mut self, notice: ServerError) {
+    fn keep_notice(&mut self, body: &[u8]) {
         if self.notices.len() < MAX_NOTICES {
-            self.notices.push(notice);
+            self.notices.push(ServerError::parse(body));
         }
     }
 
     /// Notes an error, which ends the reply under way, or the connection.
-    fn failed(&mut self, error: ServerError) -> Result<(), WireError> {
+    fn failed(&mut self, body: &[u8]) -> Result<(), WireError> {
+        let error = ServerError::parse(body);
         let ends_connection = error.fatal || self.authentication.is_some();
         if self.awaited == 0 && !ends_connection {
             // It can belong to no reply of ours.
-            self.keep_notice(error);
+            self.keep_notice(body);
             return Ok(());
         }
         self.reply.failed = true;

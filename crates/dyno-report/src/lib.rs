@@ -1,1 +1,19 @@
-//! Archive and statistics to terminal tables
+//! What people see: summaries, lists and progress as plain text.
+//!
+//! Text is at most 100 columns wide, needs no colour to be understood, and every figure carries its unit. Only what is longer than that by
+//! nature, such as a folder's path, may exceed the width.
+
+mod experiments;
+mod figures;
+mod list;
+mod live;
+mod show;
+mod summary;
+mod table;
+
+pub use experiments::{experiments, plan};
+pub use figures::duration;
+pub use list::campaigns;
+pub use live::{Live, live_line};
+pub use show::{campaign, run};
+pub use summary::summary;

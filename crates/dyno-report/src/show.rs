@@ -1,0 +1,75 @@
+//! Everything that is known of one campaign or run.
+
+use crate::figures::{duration, one_line};
+use crate::summary::summary;
+use crate::table::facts;
+use dyno_lab::archive::{Campaign, Run};
+use std::time::Duration;
+
+/// A campaign with all its runs.
+#[must_use]
+pub fn campaign(campaign: &Campaign) -> String {
+    let mut text = match &campaign.record {
+        Ok(record) => {
+            let experiment = &record.experiment;
+            let heading = format!("{}: {}\n{}\n", experiment.name, experiment.title, experiment.question);
+            let about = [
+                ("source", experiment.source.clone()),
+                ("size", experiment.size.to_string()),
+                ("began", record.started.strftime("%Y-%m-%d %H:%M:%S %:z").to_string()),
+                ("command", one_line(&record.command)),
+            ];
+            heading + "\n" + &facts(about.into_iter().filter(|(_, value)| !value.is_empty()))
+        }
+        Err(error) => format!("{error}\n"),
+    };
+    for one in &campaign.runs {
+        text.push('\n');
+        text.push_str(&run(one));
+    }
+    text
+}
+
+/// A run: its facts and its summary.
+#[must_use]
+pub fn run(run: &Run) -> String {
+    let mut text = format!("{} ({})\n\n", run.name(), run.state);
+    match &run.record {
+        Ok(record) => {
+            let seconds = |seconds: f64| duration(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+            let phases = record.phases.iter().map(|phase| match phase.start_s.zip(phase.end_s) {
+                Some((start_s, end_s)) => format!(
+                    "{} {} of {}",
+                    phase.name,
+                    seconds(end_s - start_s),
+                    seconds(phase.planned_s)
+                ),
+                None => format!("{} of {}", phase.name, seconds(phase.planned_s)),
+            });
+            let phases = phases.collect::<Vec<_>>().join(", ");
+            let cell = record.cell.iter().map(|(factor, level)| format!("{factor} = {level}"));
+            let about = [
+                ("cell", cell.collect::<Vec<_>>().join(", ")),
+                ("target", one_line(&record.target)),
+                (
+                    "server",
+                    record
+                        .server
+                        .get("version")
+                        .and_then(|version| version.as_str())
+                        .map_or_else(String::new, one_line),
+                ),
+                ("phases", phases),
+            ];
+            text.push_str(&facts(about.into_iter().filter(|(_, value)| !value.is_empty())));
+        }
+        Err(error) => text.push_str(&format!("  {error}\n")),
+    }
+    text.push('\n');
+    match run.summary() {
+        Ok(figures) => text.push_str(&summary(&figures)),
+        Err(error) => text.push_str(&format!("  There are no figures: {error}\n")),
+    }
+    text.push_str(&format!("\nAll data: {}\n", run.path.display()));
+    text
+}

@@ -1,0 +1,274 @@
+//! The tables at the end of a run.
+
+use crate::figures::{TimeUnit, bytes, count, decimal, one_line, percent, rate, time};
+use crate::table::{facts, paragraph, table};
+use dyno_lab::summary::{Latency, Pacing, Summary, WorkloadSummary};
+
+/// All of a summary as text.
+#[must_use]
+pub fn summary(summary: &Summary) -> String {
+    let mut sections = vec![
+        workloads(summary),
+        throughput(summary),
+        latency(summary),
+        statements(summary),
+    ];
+    sections.extend([errors(summary), tables(summary), costs(summary), warnings(summary)]);
+    sections.retain(|section| !section.is_empty());
+    sections.join("\n")
+}
+
+/// Who made the load, and for how long.
+fn workloads(summary: &Summary) -> String {
+    let mut text = String::new();
+    for workload in &summary.workloads {
+        let pacing = match workload.pacing {
+            Pacing::Closed => "closed loop".to_owned(),
+            Pacing::Open { rate_per_s } => format!("open loop at {} transactions/s", rate(rate_per_s)),
+        };
+        text.push_str(&format!(
+            "{}: {} transactions in {} s, {}, {}, {}\n",
+            workload.name,
+            count(workload.transactions),
+            decimal(summary.measured_s, 1),
+            counted(workload.clients, "client"),
+            counted(workload.threads, "thread"),
+            pacing
+        ));
+    }
+    text
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", count(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// The name of a workload where one is needed to tell several apart.
+fn label(summary: &Summary, workload: &WorkloadSummary, what: &str) -> String {
+    if summary.workloads.len() == 1 {
+        what.to_owned()
+    } else {
+        format!("{} {what}", workload.name)
+    }
+}
+
+fn throughput(summary: &Summary) -> String {
+    let rows = summary.workloads.iter().flat_map(|workload| {
+        let steadiness = workload.steadiness;
+        [
+            vec![
+                label(summary, workload, "transactions/s"),
+                rate(workload.tps),
+                rate(steadiness.map(|steadiness| steadiness.tps_min)),
+                rate(steadiness.map(|steadiness| steadiness.tps_max)),
+                percent(steadiness.and_then(|steadiness| steadiness.variation_percent)),
+                count(steadiness.map_or(0, |steadiness| steadiness.intervals)),
+            ],
+            vec![
+                label(summary, workload, "statements/s"),
+                rate(workload.statements_per_s),
+                String::new(),
+                String::new(),
+                String::new(),
+                String::new(),
+            ],
+        ]
+    });
+    table(
+        &["throughput", "average", "min", "max", "variation", "intervals"],
+        &[0],
+        rows,
+    )
+}
+
+/// The unit for several latencies together.
+fn unit<'a>(latencies: impl Iterator<Item = &'a Latency>) -> TimeUnit {
+    TimeUnit::for_max(latencies.map(|latency| latency.max_us).fold(0.0, f64::max))
+}
+
+fn latency(summary: &Summary) -> String {
+    let unit = unit(
+        summary
+            .workloads
+            .iter()
+            .filter_map(|workload| workload.latency.as_ref()),
+    );
+    let rows = summary.workloads.iter().flat_map(|workload| {
+        let mut rows = Vec::new();
+        if let Some(latency) = &workload.latency {
+            let Latency {
+                mean_us,
+                stddev_us,
+                min_us: _,
+                p50_us,
+                p95_us,
+                p99_us,
+                p99_9_us,
+                max_us,
+            } = *latency;
+            let mut row = vec![label(summary, workload, "transaction")];
+            row.extend(
+                [mean_us, stddev_us, p50_us, p95_us, p99_us, p99_9_us, max_us].map(|time_us| unit.show(time_us)),
+            );
+            rows.push(row);
+        }
+        if let Some(lag) = &workload.lag {
+            let mut row = vec![String::new(); 8];
+            row[0] = label(summary, workload, "behind schedule");
+            row[1] = unit.show(lag.mean_us);
+            row[7] = unit.show(lag.max_us);
+            rows.push(row);
+        }
+        rows
+    });
+    let heading = format!("latency ({})", unit.symbol());
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    table(
+        &[&heading, "mean", "stddev", "p50", "p95", "p99", "p99.9", "max"],
+        &[0],
+        rows,
+    )
+}
+
+fn statements(summary: &Summary) -> String {
+    let statements = || {
+        summary
+            .workloads
+            .iter()
+            .flat_map(|workload| &workload.statement_latencies)
+    };
+    let unit = unit(statements().filter_map(|statement| statement.latency.as_ref()));
+    let rows: Vec<_> = statements()
+        .map(|statement| {
+            let mut row = match &statement.latency {
+                Some(Latency {
+                    mean_us,
+                    p95_us,
+                    p99_us,
+                    max_us,
+                    ..
+                }) => [mean_us, p95_us, p99_us, max_us]
+                    .map(|time_us| unit.show(*time_us))
+                    .to_vec(),
+                None => vec!["-".to_owned(); 4],
+            };
+            row.insert(0, count(statement.count));
+            row.push(one_line(&statement.sql));
+            row
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mean = format!("mean ({})", unit.symbol());
+    table(&["statements", &mean, "p95", "p99", "max", "SQL"], &[5], rows)
+}
+
+fn errors(summary: &Summary) -> String {
+    if summary.workloads.iter().all(|workload| workload.errors == 0) {
+        return facts([("errors", "none".to_owned())]);
+    }
+    let total = |workload: &WorkloadSummary| {
+        vec![
+            count(workload.errors),
+            percent(workload.error_percent()),
+            label(summary, workload, "all"),
+            String::new(),
+        ]
+    };
+    let rows = summary
+        .workloads
+        .iter()
+        .filter(|workload| workload.errors > 0)
+        .flat_map(|workload| {
+            let of_all = |count: u64| count as f64 * 100.0 / (workload.transactions + workload.errors) as f64;
+            let states = workload.errors_by_state.iter().map(move |error| {
+                let state = one_line(&error.sqlstate);
+                vec![
+                    count(error.count),
+                    percent(of_all(error.count)),
+                    state,
+                    one_line(&error.example),
+                ]
+            });
+            std::iter::once(total(workload)).chain(states)
+        });
+    table(&["errors", "share", "SQLSTATE", "first message"], &[2, 3], rows)
+}
+
+fn tables(summary: &Summary) -> String {
+    let rows: Vec<_> = summary
+        .tables
+        .iter()
+        .map(|table| {
+            vec![
+                one_line(&table.table),
+                bytes(table.table_before_bytes),
+                bytes(table.table_after_bytes),
+                bytes(table.indexes_before_bytes),
+                bytes(table.indexes_after_bytes),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    table(
+        &["size", "table before", "after", "indexes before", "after"],
+        &[0],
+        rows,
+    )
+}
+
+/// What connecting took, how busy the machine was, and what dyno itself cost.
+fn costs(summary: &Summary) -> String {
+    let connection = summary.connection.map(|connection| {
+        let text = format!(
+            "{} in {}; one takes {} on average, {} at most",
+            count(connection.count),
+            time(connection.total_us),
+            time(connection.mean_us),
+            time(connection.max_us)
+        );
+        ("connections", text)
+    });
+    let host = summary.load_host.map(|cpu| {
+        let text = format!(
+            "{} user, {} system, {} iowait, {} steal, {} idle",
+            percent(cpu.user_percent),
+            percent(cpu.system_percent),
+            percent(cpu.iowait_percent),
+            percent(cpu.steal_percent),
+            percent(cpu.idle_percent)
+        );
+        ("load host CPU", text)
+    });
+    let client = summary.client_cpu.map(|cpu| {
+        let text = format!(
+            "{} µs user, {} µs system per transaction",
+            decimal(cpu.user_us, 2),
+            decimal(cpu.system_us, 2)
+        );
+        ("dyno's own CPU", text)
+    });
+    let unfinished: u64 = summary.workloads.iter().map(|workload| workload.unfinished).sum();
+    let unfinished = (unfinished > 0).then(|| ("unfinished", format!("{} transactions", count(unfinished))));
+    facts([connection, host, client, unfinished].into_iter().flatten())
+}
+
+fn warnings(summary: &Summary) -> String {
+    if summary.warnings.is_empty() {
+        return String::new();
+    }
+    let warnings = summary
+        .warnings
+        .iter()
+        .map(|warning| paragraph("  - ", &one_line(&warning.to_string())));
+    std::iter::once("Keep in mind:\n".to_owned()).chain(warnings).collect()
+}
+
+#[cfg(test)]
+mod tests;

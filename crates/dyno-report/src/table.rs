@@ -1,0 +1,89 @@
+//! Tables: columns set apart by space alone, numbers to the right.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+
+/// No line of text is wider than this, so that it can be pasted anywhere.
+pub(crate) const WIDTH: usize = 100;
+/// Everything below a heading is set in by this.
+pub(crate) const INDENT: &str = "  ";
+
+/// A table, one line per row unless a text has to be wrapped, each line ended by a newline. The columns whose number is in `texts` stand to the left.
+pub(crate) fn table(header: &[&str], texts: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width((WIDTH - INDENT.len()) as u16)
+        .set_header(header.iter().copied())
+        .add_rows(rows);
+    for (number, column) in table.column_iter_mut().enumerate() {
+        // Two spaces between columns, none around the table.
+        column.set_padding((if number == 0 { 0 } else { 2 }, 0));
+        column.set_cell_alignment(if texts.contains(&number) {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        });
+    }
+    let lines = table.lines().map(|line| format!("{INDENT}{}", line.trim_end()));
+    lines
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| line + "\n")
+        .collect()
+}
+
+/// Facts, one per line: name and value. A value that is too long is wrapped.
+pub(crate) fn facts(facts: impl IntoIterator<Item = (&'static str, String)>) -> String {
+    let rows = facts.into_iter().map(|(name, value)| vec![name.to_owned(), value]);
+    table(&[], &[0, 1], rows)
+}
+
+/// Text broken between words into lines of at most [`WIDTH`], the first after `first` and the others set in as far.
+pub(crate) fn paragraph(first: &str, text: &str) -> String {
+    let indent = first.chars().count();
+    let mut result = first.to_owned();
+    let mut column = indent;
+    for (number, word) in text.split_whitespace().enumerate() {
+        let length = word.chars().count();
+        if number > 0 && column + 1 + length > WIDTH {
+            result.push('\n');
+            result.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if number > 0 {
+            result.push(' ');
+            column += 1;
+        }
+        result.push_str(word);
+        column += length;
+    }
+    result.push('\n');
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_broken_between_words() {
+        let text = paragraph("  ! ", &"word ".repeat(40));
+        assert!(
+            text.lines()
+                .all(|line| line.chars().count() <= WIDTH && line.trim_start().len() > 2)
+        );
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.lines().nth(1).unwrap().starts_with("    word"));
+    }
+
+    #[test]
+    fn a_wide_table_is_wrapped_not_cut() {
+        let text = table(
+            &["count", "sql"],
+            &[1],
+            [vec!["1,000".to_owned(), "select ".repeat(40)]],
+        );
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
+        assert_eq!(text.matches("select").count(), 40);
+    }
+}

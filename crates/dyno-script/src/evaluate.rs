@@ -4,15 +4,45 @@ use crate::expression::{Binary, Distribution, Expression, Integral, Overloaded, 
 use crate::fault::{Fault, FaultKind};
 use crate::hash::{fnv1a, murmur2, permute};
 use crate::random::{MAX_ZIPFIAN, MIN_GAUSSIAN, MIN_ZIPFIAN, Random};
-use crate::value::Scalar;
+use crate::value::{Kind, Scalar};
 use crate::variables::Variables;
 
 impl Expression {
     /// The value of the expression with the given variables; random functions advance `random`.
+    ///
+    /// Most scripts consist of constants, variables and functions of two of them: these are done here without a further call.
+    #[inline]
     pub(crate) fn evaluate(&self, variables: &mut Variables, random: &mut Random) -> Result<Scalar, Fault> {
+        if let Expression::Binary {
+            operation,
+            operands,
+            at,
+        } = self
+        {
+            let left = operands[0].operand(variables, random)?;
+            let right = operands[1].operand(variables, random)?;
+            if left == Scalar::Null || right == Scalar::Null {
+                return Ok(Scalar::Null);
+            }
+            return binary(*operation, left, right, random).map_err(|kind| kind.at(*at));
+        }
+        self.operand(variables, random)
+    }
+
+    #[inline]
+    fn operand(&self, variables: &mut Variables, random: &mut Random) -> Result<Scalar, Fault> {
         match self {
             Expression::Constant(value) => Ok(*value),
             Expression::Variable { id, at } => variables.scalar(*id).map_err(|kind| kind.at(*at)),
+            inner => inner.evaluate_branch(variables, random),
+        }
+    }
+
+    fn evaluate_branch(&self, variables: &mut Variables, random: &mut Random) -> Result<Scalar, Fault> {
+        match self {
+            Expression::Constant(_) | Expression::Variable { .. } | Expression::Binary { .. } => {
+                self.evaluate(variables, random)
+            }
             Expression::Unary { operation, operand, at } => {
                 let value = operand.evaluate(variables, random)?;
                 if value == Scalar::Null {
@@ -24,18 +54,6 @@ impl Expression {
                 let value = operand.evaluate(variables, random)?;
                 variables.debug(value);
                 Ok(value)
-            }
-            Expression::Binary {
-                operation,
-                operands,
-                at,
-            } => {
-                let left = operands[0].evaluate(variables, random)?;
-                let right = operands[1].evaluate(variables, random)?;
-                if left == Scalar::Null || right == Scalar::Null {
-                    return Ok(Scalar::Null);
-                }
-                binary(*operation, left, right, random).map_err(|kind| kind.at(*at))
             }
             Expression::And { operands, at } => {
                 match truth(operands[0].evaluate(variables, random)?).map_err(|kind| kind.at(*at))? {
@@ -125,8 +143,8 @@ fn boolean(value: Scalar) -> Result<bool, FaultKind> {
     match value {
         Scalar::Bool(value) => Ok(value),
         other => Err(FaultKind::Coerce {
-            from: other.type_name(),
-            to: "boolean",
+            from: other.kind(),
+            to: Kind::Boolean,
         }),
     }
 }
@@ -145,8 +163,8 @@ pub(crate) fn integer(value: Scalar) -> Result<i64, FaultKind> {
             }
         }
         other => Err(FaultKind::Coerce {
-            from: other.type_name(),
-            to: "int",
+            from: other.kind(),
+            to: Kind::Int,
         }),
     }
 }
@@ -156,8 +174,8 @@ fn double(value: Scalar) -> Result<f64, FaultKind> {
         Scalar::Double(value) => Ok(value),
         Scalar::Int(value) => Ok(value as f64),
         other => Err(FaultKind::Coerce {
-            from: other.type_name(),
-            to: "double",
+            from: other.kind(),
+            to: Kind::Double,
         }),
     }
 }
@@ -212,13 +230,13 @@ fn doubles(operation: Overloaded, left: f64, right: f64) -> Scalar {
 }
 
 fn integers(operation: Overloaded, left: i64, right: i64) -> Result<Scalar, FaultKind> {
-    let checked = |result: Option<i64>, name| result.map(Scalar::Int).ok_or(FaultKind::OutOfRange(name));
+    let checked = |result: Option<i64>| result.map(Scalar::Int).ok_or(FaultKind::OutOfRange(operation));
     match operation {
-        Overloaded::Add => checked(left.checked_add(right), "add"),
-        Overloaded::Subtract => checked(left.checked_sub(right), "sub"),
-        Overloaded::Multiply => checked(left.checked_mul(right), "mul"),
+        Overloaded::Add => checked(left.checked_add(right)),
+        Overloaded::Subtract => checked(left.checked_sub(right)),
+        Overloaded::Multiply => checked(left.checked_mul(right)),
         Overloaded::Divide if right == 0 => Err(FaultKind::DivisionByZero),
-        Overloaded::Divide => checked(left.checked_div(right), "div"),
+        Overloaded::Divide => checked(left.checked_div(right)),
         Overloaded::Equal => Ok(Scalar::Bool(left == right)),
         Overloaded::NotEqual => Ok(Scalar::Bool(left != right)),
         Overloaded::Less => Ok(Scalar::Bool(left < right)),
@@ -292,7 +310,7 @@ fn extremum(
     variables: &mut Variables,
     random: &mut Random,
 ) -> Result<Result<Scalar, FaultKind>, Fault> {
-    let (mut null, mut boolean, mut to) = (false, false, "int");
+    let (mut null, mut boolean, mut to) = (false, false, Kind::Int);
     let mut best = None;
     for operand in operands {
         match operand.evaluate(variables, random)? {
@@ -300,7 +318,7 @@ fn extremum(
             Scalar::Bool(_) => boolean = true,
             value => {
                 if matches!(value, Scalar::Double(_)) {
-                    to = "double";
+                    to = Kind::Double;
                 }
                 best = Some(best.map_or(value, |best| better(greatest, best, value)));
             }
@@ -309,7 +327,10 @@ fn extremum(
     Ok(match best {
         _ if null => Ok(Scalar::Null),
         Some(best) if !boolean => Ok(best),
-        _ => Err(FaultKind::Coerce { from: "boolean", to }),
+        _ => Err(FaultKind::Coerce {
+            from: Kind::Boolean,
+            to,
+        }),
     })
 }
 

@@ -1,7 +1,8 @@
 //! What can go wrong while an expression is evaluated, small enough to cost the usual case nothing.
 
+use crate::expression::Overloaded;
 use crate::symbols::VariableId;
-use crate::value::Value;
+use crate::value::{Kind, Value};
 use crate::variables::Variables;
 
 /// A failure and the byte offset in the script of the expression that failed.
@@ -16,8 +17,8 @@ pub(crate) enum FaultKind {
     Undefined(VariableId),
     Malformed(VariableId),
     SleepTime(VariableId),
-    Coerce { from: &'static str, to: &'static str },
-    OutOfRange(&'static str),
+    Coerce { from: Kind, to: Kind },
+    OutOfRange(Overloaded),
     DivisionByZero,
     DoubleToInt(f64),
     EmptyRange,
@@ -51,8 +52,16 @@ impl FaultKind {
                     variables.name(id)
                 )
             }
-            FaultKind::Coerce { from, to } => format!("cannot coerce {from} to {to}"),
-            FaultKind::OutOfRange(operation) => format!("bigint {operation} out of range"),
+            FaultKind::Coerce { from, to } => format!("cannot coerce {} to {}", from.name(), to.name()),
+            FaultKind::OutOfRange(operation) => {
+                let name = match operation {
+                    Overloaded::Subtract => "sub",
+                    Overloaded::Multiply => "mul",
+                    Overloaded::Divide => "div",
+                    _ => "add",
+                };
+                format!("bigint {name} out of range")
+            }
             FaultKind::DivisionByZero => "division by zero".to_owned(),
             FaultKind::DoubleToInt(value) => {
                 format!(

@@ -50,14 +50,34 @@ pub(crate) enum Scalar {
     Double(f64),
 }
 
-impl Scalar {
-    /// The name of the type as pgbench's messages have it.
-    pub(crate) fn type_name(self) -> &'static str {
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Null,
+    Boolean,
+    Int,
+    Double,
+}
+
+impl Kind {
+    /// The name as pgbench's messages have it.
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Scalar::Null => "null",
-            Scalar::Bool(_) => "boolean",
-            Scalar::Int(_) => "int",
-            Scalar::Double(_) => "double",
+            Kind::Null => "null",
+            Kind::Boolean => "boolean",
+            Kind::Int => "int",
+            Kind::Double => "double",
+        }
+    }
+}
+
+impl Scalar {
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Scalar::Null => Kind::Null,
+            Scalar::Bool(_) => Kind::Boolean,
+            Scalar::Int(_) => Kind::Int,
+            Scalar::Double(_) => Kind::Double,
         }
     }
 

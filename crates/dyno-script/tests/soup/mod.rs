@@ -140,6 +140,11 @@ fn joined(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value =
     prop::collection::vec(prop::sample::select(pieces), 0..most).prop_map(|pieces| pieces.concat())
 }
 
+/// Operators between two operands.
+const OPERATORS: &[&str] = &[
+    "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "=", "<>", "!=", "|", "&", "#", "<<", ">>", "and", "or",
+];
+
 /// Any bytes, read as text.
 pub fn noise() -> impl Strategy<Value = String> {
     prop::collection::vec(any::<u8>(), 0..80).prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -180,7 +185,7 @@ pub fn expression() -> impl Strategy<Value = String> {
     )
     .prop_map(str::to_owned);
     let tree = leaf.prop_recursive(5, 40, 4, |inner| {
-        let operator = prop::sample::select(&WORDS[..18]).prop_filter("binary", |sign| *sign != "~");
+        let operator = prop::sample::select(OPERATORS);
         let unary = prop::sample::select(&["-", "~", "not ", "+"][..]);
         let function = prop::sample::select(
             &[

@@ -5,6 +5,9 @@ mod support;
 use dyno_target::embedded::{Embedded, EmbeddedError, Progress};
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
@@ -16,7 +19,7 @@ const HELPER_HOME: &str = "DYNO_TEST_HELPER_HOME";
 const HELPER_CLUSTER: &str = "DYNO_TEST_HELPER_CLUSTER";
 
 /// Long enough for anything that ends at all.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// This test binary again, running one helper.
 fn helper(name: &str, home: &Path, cluster: &str) -> Command {
@@ -58,8 +61,29 @@ fn helper_holds_a_server() {
     wait_for("being killed", || false);
 }
 
-fn server_pid(child: &mut Child) -> u32 {
-    BufReader::new(child.stdout.as_mut().unwrap())
+/// A helper process that a failing test does not leave behind.
+struct Holder(Child);
+
+impl Holder {
+    fn start(cluster: &str) -> Self {
+        Self(helper("helper_holds_a_server", &home(), cluster).spawn().unwrap())
+    }
+
+    /// Ends it as by kill -9.
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn server_pid(holder: &mut Holder) -> u32 {
+    BufReader::new(holder.0.stdout.as_mut().unwrap())
         .lines()
         .find_map(|line| line.unwrap().strip_prefix("server ").map(|pid| pid.parse().unwrap()))
         .unwrap()
@@ -67,27 +91,27 @@ fn server_pid(child: &mut Child) -> u32 {
 
 #[test]
 fn a_killed_dyno_leaves_nothing() {
-    let mut child = helper("helper_holds_a_server", &home(), "tests-killed")
-        .spawn()
-        .unwrap();
-    let pid = server_pid(&mut child);
+    let mut holder = Holder::start("tests-killed");
+    let pid = server_pid(&mut holder);
     assert!(is_alive(pid));
 
     // While it lives, others wait for it.
     let waiting = options("tests-killed");
     let mut waited_for = None;
     let error = Embedded::prepare(&waiting, &mut |step| {
-        if let Progress::Waiting { pid, .. } = step {
+        // Other tests may install at this moment, which is waited for too.
+        if let Progress::Waiting { pid, folder } = step
+            && folder.ends_with("tests-killed")
+        {
             waited_for = pid;
             waiting.stop.store(true, Ordering::Relaxed);
         }
     })
     .unwrap_err();
     assert!(matches!(error, EmbeddedError::Stopped), "{error}");
-    assert_eq!(waited_for, Some(child.id()));
+    assert_eq!(waited_for, Some(holder.0.id()));
 
-    child.kill().unwrap();
-    child.wait().unwrap();
+    holder.kill();
     wait_for("the end of the server", || !is_alive(pid));
     let embedded = Embedded::prepare(&options("tests-killed"), &mut quiet).unwrap();
     let server = embedded.start(&[], &mut quiet).unwrap();
@@ -97,30 +121,33 @@ fn a_killed_dyno_leaves_nothing() {
 
 #[test]
 fn a_server_left_behind_is_stopped() {
-    let mut child = helper("helper_holds_a_server", &home(), "tests-leftover")
+    let embedded = Embedded::prepare(&options("tests-leftover"), &mut quiet).unwrap();
+    let data = embedded.data_folder();
+    let owner = fs::metadata(data).unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // A server that nobody keeps, as if one had not followed its parent.
+    let mut orphan = Command::new(home().join("postgresql").join(embedded.version()).join("bin/postgres"))
+        .arg("-D")
+        .arg(data)
+        .args(["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="])
+        .args(["-p", &port.to_string()])
+        .current_dir("/")
+        .uid(owner.uid())
+        .gid(owner.gid())
+        .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let pid = server_pid(&mut child);
-    let signal = |name: &str, pid: u32| {
-        let sent = Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
-        assert!(sent.success());
-    };
-    // Held up, the server cannot follow its parent: the next start finds it alive.
-    signal("-STOP", pid);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let embedded = Embedded::prepare(&options("tests-leftover"), &mut quiet).unwrap();
+    let pid_file = data.join("postmaster.pid");
+    wait_for("the orphan's start", || {
+        fs::read_to_string(&pid_file).is_ok_and(|text| text.contains("ready"))
+    });
     let mut steps = Vec::new();
-    let server = embedded
-        .start(&[], &mut |step| {
-            if let Progress::StoppingLeftover { pid } = step {
-                signal("-CONT", pid);
-            }
-            steps.push(step);
-        })
-        .unwrap();
-    assert_eq!(steps, [Progress::StoppingLeftover { pid }, Progress::Starting]);
-    assert!(!is_alive(pid));
+    let server = embedded.start(&[], &mut |step| steps.push(step)).unwrap();
+    assert_eq!(
+        steps,
+        [Progress::StoppingLeftover { pid: orphan.id() }, Progress::Starting]
+    );
+    assert!(orphan.wait().unwrap().success());
     server.connection("postgres").connect().unwrap();
 }
 

@@ -204,6 +204,15 @@ impl ConnectionInfo {
         other
     }
 
+    /// The same with sessions that look for tables in `schema` only. The name is made of letters, digits and `_`.
+    #[must_use]
+    pub fn with_search_path(&self, schema: &str) -> Self {
+        let mut other = self.clone();
+        let earlier = other.options.take().unwrap_or_default();
+        other.options = Some(format!("{earlier} -c search_path={schema}").trim_start().to_owned());
+        other
+    }
+
     /// The servers to try, in order; never empty.
     pub fn hosts(&self) -> impl Iterator<Item = &Host> {
         self.servers.iter().map(|server| &server.host)

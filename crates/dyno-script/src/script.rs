@@ -23,7 +23,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// When a meta command is unknown or has wrong arguments, or the text contains a NUL byte, which no server accepts. SQL is
+    /// When there is no command at all, a meta command is unknown or has wrong arguments, or the text contains a NUL byte, which no server accepts. SQL is
     /// not checked: that is for the server.
     pub fn parse(name: &str, text: &str, symbols: &mut Symbols) -> Result<Script, ScriptError> {
         let source = Source::new(name, text);
@@ -56,6 +56,9 @@ impl Script {
                     splitter.resume(behind);
                 }
             }
+        }
+        if commands.is_empty() {
+            return Err(source.script_error(0, None, "empty command list, nothing to execute"));
         }
         Ok(Script {
             source,

@@ -35,6 +35,11 @@ impl AppendFile {
 
     /// Whether a living process holds the file at `path` locked.
     pub fn is_locked(path: &Path) -> bool {
-        File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
+        File::open(path).is_ok_and(|file| {
+            matches!(
+                file.try_lock_shared(),
+                Err(std::fs::TryLockError::WouldBlock)
+            )
+        })
     }
 }

@@ -4,7 +4,10 @@ use super::append::AppendFile;
 use super::events::{Event, EventKind};
 use super::intervals::{IntervalRow, to_csv};
 use super::latencies::{self, Encoder};
-use super::{ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, SampleWriter, replace_json};
+use super::{
+    ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, SampleWriter,
+    replace_json,
+};
 use crate::experiment::Phase;
 use crate::summary::{Summary, WorkloadFacts};
 use dyno_engine::Interval;
@@ -45,6 +48,9 @@ pub struct RunRecord {
     pub server: Value,
     /// The load host's kernel, processor and so on, as the target reports them.
     pub host: Value,
+    /// Sizes and cumulative statistics of the tables before and after the load, as the target reports them.
+    #[serde(default)]
+    pub tables: Value,
     /// The figures, once the run is over.
     pub summary: Option<Summary>,
 }
@@ -114,6 +120,7 @@ impl RunRecord {
             phases: phases.collect(),
             server: Value::Null,
             host: Value::Null,
+            tables: Value::Null,
             summary: None,
         }
     }
@@ -247,7 +254,8 @@ impl RunWriter {
             }));
         }
         let mut histograms = Vec::new();
-        self.encoder.interval(interval, workloads(), &mut histograms);
+        self.encoder
+            .interval(interval, workloads(), &mut histograms);
         let csv = to_csv(&rows, !self.header_written);
         self.header_written = true;
         // The rows come last: an interval is there when its rows are, and then so are its histograms.

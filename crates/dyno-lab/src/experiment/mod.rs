@@ -41,6 +41,7 @@ pub struct Experiment {
     setup: String,
     fill: Vec<FillPlan>,
     finish: String,
+    read_only: bool,
     workloads: Vec<WorkloadPlan>,
     warmup: Duration,
     measure: Duration,
@@ -98,7 +99,9 @@ pub enum ExperimentError {
 
 /// Ends the first line of a message about a name that is not known.
 fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+    nearest.map_or_else(String::new, |nearest| {
+        format!("; did you mean `{nearest}`?")
+    })
 }
 
 impl Experiment {

@@ -25,8 +25,8 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
         let name = name_at(&text[start..]);
         let after = start + name.len();
         let closed = text[after..].starts_with(if escaped { "}}" } else { "}" });
-        at = after;
         if name.is_empty() || !closed {
+            at = open + 1;
             continue;
         }
         pieces.push(Piece::Literal(&text[literal..open]));
@@ -62,7 +62,10 @@ pub(super) fn is_name(text: &str) -> bool {
 }
 
 /// The first placeholder of `text` that names none of `parameters`: the name and where it is.
-pub(super) fn unknown<'a>(text: &'a str, parameters: &IndexMap<String, Value>) -> Option<(&'a str, Range<usize>)> {
+pub(super) fn unknown<'a>(
+    text: &'a str,
+    parameters: &IndexMap<String, Value>,
+) -> Option<(&'a str, Range<usize>)> {
     pieces(text).into_iter().find_map(|piece| match piece {
         Piece::Name(name, place) if !parameters.contains_key(name) => Some((name, place)),
         _ => None,
@@ -110,7 +113,10 @@ mod tests {
 
     #[test]
     fn finds_a_name_that_is_no_parameter() {
-        assert_eq!(unknown("a {rows} b {rwos}", &parameters()), Some(("rwos", 11..17)));
+        assert_eq!(
+            unknown("a {rows} b {rwos}", &parameters()),
+            Some(("rwos", 11..17))
+        );
         assert_eq!(unknown("{{rwos}} '{a,b}'", &parameters()), None);
     }
 

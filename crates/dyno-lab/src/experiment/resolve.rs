@@ -48,6 +48,8 @@ pub struct Data {
     pub fill: Vec<Fill>,
     /// SQL statements that complete it, such as indexes; may be empty.
     pub finish: String,
+    /// Whether the workloads leave the data as they found it, so that another run may use it as it is.
+    pub read_only: bool,
 }
 
 /// A table filled with generated rows.
@@ -115,7 +117,12 @@ impl Experiment {
     /// # Errors
     ///
     /// If an override names nothing or does not fit; see [`Self::set`].
-    pub fn resolve(&self, size: Size, overrides: &[(String, String)], cores: usize) -> Result<Resolved, SetError> {
+    pub fn resolve(
+        &self,
+        size: Size,
+        overrides: &[(String, String)],
+        cores: usize,
+    ) -> Result<Resolved, SetError> {
         let mut experiment = self.clone();
         for (_, values) in self.sizes.iter().filter(|(known, _)| *known == size) {
             for (name, value) in values {
@@ -153,6 +160,7 @@ impl Experiment {
                 setup: substitute(&self.setup, &parameters),
                 fill: fill.collect::<Result<_, _>>()?,
                 finish: substitute(&self.finish, &parameters),
+                read_only: self.read_only,
             },
             settings: self
                 .settings

@@ -58,11 +58,13 @@ impl Experiment {
     ///
     /// If the name is unknown, or the value of the wrong kind or out of range; then nothing was changed.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), SetError> {
-        let changed = self.try_set(name, value).map_err(|reason| SetError::Invalid {
-            name: name.to_owned(),
-            value: value.to_string(),
-            reason,
-        })?;
+        let changed = self
+            .try_set(name, value)
+            .map_err(|reason| SetError::Invalid {
+                name: name.to_owned(),
+                value: value.to_string(),
+                reason,
+            })?;
         if changed {
             return Ok(());
         }
@@ -93,7 +95,10 @@ impl Experiment {
     fn try_set(&mut self, name: &str, value: &Value) -> Result<bool, String> {
         if let Some(parameter) = self.parameters.get_mut(name) {
             *parameter = like(parameter, value)?;
-        } else if let Some(setting) = name.strip_prefix(SETTINGS).and_then(|rest| rest.strip_prefix('.')) {
+        } else if let Some(setting) = name
+            .strip_prefix(SETTINGS)
+            .and_then(|rest| rest.strip_prefix('.'))
+        {
             let value = self.checked_setting(setting, value)?;
             self.settings.insert(setting.to_owned(), value);
         } else if self.settings.contains_key(name) {
@@ -110,7 +115,10 @@ impl Experiment {
             self.set_phase(name, value)?;
         } else if let Some((workload, name)) = name.split_once('.')
             && WORKLOAD_NAMES.contains(&name)
-            && let Some(workload) = self.workloads.iter_mut().find(|known| known.name == workload)
+            && let Some(workload) = self
+                .workloads
+                .iter_mut()
+                .find(|known| known.name == workload)
         {
             workload.set(name, value)?;
         } else {
@@ -121,9 +129,13 @@ impl Experiment {
 
     /// The text of a server setting's value, if name and value can be right.
     pub(super) fn checked_setting(&self, name: &str, value: &Value) -> Result<String, String> {
-        let well_formed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '$');
+        let well_formed = |character: char| {
+            character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '$')
+        };
         if name.is_empty() || !name.chars().all(well_formed) {
-            return Err("the name of a server setting consists of letters, digits, `_` and `.`".to_owned());
+            return Err(
+                "the name of a server setting consists of letters, digits, `_` and `.`".to_owned(),
+            );
         }
         let value = value.to_string();
         match placeholder::unknown(&value, &self.parameters) {
@@ -139,7 +151,9 @@ impl Experiment {
             WARMUP => self.warmup = duration,
             MEASURE if duration.is_zero() => return Err("something has to be measured".to_owned()),
             MEASURE => self.measure = duration,
-            _ if duration < SHORTEST_INTERVAL => return Err("the shortest interval is 10ms".to_owned()),
+            _ if duration < SHORTEST_INTERVAL => {
+                return Err("the shortest interval is 10ms".to_owned());
+            }
             _ => self.interval = duration,
         }
         Ok(())
@@ -158,11 +172,8 @@ impl WorkloadPlan {
                 let threads = count(value)?;
                 if threads > self.clients {
                     return Err(format!(
-                        "a client is never shared by threads, so {} can keep at most as many busy",
-                        match self.clients {
-                            1 => "1 client".to_owned(),
-                            clients => format!("{clients} clients"),
-                        }
+                        "expected at most {}, because no client needs more than one thread",
+                        self.clients
                     ));
                 }
                 self.threads = Some(threads);
@@ -185,7 +196,10 @@ fn like(old: &Value, value: &Value) -> Result<Value, String> {
             .to_integer()
             .map(Value::Integer)
             .ok_or("expected a whole number".to_owned()),
-        Value::Float(_) => value.to_float().map(Value::Float).ok_or("expected a number".to_owned()),
+        Value::Float(_) => value
+            .to_float()
+            .map(Value::Float)
+            .ok_or("expected a number".to_owned()),
         Value::Text(_) => Ok(Value::Text(value.to_string())),
     }
 }
@@ -202,5 +216,11 @@ fn count(value: &Value) -> Result<usize, String> {
 /// Says that braces hold a name that no parameter has.
 pub(super) fn unknown_parameter(name: &str, experiment: &Experiment) -> String {
     let known = experiment.parameters.keys().map(String::as_str);
-    format!("`{{{name}}}` names no parameter{}", did_you_mean(nearest(name, known)))
+    format!(
+        "`{{{name}}}` names no parameter{}",
+        did_you_mean(nearest(name, known))
+    )
 }
+
+#[cfg(test)]
+mod tests;

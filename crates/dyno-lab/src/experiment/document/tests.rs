@@ -1,1 +1,344 @@
+//! What a person may get wrong in an experiment file, and what is said about it.
 
+use super::*;
+use crate::experiment::{Resolved, builtin, find};
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+const SCRIPT: &str = "[[workload]]\nscript = \"select 1\"\n";
+
+fn parsed(text: &str) -> Result<Experiment, Diagnostic> {
+    parse(Path::new("mine.toml"), text)
+}
+
+/// What is said of a file that has a title and a workload and, in between, `text`.
+fn complaint(text: &str) -> String {
+    parsed(&format!("title = \"t\"\n{text}\n{SCRIPT}"))
+        .unwrap_err()
+        .to_string()
+}
+
+/// What is said of a file with the workload `text`.
+fn workload_complaint(text: &str) -> String {
+    parsed(&format!("title = \"t\"\n[[workload]]\n{text}\n"))
+        .unwrap_err()
+        .to_string()
+}
+
+/// Complaints one after the other, each under what provoked it.
+fn gallery<const N: usize>(complaints: [(&str, String); N]) -> String {
+    complaints
+        .map(|(mistake, complaint)| format!("# {mistake}\n{complaint}\n"))
+        .join("\n")
+}
+
+#[test]
+fn broken_toml() {
+    let complaints = gallery([
+        ("unclosed text", complaint("question = \"how")),
+        ("no value", complaint("question =")),
+        ("key twice", complaint("title = \"again\"")),
+        (
+            "not a file of ours",
+            parsed("\u{0}\u{1}").unwrap_err().to_string(),
+        ),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn unknown_keys() {
+    let complaints = gallery([
+        ("in the file", complaint("questoin = \"how fast?\"")),
+        ("in a section", complaint("[phases]\n  mesure = \"20s\"")),
+        (
+            "in a workload",
+            workload_complaint("script = \"select 1\"\nclient = 5"),
+        ),
+        (
+            "in a fill",
+            complaint("[data]\nfill.tbl = { row = 5, columns = { id = \"row\" } }"),
+        ),
+        ("unlike any", complaint("[server]\nxyzzy = 5")),
+        ("size", complaint("[size.smal]\nmeasure = \"5s\"")),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn missing_keys() {
+    let complaints = gallery([
+        ("nothing at all", parsed("").unwrap_err().to_string()),
+        (
+            "no workload",
+            parsed("title = \"t\"").unwrap_err().to_string(),
+        ),
+        ("no script", workload_complaint("clients = 5")),
+        (
+            "no rows",
+            complaint("[data]\nfill.tbl = { columns = { id = \"row\" } }"),
+        ),
+        ("no columns", complaint("[data.fill.tbl]\nrows = 5")),
+        (
+            "two workloads without names",
+            parsed(&format!("title = \"t\"\n{SCRIPT}{SCRIPT}"))
+                .unwrap_err()
+                .to_string(),
+        ),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn wrong_types() {
+    let complaints = gallery([
+        (
+            "number as title",
+            parsed(&format!("title = 5\n{SCRIPT}"))
+                .unwrap_err()
+                .to_string(),
+        ),
+        (
+            "list as parameter",
+            complaint("[parameters]\nrows = [1, 2]"),
+        ),
+        ("text as section", complaint("phases = \"20s\"")),
+        (
+            "one bracket",
+            parsed("title = \"t\"\n[workload]\nscript = \"select 1\"\n")
+                .unwrap_err()
+                .to_string(),
+        ),
+        (
+            "too large",
+            complaint("[parameters]\nrows = 99999999999999999999"),
+        ),
+        ("infinite", complaint("[parameters]\nfactor = inf")),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn wrong_values() {
+    let complaints = gallery([
+        ("duration without unit", complaint("[phases]\nmeasure = 20")),
+        (
+            "duration in unknown unit",
+            complaint("[phases]\nwarmup = \"20 fortnights\""),
+        ),
+        ("nothing measured", complaint("[phases]\nmeasure = \"0s\"")),
+        ("short interval", complaint("[phases]\ninterval = \"1ms\"")),
+        (
+            "no clients",
+            workload_complaint("script = \"select 1\"\nclients = 0"),
+        ),
+        (
+            "more threads than clients",
+            workload_complaint("script = \"select 1\"\nthreads = 5\nclients = 4"),
+        ),
+        (
+            "unknown protocol",
+            workload_complaint("script = \"select 1\"\nprotocol = \"binary\""),
+        ),
+        (
+            "negative rate",
+            workload_complaint("script = \"select 1\"\nrate = -5"),
+        ),
+        ("setting name", complaint("[server]\nsettings.\"a b\" = 5")),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn wrong_names() {
+    let twice = "title = \"t\"\n[[workload]]\nname = \"a\"\nscript = \"x\"\n[[workload]]\nname = \"a\"\nscript = \"x\"\n";
+    let data = |text: &str| complaint(&format!("[parameters]\nrows = 5\n[data]\n{text}"));
+    let complaints = gallery([
+        (
+            "parameter of no name",
+            complaint("[parameters]\nhot-rows = 5"),
+        ),
+        ("reserved parameter", complaint("[parameters]\nclients = 5")),
+        (
+            "parameter and setting",
+            complaint("[parameters]\nwork_mem = 5\n[server]\nsettings.work_mem = \"5MB\""),
+        ),
+        (
+            "workload of no name",
+            workload_complaint("name = \"a b\"\nscript = \"select 1\""),
+        ),
+        (
+            "two workloads of one name",
+            parsed(twice).unwrap_err().to_string(),
+        ),
+        ("placeholder", data("setup = \"select {rwos}\"")),
+        (
+            "placeholder in a fill",
+            data("fill.t = { rows = \"{n}\", columns = { id = \"row\" } }"),
+        ),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn wrong_scripts() {
+    let complaints = gallery([
+        (
+            "two scripts",
+            workload_complaint("script = \"select 1\"\nscript_file = \"a.sql\""),
+        ),
+        (
+            "empty script",
+            workload_complaint("script = \"\"\"\n\n\"\"\""),
+        ),
+        (
+            "no such file",
+            workload_complaint("script_file = \"absent/a.sql\""),
+        ),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn wrong_sizes() {
+    let complaints = gallery([
+        (
+            "unknown name",
+            complaint("[parameters]\nrows = 5\n[size.small]\nrow = 5"),
+        ),
+        (
+            "wrong value",
+            complaint("[size.small]\nmeasure = \"5 minuets\""),
+        ),
+        (
+            "unknown workload",
+            complaint("[size.full]\nwriter.clients = 5"),
+        ),
+        (
+            "kind of parameter",
+            complaint("[parameters]\nrows = 5\n[size.full]\nrows = \"many\""),
+        ),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn a_file_that_does_not_exist() {
+    let complaints = gallery([
+        ("misspelt", find("pk-updat").unwrap_err().to_string()),
+        ("unlike any", find("xyzzy").unwrap_err().to_string()),
+        ("path", find("absent/mine.toml").unwrap_err().to_string()),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn a_script_is_found_beside_its_experiment() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    std::fs::write(folder.path().join("a.sql"), "select 2;").unwrap();
+    std::fs::write(
+        &path,
+        "title = \"t\"\n[[workload]]\nscript_file = \"a.sql\"\n",
+    )
+    .unwrap();
+    let experiment = find(path.to_str().unwrap()).unwrap();
+    let workload = &experiment.workloads[0];
+    assert_eq!(
+        (experiment.name(), workload.script.as_str()),
+        ("mine", "select 2;")
+    );
+    assert_eq!(
+        workload.script_name,
+        folder.path().join("a.sql").display().to_string()
+    );
+}
+
+#[test]
+fn what_is_not_said_has_a_default() {
+    let experiment = parsed(&format!("title = \"t\"\n{SCRIPT}")).unwrap();
+    let resolved = experiment.resolve(Size::Small, &[], 4).unwrap();
+    assert_eq!(
+        (
+            resolved.warmup.as_secs(),
+            resolved.measure.as_secs(),
+            resolved.interval.as_secs()
+        ),
+        (10, 60, 1)
+    );
+    let workload = &resolved.workloads[0];
+    assert_eq!(
+        (workload.name.as_str(), workload.clients, workload.threads),
+        ("main", 1, 1)
+    );
+    assert_eq!(
+        (workload.protocol, workload.rate_per_s),
+        (Protocol::Prepared, None)
+    );
+    assert_eq!(workload.script_name, "mine.toml, workload main");
+}
+
+#[test]
+fn columns_and_settings_keep_their_order() {
+    let experiment = parsed(&format!(
+        "title = \"t\"\n[server]\nsettings = {{ z = true, a = 1.5, m = \"x\" }}\n\
+         [data]\nfill.t = {{ rows = 5, columns = {{ z = \"row\", a = 1, m = \"now()\" }} }}\n{SCRIPT}"
+    ));
+    let resolved = experiment.unwrap().resolve(Size::Full, &[], 1).unwrap();
+    let settings: Vec<_> = resolved
+        .settings
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    assert_eq!(settings, ["z=on", "a=1.5", "m=x"]);
+    let columns: Vec<_> = resolved.data.fill[0]
+        .columns
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    assert_eq!(columns, ["z=row", "a=1", "m=now()"]);
+}
+
+#[test]
+fn every_size_of_every_experiment_resolves() {
+    for builtin in builtin() {
+        let experiment = find(builtin.name).unwrap();
+        assert!(!experiment.question().is_empty() && !experiment.source().is_empty());
+        for size in Size::NAMES {
+            let resolved = experiment.resolve(size.parse().unwrap(), &[], 2).unwrap();
+            let json = serde_json::to_string_pretty(&resolved).unwrap();
+            assert_snapshot!(format!("{}-{size}", builtin.name), json);
+            assert_eq!(serde_json::from_str::<Resolved>(&json).unwrap(), resolved);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
+        let _ = parsed(&text);
+    }
+
+    #[test]
+    fn any_change_to_a_file_is_read_or_refused(
+        at in 0_usize..3000,
+        length in 0_usize..20,
+        with in "[\\PC\n]{0,10}|\"|\\{|\\}|\\[|\\]|'''",
+    ) {
+        let mut text = builtin()[1].text.to_owned();
+        let boundary = |mut index: usize| {
+            index = index.min(text.len());
+            while !text.is_char_boundary(index) {
+                index -= 1;
+            }
+            index
+        };
+        let (start, end) = (boundary(at), boundary(at + length));
+        text.replace_range(start..end, &with);
+        if let Ok(experiment) = parsed(&text) {
+            for size in Size::NAMES {
+                let _ = experiment.resolve(size.parse().unwrap(), &[], 2);
+            }
+        }
+    }
+}

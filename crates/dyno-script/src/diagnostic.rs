@@ -78,6 +78,9 @@ impl fmt::Display for Diagnostic {
 /// The most characters of a line that a message shows.
 const EXCERPT: usize = 160;
 
+/// The most characters of a message, which may quote what is in the script.
+const MESSAGE: usize = 500;
+
 /// A script's name and text, kept by its commands for their messages.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -121,17 +124,14 @@ impl Source {
         // A line may be a megabyte long: show what is around the place.
         let hidden = before.saturating_sub(EXCERPT * 3 / 4);
         let line = self.text[start..].lines().next().unwrap_or("");
-        let shown = line.chars().skip(hidden).take(EXCERPT);
+        let printable = |c: char| if c.is_control() { ' ' } else { c };
+        let excerpt: String = line.chars().skip(hidden).take(EXCERPT).map(printable).collect();
         Box::new(Diagnostic {
             script: self.name.clone(),
             position: self.position(offset),
-            message,
+            message: message.chars().take(MESSAGE).map(printable).collect(),
             command: command.map(str::to_owned),
-            excerpt: shown
-                .map(|c| if c.is_control() { ' ' } else { c })
-                .collect::<String>()
-                .trim_end()
-                .to_owned(),
+            excerpt: excerpt.trim_end().to_owned(),
             caret: before - hidden,
         })
     }

@@ -23,8 +23,8 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// When there is no command at all, a meta command is unknown or has wrong arguments, or the text contains a NUL byte, which no server accepts. SQL is
-    /// not checked: that is for the server.
+    /// When there is no command at all, a meta command is unknown or has wrong arguments, or the text contains a NUL byte, which
+    /// no server accepts. SQL is not checked: that is for the server.
     pub fn parse(name: &str, text: &str, symbols: &mut Symbols) -> Result<Script, ScriptError> {
         let source = Source::new(name, text);
         if let Some(offset) = text.find('\0') {
@@ -58,7 +58,7 @@ impl Script {
             }
         }
         if commands.is_empty() {
-            return Err(source.script_error(0, None, "empty command list, nothing to execute"));
+            return Err(source.script_error(0, None, format!("empty command list for script \"{name}\"")));
         }
         Ok(Script {
             source,

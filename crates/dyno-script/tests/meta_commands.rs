@@ -144,7 +144,7 @@ fn a_mistake_is_shown_where_it_is() {
         ),
         (
             "-- nothing\n",
-            "x.sql:1:1: empty command list, nothing to execute\n-- nothing\n^ error found here",
+            "x.sql:1:1: empty command list for script \"x.sql\"\n-- nothing\n^ error found here",
         ),
         (
             "select '\0';",
@@ -168,6 +168,21 @@ fn a_mistake_is_shown_where_it_is() {
         "\\set x+1 1",
     ] {
         assert!(execute(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn messages_stay_short_and_printable() {
+    let long = "x".repeat(100_000);
+    for text in [
+        format!("\\set x {long}(1)"),
+        format!("\\sleep 1 {long}"),
+        format!("\\{long}"),
+        format!("\\sleep \x1b{long}"),
+    ] {
+        let error = execute(&text).unwrap_err();
+        assert!(error.len() < 1000, "{} bytes", error.len());
+        assert!(!error.contains('\x1b'));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Installing, starting, stopping, and what is left when somebody is killed.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
+
 mod support;
 
 use dyno_target::embedded::{Embedded, EmbeddedError, Progress};
@@ -191,8 +193,15 @@ fn starts_stops_and_notices_a_crash() {
     assert!(killed.success());
     wait_for("noticing the crash", || server.has_exited());
     server.stop();
-
-    // The killed server's children may still be about to end.
+    let in_data = |pid: &String| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|folder| folder == data);
+    let processes = fs::read_dir("/proc")
+        .unwrap()
+        .map(|item| item.unwrap().file_name().into_string().unwrap());
+    assert_eq!(
+        processes.filter(in_data).collect::<Vec<_>>(),
+        [""; 0],
+        "the killed server's children"
+    );
     let server = embedded.start(&[], &mut quiet).unwrap();
     server.connection("postgres").connect().unwrap();
 }

@@ -1,5 +1,7 @@
 //! Connecting, loading, measuring sizes and sampling on a real server.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
+
 mod support;
 
 use dyno_target::address::ConnectionInfo;

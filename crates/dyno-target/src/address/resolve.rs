@@ -366,3 +366,142 @@ fn with_passwords(
     }
     servers
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::RootCertificate;
+    use dyno_wire::tls::SslMode;
+    use proptest::prelude::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn resolve_with(target: &str, variables: &[(&str, &str)]) -> Result<ConnectionInfo, AddressError> {
+        let env = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        resolve((!target.is_empty()).then_some(target), &env)
+    }
+
+    fn shown(target: &str, variables: &[(&str, &str)]) -> String {
+        resolve_with(target, variables).unwrap().to_string()
+    }
+
+    fn passwords(info: &ConnectionInfo) -> Vec<Option<&str>> {
+        info.servers
+            .iter()
+            .map(|server| server.password.as_ref().map(|password| password.0.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn the_target_goes_before_the_environment() {
+        let env = [("PGHOST", "h"), ("PGPORT", "7"), ("PGUSER", "u"), ("PGDATABASE", "d")];
+        assert_eq!(shown("", &env), "postgres://u@h:7/d");
+        assert_eq!(shown("other", &env), "postgres://u@h:7/other");
+        assert_eq!(shown("host=x user=v", &env), "postgres://v@x:7/d");
+        assert_eq!(shown("postgres://x:8", &env), "postgres://u@x:8/d");
+        assert_eq!(
+            shown("postgresql://v:p@x:8,[::1]:9/e", &env),
+            "postgres://v@x:8,[::1]:9/e"
+        );
+        // One default port for all: a variable's single port goes to every host.
+        assert_eq!(shown("host=x,y", &env), "postgres://u@x:7,y:7/d");
+    }
+
+    #[test]
+    fn defaults_are_those_of_psql() {
+        let info = resolve_with("", &[]).unwrap();
+        assert_eq!(info.database(), info.user());
+        assert_eq!(info.application_name(), "dyno");
+        assert!(matches!(info.hosts().next(), Some(Host::Unix { port: 5432, .. })));
+        assert_eq!(info.tls().mode, SslMode::Prefer);
+        let info = resolve_with(
+            "host=h",
+            &[
+                ("PGAPPNAME", "a"),
+                ("PGSSLROOTCERT", "system"),
+                ("PGCONNECT_TIMEOUT", "0"),
+            ],
+        )
+        .unwrap();
+        assert_eq!(info.application_name(), "a");
+        assert_eq!(info.tls().root, Some(RootCertificate::System));
+        assert_eq!(info.tls().mode, SslMode::VerifyFull);
+        assert_eq!(info.connect_timeout(), None);
+        let info = resolve_with("host=/run/x port=1", &[]).unwrap();
+        assert_eq!(info.hosts().next().unwrap().to_string(), "/run/x/.s.PGSQL.1");
+        assert_eq!(info.with_database("x y").to_string().rsplit('/').next(), Some("x%20y"));
+    }
+
+    #[test]
+    fn a_password_is_found_and_never_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".pgpass");
+        std::fs::write(&file, "h1:*:*:*:one\nh2:5433:*:*:two\nlocalhost:*:*:*:three\n").unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+        let env = [("HOME", folder.path().to_str().unwrap()), ("PGUSER", "u")];
+        let info = resolve_with("host=h1,h2,h3 port=1,5433,3", &env).unwrap();
+        assert_eq!(passwords(&info), [Some("one"), Some("two"), None]);
+        assert_eq!(passwords(&resolve_with("", &env).unwrap()), [Some("three")]);
+        let info = resolve_with("host=h1 password=hunter2", &env).unwrap();
+        assert_eq!(passwords(&info), [Some("hunter2")]);
+        let endpoint = resolve_with("postgres://u:hunter2@127.0.0.1/d", &env)
+            .unwrap()
+            .endpoint();
+        for text in [format!("{info} {info:?}"), format!("{endpoint:?}")] {
+            assert!(!text.contains("hunter2"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_service_fills_what_the_target_leaves_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("services");
+        std::fs::write(&file, "[s]\nhost=h\nuser=u\ndbname=d\n").unwrap();
+        let env = [
+            ("PGSERVICEFILE", file.to_str().unwrap()),
+            ("PGHOST", "x"),
+            ("PGPORT", "7"),
+        ];
+        assert_eq!(shown("service=s user=v", &env), "postgres://v@h:7/d");
+        let error = resolve_with("service=t", &env).unwrap_err().to_string();
+        assert!(error.contains("\"t\"") && error.contains("services"), "{error}");
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong() {
+        for (target, expected) in [
+            ("hosst=x", "did you mean \"host\"?"),
+            ("postgres://h/d?conect_timeout=1", "did you mean \"connect_timeout\"?"),
+            ("sslmode=reqire", "verify-full"),
+            ("connect_timeout=soon", "whole number of seconds"),
+            (
+                "host=a,b port=1,2,3",
+                "3 values are given for port, but there are 2 hosts",
+            ),
+            ("hostaddr=name", "numeric address"),
+            ("mysql://h/d", "mysql://"),
+            ("target_session_attrs=standby", "read-write"),
+            ("channel_binding=require", "does not support"),
+            ("postgres://u:hunter2", "port"),
+            ("postgres://h:0/d", "1 to 65535"),
+        ] {
+            let error = resolve_with(target, &[]).unwrap_err().to_string();
+            assert!(error.contains(expected), "{target}: {error}");
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+        let error = resolve_with("", &[("PGPORT", "x")]).unwrap_err().to_string();
+        assert!(error.contains("PGPORT"), "{error}");
+        let info = resolve_with("host=h keepalives=1", &[]).unwrap();
+        assert!(info.warnings()[0].contains("keepalives"));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(target in any::<String>(), scheme in any::<bool>()) {
+            let target = if scheme { format!("postgres://{target}") } else { target };
+            let _ = resolve_with(&target, &[("PGUSER", "u")]);
+        }
+    }
+}

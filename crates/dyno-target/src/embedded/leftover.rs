@@ -14,6 +14,9 @@ const MEASURES: [(Signal, Duration); 3] = [
     (Signal::KILL, Duration::from_secs(20)),
 ];
 
+/// How long the children of a server may outlive it before they are killed.
+const CHILDREN_LIMIT: Duration = Duration::from_secs(5);
+
 const POLL: Duration = Duration::from_millis(20);
 
 /// Whose process an id is.
@@ -43,7 +46,10 @@ pub(super) fn stop(data: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()
         return Ok(());
     };
     match owner(pid, data) {
-        Owner::Nobody => return Ok(()),
+        Owner::Nobody => {
+            await_children(data);
+            return Ok(());
+        }
         Owner::Other => {
             // The id was given to another process since (after a restart of the machine or container). PostgreSQL cannot tell and would
             // refuse to start.
@@ -59,6 +65,7 @@ pub(super) fn stop(data: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()
         let started = Instant::now();
         while started.elapsed() < limit {
             if owner(pid, data) != Owner::Ours {
+                await_children(data);
                 return Ok(());
             }
             std::thread::sleep(POLL);
@@ -68,6 +75,37 @@ pub(super) fn stop(data: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()
         pid: number,
         data: data.to_owned(),
     })
+}
+
+/// Waits until no process works in a data folder whose server has ended. A server that was killed leaves its children to notice, which they
+/// do within moments; one that does not is killed.
+pub(super) fn await_children(data: &Path) {
+    let started = Instant::now();
+    loop {
+        let children = processes_in(data);
+        let elapsed = started.elapsed();
+        if children.is_empty() || elapsed > 2 * CHILDREN_LIMIT {
+            return;
+        }
+        if elapsed > CHILDREN_LIMIT {
+            for pid in children {
+                // It may be ending this instant, which is as good.
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            }
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// All processes whose working folder this is.
+fn processes_in(data: &Path) -> Vec<Pid> {
+    let Ok(items) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    items
+        .filter_map(|item| Pid::from_raw(item.ok()?.file_name().to_str()?.parse().ok()?))
+        .filter(|pid| owner(*pid, data) == Owner::Ours)
+        .collect()
 }
 
 /// The pid file of a data folder.
@@ -90,6 +128,15 @@ fn read_pid(file: &Path) -> Result<Option<Pid>, EmbeddedError> {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn ends_children_that_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().canonicalize().unwrap();
+        let mut child = Command::new("sleep").arg("1000").current_dir(&data).spawn().unwrap();
+        await_children(&data);
+        assert!(!child.wait().unwrap().success());
+    }
 
     #[test]
     fn stops_ours_and_leaves_others() {

@@ -239,6 +239,7 @@ impl Drop for Server {
                 (Signal::KILL, HARD_LIMIT),
             ],
         );
+        leftover::await_children(&self.cluster.data);
         // An empty folder left in /tmp is taken again by the next start.
         let _ = fs::remove_dir_all(&self.sockets);
         self.cluster.running.store(false, Ordering::Release);

@@ -43,3 +43,22 @@ impl AppendFile {
         })
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_an_error_with_its_path() {
+        // The system's own full disk.
+        let path = PathBuf::from("/dev/full");
+        let file = OpenOptions::new().append(true).open(&path).unwrap();
+        let error = AppendFile { path, file }.append(b"x").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot write /dev/full: No space left"),
+            "{error}"
+        );
+    }
+}

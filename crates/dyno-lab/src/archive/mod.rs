@@ -107,3 +107,6 @@ fn replace_json(path: &Path, content: &impl Serialize) -> Result<(), ArchiveErro
 fn rounded(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
+
+#[cfg(test)]
+mod tests;

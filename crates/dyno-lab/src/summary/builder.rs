@@ -248,3 +248,6 @@ pub(crate) fn latency_of(histogram: &Histogram<u64>) -> Option<Latency> {
         max_us: histogram.max() as f64 / 1000.0,
     })
 }
+
+#[cfg(test)]
+mod tests;

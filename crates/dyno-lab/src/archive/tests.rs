@@ -1,0 +1,492 @@
+//! A run written and read back: whole, killed, torn, and under foreign files.
+
+use super::*;
+use crate::experiment::{MEASURE, Phase, Size, WARMUP, find};
+use crate::summary::{Pacing, Summary, SummaryBuilder, WorkloadFacts};
+use dyno_engine::{Interval, Recording};
+use dyno_wire::SqlState;
+use indexmap::IndexMap;
+use jiff::Zoned;
+use proptest::prelude::*;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn facts() -> Vec<WorkloadFacts> {
+    let facts = |name: &str, pacing, statements: &[&str]| WorkloadFacts {
+        name: name.to_owned(),
+        clients: 4,
+        threads: 2,
+        pacing,
+        statements: statements.iter().map(|sql| (*sql).to_owned()).collect(),
+    };
+    vec![
+        facts("reader", Pacing::Closed, &["select 1"]),
+        facts(
+            "writer",
+            Pacing::Open { rate_per_s: 100.0 },
+            &["begin", "commit"],
+        ),
+    ]
+}
+
+/// The intervals of a run: two of warm-up, then `measured` of which the last is cut short.
+fn intervals(measured: u32) -> Vec<Interval> {
+    let interval = |number: u32| {
+        let mut reader = Recording::new(1);
+        let mut writer = Recording::new(2);
+        for event in 0..50 + u64::from(number) {
+            let latency_ns = 100_000 + 7_000 * event + 50_000 * u64::from(number);
+            reader.transactions += 1;
+            reader.statements += 1;
+            reader.latency.record(latency_ns);
+            reader.statement_latency[0].record(latency_ns - 1_000);
+            writer.transactions += 1;
+            writer.statements += 2;
+            writer.latency.record(3 * latency_ns);
+            writer.lag.record(10_000 * event);
+            writer.statement_latency[0].record(latency_ns);
+        }
+        if number % 2 == 1 {
+            writer.count_error(SqlState::DEADLOCK_DETECTED, || {
+                "deadlock \"detected\",\nsaid the server".to_owned()
+            });
+        }
+        Interval {
+            phase: usize::from(number >= 2),
+            start: SECOND * number,
+            duration: if number == measured + 1 {
+                SECOND / 2
+            } else {
+                SECOND
+            },
+            recordings: vec![reader, writer],
+        }
+    };
+    (0..measured + 2).map(interval).collect()
+}
+
+fn record() -> RunRecord {
+    let phases = [(WARMUP, 2), (MEASURE, 5)].map(|(name, seconds)| Phase {
+        name,
+        duration: SECOND * seconds,
+    });
+    RunRecord::new(
+        "postgres://ann@db/x".to_owned(),
+        "dyno run".to_owned(),
+        facts(),
+        &phases,
+        SECOND,
+    )
+}
+
+fn campaign_record() -> CampaignRecord {
+    let experiment = find("pk-update")
+        .unwrap()
+        .resolve(Size::Small, &[], 2)
+        .unwrap();
+    let started: Zoned = "2026-11-21T19:40:12+01:00[+01:00]".parse().unwrap();
+    CampaignRecord::new(
+        experiment,
+        "dyno run pk-update".to_owned(),
+        started,
+        7,
+        vec![planned_run(1)],
+    )
+}
+
+fn planned_run(number: usize) -> PlannedRun {
+    PlannedRun {
+        number,
+        cell: IndexMap::new(),
+        repetition: 1,
+    }
+}
+
+/// A run in a new archive, with `measured` intervals written and summed up.
+fn write_run(archive: &TempDir, measured: u32) -> (RunWriter, Summary) {
+    let campaign = CampaignWriter::create(archive.path(), &campaign_record()).unwrap();
+    let mut run = campaign.run(&planned_run(1), record()).unwrap();
+    run.begin().unwrap();
+    let mut builder = SummaryBuilder::new(&facts(), SECOND);
+    for interval in intervals(measured) {
+        run.interval(&interval).unwrap();
+        if interval.phase == 1 {
+            builder.interval(&interval);
+        }
+    }
+    (run, builder.build())
+}
+
+/// The only run of the only campaign.
+fn only_run(archive: &TempDir) -> Run {
+    let mut campaigns = Archive::new(archive.path()).campaigns().unwrap();
+    assert_eq!(campaigns.len(), 1);
+    let mut runs = campaigns.remove(0).runs;
+    assert_eq!(runs.len(), 1);
+    runs.remove(0)
+}
+
+/// Checks that two summaries agree but for what rounding in the archive costs.
+fn assert_alike(read: &Summary, written: &Summary) {
+    let mut read = read.clone();
+    for (read, written) in read.workloads.iter_mut().zip(&written.workloads) {
+        if let (Some(a), Some(b)) = (&mut read.lag, &written.lag) {
+            assert!(
+                (a.mean_us - b.mean_us).abs() < 0.01 && (a.max_us - b.max_us).abs() < 0.01,
+                "{a:?} {b:?}"
+            );
+            *a = *b;
+        }
+    }
+    assert_eq!(&read, written);
+}
+
+#[test]
+fn a_complete_run_comes_back_as_it_was_written() {
+    let archive = TempDir::new().unwrap();
+    let (mut run, summary) = write_run(&archive, 5);
+    run.record_mut().server = serde_json::json!({ "version": "18.6" });
+    let folder = run.path().to_owned();
+    run.finish(RunState::Complete, summary.clone()).unwrap();
+
+    assert_eq!(
+        folder,
+        archive
+            .path()
+            .join("2026-11-21T19-40-12-pk-update/001-rep1")
+    );
+    let read = only_run(&archive);
+    assert_eq!(
+        (read.state, read.path.clone()),
+        (RunState::Complete, folder.clone())
+    );
+    assert_eq!(read.summary().unwrap(), summary);
+    let record = read.record.as_ref().unwrap();
+    assert_eq!(record.server["version"], "18.6");
+    assert_eq!(record.workloads, facts());
+    let times: Vec<_> = record
+        .phases
+        .iter()
+        .map(|phase| (phase.start_s, phase.end_s))
+        .collect();
+    assert_eq!(times, [(Some(0.0), Some(2.0)), (Some(2.0), Some(6.5))]);
+    assert!(!folder.join("run.json.tmp").exists());
+
+    let rows: Vec<_> = read.intervals().unwrap().collect();
+    assert_eq!(rows.len(), 14);
+    assert_eq!(
+        (
+            rows[5].phase.as_str(),
+            rows[5].workload.as_str(),
+            rows[5].interval_start_s
+        ),
+        (MEASURE, "writer", 2.0)
+    );
+    assert_eq!((rows[12].tps, rows[12].interval_s), (112.0, 0.5));
+    assert!(rows[4].lag_mean_us.is_none() && rows[5].lag_mean_us.is_some());
+    let events: Vec<_> = read.events().unwrap().collect();
+    assert_eq!(events.len(), 5, "{events:?}");
+    assert!(
+        matches!(&events[3].kind, EventKind::Errors { sqlstate, count: 1, .. } if sqlstate == "40P01"),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn a_campaign_comes_back_as_it_was_written() {
+    let archive = TempDir::new().unwrap();
+    CampaignWriter::create(archive.path(), &campaign_record()).unwrap();
+    let campaign = Archive::new(archive.path()).campaigns().unwrap().remove(0);
+    assert_eq!(campaign.record.unwrap(), campaign_record());
+}
+
+#[test]
+fn a_killed_run_is_summed_up_from_what_it_left() {
+    let archive = TempDir::new().unwrap();
+    let (run, summary) = write_run(&archive, 5);
+    assert_eq!(only_run(&archive).state, RunState::Running);
+    drop(run);
+    let read = only_run(&archive);
+    assert_eq!(read.state, RunState::Incomplete);
+    assert_alike(&read.summary().unwrap(), &summary);
+}
+
+#[test]
+fn a_run_killed_before_its_first_interval_has_an_empty_summary() {
+    let archive = TempDir::new().unwrap();
+    drop(write_run(&archive, 0));
+    let summary = only_run(&archive).summary().unwrap();
+    assert_eq!(
+        (
+            summary.measured_s,
+            summary.workloads[0].transactions,
+            summary.workloads[0].latency
+        ),
+        (0.0, 0, None)
+    );
+}
+
+#[test]
+fn without_run_json_the_plan_of_the_campaign_says_what_ran() {
+    let archive = TempDir::new().unwrap();
+    let (run, _) = write_run(&archive, 3);
+    std::fs::write(run.path().join(RUN_JSON), "{").unwrap();
+    drop(run);
+    let read = only_run(&archive);
+    assert!(matches!(read.record, Err(ArchiveError::Damaged { .. })));
+    assert_eq!(read.state, RunState::Incomplete);
+    assert_eq!(read.summary().unwrap().workloads[0].name, "update");
+}
+
+#[test]
+fn campaigns_of_one_second_get_folders_of_their_own() {
+    let archive = TempDir::new().unwrap();
+    let paths: Vec<_> = (0..3)
+        .map(|_| {
+            CampaignWriter::create(archive.path(), &campaign_record())
+                .unwrap()
+                .path()
+                .to_owned()
+        })
+        .collect();
+    assert!(paths[0] != paths[1] && paths[1] != paths[2]);
+    assert_eq!(Archive::new(archive.path()).campaigns().unwrap().len(), 3);
+}
+
+#[test]
+fn foreign_files_are_passed_over() {
+    let archive = TempDir::new().unwrap();
+    let (run, _) = write_run(&archive, 1);
+    let campaign = run.path().parent().unwrap().to_owned();
+    std::fs::create_dir(archive.path().join("holiday pictures")).unwrap();
+    std::fs::write(archive.path().join("notes.txt"), "x").unwrap();
+    std::fs::create_dir(campaign.join("charts")).unwrap();
+    std::fs::write(campaign.join("report.html"), "x").unwrap();
+    assert_eq!(only_run(&archive).name(), "001-rep1");
+    let found = Archive::new(archive.path())
+        .campaign("2026-11-21T19-40-12-pk-update")
+        .unwrap();
+    assert_eq!(found.name(), "2026-11-21T19-40-12-pk-update");
+    assert!(
+        Archive::new(archive.path())
+            .campaign("holiday pictures")
+            .is_none()
+    );
+    assert!(
+        Archive::new(archive.path().join("absent"))
+            .campaigns()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_newer_format_is_not_guessed_at() {
+    let archive = TempDir::new().unwrap();
+    let (run, _) = write_run(&archive, 1);
+    std::fs::write(
+        run.path().join(RUN_JSON),
+        r#"{ "format": 99, "novelty": true }"#,
+    )
+    .unwrap();
+    let error = only_run(&archive).record.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("has format 99, and this dyno reads up to 1: use a newer dyno"),
+        "{error}"
+    );
+}
+
+#[test]
+fn when_the_folder_is_gone_the_run_is_told_once_and_goes_on() {
+    let archive = TempDir::new().unwrap();
+    let (mut run, summary) = write_run(&archive, 1);
+    std::fs::remove_dir_all(run.path()).unwrap();
+    let interval = &intervals(3)[3];
+    let error = run.interval(interval).unwrap_err();
+    assert!(
+        error.to_string().contains(LATENCY_HLOG) || error.to_string().contains(EVENTS_JSONL),
+        "{error}"
+    );
+    assert!(run.interval(interval).is_ok());
+    assert!(
+        run.event(&Event {
+            at_s: 1.0,
+            kind: EventKind::Note {
+                text: "x".to_owned()
+            }
+        })
+        .is_ok()
+    );
+    let error = run.finish(RunState::Complete, summary).unwrap_err();
+    assert!(error.to_string().contains(RUN_JSON), "{error}");
+}
+
+#[test]
+fn an_archive_that_cannot_be_written_is_named() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    let error = CampaignWriter::create(&file.join("archive"), &campaign_record()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with(&format!("cannot write {}", file.display())),
+        "{error}"
+    );
+}
+
+#[test]
+fn samples_are_wide_rows_with_gaps_where_nothing_was_read() {
+    let archive = TempDir::new().unwrap();
+    let (run, _) = write_run(&archive, 1);
+    let mut samples = run
+        .server_samples(&["commits".to_owned(), "a,b".to_owned()])
+        .unwrap();
+    samples
+        .sample(Duration::from_millis(1_500), &[Some(5.0), None])
+        .unwrap();
+    samples
+        .sample(SECOND * 3, &[Some(f64::NAN), Some(0.25), Some(1.0)])
+        .unwrap();
+    let text = std::fs::read_to_string(run.path().join("server.csv")).unwrap();
+    assert_eq!(text, "at_s,commits,a_b\n1.5,5,\n3,,0.25\n");
+    std::fs::remove_file(run.path().join("server.csv")).unwrap();
+    assert!(samples.sample(SECOND, &[]).is_err());
+    assert!(samples.sample(SECOND, &[]).is_ok());
+}
+
+#[test]
+fn the_latency_log_has_the_form_that_other_tools_read() {
+    let archive = TempDir::new().unwrap();
+    let (run, _) = write_run(&archive, 1);
+    let text = std::fs::read_to_string(run.path().join(LATENCY_HLOG)).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("#[Histogram log format version 1.3]"));
+    assert!(lines.next().unwrap().contains("nanoseconds"));
+    assert!(lines.next().unwrap().starts_with("#[BaseTime: "));
+    assert!(lines.next().unwrap().starts_with("\"StartTimestamp\""));
+    let tags: Vec<_> = lines
+        .take(4)
+        .map(|line| line.split(',').take(3).collect::<Vec<_>>().join(","))
+        .collect();
+    // The writer's second statement never completed: an empty histogram is left out.
+    assert_eq!(
+        tags,
+        [
+            "reader,0.000",
+            "reader/1,0.000",
+            "writer,0.000",
+            "writer/1,0.000"
+        ]
+        .map(|tag| format!("Tag={tag},1.000"))
+    );
+}
+
+#[test]
+fn a_cell_names_its_folder() {
+    let cell = [("clients", "16"), ("path", "/tmp/a b")]
+        .map(|(factor, level)| (factor.to_owned(), level.to_owned()));
+    let run = PlannedRun {
+        number: 3,
+        cell: IndexMap::from(cell),
+        repetition: 2,
+    };
+    assert_eq!(run.folder(), "003-clients=16,path=_tmp_a_b-rep2");
+    let long = IndexMap::from([("x".to_owned(), "é/".repeat(500))]);
+    assert!(PlannedRun { cell: long, ..run }.folder().len() < 255);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn a_folder_cut_anywhere_is_still_a_run(file in 0_usize..4, share in 0.0_f64..=1.0) {
+        let archive = TempDir::new().unwrap();
+        let (run, whole) = write_run(&archive, 4);
+        let folder = run.path().to_owned();
+        drop(run);
+        let path = folder.join([INTERVALS_CSV, LATENCY_HLOG, EVENTS_JSONL, RUN_JSON][file]);
+        let bytes = std::fs::read(&path).unwrap();
+        let kept = (bytes.len() as f64 * share) as usize;
+        std::fs::write(&path, &bytes[..kept]).unwrap();
+
+        let read = only_run(&archive);
+        prop_assert_eq!(read.state, RunState::Incomplete);
+        let summary = read.summary().unwrap();
+        prop_assert!(summary.measured_s <= whole.measured_s);
+        if path.ends_with(RUN_JSON) && kept < bytes.len() - 1 {
+            return Ok(()); // The campaign's plan is of other workloads than this test's.
+        }
+        let whole_intervals = read.intervals().unwrap().filter(|row| row.phase == MEASURE && row.workload == "reader");
+        let expected: u64 = whole_intervals.map(|row| row.transactions).sum();
+        prop_assert_eq!(summary.workloads[0].transactions, expected);
+        if path.ends_with(INTERVALS_CSV) {
+            // What was written of a lost interval elsewhere does not count.
+            let counted = summary.workloads[0].statement_latencies[0].count;
+            prop_assert_eq!(counted, expected);
+            let lost = bytes[kept..].iter().filter(|byte| **byte == b'\n').count();
+            let rows = read.intervals().unwrap().count();
+            prop_assert_eq!(rows, 12_usize.saturating_sub(lost));
+        } else {
+            prop_assert_eq!(expected, whole.workloads[0].transactions);
+        }
+    }
+
+    #[test]
+    fn rows_survive_the_round_trip(rows in prop::collection::vec(row(), 0..10)) {
+        let csv = intervals::to_csv(&rows, true);
+        let read: Vec<_> = intervals::rows(csv.as_slice()).collect();
+        prop_assert_eq!(read, rows);
+    }
+
+    #[test]
+    fn any_bytes_can_be_read(bytes in prop::collection::vec(any::<u8>(), 0..300), text in "[Tag=a-z/0-9,.#\\[\\]\"\n+-]{0,200}") {
+        for bytes in [bytes.as_slice(), text.as_bytes()] {
+            intervals::rows(bytes).count();
+            latencies::lines(bytes).count();
+        }
+    }
+}
+
+/// Any row as it could be in a file.
+fn row() -> impl Strategy<Value = IntervalRow> {
+    let number = || (0_u64..10_000_000_000).prop_map(|thousandths| thousandths as f64 / 1000.0);
+    let latencies = prop::array::uniform9(prop::option::of(number()));
+    let counts = prop::array::uniform5(any::<u64>());
+    (
+        "[a-z]{1,8}",
+        "[a-zA-Z0-9_-]{1,12}",
+        number(),
+        number(),
+        number(),
+        counts,
+        latencies,
+    )
+        .prop_map(
+            |(phase, workload, interval_start_s, interval_s, tps, counts, latencies)| IntervalRow {
+                phase,
+                interval_start_s,
+                interval_s,
+                workload,
+                transactions: counts[0],
+                statements: counts[1],
+                errors: counts[2],
+                retries: counts[3],
+                skipped: counts[4],
+                tps,
+                latency_mean_us: latencies[0],
+                latency_min_us: latencies[1],
+                latency_max_us: latencies[2],
+                latency_p50_us: latencies[3],
+                latency_p95_us: latencies[4],
+                latency_p99_us: latencies[5],
+                latency_p99_9_us: latencies[6],
+                lag_mean_us: latencies[7],
+                lag_max_us: latencies[8],
+            },
+        )
+}

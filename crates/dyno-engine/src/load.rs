@@ -125,6 +125,12 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// The flag itself, for code that knows nothing of loads. True asks to stop.
+    #[must_use]
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
     /// Whether the end was asked for.
     #[must_use]
     pub fn requested(&self) -> bool {

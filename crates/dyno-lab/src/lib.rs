@@ -6,4 +6,5 @@
 pub mod archive;
 pub mod experiment;
 mod nearest;
+pub mod run;
 pub mod summary;

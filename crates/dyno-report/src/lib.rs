@@ -14,6 +14,6 @@ mod table;
 pub use experiments::{experiments, plan};
 pub use figures::duration;
 pub use list::campaigns;
-pub use live::{Live, live_line};
+pub use live::live_line;
 pub use show::{campaign, run};
 pub use summary::summary;

@@ -35,12 +35,7 @@ impl AppendFile {
 
     /// Whether a living process holds the file at `path` locked.
     pub fn is_locked(path: &Path) -> bool {
-        File::open(path).is_ok_and(|file| {
-            matches!(
-                file.try_lock_shared(),
-                Err(std::fs::TryLockError::WouldBlock)
-            )
-        })
+        File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
     }
 }
 
@@ -55,9 +50,7 @@ mod tests {
         let file = OpenOptions::new().append(true).open(&path).unwrap();
         let error = AppendFile { path, file }.append(b"x").unwrap_err();
         assert!(
-            error
-                .to_string()
-                .starts_with("cannot write /dev/full: No space left"),
+            error.to_string().starts_with("cannot write /dev/full: No space left"),
             "{error}"
         );
     }

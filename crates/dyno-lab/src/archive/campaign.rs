@@ -50,17 +50,8 @@ impl PlannedRun {
             .iter()
             .map(|(factor, level)| format!("{factor}={level}"))
             .collect();
-        let cell: String = levels
-            .join(",")
-            .chars()
-            .map(harmless)
-            .take(LONGEST_CELL)
-            .collect();
-        let cell = if cell.is_empty() {
-            cell
-        } else {
-            format!("{cell}-")
-        };
+        let cell: String = levels.join(",").chars().map(harmless).take(LONGEST_CELL).collect();
+        let cell = if cell.is_empty() { cell } else { format!("{cell}-") };
         format!("{:03}-{cell}rep{}", self.number, self.repetition)
     }
 }
@@ -88,17 +79,8 @@ impl CampaignWriter {
     /// If folder or file cannot be written.
     pub fn create(archive: &Path, record: &CampaignRecord) -> Result<Self, ArchiveError> {
         fs::create_dir_all(archive).map_err(ArchiveError::write(archive))?;
-        let experiment: String = record
-            .experiment
-            .name
-            .chars()
-            .map(harmless)
-            .take(100)
-            .collect();
-        let name = format!(
-            "{}-{experiment}",
-            record.started.strftime("%Y-%m-%dT%H-%M-%S")
-        );
+        let experiment: String = record.experiment.name.chars().map(harmless).take(100).collect();
+        let name = format!("{}-{experiment}", record.started.strftime("%Y-%m-%dT%H-%M-%S"));
         let path = unique_folder(archive, &name)?;
         replace_json(&path.join(CAMPAIGN_JSON), record)?;
         Ok(Self { path })
@@ -125,13 +107,7 @@ impl CampaignWriter {
 impl CampaignRecord {
     /// A record with the format and version of this program.
     #[must_use]
-    pub fn new(
-        experiment: Resolved,
-        command: String,
-        started: Zoned,
-        seed: u64,
-        runs: Vec<PlannedRun>,
-    ) -> Self {
+    pub fn new(experiment: Resolved, command: String, started: Zoned, seed: u64, runs: Vec<PlannedRun>) -> Self {
         let dyno_version = env!("CARGO_PKG_VERSION").to_owned();
         Self {
             format: FORMAT,

@@ -6,9 +6,7 @@
 /// (`password=…`).
 #[must_use]
 pub fn redacted<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
-    let words = words
-        .into_iter()
-        .map(|word| quoted(&without_password(word.as_ref())));
+    let words = words.into_iter().map(|word| quoted(&without_password(word.as_ref())));
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -27,10 +25,7 @@ fn without_user_password(word: &str) -> String {
     let Some(at) = word[authority..].rfind('@').map(|at| authority + at) else {
         return word.to_owned();
     };
-    match word[authority..at]
-        .find(':')
-        .map(|colon| authority + colon + 1)
-    {
+    match word[authority..at].find(':').map(|colon| authority + colon + 1) {
         Some(password) => format!("{}{HIDDEN}{}", &word[..password], &word[at..]),
         None => word.to_owned(),
     }
@@ -76,8 +71,7 @@ fn value_length(text: &str) -> usize {
 
 /// `word` as a shell reads it back.
 fn quoted(word: &str) -> String {
-    let plain =
-        |character: char| character.is_ascii_alphanumeric() || "-_=+./:,@%".contains(character);
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_=+./:,@%".contains(character);
     let harmless = !word.is_empty() && word.chars().all(plain);
     if harmless {
         word.to_owned()
@@ -94,10 +88,7 @@ mod tests {
     #[test]
     fn hides_passwords_and_nothing_else() {
         let cases = [
-            (
-                "postgres://ann:s3cret@db:5432/x",
-                "'postgres://ann:***@db:5432/x'",
-            ),
+            ("postgres://ann:s3cret@db:5432/x", "'postgres://ann:***@db:5432/x'"),
             (
                 "--target=postgres://ann:a/b@c?d@db/x",
                 "'--target=postgres://ann:***@db/x'",
@@ -107,20 +98,14 @@ mod tests {
                 "postgres://db/x?user=ann&password=s3cret&sslmode=require",
                 "'postgres://db/x?user=ann&password=***&sslmode=require'",
             ),
-            (
-                "host=db password=s3cret user=ann",
-                "'host=db password=*** user=ann'",
-            ),
+            ("host=db password=s3cret user=ann", "'host=db password=*** user=ann'"),
             (
                 "host=db PassWord = 's3 \\' cret' user=ann",
                 "'host=db PassWord = *** user=ann'",
             ),
             ("password='unfinished s3cret", "'password=***'"),
             ("--set", "--set"),
-            (
-                "shared_buffers=25% of memory",
-                "'shared_buffers=25% of memory'",
-            ),
+            ("shared_buffers=25% of memory", "'shared_buffers=25% of memory'"),
             ("", "''"),
         ];
         for (word, expected) in cases {

@@ -51,12 +51,7 @@ pub struct IntervalRow {
 
 impl IntervalRow {
     /// The row of one workload in an interval.
-    pub(super) fn new(
-        phase: &str,
-        interval: &Interval,
-        workload: &str,
-        recording: &Recording,
-    ) -> Self {
+    pub(super) fn new(phase: &str, interval: &Interval, workload: &str, recording: &Recording) -> Self {
         let interval_s = interval.duration.as_secs_f64();
         let latency = latency_of(recording.latency.inner());
         let lag = (recording.lag.count() > 0).then_some(&recording.lag);
@@ -103,9 +98,7 @@ fn rounded_to_us(seconds: f64) -> f64 {
 
 /// The rows as CSV, after the line of column names if `header`.
 pub(super) fn to_csv(rows: &[IntervalRow], header: bool) -> Vec<u8> {
-    let mut writer = csv::WriterBuilder::new()
-        .has_headers(header)
-        .from_writer(Vec::new());
+    let mut writer = csv::WriterBuilder::new().has_headers(header).from_writer(Vec::new());
     for row in rows {
         // Into memory, and of plain fields: there is nothing that could fail.
         let _ = writer.serialize(row);

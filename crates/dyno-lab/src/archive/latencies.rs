@@ -7,9 +7,7 @@ use dyno_engine::{Interval, Recording};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::{
-    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
-};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag};
 use jiff::Timestamp;
 use std::io::BufRead;
 
@@ -42,32 +40,18 @@ impl Encoder {
         for (workload, recording) in recordings {
             self.histogram(interval, workload, recording.latency.inner(), out);
             for (index, latency) in recording.statement_latency.iter().enumerate() {
-                self.histogram(
-                    interval,
-                    &format!("{workload}/{}", index + 1),
-                    latency.inner(),
-                    out,
-                );
+                self.histogram(interval, &format!("{workload}/{}", index + 1), latency.inner(), out);
             }
         }
     }
 
-    fn histogram(
-        &mut self,
-        interval: &Interval,
-        tag: &str,
-        histogram: &Histogram<u64>,
-        out: &mut Vec<u8>,
-    ) {
+    fn histogram(&mut self, interval: &Interval, tag: &str, histogram: &Histogram<u64>, out: &mut Vec<u8>) {
         if histogram.is_empty() {
             return;
         }
         // Neither step fails in memory: what fails is writing the bytes later.
-        if let Ok(mut log) =
-            IntervalLogWriterBuilder::new().begin_log_with(out, &mut self.serializer)
-        {
-            let _ =
-                log.write_histogram(histogram, interval.start, interval.duration, Tag::new(tag));
+        if let Ok(mut log) = IntervalLogWriterBuilder::new().begin_log_with(out, &mut self.serializer) {
+            let _ = log.write_histogram(histogram, interval.start, interval.duration, Tag::new(tag));
         }
     }
 }
@@ -102,10 +86,7 @@ fn line(bytes: &[u8], deserializer: &mut Deserializer) -> Option<Line> {
     };
     let tag = interval.tag()?;
     let (workload, statement) = match tag.as_str().split_once('/') {
-        Some((workload, number)) => (
-            workload,
-            Some(number.parse::<usize>().ok()?.checked_sub(1)?),
-        ),
+        Some((workload, number)) => (workload, Some(number.parse::<usize>().ok()?.checked_sub(1)?)),
         None => (tag.as_str(), None),
     };
     let encoded = base64::engine::general_purpose::STANDARD

@@ -5,8 +5,8 @@
 
 use super::append::AppendFile;
 use super::{
-    ArchiveError, CAMPAIGN_JSON, CampaignRecord, EVENTS_JSONL, Event, FORMAT, INTERVALS_CSV,
-    IntervalRow, RUN_JSON, RunRecord, RunState, intervals, rebuild,
+    ArchiveError, CAMPAIGN_JSON, CampaignRecord, EVENTS_JSONL, Event, FORMAT, INTERVALS_CSV, IntervalRow, RUN_JSON,
+    RunRecord, RunState, intervals, rebuild,
 };
 use crate::summary::Summary;
 use serde::de::DeserializeOwned;
@@ -61,10 +61,7 @@ impl Archive {
     ///
     /// If the folder cannot be read.
     pub fn campaigns(&self) -> Result<Vec<Campaign>, ArchiveError> {
-        Ok(folders(&self.path)?
-            .into_iter()
-            .filter_map(Campaign::read)
-            .collect())
+        Ok(folders(&self.path)?.into_iter().filter_map(Campaign::read).collect())
     }
 
     /// The campaign in the folder `name` of the archive, or in the folder that `name` is the path of.
@@ -85,11 +82,7 @@ impl Campaign {
 
     /// Reads the folder `path`; `None` if it is no campaign.
     fn read(path: PathBuf) -> Option<Self> {
-        let runs: Vec<Run> = folders(&path)
-            .ok()?
-            .into_iter()
-            .filter_map(Run::read)
-            .collect();
+        let runs: Vec<Run> = folders(&path).ok()?.into_iter().filter_map(Run::read).collect();
         let record = json(&path.join(CAMPAIGN_JSON));
         let foreign = runs.is_empty() && is_absent(&record);
         (!foreign).then_some(Self { path, record, runs })
@@ -110,11 +103,7 @@ impl Run {
             _ if AppendFile::is_locked(&intervals) => RunState::Running,
             _ => RunState::Incomplete,
         };
-        Some(Self {
-            path,
-            record,
-            state,
-        })
+        Some(Self { path, record, state })
     }
 
     /// The name of its folder.
@@ -131,8 +120,7 @@ impl Run {
     pub fn summary(&self) -> Result<Summary, ArchiveError> {
         match &self.record {
             Ok(RunRecord {
-                summary: Some(summary),
-                ..
+                summary: Some(summary), ..
             }) => Ok(summary.clone()),
             _ => rebuild::summary(self),
         }
@@ -153,18 +141,14 @@ impl Run {
     ///
     /// If the file cannot be read.
     pub fn events(&self) -> Result<impl Iterator<Item = Event> + use<>, ArchiveError> {
-        let lines = open(&self.path.join(EVENTS_JSONL))?
-            .split(b'\n')
-            .map_while(Result::ok);
+        let lines = open(&self.path.join(EVENTS_JSONL))?.split(b'\n').map_while(Result::ok);
         Ok(lines.filter_map(|line| serde_json::from_slice(&line).ok()))
     }
 }
 
 /// Opens a file for reading.
 pub(super) fn open(path: &Path) -> Result<BufReader<File>, ArchiveError> {
-    File::open(path)
-        .map(BufReader::new)
-        .map_err(ArchiveError::read(path))
+    File::open(path).map(BufReader::new).map_err(ArchiveError::read(path))
 }
 
 /// Reads a JSON file, unless a newer dyno wrote it.

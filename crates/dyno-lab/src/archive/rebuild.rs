@@ -87,18 +87,15 @@ fn facts(run: &Run) -> Result<(Vec<WorkloadFacts>, f64), ArchiveError> {
     }
     let plan = run.path.parent().unwrap_or(&run.path).join(CAMPAIGN_JSON);
     let experiment = json::<CampaignRecord>(&plan)?.experiment;
-    let workloads = experiment
-        .workloads
-        .into_iter()
-        .map(|workload| WorkloadFacts {
-            name: workload.name,
-            clients: workload.clients,
-            threads: workload.threads,
-            pacing: workload
-                .rate_per_s
-                .map_or(Pacing::Closed, |rate_per_s| Pacing::Open { rate_per_s }),
-            // Only the script's parser could say which statements these were.
-            statements: Vec::new(),
-        });
+    let workloads = experiment.workloads.into_iter().map(|workload| WorkloadFacts {
+        name: workload.name,
+        clients: workload.clients,
+        threads: workload.threads,
+        pacing: workload
+            .rate_per_s
+            .map_or(Pacing::Closed, |rate_per_s| Pacing::Open { rate_per_s }),
+        // Only the script's parser could say which statements these were.
+        statements: Vec::new(),
+    });
     Ok((workloads.collect(), experiment.interval.as_secs_f64()))
 }

@@ -4,10 +4,7 @@ use super::append::AppendFile;
 use super::events::{Event, EventKind};
 use super::intervals::{IntervalRow, to_csv};
 use super::latencies::{self, Encoder};
-use super::{
-    ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, SampleWriter,
-    replace_json,
-};
+use super::{ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, SampleWriter, replace_json};
 use crate::experiment::Phase;
 use crate::summary::{Summary, WorkloadFacts};
 use dyno_engine::Interval;
@@ -254,8 +251,7 @@ impl RunWriter {
             }));
         }
         let mut histograms = Vec::new();
-        self.encoder
-            .interval(interval, workloads(), &mut histograms);
+        self.encoder.interval(interval, workloads(), &mut histograms);
         let csv = to_csv(&rows, !self.header_written);
         self.header_written = true;
         // The rows come last: an interval is there when its rows are, and then so are its histograms.

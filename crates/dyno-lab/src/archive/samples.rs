@@ -47,12 +47,7 @@ impl SampleWriter {
         let _ = write!(self.row, "{}", rounded(at.as_secs_f64()));
         for column in 0..self.columns {
             self.row.push(',');
-            if let Some(value) = values
-                .get(column)
-                .copied()
-                .flatten()
-                .filter(|value| value.is_finite())
-            {
+            if let Some(value) = values.get(column).copied().flatten().filter(|value| value.is_finite()) {
                 let _ = write!(self.row, "{value}");
             }
         }

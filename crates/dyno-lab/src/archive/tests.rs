@@ -23,11 +23,7 @@ fn facts() -> Vec<WorkloadFacts> {
     };
     vec![
         facts("reader", Pacing::Closed, &["select 1"]),
-        facts(
-            "writer",
-            Pacing::Open { rate_per_s: 100.0 },
-            &["begin", "commit"],
-        ),
+        facts("writer", Pacing::Open { rate_per_s: 100.0 }, &["begin", "commit"]),
     ]
 }
 
@@ -56,11 +52,7 @@ fn intervals(measured: u32) -> Vec<Interval> {
         Interval {
             phase: usize::from(number >= 2),
             start: SECOND * number,
-            duration: if number == measured + 1 {
-                SECOND / 2
-            } else {
-                SECOND
-            },
+            duration: if number == measured + 1 { SECOND / 2 } else { SECOND },
             recordings: vec![reader, writer],
         }
     };
@@ -82,10 +74,7 @@ fn record() -> RunRecord {
 }
 
 fn campaign_record() -> CampaignRecord {
-    let experiment = find("pk-update")
-        .unwrap()
-        .resolve(Size::Small, &[], 2)
-        .unwrap();
+    let experiment = find("pk-update").unwrap().resolve(Size::Small, &[], 2).unwrap();
     let started: Zoned = "2026-11-21T19:40:12+01:00[+01:00]".parse().unwrap();
     CampaignRecord::new(
         experiment,
@@ -151,26 +140,14 @@ fn a_complete_run_comes_back_as_it_was_written() {
     let folder = run.path().to_owned();
     run.finish(RunState::Complete, summary.clone()).unwrap();
 
-    assert_eq!(
-        folder,
-        archive
-            .path()
-            .join("2026-11-21T19-40-12-pk-update/001-rep1")
-    );
+    assert_eq!(folder, archive.path().join("2026-11-21T19-40-12-pk-update/001-rep1"));
     let read = only_run(&archive);
-    assert_eq!(
-        (read.state, read.path.clone()),
-        (RunState::Complete, folder.clone())
-    );
+    assert_eq!((read.state, read.path.clone()), (RunState::Complete, folder.clone()));
     assert_eq!(read.summary().unwrap(), summary);
     let record = read.record.as_ref().unwrap();
     assert_eq!(record.server["version"], "18.6");
     assert_eq!(record.workloads, facts());
-    let times: Vec<_> = record
-        .phases
-        .iter()
-        .map(|phase| (phase.start_s, phase.end_s))
-        .collect();
+    let times: Vec<_> = record.phases.iter().map(|phase| (phase.start_s, phase.end_s)).collect();
     assert_eq!(times, [(Some(0.0), Some(2.0)), (Some(2.0), Some(6.5))]);
     assert!(!folder.join("run.json.tmp").exists());
 
@@ -269,11 +246,7 @@ fn foreign_files_are_passed_over() {
         .campaign("2026-11-21T19-40-12-pk-update")
         .unwrap();
     assert_eq!(found.name(), "2026-11-21T19-40-12-pk-update");
-    assert!(
-        Archive::new(archive.path())
-            .campaign("holiday pictures")
-            .is_none()
-    );
+    assert!(Archive::new(archive.path()).campaign("holiday pictures").is_none());
     assert!(
         Archive::new(archive.path().join("absent"))
             .campaigns()
@@ -286,11 +259,7 @@ fn foreign_files_are_passed_over() {
 fn a_newer_format_is_not_guessed_at() {
     let archive = TempDir::new().unwrap();
     let (run, _) = write_run(&archive, 1);
-    std::fs::write(
-        run.path().join(RUN_JSON),
-        r#"{ "format": 99, "novelty": true }"#,
-    )
-    .unwrap();
+    std::fs::write(run.path().join(RUN_JSON), r#"{ "format": 99, "novelty": true }"#).unwrap();
     let error = only_run(&archive).record.unwrap_err();
     assert!(
         error
@@ -315,9 +284,7 @@ fn when_the_folder_is_gone_the_run_is_told_once_and_goes_on() {
     assert!(
         run.event(&Event {
             at_s: 1.0,
-            kind: EventKind::Note {
-                text: "x".to_owned()
-            }
+            kind: EventKind::Note { text: "x".to_owned() }
         })
         .is_ok()
     );
@@ -343,9 +310,7 @@ fn an_archive_that_cannot_be_written_is_named() {
 fn samples_are_wide_rows_with_gaps_where_nothing_was_read() {
     let archive = TempDir::new().unwrap();
     let (run, _) = write_run(&archive, 1);
-    let mut samples = run
-        .server_samples(&["commits".to_owned(), "a,b".to_owned()])
-        .unwrap();
+    let mut samples = run.server_samples(&["commits".to_owned(), "a,b".to_owned()]).unwrap();
     samples
         .sample(Duration::from_millis(1_500), &[Some(5.0), None])
         .unwrap();
@@ -376,20 +341,13 @@ fn the_latency_log_has_the_form_that_other_tools_read() {
     // The writer's second statement never completed: an empty histogram is left out.
     assert_eq!(
         tags,
-        [
-            "reader,0.000",
-            "reader/1,0.000",
-            "writer,0.000",
-            "writer/1,0.000"
-        ]
-        .map(|tag| format!("Tag={tag},1.000"))
+        ["reader,0.000", "reader/1,0.000", "writer,0.000", "writer/1,0.000"].map(|tag| format!("Tag={tag},1.000"))
     );
 }
 
 #[test]
 fn a_cell_names_its_folder() {
-    let cell = [("clients", "16"), ("path", "/tmp/a b")]
-        .map(|(factor, level)| (factor.to_owned(), level.to_owned()));
+    let cell = [("clients", "16"), ("path", "/tmp/a b")].map(|(factor, level)| (factor.to_owned(), level.to_owned()));
     let run = PlannedRun {
         number: 3,
         cell: IndexMap::from(cell),

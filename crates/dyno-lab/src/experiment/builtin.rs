@@ -32,10 +32,7 @@ pub fn builtin() -> &'static [Builtin] {
 ///
 /// If there is neither, or the file cannot be read or says something wrong.
 pub fn find(name_or_path: &str) -> Result<Experiment, ExperimentError> {
-    if let Some(builtin) = builtin()
-        .iter()
-        .find(|builtin| builtin.name == name_or_path)
-    {
+    if let Some(builtin) = builtin().iter().find(|builtin| builtin.name == name_or_path) {
         let file = format!("{}.toml", builtin.name);
         return Ok(Experiment::parse(Path::new(&file), builtin.text)?);
     }
@@ -44,8 +41,7 @@ pub fn find(name_or_path: &str) -> Result<Experiment, ExperimentError> {
     if !looks_like_path && !path.is_file() {
         return Err(ExperimentError::Unknown {
             name: name_or_path.to_owned(),
-            nearest: nearest(name_or_path, builtin().iter().map(|builtin| builtin.name))
-                .map(str::to_owned),
+            nearest: nearest(name_or_path, builtin().iter().map(|builtin| builtin.name)).map(str::to_owned),
         });
     }
     let text = std::fs::read_to_string(path).map_err(|cause| ExperimentError::Read {

@@ -34,18 +34,15 @@ impl Diagnostic {
     ) -> Self {
         let start = floor_char_boundary(text, span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_end = text[start..]
-            .find('\n')
-            .map_or(text.len(), |newline| start + newline);
+        let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
         let end = floor_char_boundary(text, span.end.clamp(start, line_end));
         Self {
             path: path.to_owned(),
             line: text[..start].matches('\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
-            source_line: text[line_start..line_end].trim_end().replace(
-                |character: char| character.is_control() && character != '\t',
-                " ",
-            ),
+            source_line: text[line_start..line_end]
+                .trim_end()
+                .replace(|character: char| character.is_control() && character != '\t', " "),
             width: text[start..end].trim_end().chars().count().max(1),
             message: message.into(),
             help: help.into(),

@@ -149,8 +149,7 @@ impl Reader<'_> {
                 _ => scalar(self.source, name, value)?,
             };
             let checked = self.experiment.checked_setting(name, &text);
-            let checked =
-                checked.map_err(|reason| self.source.complain(value.span(), reason, ""))?;
+            let checked = checked.map_err(|reason| self.source.complain(value.span(), reason, ""))?;
             self.experiment.settings.insert(name.to_owned(), checked);
         }
         Ok(())
@@ -167,12 +166,9 @@ impl Reader<'_> {
         for (table, _, value) in Section::open(self.source, "fill", fill)?.entries() {
             let title = format!("fill.{table}");
             let section = Section::of(self.source, title, value, &FILL_KEYS)?;
-            let rows = section.get("rows").ok_or_else(|| {
-                section.missing(
-                    "rows",
-                    "say how many rows to make, for example: rows = \"{rows}\"",
-                )
-            })?;
+            let rows = section
+                .get("rows")
+                .ok_or_else(|| section.missing("rows", "say how many rows to make, for example: rows = \"{rows}\""))?;
             let columns = section.get("columns").ok_or_else(|| {
                 section.missing(
                     "columns",
@@ -191,9 +187,7 @@ impl Reader<'_> {
                 plan.columns.insert(column.to_owned(), expression);
             }
             if plan.columns.is_empty() {
-                return Err(self
-                    .source
-                    .complain(columns.span(), "`columns` names no column", ""));
+                return Err(self.source.complain(columns.span(), "`columns` names no column", ""));
             }
             self.experiment.fill.push(plan);
         }
@@ -214,9 +208,7 @@ impl Reader<'_> {
                 Some((name, span)) => self.checked_workload_name(name, span)?,
                 None if list.len() == 1 => ONLY_WORKLOAD.to_owned(),
                 None => {
-                    return Err(
-                        section.missing("name", "several workloads are told apart by their names")
-                    );
+                    return Err(section.missing("name", "several workloads are told apart by their names"));
                 }
             };
             let (script_name, script) = self.script(&section, &name)?;
@@ -235,11 +227,8 @@ impl Reader<'_> {
                     let scalar = scalar(self.source, key, value)?;
                     let result = workload.set(key, &scalar);
                     result.map_err(|reason| {
-                        self.source.complain(
-                            value.span(),
-                            format!("`{key}` cannot be `{scalar}`"),
-                            reason,
-                        )
+                        self.source
+                            .complain(value.span(), format!("`{key}` cannot be `{scalar}`"), reason)
                     })?;
                 }
             }
@@ -248,18 +237,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn checked_workload_name(
-        &self,
-        name: String,
-        span: Range<usize>,
-    ) -> Result<String, Diagnostic> {
-        let allowed =
-            |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    fn checked_workload_name(&self, name: String, span: Range<usize>) -> Result<String, Diagnostic> {
+        let allowed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
         if name.is_empty() || !name.chars().all(allowed) {
             let message = format!("`{name}` cannot name a workload");
-            return Err(self
-                .source
-                .complain(span, message, "use letters, digits, `-` and `_`"));
+            return Err(self.source.complain(span, message, "use letters, digits, `-` and `_`"));
         }
         if name == SETTINGS {
             let help = "`settings.` begins the names of server settings; choose another";
@@ -267,28 +249,17 @@ impl Reader<'_> {
                 .source
                 .complain(span, "a workload cannot be called `settings`", help));
         }
-        if self
-            .experiment
-            .workloads
-            .iter()
-            .any(|known| known.name == name)
-        {
+        if self.experiment.workloads.iter().any(|known| known.name == name) {
             let message = format!("two workloads are called `{name}`");
-            return Err(self.source.complain(
-                span,
-                message,
-                "results are kept by name; choose another",
-            ));
+            return Err(self
+                .source
+                .complain(span, message, "results are kept by name; choose another"));
         }
         Ok(name)
     }
 
     /// The name and the text of a workload's script.
-    fn script(
-        &self,
-        section: &Section<'_>,
-        workload: &str,
-    ) -> Result<(String, String), Diagnostic> {
+    fn script(&self, section: &Section<'_>, workload: &str) -> Result<(String, String), Diagnostic> {
         let (name, script, span) = match (section.text("script")?, section.text("script_file")?) {
             (Some((script, span)), None) => (
                 format!("{}, workload {workload}", self.source.path.display()),
@@ -296,19 +267,11 @@ impl Reader<'_> {
                 span,
             ),
             (None, Some((file, span))) => {
-                let path = self
-                    .source
-                    .path
-                    .parent()
-                    .unwrap_or(Path::new(""))
-                    .join(file);
+                let path = self.source.path.parent().unwrap_or(Path::new("")).join(file);
                 let script = std::fs::read_to_string(&path).map_err(|cause| {
                     let message = format!("cannot read {}: {cause}", path.display());
-                    self.source.complain(
-                        span.clone(),
-                        message,
-                        "the path is relative to the experiment file",
-                    )
+                    self.source
+                        .complain(span.clone(), message, "the path is relative to the experiment file")
                 })?;
                 (path.display().to_string(), script, span)
             }
@@ -320,33 +283,25 @@ impl Reader<'_> {
             }
             (Some(_), Some((_, span))) => {
                 let help = "keep one of the two";
-                return Err(self.source.complain(
-                    span,
-                    "the workload has both a `script` and a `script_file`",
-                    help,
-                ));
+                return Err(self
+                    .source
+                    .complain(span, "the workload has both a `script` and a `script_file`", help));
             }
         };
         if script.trim().is_empty() {
-            return Err(self.source.complain(
-                span,
-                "the script is empty",
-                "it needs at least one statement",
-            ));
+            return Err(self
+                .source
+                .complain(span, "the script is empty", "it needs at least one statement"));
         }
         Ok((name, script))
     }
 
     fn phases(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
-        for (name, _, value) in Section::of(self.source, "[phases]", value, &PHASE_NAMES)?.entries()
-        {
+        for (name, _, value) in Section::of(self.source, "[phases]", value, &PHASE_NAMES)?.entries() {
             let scalar = scalar(self.source, name, value)?;
             self.experiment.set_phase(name, &scalar).map_err(|reason| {
-                self.source.complain(
-                    value.span(),
-                    format!("`{name}` cannot be `{scalar}`"),
-                    reason,
-                )
+                self.source
+                    .complain(value.span(), format!("`{name}` cannot be `{scalar}`"), reason)
             })?;
         }
         Ok(())
@@ -366,10 +321,7 @@ impl Reader<'_> {
                     self.source.complain(span.clone(), message, help)
                 })?;
             }
-            let values = values
-                .into_iter()
-                .map(|(name, _, value)| (name, value))
-                .collect();
+            let values = values.into_iter().map(|(name, _, value)| (name, value)).collect();
             self.experiment.sizes.push((size, values));
         }
         Ok(())
@@ -409,15 +361,12 @@ impl Reader<'_> {
         };
         // Where the text is written without escapes the placeholder is found again in the file.
         let written = self.source.text.get(span.clone()).unwrap_or_default();
-        let place = written
-            .find(&format!("{{{name}}}"))
-            .map_or(span.clone(), |at| {
-                let start = span.start + at;
-                start..start + name.len() + 2
-            });
+        let place = written.find(&format!("{{{name}}}")).map_or(span.clone(), |at| {
+            let start = span.start + at;
+            start..start + name.len() + 2
+        });
         let message = unknown_parameter(name, self.experiment);
-        let help =
-            format!("add it under [parameters], or write {{{{{name}}}}} if the braces are meant");
+        let help = format!("add it under [parameters], or write {{{{{name}}}}} if the braces are meant");
         Err(self.source.complain(place, message, help))
     }
 }

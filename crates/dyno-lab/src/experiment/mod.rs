@@ -99,9 +99,7 @@ pub enum ExperimentError {
 
 /// Ends the first line of a message about a name that is not known.
 fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |nearest| {
-        format!("; did you mean `{nearest}`?")
-    })
+    nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
 }
 
 impl Experiment {

@@ -62,10 +62,7 @@ pub(super) fn is_name(text: &str) -> bool {
 }
 
 /// The first placeholder of `text` that names none of `parameters`: the name and where it is.
-pub(super) fn unknown<'a>(
-    text: &'a str,
-    parameters: &IndexMap<String, Value>,
-) -> Option<(&'a str, Range<usize>)> {
+pub(super) fn unknown<'a>(text: &'a str, parameters: &IndexMap<String, Value>) -> Option<(&'a str, Range<usize>)> {
     pieces(text).into_iter().find_map(|piece| match piece {
         Piece::Name(name, place) if !parameters.contains_key(name) => Some((name, place)),
         _ => None,
@@ -113,10 +110,7 @@ mod tests {
 
     #[test]
     fn finds_a_name_that_is_no_parameter() {
-        assert_eq!(
-            unknown("a {rows} b {rwos}", &parameters()),
-            Some(("rwos", 11..17))
-        );
+        assert_eq!(unknown("a {rows} b {rwos}", &parameters()), Some(("rwos", 11..17)));
         assert_eq!(unknown("{{rwos}} '{a,b}'", &parameters()), None);
     }
 

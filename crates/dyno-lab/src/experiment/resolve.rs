@@ -117,12 +117,7 @@ impl Experiment {
     /// # Errors
     ///
     /// If an override names nothing or does not fit; see [`Self::set`].
-    pub fn resolve(
-        &self,
-        size: Size,
-        overrides: &[(String, String)],
-        cores: usize,
-    ) -> Result<Resolved, SetError> {
+    pub fn resolve(&self, size: Size, overrides: &[(String, String)], cores: usize) -> Result<Resolved, SetError> {
         let mut experiment = self.clone();
         for (_, values) in self.sizes.iter().filter(|(known, _)| *known == size) {
             for (name, value) in values {

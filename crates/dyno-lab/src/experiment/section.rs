@@ -17,12 +17,7 @@ pub(super) struct Source<'a> {
 
 impl Source<'_> {
     /// A complaint about `span`.
-    pub fn complain(
-        &self,
-        span: Range<usize>,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> Diagnostic {
+    pub fn complain(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
         Diagnostic::new(self.path, self.text, span, message, help)
     }
 }
@@ -68,11 +63,7 @@ impl<'a> Section<'a> {
     }
 
     /// The whole document, in which only the keys `known` may occur.
-    pub fn document(
-        source: Source<'a>,
-        table: &'a DeTable<'a>,
-        known: &[&str],
-    ) -> Result<Self, Diagnostic> {
+    pub fn document(source: Source<'a>, table: &'a DeTable<'a>, known: &[&str]) -> Result<Self, Diagnostic> {
         let section = Self {
             source,
             title: "the file".to_owned(),
@@ -88,9 +79,7 @@ impl<'a> Section<'a> {
             let name: &str = key.get_ref();
             if !known.contains(&name) {
                 let mut help = nearest(name, known.iter().copied())
-                    .map_or_else(String::new, |nearest| {
-                        format!("did you mean `{nearest}`?\n")
-                    });
+                    .map_or_else(String::new, |nearest| format!("did you mean `{nearest}`?\n"));
                 help.push_str(&format!("known keys: {}", known.join(", ")));
                 let message = format!("unknown key `{name}` in {}", self.title);
                 return Err(self.source.complain(key.span(), message, help));
@@ -105,9 +94,7 @@ impl<'a> Section<'a> {
     }
 
     /// All keys and values in the order of the file.
-    pub fn entries(
-        &self,
-    ) -> impl Iterator<Item = (&'a str, Range<usize>, &'a Spanned<DeValue<'a>>)> {
+    pub fn entries(&self) -> impl Iterator<Item = (&'a str, Range<usize>, &'a Spanned<DeValue<'a>>)> {
         self.table
             .iter()
             .map(|(key, value)| (&**key.get_ref(), key.span(), value))
@@ -135,20 +122,13 @@ impl<'a> Section<'a> {
 
     /// A complaint that `key` is missing.
     pub fn missing(&self, key: &str, help: &str) -> Diagnostic {
-        self.source.complain(
-            self.span.clone(),
-            format!("`{key}` is missing in {}", self.title),
-            help,
-        )
+        self.source
+            .complain(self.span.clone(), format!("`{key}` is missing in {}", self.title), help)
     }
 }
 
 /// The number or text that `value` is.
-pub(super) fn scalar(
-    source: Source<'_>,
-    key: &str,
-    value: &Spanned<DeValue<'_>>,
-) -> Result<Value, Diagnostic> {
+pub(super) fn scalar(source: Source<'_>, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, Diagnostic> {
     let wrong = || wrong_type(source, value, key, "a finite number or a text in quotes");
     match value.get_ref() {
         DeValue::String(text) => Ok(Value::Text(text.to_string())),
@@ -160,11 +140,7 @@ pub(super) fn scalar(
                 .map_err(|_| source.complain(value.span(), format!("`{key}` is too large"), help))
         }
         DeValue::Float(number) => {
-            let number = number
-                .as_str()
-                .parse()
-                .ok()
-                .filter(|number: &f64| number.is_finite());
+            let number = number.as_str().parse().ok().filter(|number: &f64| number.is_finite());
             number.map(Value::Float).ok_or_else(wrong)
         }
         _ => Err(wrong()),
@@ -172,12 +148,7 @@ pub(super) fn scalar(
 }
 
 /// A complaint about a value of the wrong type.
-fn wrong_type(
-    source: Source<'_>,
-    value: &Spanned<DeValue<'_>>,
-    key: &str,
-    expected: &str,
-) -> Diagnostic {
+fn wrong_type(source: Source<'_>, value: &Spanned<DeValue<'_>>, key: &str, expected: &str) -> Diagnostic {
     let found = match value.get_ref() {
         DeValue::String(_) => "a text",
         DeValue::Integer(_) => "a whole number",
@@ -187,9 +158,5 @@ fn wrong_type(
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
     };
-    source.complain(
-        value.span(),
-        format!("`{key}` must be {expected}, but is {found}"),
-        "",
-    )
+    source.complain(value.span(), format!("`{key}` must be {expected}, but is {found}"), "")
 }

@@ -58,13 +58,11 @@ impl Experiment {
     ///
     /// If the name is unknown, or the value of the wrong kind or out of range; then nothing was changed.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), SetError> {
-        let changed = self
-            .try_set(name, value)
-            .map_err(|reason| SetError::Invalid {
-                name: name.to_owned(),
-                value: value.to_string(),
-                reason,
-            })?;
+        let changed = self.try_set(name, value).map_err(|reason| SetError::Invalid {
+            name: name.to_owned(),
+            value: value.to_string(),
+            reason,
+        })?;
         if changed {
             return Ok(());
         }
@@ -95,10 +93,7 @@ impl Experiment {
     fn try_set(&mut self, name: &str, value: &Value) -> Result<bool, String> {
         if let Some(parameter) = self.parameters.get_mut(name) {
             *parameter = like(parameter, value)?;
-        } else if let Some(setting) = name
-            .strip_prefix(SETTINGS)
-            .and_then(|rest| rest.strip_prefix('.'))
-        {
+        } else if let Some(setting) = name.strip_prefix(SETTINGS).and_then(|rest| rest.strip_prefix('.')) {
             let value = self.checked_setting(setting, value)?;
             self.settings.insert(setting.to_owned(), value);
         } else if self.settings.contains_key(name) {
@@ -115,10 +110,7 @@ impl Experiment {
             self.set_phase(name, value)?;
         } else if let Some((workload, name)) = name.split_once('.')
             && WORKLOAD_NAMES.contains(&name)
-            && let Some(workload) = self
-                .workloads
-                .iter_mut()
-                .find(|known| known.name == workload)
+            && let Some(workload) = self.workloads.iter_mut().find(|known| known.name == workload)
         {
             workload.set(name, value)?;
         } else {
@@ -129,13 +121,9 @@ impl Experiment {
 
     /// The text of a server setting's value, if name and value can be right.
     pub(super) fn checked_setting(&self, name: &str, value: &Value) -> Result<String, String> {
-        let well_formed = |character: char| {
-            character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '$')
-        };
+        let well_formed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '$');
         if name.is_empty() || !name.chars().all(well_formed) {
-            return Err(
-                "the name of a server setting consists of letters, digits, `_` and `.`".to_owned(),
-            );
+            return Err("the name of a server setting consists of letters, digits, `_` and `.`".to_owned());
         }
         let value = value.to_string();
         match placeholder::unknown(&value, &self.parameters) {
@@ -196,10 +184,7 @@ fn like(old: &Value, value: &Value) -> Result<Value, String> {
             .to_integer()
             .map(Value::Integer)
             .ok_or("expected a whole number".to_owned()),
-        Value::Float(_) => value
-            .to_float()
-            .map(Value::Float)
-            .ok_or("expected a number".to_owned()),
+        Value::Float(_) => value.to_float().map(Value::Float).ok_or("expected a number".to_owned()),
         Value::Text(_) => Ok(Value::Text(value.to_string())),
     }
 }
@@ -216,10 +201,7 @@ fn count(value: &Value) -> Result<usize, String> {
 /// Says that braces hold a name that no parameter has.
 pub(super) fn unknown_parameter(name: &str, experiment: &Experiment) -> String {
     let known = experiment.parameters.keys().map(String::as_str);
-    format!(
-        "`{{{name}}}` names no parameter{}",
-        did_you_mean(nearest(name, known))
-    )
+    format!("`{{{name}}}` names no parameter{}", did_you_mean(nearest(name, known)))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! From intervals to a summary, in memory that does not grow with the run.
 
 use super::{
-    ErrorSummary, Lag, Latency, Pacing, StatementSummary, Steadiness, Summary, Warning,
-    WorkloadFacts, WorkloadSummary,
+    ErrorSummary, Lag, Latency, Pacing, StatementSummary, Steadiness, Summary, Warning, WorkloadFacts, WorkloadSummary,
 };
 use dyno_engine::{Interval, LatencyHistogram};
 use dyno_stats::Running;
@@ -115,12 +114,7 @@ impl SummaryBuilder {
     }
 
     /// Adds latencies of a workload's transactions, or of one of its statements.
-    pub(crate) fn latency(
-        &mut self,
-        workload: usize,
-        statement: Option<usize>,
-        latency: &Histogram<u64>,
-    ) {
+    pub(crate) fn latency(&mut self, workload: usize, statement: Option<usize>, latency: &Histogram<u64>) {
         let Some(workload) = self.workloads.get_mut(workload) else {
             return;
         };
@@ -188,16 +182,12 @@ impl Workload {
         };
         let mut errors_by_state = self.errors_by_state.clone();
         errors_by_state.sort_by_key(|error| std::cmp::Reverse(error.count));
-        let steadiness = self
-            .tps
-            .min()
-            .zip(self.tps.max())
-            .map(|(tps_min, tps_max)| Steadiness {
-                intervals: self.tps.count(),
-                tps_min,
-                tps_max,
-                variation_percent: self.tps.variation().map(|share| share * 100.0),
-            });
+        let steadiness = self.tps.min().zip(self.tps.max()).map(|(tps_min, tps_max)| Steadiness {
+            intervals: self.tps.count(),
+            tps_min,
+            tps_max,
+            variation_percent: self.tps.variation().map(|share| share * 100.0),
+        });
         let statements = self.facts.statements.iter().zip(&self.statement_latencies);
         let open = matches!(self.facts.pacing, Pacing::Open { .. });
         WorkloadSummary {

@@ -121,17 +121,11 @@ impl Warning {
                 count: workload.unfinished,
             });
         }
-        let intervals = workload
-            .steadiness
-            .map_or(0, |steadiness| steadiness.intervals);
-        let variation_percent = workload
-            .steadiness
-            .and_then(|steadiness| steadiness.variation_percent);
+        let intervals = workload.steadiness.map_or(0, |steadiness| steadiness.intervals);
+        let variation_percent = workload.steadiness.and_then(|steadiness| steadiness.variation_percent);
         if intervals < Self::ENOUGH_INTERVALS {
             warnings.push(Self::FewIntervals { intervals });
-        } else if let Some(variation_percent) =
-            variation_percent.filter(|percent| *percent > Self::STEADY_PERCENT)
-        {
+        } else if let Some(variation_percent) = variation_percent.filter(|percent| *percent > Self::STEADY_PERCENT) {
             warnings.push(Self::Unsteady {
                 workload: name(),
                 variation_percent,
@@ -209,11 +203,7 @@ impl fmt::Display for Warning {
                 "A crash may lose transactions that were reported as done ({}). Compare only with runs that allow the same.",
                 settings.join(", ")
             ),
-            Self::SettingDiffers {
-                name,
-                wanted,
-                actual,
-            } => write!(
+            Self::SettingDiffers { name, wanted, actual } => write!(
                 f,
                 "The server runs with {name} = {actual}, not {wanted} as the experiment says. Set it on the server, or read the figures with that in mind."
             ),

@@ -38,10 +38,7 @@ fn broken_toml() {
         ("unclosed text", complaint("question = \"how")),
         ("no value", complaint("question =")),
         ("key twice", complaint("title = \"again\"")),
-        (
-            "not a file of ours",
-            parsed("\u{0}\u{1}").unwrap_err().to_string(),
-        ),
+        ("not a file of ours", parsed("\u{0}\u{1}").unwrap_err().to_string()),
     ]);
     assert_snapshot!(complaints);
 }
@@ -51,10 +48,7 @@ fn unknown_keys() {
     let complaints = gallery([
         ("in the file", complaint("questoin = \"how fast?\"")),
         ("in a section", complaint("[phases]\n  mesure = \"20s\"")),
-        (
-            "in a workload",
-            workload_complaint("script = \"select 1\"\nclient = 5"),
-        ),
+        ("in a workload", workload_complaint("script = \"select 1\"\nclient = 5")),
         (
             "in a fill",
             complaint("[data]\nfill.tbl = { row = 5, columns = { id = \"row\" } }"),
@@ -69,10 +63,7 @@ fn unknown_keys() {
 fn missing_keys() {
     let complaints = gallery([
         ("nothing at all", parsed("").unwrap_err().to_string()),
-        (
-            "no workload",
-            parsed("title = \"t\"").unwrap_err().to_string(),
-        ),
+        ("no workload", parsed("title = \"t\"").unwrap_err().to_string()),
         ("no script", workload_complaint("clients = 5")),
         (
             "no rows",
@@ -94,14 +85,9 @@ fn wrong_types() {
     let complaints = gallery([
         (
             "number as title",
-            parsed(&format!("title = 5\n{SCRIPT}"))
-                .unwrap_err()
-                .to_string(),
+            parsed(&format!("title = 5\n{SCRIPT}")).unwrap_err().to_string(),
         ),
-        (
-            "list as parameter",
-            complaint("[parameters]\nrows = [1, 2]"),
-        ),
+        ("list as parameter", complaint("[parameters]\nrows = [1, 2]")),
         ("text as section", complaint("phases = \"20s\"")),
         (
             "one bracket",
@@ -109,10 +95,7 @@ fn wrong_types() {
                 .unwrap_err()
                 .to_string(),
         ),
-        (
-            "too large",
-            complaint("[parameters]\nrows = 99999999999999999999"),
-        ),
+        ("too large", complaint("[parameters]\nrows = 99999999999999999999")),
         ("infinite", complaint("[parameters]\nfactor = inf")),
     ]);
     assert_snapshot!(complaints);
@@ -128,10 +111,7 @@ fn wrong_values() {
         ),
         ("nothing measured", complaint("[phases]\nmeasure = \"0s\"")),
         ("short interval", complaint("[phases]\ninterval = \"1ms\"")),
-        (
-            "no clients",
-            workload_complaint("script = \"select 1\"\nclients = 0"),
-        ),
+        ("no clients", workload_complaint("script = \"select 1\"\nclients = 0")),
         (
             "more threads than clients",
             workload_complaint("script = \"select 1\"\nthreads = 5\nclients = 4"),
@@ -140,10 +120,7 @@ fn wrong_values() {
             "unknown protocol",
             workload_complaint("script = \"select 1\"\nprotocol = \"binary\""),
         ),
-        (
-            "negative rate",
-            workload_complaint("script = \"select 1\"\nrate = -5"),
-        ),
+        ("negative rate", workload_complaint("script = \"select 1\"\nrate = -5")),
         ("setting name", complaint("[server]\nsettings.\"a b\" = 5")),
     ]);
     assert_snapshot!(complaints);
@@ -151,13 +128,11 @@ fn wrong_values() {
 
 #[test]
 fn wrong_names() {
-    let twice = "title = \"t\"\n[[workload]]\nname = \"a\"\nscript = \"x\"\n[[workload]]\nname = \"a\"\nscript = \"x\"\n";
+    let twice =
+        "title = \"t\"\n[[workload]]\nname = \"a\"\nscript = \"x\"\n[[workload]]\nname = \"a\"\nscript = \"x\"\n";
     let data = |text: &str| complaint(&format!("[parameters]\nrows = 5\n[data]\n{text}"));
     let complaints = gallery([
-        (
-            "parameter of no name",
-            complaint("[parameters]\nhot-rows = 5"),
-        ),
+        ("parameter of no name", complaint("[parameters]\nhot-rows = 5")),
         ("reserved parameter", complaint("[parameters]\nclients = 5")),
         (
             "parameter and setting",
@@ -167,10 +142,7 @@ fn wrong_names() {
             "workload of no name",
             workload_complaint("name = \"a b\"\nscript = \"select 1\""),
         ),
-        (
-            "two workloads of one name",
-            parsed(twice).unwrap_err().to_string(),
-        ),
+        ("two workloads of one name", parsed(twice).unwrap_err().to_string()),
         ("placeholder", data("setup = \"select {rwos}\"")),
         (
             "placeholder in a fill",
@@ -187,14 +159,8 @@ fn wrong_scripts() {
             "two scripts",
             workload_complaint("script = \"select 1\"\nscript_file = \"a.sql\""),
         ),
-        (
-            "empty script",
-            workload_complaint("script = \"\"\"\n\n\"\"\""),
-        ),
-        (
-            "no such file",
-            workload_complaint("script_file = \"absent/a.sql\""),
-        ),
+        ("empty script", workload_complaint("script = \"\"\"\n\n\"\"\"")),
+        ("no such file", workload_complaint("script_file = \"absent/a.sql\"")),
     ]);
     assert_snapshot!(complaints);
 }
@@ -206,14 +172,8 @@ fn wrong_sizes() {
             "unknown name",
             complaint("[parameters]\nrows = 5\n[size.small]\nrow = 5"),
         ),
-        (
-            "wrong value",
-            complaint("[size.small]\nmeasure = \"5 minuets\""),
-        ),
-        (
-            "unknown workload",
-            complaint("[size.full]\nwriter.clients = 5"),
-        ),
+        ("wrong value", complaint("[size.small]\nmeasure = \"5 minuets\"")),
+        ("unknown workload", complaint("[size.full]\nwriter.clients = 5")),
         (
             "kind of parameter",
             complaint("[parameters]\nrows = 5\n[size.full]\nrows = \"many\""),
@@ -237,21 +197,11 @@ fn a_script_is_found_beside_its_experiment() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
     std::fs::write(folder.path().join("a.sql"), "select 2;").unwrap();
-    std::fs::write(
-        &path,
-        "title = \"t\"\n[[workload]]\nscript_file = \"a.sql\"\n",
-    )
-    .unwrap();
+    std::fs::write(&path, "title = \"t\"\n[[workload]]\nscript_file = \"a.sql\"\n").unwrap();
     let experiment = find(path.to_str().unwrap()).unwrap();
     let workload = &experiment.workloads[0];
-    assert_eq!(
-        (experiment.name(), workload.script.as_str()),
-        ("mine", "select 2;")
-    );
-    assert_eq!(
-        workload.script_name,
-        folder.path().join("a.sql").display().to_string()
-    );
+    assert_eq!((experiment.name(), workload.script.as_str()), ("mine", "select 2;"));
+    assert_eq!(workload.script_name, folder.path().join("a.sql").display().to_string());
 }
 
 #[test]
@@ -271,10 +221,7 @@ fn what_is_not_said_has_a_default() {
         (workload.name.as_str(), workload.clients, workload.threads),
         ("main", 1, 1)
     );
-    assert_eq!(
-        (workload.protocol, workload.rate_per_s),
-        (Protocol::Prepared, None)
-    );
+    assert_eq!((workload.protocol, workload.rate_per_s), (Protocol::Prepared, None));
     assert_eq!(workload.script_name, "mine.toml, workload main");
 }
 

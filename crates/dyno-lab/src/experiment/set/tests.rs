@@ -64,10 +64,7 @@ fn each_name_reaches_its_value() {
     assert_eq!(run.parameters["skew"], Value::Float(2.0));
     assert_eq!(run.data.setup, "create table t (id int) using columnar");
     assert_eq!(
-        (
-            run.data.fill[0].rows,
-            run.data.fill[0].columns["id"].as_str()
-        ),
+        (run.data.fill[0].rows, run.data.fill[0].columns["id"].as_str()),
         (2_000, "row % 2000")
     );
     assert_eq!(run.settings["work_mem"], "64MB");
@@ -76,14 +73,8 @@ fn each_name_reaches_its_value() {
     let [reader, writer] = run.workloads.as_slice() else {
         panic!("two workloads")
     };
-    assert_eq!(
-        (reader.clients, reader.threads, reader.rate_per_s),
-        (16, 4, None)
-    );
-    assert_eq!(
-        (writer.clients, writer.threads, writer.rate_per_s),
-        (1, 1, Some(12.5))
-    );
+    assert_eq!((reader.clients, reader.threads, reader.rate_per_s), (16, 4, None));
+    assert_eq!((writer.clients, writer.threads, writer.rate_per_s), (1, 1, Some(12.5)));
     assert_eq!(
         (reader.protocol.as_str(), writer.protocol.as_str()),
         ("simple", "simple")
@@ -108,10 +99,7 @@ fn the_command_line_has_the_last_word() {
     assert_eq!(small.workloads[1].rate_per_s, Some(50.0));
     let full = experiment().resolve(Size::Full, &[], 4).unwrap();
     assert_eq!(
-        (
-            full.parameters["rows"].clone(),
-            full.settings["work_mem"].as_str()
-        ),
+        (full.parameters["rows"].clone(), full.settings["work_mem"].as_str()),
         (Value::Integer(1_000), "4MB")
     );
 }
@@ -155,12 +143,7 @@ fn what_does_not_fit_is_refused() {
     ];
     let complaints: Vec<_> = mistakes
         .iter()
-        .map(|(name, value)| {
-            format!(
-                "# {name}={value}\n{}\n",
-                resolved(&[(name, value)]).unwrap_err()
-            )
-        })
+        .map(|(name, value)| format!("# {name}={value}\n{}\n", resolved(&[(name, value)]).unwrap_err()))
         .collect();
     assert_snapshot!(complaints.join("\n"));
 }
@@ -178,20 +161,10 @@ fn a_refused_value_changes_nothing() {
 #[test]
 fn the_newcomers_sizes_are_durable() {
     for name in ["pk-select", "pk-update", "pk-insert"] {
-        for (size, expected) in [
-            (Size::Small, "on"),
-            (Size::Medium, "on"),
-            (Size::Full, "off"),
-        ] {
+        for (size, expected) in [(Size::Small, "on"), (Size::Medium, "on"), (Size::Full, "off")] {
             let run = find(name).unwrap().resolve(size, &[], 2).unwrap();
-            assert_eq!(
-                run.settings["synchronous_commit"], expected,
-                "{name} {size}"
-            );
-            assert!(
-                !run.settings.contains_key("fsync")
-                    && !run.settings.contains_key("full_page_writes")
-            );
+            assert_eq!(run.settings["synchronous_commit"], expected, "{name} {size}");
+            assert!(!run.settings.contains_key("fsync") && !run.settings.contains_key("full_page_writes"));
         }
     }
 }

@@ -48,11 +48,7 @@ fn figures_are_those_of_all_intervals_together() {
     let summary = builder.build();
     let workload = &summary.workloads[0];
     assert_eq!(
-        (
-            summary.measured_s,
-            workload.transactions,
-            workload.statements
-        ),
+        (summary.measured_s, workload.transactions, workload.statements),
         (2.5, 210, 420)
     );
     assert_eq!((workload.tps, workload.statements_per_s), (84.0, 168.0));
@@ -69,9 +65,7 @@ fn figures_are_those_of_all_intervals_together() {
         "{latency:?}"
     );
     assert!(
-        close(latency.p50_us, 3_000.0)
-            && close(latency.min_us, 1_000.0)
-            && close(latency.max_us, 3_000.0),
+        close(latency.p50_us, 3_000.0) && close(latency.min_us, 1_000.0) && close(latency.max_us, 3_000.0),
         "{latency:?}"
     );
     let statements: Vec<_> = workload
@@ -106,10 +100,7 @@ fn lag_is_weighted_by_transactions() {
     }
     let summary = builder.build();
     let lag = summary.workloads[0].lag.unwrap();
-    assert!(
-        close(lag.mean_us, 7_000.0) && close(lag.max_us, 8_000.0),
-        "{lag:?}"
-    );
+    assert!(close(lag.mean_us, 7_000.0) && close(lag.max_us, 8_000.0), "{lag:?}");
     assert!(
         summary
             .warnings
@@ -127,9 +118,7 @@ fn errors_are_counted_by_state_the_most_frequent_first() {
         let mut interval = interval(2, 1_000_000, SECOND);
         for _ in 0..count {
             let recording = &mut interval.recordings[0];
-            recording.count_error(SqlState::from_bytes(state.as_bytes()), || {
-                format!("{state} happened")
-            });
+            recording.count_error(SqlState::from_bytes(state.as_bytes()), || format!("{state} happened"));
         }
         builder.interval(&interval);
     }
@@ -140,10 +129,7 @@ fn errors_are_counted_by_state_the_most_frequent_first() {
         .iter()
         .map(|error| (error.sqlstate.as_str(), error.count))
         .collect();
-    assert_eq!(
-        (workload.errors, errors),
-        (4, vec![("40P01", 3), ("40001", 1)])
-    );
+    assert_eq!((workload.errors, errors), (4, vec![("40P01", 3), ("40001", 1)]));
     assert!((workload.error_percent() - 100.0 / 3.0).abs() < 1e-9);
     assert_eq!(workload.errors_by_state[0].example, "40P01 happened");
 }
@@ -164,8 +150,7 @@ fn a_steady_long_run_gives_no_warning() {
     let mut builder = SummaryBuilder::new(&facts(Pacing::Closed), SECOND);
     (0..20).for_each(|number| builder.interval(&interval(100 + number % 3, 1_000_000, SECOND)));
     assert_eq!(builder.build().warnings, []);
-    (0..20)
-        .for_each(|number| builder.interval(&interval(100 + 50 * (number % 3), 1_000_000, SECOND)));
+    (0..20).for_each(|number| builder.interval(&interval(100 + 50 * (number % 3), 1_000_000, SECOND)));
     assert!(matches!(
         builder.build().warnings.as_slice(),
         [Warning::Unsteady { .. }]

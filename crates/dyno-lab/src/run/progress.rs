@@ -1,0 +1,41 @@
+//! What a person watching is told while a campaign goes on; how it is shown is the command line's business.
+
+use std::time::Duration;
+
+/// Is told what happens, on the thread that runs the campaign.
+pub trait Progress {
+    /// A step begins, such as "Starting PostgreSQL 18.6.0".
+    fn step(&mut self, text: &str);
+
+    /// How far the current step has come.
+    fn amount(&mut self, done: u64, total: u64, unit: &str);
+
+    /// The current step is done; `result` says in a few words what came of it.
+    fn done(&mut self, result: &str);
+
+    /// Something to know that ends nothing.
+    fn note(&mut self, text: &str);
+
+    /// An interval of the load is over.
+    fn live(&mut self, live: &Live);
+
+    /// A run has ended and its summary is written; `folder` is where.
+    fn finished(&mut self, run: &super::FinishedRun);
+}
+
+/// The state of a running load after an interval, over all workloads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Live {
+    /// The phase the interval belongs to.
+    pub phase: String,
+    /// Since the first phase began.
+    pub elapsed: Duration,
+    /// Until the last phase ends.
+    pub left: Duration,
+    /// Transactions per second in this interval.
+    pub tps: f64,
+    /// Latency in this interval in microseconds: median, 95th and 99th percentile; absent without transactions.
+    pub latency_us: Option<(f64, f64, f64)>,
+    /// Transactions that failed so far, in all phases.
+    pub errors: u64,
+}

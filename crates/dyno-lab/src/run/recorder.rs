@@ -1,0 +1,202 @@
+//! What happens to every interval of a running load: archived, summed up, and told to whoever watches.
+
+use super::progress::{Live, Progress};
+use super::sampling::{Running, Sampling};
+use crate::archive::RunWriter;
+use crate::experiment::MEASURE;
+use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning};
+use dyno_engine::{Connected, Interval, LatencyHistogram, Observer};
+use dyno_target::sampler::{HostSampler, Sampler};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// Observes one run.
+pub(super) struct Recorder<'a> {
+    writer: &'a mut RunWriter,
+    builder: SummaryBuilder,
+    progress: &'a mut dyn Progress,
+    phases: Vec<String>,
+    planned: Duration,
+    sampling: Option<Sampling>,
+    sampler: Option<Running>,
+    connection: Option<Connection>,
+    cpu: Cpu,
+    host: HostSampler,
+    load_host: Option<HostCpu>,
+    errors: u64,
+    warnings: Vec<Warning>,
+}
+
+/// dyno's own CPU time at the begin and at the end of what was measured, user and system.
+#[derive(Default)]
+struct Cpu {
+    begin: (Duration, Duration),
+    end: (Duration, Duration),
+}
+
+impl<'a> Recorder<'a> {
+    pub fn new(
+        writer: &'a mut RunWriter,
+        builder: SummaryBuilder,
+        progress: &'a mut dyn Progress,
+        sampling: Sampling,
+    ) -> Self {
+        let phases = &writer.record_mut().phases;
+        let planned_s = phases.iter().map(|phase| phase.planned_s).sum();
+        Self {
+            planned: Duration::from_secs_f64(planned_s),
+            phases: phases.iter().map(|phase| phase.name.clone()).collect(),
+            writer,
+            builder,
+            progress,
+            sampling: Some(sampling),
+            sampler: None,
+            connection: None,
+            cpu: Cpu::default(),
+            host: HostSampler::new(),
+            load_host: None,
+            errors: 0,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The summary of what was measured, with what only the recorder knows filled in.
+    pub fn finish(mut self) -> Summary {
+        let complaints = self.sampler.take().map(Running::finish).unwrap_or_default();
+        self.warnings
+            .extend(complaints.into_iter().map(|text| Warning::Note { text }));
+        self.read_host();
+        let mut summary = self.builder.build();
+        let transactions: u64 = summary
+            .workloads
+            .iter()
+            .map(|workload| workload.transactions + workload.errors)
+            .sum();
+        if transactions > 0 {
+            let per_transaction =
+                |end: Duration, begin: Duration| end.saturating_sub(begin).as_secs_f64() * 1e6 / transactions as f64;
+            summary.client_cpu = Some(ClientCpu {
+                user_us: per_transaction(self.cpu.end.0, self.cpu.begin.0),
+                system_us: per_transaction(self.cpu.end.1, self.cpu.begin.1),
+            });
+        }
+        summary.connection = self.connection;
+        summary.load_host = self.load_host;
+        summary.warnings.append(&mut self.warnings);
+        summary
+    }
+
+    /// The host's CPU shares since the measured phase began, unless they were read already.
+    fn read_host(&mut self) {
+        if self.load_host.is_some() {
+            return;
+        }
+        if let Ok(Some([user, system, iowait, steal, idle])) = self.host.sample().map(|row| first_five(&row)) {
+            self.load_host = Some(HostCpu {
+                user_percent: user * 100.0,
+                system_percent: system * 100.0,
+                iowait_percent: iowait * 100.0,
+                steal_percent: steal * 100.0,
+                idle_percent: idle * 100.0,
+            });
+        }
+    }
+
+    /// The measured phase begins at the earliest now.
+    fn mark_begin(&mut self) {
+        self.cpu.begin = own_cpu();
+        self.host = HostSampler::new();
+    }
+
+    fn archive_failed(&mut self, error: &crate::archive::ArchiveError) {
+        self.progress
+            .note(&format!("{error}. The run goes on; its summary will count everything."));
+        self.warnings.push(Warning::ArchiveStopped {
+            error: error.to_string(),
+        });
+    }
+}
+
+/// The CPU shares, which are a host sample's first columns.
+fn first_five(row: &[Option<f64>]) -> Option<[f64; 5]> {
+    let mut shares = [0.0; 5];
+    for (share, value) in shares.iter_mut().zip(row) {
+        *share = (*value)?;
+    }
+    (row.len() >= shares.len()).then_some(shares)
+}
+
+/// This process's CPU time, user and system.
+fn own_cpu() -> (Duration, Duration) {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else {
+        return (Duration::ZERO, Duration::ZERO);
+    };
+    let duration = |time: nix::sys::time::TimeVal| Duration::from_micros(time.num_microseconds().unsigned_abs());
+    (duration(usage.user_time()), duration(usage.system_time()))
+}
+
+impl Observer for Recorder<'_> {
+    fn connected(&mut self, connected: &Connected) {
+        let mut times = LatencyHistogram::new();
+        connected.connect_time.iter().for_each(|workload| times.add(workload));
+        self.connection = Some(Connection {
+            count: times.count(),
+            mean_us: times.mean_ns() / 1e3,
+            max_us: times.max_ns() as f64 / 1e3,
+            total_us: connected.total.as_secs_f64() * 1e6,
+        });
+        if let Err(error) = self.writer.begin() {
+            self.archive_failed(&error);
+        }
+        if let Some(sampling) = self.sampling.take() {
+            match sampling.start() {
+                Ok(running) => self.sampler = Some(running),
+                Err(error) => self.warnings.push(Warning::Note {
+                    text: format!("Nothing is sampled, because no thread could be started for it: {error}."),
+                }),
+            }
+        }
+        self.mark_begin();
+    }
+
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+        if let Err(error) = self.writer.interval(interval) {
+            self.archive_failed(&error);
+        }
+        let phase = self.phases.get(interval.phase).map(String::as_str).unwrap_or_default();
+        let elapsed = interval.start + interval.duration;
+        if phase == MEASURE {
+            self.builder.interval(interval);
+            self.cpu.end = own_cpu();
+        }
+        let mut latency = LatencyHistogram::new();
+        interval
+            .recordings
+            .iter()
+            .for_each(|recording| latency.add(&recording.latency));
+        let transactions: u64 = interval.recordings.iter().map(|recording| recording.transactions).sum();
+        self.errors += interval
+            .recordings
+            .iter()
+            .map(|recording| recording.errors)
+            .sum::<u64>();
+        let percentile_us = |percent| latency.percentile_ns(percent) as f64 / 1e3;
+        let live = Live {
+            phase: phase.to_owned(),
+            elapsed,
+            left: self.planned.saturating_sub(elapsed),
+            tps: transactions as f64 / interval.duration.as_secs_f64().max(1e-9),
+            latency_us: (transactions > 0).then(|| (percentile_us(50.0), percentile_us(95.0), percentile_us(99.0))),
+            errors: self.errors,
+        };
+        if phase != MEASURE {
+            self.mark_begin();
+        } else if live.left.is_zero() {
+            self.read_host();
+        }
+        self.progress.live(&live);
+        ControlFlow::Continue(())
+    }
+}

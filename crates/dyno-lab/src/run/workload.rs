@@ -1,0 +1,186 @@
+//! From an experiment's workloads to what the load engine drives.
+
+use crate::experiment::{Protocol, Resolved, Value, Workload};
+use crate::summary::{Pacing, WorkloadFacts};
+use dyno_engine::{Address, Endpoint, Load, Phase, Program, ScriptProgram, Tls};
+use dyno_script::{Command, Script, ScriptError, Seeds, Symbols, Variables};
+use dyno_target::address::{self, ConnectionInfo};
+use dyno_wire::{PgSession, PgStatement, WireError};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long clients may take to finish their last transaction.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How long connecting may take when the target does not say: longer than a server needs that is forking hundreds of processes.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A workload whose script is parsed, before there is a server.
+pub(super) struct Compiled {
+    workload: Workload,
+    program: ScriptProgram,
+    statements: Vec<PgStatement>,
+    seeds: Seeds,
+}
+
+/// Why a script cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// It does not follow the language.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    /// A statement cannot be sent.
+    #[error(transparent)]
+    Statement(#[from] WireError),
+}
+
+/// Parses all scripts. `seed` fixes every random number of the run.
+pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>, CompileError> {
+    let each = experiment.workloads.iter().enumerate();
+    each.map(|(index, workload)| {
+        // Workloads that run side by side draw from states of their own.
+        let seed = seed.wrapping_add(index as u64);
+        let seeds = Seeds::draw(seed, workload.clients, workload.threads, false);
+        let mut symbols = Symbols::new();
+        let script = Script::parse(&workload.script_name, &workload.script, &mut symbols)?;
+        let protocol = wire_protocol(workload.protocol);
+        if protocol != dyno_wire::Protocol::Simple {
+            script.check_parameters()?;
+        }
+        let mut variables = Variables::new(&symbols);
+        let given = experiment
+            .parameters
+            .iter()
+            .map(|(name, value)| (name.as_str(), script_value(value)));
+        let automatic = [
+            ("random_seed", Some(seed.cast_signed())),
+            ("default_seed", seeds.default_seed),
+        ];
+        let automatic = automatic
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, dyno_script::Value::Int(value?))));
+        for (name, value) in automatic.chain(given) {
+            if let Some(id) = symbols.lookup(name) {
+                variables.set(id, value);
+            }
+        }
+        let client_id = symbols.lookup("client_id");
+        let statements = script.commands().iter().filter_map(|command| match command {
+            Command::Statement(statement) => Some(statement),
+            _ => None,
+        });
+        let statements = statements
+            .map(|statement| match protocol {
+                dyno_wire::Protocol::Simple => PgStatement::new(statement.index(), statement.text(), 0, protocol),
+                _ => {
+                    let parameters = statement.parameters().len();
+                    PgStatement::new(statement.index(), statement.parameterized(), parameters, protocol)
+                }
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Compiled {
+            workload: workload.clone(),
+            program: ScriptProgram::new(Arc::new(script), variables, client_id, seeds.clients.clone()),
+            statements,
+            seeds,
+        })
+    })
+    .collect()
+}
+
+impl Compiled {
+    /// What the archive and the summary keep of it.
+    pub(super) fn facts(&self) -> WorkloadFacts {
+        WorkloadFacts {
+            name: self.workload.name.clone(),
+            clients: self.workload.clients,
+            threads: self.workload.threads,
+            pacing: match self.workload.rate_per_s {
+                None => Pacing::Closed,
+                Some(rate_per_s) => Pacing::Open { rate_per_s },
+            },
+            statements: self.program.statements(),
+        }
+    }
+}
+
+/// The whole load against `target`.
+pub(super) fn load(
+    experiment: &Resolved,
+    compiled: Vec<Compiled>,
+    target: &ConnectionInfo,
+) -> Result<Load<PgSession, ScriptProgram>, address::ConnectError> {
+    let endpoint = target.endpoint()?;
+    let config = endpoint.config;
+    let connect = Endpoint {
+        address: match endpoint.socket {
+            address::Socket::Unix(path) => Address::Unix(path),
+            address::Socket::Tcp(addresses) => Address::Tcp(addresses),
+        },
+        tls: endpoint.tls.map(|config| Tls {
+            mode: endpoint.ssl_mode,
+            config,
+            server_name: endpoint.server_name,
+        }),
+        connect_timeout: target.connect_timeout().unwrap_or(CONNECT_TIMEOUT),
+    };
+    let workloads = compiled.into_iter().map(|compiled| {
+        let config = Arc::clone(&config);
+        dyno_engine::Workload {
+            name: compiled.workload.name,
+            clients: compiled.workload.clients,
+            threads: compiled.workload.threads,
+            pacing: match compiled.workload.rate_per_s {
+                None => dyno_engine::Pacing::Closed,
+                Some(rate_per_s) => dyno_engine::Pacing::Open { rate_per_s },
+            },
+            program: compiled.program,
+            statements: compiled.statements,
+            protocol: wire_protocol(compiled.workload.protocol),
+            endpoint: connect.clone(),
+            throttle: compiled
+                .seeds
+                .threads
+                .into_iter()
+                .map(|thread| thread.throttle)
+                .collect(),
+            session: Box::new(move |tls| {
+                let mut session = PgSession::new(Arc::clone(&config));
+                let certificate = tls.and_then(|tls| tls.peer_certificates()?.first());
+                if let Some(hash) = certificate.and_then(|der| dyno_wire::tls::server_end_point(der)) {
+                    session.bind_channel(hash);
+                }
+                session
+            }),
+        }
+    });
+    Ok(Load {
+        workloads: workloads.collect(),
+        phases: experiment
+            .phases()
+            .into_iter()
+            .map(|phase| Phase {
+                name: phase.name.to_owned(),
+                duration: phase.duration,
+            })
+            .collect(),
+        interval: experiment.interval,
+        grace: GRACE,
+    })
+}
+
+fn wire_protocol(protocol: Protocol) -> dyno_wire::Protocol {
+    match protocol {
+        Protocol::Simple => dyno_wire::Protocol::Simple,
+        Protocol::Extended => dyno_wire::Protocol::Extended,
+        Protocol::Prepared => dyno_wire::Protocol::Prepared,
+    }
+}
+
+fn script_value(value: &Value) -> dyno_script::Value {
+    match value {
+        Value::Integer(number) => dyno_script::Value::Int(*number),
+        Value::Float(number) => dyno_script::Value::Double(*number),
+        Value::Text(text) => dyno_script::Value::from(text.as_str()),
+    }
+}

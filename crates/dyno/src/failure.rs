@@ -1,0 +1,43 @@
+//! How a command ends when it does not end well: a message on standard error and an exit code.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Why a command ends with an exit code other than 0.
+#[derive(Debug)]
+pub enum Failure {
+    /// Usage or set-up: nothing was measured. Exit code 1.
+    SetUp(String),
+    /// A run ended part-way; what was measured is kept. Exit code 2. What happened is said already.
+    PartWay,
+}
+
+impl<E: Display> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::SetUp(error.to_string())
+    }
+}
+
+impl Failure {
+    /// Says what there is to say and gives the exit code.
+    pub fn report(self) -> ExitCode {
+        match self {
+            Self::SetUp(message) => {
+                eprintln!("error: {message}");
+                ExitCode::from(1)
+            }
+            Self::PartWay => ExitCode::from(2),
+        }
+    }
+}
+
+/// Prints what clap has to say: help and version are no failure.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    // If the message cannot be printed there is nobody to tell.
+    let _ = error.print();
+    if error.use_stderr() {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    }
+}

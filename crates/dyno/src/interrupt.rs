@@ -1,0 +1,27 @@
+//! Ctrl-C and SIGTERM: the first asks for an orderly end, the second ends at once.
+
+use dyno_engine::Stop;
+use dyno_lab::run::Emergency;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io;
+
+/// From now on signals end the campaign: the first by `stop`, the second by killing the embedded server and leaving with exit code 2.
+pub fn handle(stop: &Stop, emergency: &Emergency) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let (stop, emergency) = (stop.clone(), emergency.clone());
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for _ in signals.forever() {
+            if stop.requested() {
+                emergency.stop_now();
+                eprintln!(
+                    "\nEnding at once. What was measured is in the archive, without a summary; dyno show makes one."
+                );
+                std::process::exit(2);
+            }
+            stop.request();
+            eprintln!("\nEnding: what was measured is kept. Once more ends at once.");
+        }
+    })?;
+    Ok(())
+}

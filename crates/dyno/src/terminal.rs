@@ -1,0 +1,125 @@
+//! Shows how a campaign goes on: one live line on a terminal, plain lines elsewhere. The summary goes to standard output, all else to standard error.
+
+use crate::look;
+use dyno_lab::run::{FinishedRun, Live, Progress};
+use dyno_report as report;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// Where output is not a terminal, the state of the load is printed no more often than this.
+const PLAIN_PERIOD: Duration = Duration::from_millis(990);
+
+/// Shows a campaign's progress.
+pub struct Terminal {
+    /// The line that changes; `None`: plain lines.
+    bar: Option<ProgressBar>,
+    step: String,
+    last_plain: Option<Instant>,
+}
+
+impl Terminal {
+    /// Finds out what standard error is.
+    pub fn new() -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+            bar.enable_steady_tick(Duration::from_millis(100));
+            bar
+        });
+        Self {
+            bar,
+            step: String::new(),
+            last_plain: None,
+        }
+    }
+
+    /// Removes the live line.
+    pub fn close(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// A line that stays.
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => eprintln!("{text}"),
+        }
+    }
+
+    /// Whether a plain line about the running load is due.
+    fn plain_is_due(&mut self) -> bool {
+        let due = self.last_plain.is_none_or(|last| last.elapsed() >= PLAIN_PERIOD);
+        if due {
+            self.last_plain = Some(Instant::now());
+        }
+        due
+    }
+
+    fn style(&self, template: &str) {
+        // The templates are constants of this file; a wrong one would show at once.
+        if let (Some(bar), Ok(style)) = (&self.bar, ProgressStyle::with_template(template)) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+    }
+}
+
+impl Progress for Terminal {
+    fn step(&mut self, text: &str) {
+        self.step = text.to_owned();
+        self.last_plain = None;
+        match &self.bar {
+            Some(bar) => {
+                bar.set_length(0);
+                bar.set_message(text.to_owned());
+                self.style("{spinner} {msg}");
+            }
+            None => eprintln!("{text}"),
+        }
+    }
+
+    fn amount(&mut self, done: u64, total: u64, unit: &str) {
+        if let Some(bar) = &self.bar {
+            if bar.length() != Some(total) {
+                bar.set_length(total);
+                bar.reset_eta();
+                self.style(&format!(
+                    "{{spinner}} {{msg}} [{{bar:30}}] {{human_pos}} of {{human_len}} {unit}, {{eta}} left"
+                ));
+            }
+            bar.set_position(done);
+        } else if self.plain_is_due() {
+            eprintln!("{}: {done} of {total} {unit}", self.step);
+        }
+    }
+
+    fn done(&mut self, result: &str) {
+        self.line(&format!("{}: {result}", self.step));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.line(&format!("note: {text}"));
+    }
+
+    fn live(&mut self, live: &Live) {
+        let text = report::live_line(live);
+        if let Some(bar) = &self.bar {
+            self.style("{spinner} {msg}");
+            bar.set_message(text);
+        } else if self.plain_is_due() {
+            eprintln!("{text}");
+        }
+    }
+
+    fn finished(&mut self, run: &FinishedRun) {
+        let print = || {
+            look::print(&format!("\n{}", report::summary(&run.summary)));
+            look::print(&format!("\nKept in {} ({})", run.folder.display(), run.state));
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+}

@@ -163,7 +163,7 @@ pub fn server_facts(client: &mut Client) -> Result<ServerFacts, FactsError> {
         .query(
             "select name, current_setting(name), source from pg_settings
               where source not in ('default', 'client', 'session')
-                and name not in ('primary_conninfo', 'archive_command', 'restore_command')
+                and name not in ('primary_conninfo', 'archive_command', 'restore_command', 'ssl_passphrase_command')
               order by name",
             &[],
         )

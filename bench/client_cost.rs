@@ -1,2 +1,76 @@
-//! Client CPU per transaction of dyno beside pgbench.
-fn main() {}
+//! Client CPU per transaction and throughput of dyno beside pgbench: select-only, prepared, the two in turn on the same server.
+//!
+//!     cargo bench --bench client_cost -- [--pairs 10] [--seconds 3] [--only unix-16-1]
+
+use dyno_bench::{BenchServer, Client, Cost, Result, Spread, archive, dyno_binary, option, run_dyno, run_pgbench};
+use serde_json::json;
+use std::fmt::Write;
+
+fn main() -> Result<()> {
+    let pairs: usize = option("--pairs", 10)?;
+    let seconds: u64 = option("--seconds", 3)?;
+    let only: String = option("--only", String::new())?;
+    let dyno = dyno_binary()?;
+    let server = BenchServer::start()?;
+    let pgbench = std::process::Command::new("pgbench").arg("--version").output()?;
+    let pgbench = String::from_utf8_lossy(&pgbench.stdout).trim().to_owned();
+    let mut table = "| path | clients | threads | dyno CPU µs/tx | pgbench CPU µs/tx | CPU ratio | user ratio | dyno user µs | pgbench user µs | TPS ratio |\n\
+                     |---|---|---|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    print!("{table}");
+    let mut results = Vec::new();
+    for tcp in [false, true] {
+        for (clients, threads) in [(1, 1), (16, 1), (16, 2), (64, 1), (64, 2)] {
+            let client = Client {
+                clients,
+                threads,
+                tcp,
+                seconds,
+            };
+            let path = if tcp { "tcp" } else { "unix" };
+            if !only.is_empty() && only != format!("{path}-{clients}-{threads}") {
+                continue;
+            }
+            let mut measured: Vec<(Cost, Cost)> = Vec::new();
+            for pair in 0..pairs {
+                // Who goes first changes, so that a drift of the machine favours neither.
+                measured.push(if pair % 2 == 0 {
+                    let ours = run_dyno(&dyno, &server, client)?;
+                    (ours, run_pgbench(&server, client)?)
+                } else {
+                    let theirs = run_pgbench(&server, client)?;
+                    (run_dyno(&dyno, &server, client)?, theirs)
+                });
+            }
+            let spread = |figure: &dyn Fn(&(Cost, Cost)) -> f64| Spread::of(measured.iter().map(figure));
+            let ours = spread(&|(dyno, _)| dyno.cpu_us());
+            let theirs = spread(&|(_, pgbench)| pgbench.cpu_us());
+            let cpu = spread(&|(dyno, pgbench)| dyno.cpu_us() / pgbench.cpu_us());
+            let user = spread(&|(dyno, pgbench)| dyno.user_us / pgbench.user_us);
+            let our_user = spread(&|(dyno, _)| dyno.user_us);
+            let their_user = spread(&|(_, pgbench)| pgbench.user_us);
+            let tps = spread(&|(dyno, pgbench)| dyno.tps / pgbench.tps);
+            let row = format!(
+                "| {path} | {clients} | {threads} | {ours} | {theirs} | {cpu} | {user} | {our_user} | {their_user} | {tps} |\n"
+            );
+            print!("{row}");
+            write!(table, "{row}")?;
+            results.push(json!({
+                "path": path, "clients": clients, "threads": threads,
+                "dyno_cpu_us": ours, "pgbench_cpu_us": theirs, "cpu_ratio": cpu, "user_ratio": user,
+                "dyno_user_us": our_user, "pgbench_user_us": their_user, "tps_ratio": tps,
+                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench })).collect::<Vec<_>>(),
+            }));
+        }
+    }
+    let facts = json!({
+        "summary": format!(
+            "Server PostgreSQL {}, {pgbench}; select-only, prepared; {pairs} pairs of {seconds} s runs in turn. \
+             Each cell is the median (minimum–maximum); ratios are dyno / pgbench, pair by pair.",
+            server.version()?
+        ),
+    });
+    let path = archive("client-cost", facts, json!(results), &table)?;
+    println!("\nKept in {}", path.display());
+    Ok(())
+}

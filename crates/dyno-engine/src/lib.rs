@@ -18,6 +18,6 @@ mod worker;
 pub use connect::ConnectError;
 pub use drive::{Connected, DriveError, Ending, Interval, Observer, Outcome, drive};
 pub use histogram::{HIGHEST_NS, LatencyHistogram};
-pub use load::{Address, Endpoint, Load, Pacing, Phase, Stop, Tls, Workload};
+pub use load::{Address, Endpoint, Load, NewSession, Pacing, Phase, Stop, Tls, Workload};
 pub use program::{Action, Program, ProgramError, ScriptProgram, ScriptState};
 pub use recording::{ErrorCount, Recording};

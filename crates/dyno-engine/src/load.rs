@@ -50,9 +50,12 @@ pub struct Workload<S: dyno_wire::Session, P: crate::Program> {
     pub endpoint: Endpoint,
     /// One random state per thread, for the open loop's schedule.
     pub throttle: Vec<dyno_script::Random>,
-    /// Makes the session of a new connection, given its TLS state if it has one.
-    pub session: Box<dyn Fn(Option<&rustls::ClientConnection>) -> S + Send + Sync>,
+    /// Makes the session of a new connection.
+    pub session: NewSession<S>,
 }
+
+/// Makes the session of a new connection, given its TLS state if it has one.
+pub type NewSession<S> = Box<dyn Fn(Option<&rustls::ClientConnection>) -> S + Send + Sync>;
 
 /// When a client begins its next transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]

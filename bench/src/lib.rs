@@ -1,0 +1,65 @@
+//! What the benches share: a server to measure on, the processes that are measured, figures and where they are kept.
+//!
+//! Every claim about speed or memory is measured here beside its peer in one run, because machines differ and drift: only ratios carry over.
+
+mod client;
+mod figures;
+mod server;
+
+pub use client::{Client, Cost, dyno_binary, dyno_command, run_dyno, run_pgbench};
+pub use figures::Spread;
+pub use server::BenchServer;
+
+use jiff::Zoned;
+use serde_json::{Value, json};
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+/// Any error ends a bench: it is printed, and nothing is archived.
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The value after `name` on the command line, or `default`.
+///
+/// # Errors
+/// The value cannot be read.
+pub fn option<T: std::str::FromStr>(name: &str, default: T) -> Result<T> {
+    let mut words = std::env::args().skip_while(|word| word != name).skip(1);
+    match words.next() {
+        None => Ok(default),
+        Some(text) => text.parse().map_err(|_| format!("{name} {text} is not valid").into()),
+    }
+}
+
+/// Keeps a result in `bench/results` under today's date, with what is needed to read it: host, versions and the command line.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn archive(name: &str, facts: Value, results: Value, table: &str) -> Result<PathBuf> {
+    let now = Zoned::now();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
+    std::fs::create_dir_all(&folder)?;
+    let stem = folder.join(format!("{}-{name}", now.strftime("%Y-%m-%dT%H-%M-%S")));
+    let mut host = serde_json::to_value(dyno_target::facts::host_facts(None))?;
+    // A machine's name says nothing about its speed.
+    if let Some(host) = host.as_object_mut() {
+        host.remove("hostname");
+    }
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let content = json!({
+        "bench": name, "date": now.to_string(), "arguments": command, "host": host, "facts": facts, "results": results,
+    });
+    std::fs::write(
+        stem.with_extension("json"),
+        serde_json::to_string_pretty(&content)? + "\n",
+    )?;
+    let text = format!(
+        "# {name}, {}\n\nHost: {} cores, {}. {}\n\n{table}",
+        now.strftime("%Y-%m-%d"),
+        content["host"]["cores"],
+        content["host"]["cpu_model"].as_str().unwrap_or("unknown processor"),
+        content["facts"]["summary"].as_str().unwrap_or_default()
+    );
+    let path = stem.with_extension("md");
+    std::fs::write(&path, text)?;
+    Ok(path)
+}

@@ -1,0 +1,85 @@
+//! The server that both sides are measured on.
+
+use crate::Result;
+use dyno_target::address::Host;
+use dyno_target::embedded::{Embedded, EmbeddedOptions, Server, home_folder};
+use std::path::PathBuf;
+
+/// An embedded PostgreSQL with pgbench's tables at scale 1 and a role `bench` that may log in over TCP.
+pub struct BenchServer {
+    server: Server,
+    sockets: PathBuf,
+}
+
+/// The role's name, password and database.
+pub const BENCH: &str = "bench";
+
+impl BenchServer {
+    /// Starts it, with data that fits the cache many times over.
+    ///
+    /// # Errors
+    /// The server or the data cannot be made.
+    pub fn start() -> Result<Self> {
+        let mut options = EmbeddedOptions::new(home_folder(&|name| std::env::var(name).ok())?);
+        options.cluster = BENCH.to_owned();
+        let embedded = Embedded::prepare(&options, &mut |_| {})?;
+        let settings = [
+            ("max_connections", "300"),
+            ("shared_buffers", "256MB"),
+            ("autovacuum", "off"),
+        ];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let server = embedded.start(&settings, &mut |_| {})?;
+        let mut admin = server.connection("postgres").connect()?;
+        admin.batch_execute("drop database if exists bench")?;
+        admin.batch_execute("drop role if exists bench")?;
+        admin.batch_execute("create role bench login superuser password 'bench'")?;
+        admin.batch_execute("create database bench owner bench")?;
+        let mut client = server.connection(BENCH).connect()?;
+        client.batch_execute(
+            "create table pgbench_branches (bid int primary key, bbalance int, filler char(88));
+             create table pgbench_accounts (aid int primary key, bid int, abalance int, filler char(84));
+             insert into pgbench_branches values (1, 0, '');
+             insert into pgbench_accounts select aid, 1, 0, '' from generate_series(1, 100000) as aid;",
+        )?;
+        client.batch_execute("vacuum analyze")?;
+        let connection = server.connection(BENCH);
+        let sockets = connection.hosts().find_map(|host| match host {
+            Host::Unix { directory, .. } => Some(directory.clone()),
+            Host::Tcp { .. } => None,
+        });
+        Ok(Self {
+            sockets: sockets.ok_or("the embedded server has no unix socket")?,
+            server,
+        })
+    }
+
+    /// What the `PGHOST` variable is to be to reach it over the unix socket, or over TCP.
+    #[must_use]
+    pub fn host(&self, tcp: bool) -> String {
+        if tcp {
+            "127.0.0.1".to_owned()
+        } else {
+            self.sockets.display().to_string()
+        }
+    }
+
+    /// Its port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.server.port()
+    }
+
+    /// Its version.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn version(&self) -> Result<String> {
+        let row = self
+            .server
+            .connection(BENCH)
+            .connect()?
+            .query_one("show server_version", &[])?;
+        Ok(row.get(0))
+    }
+}

@@ -66,3 +66,24 @@ pub fn plan(experiment: &Resolved) -> String {
     text.push_str(&facts([("expected", total)]));
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::table::WIDTH;
+    use dyno_lab::experiment::{Size, builtin, find};
+    use insta::assert_snapshot;
+
+    #[test]
+    fn all_that_come_with_dyno() {
+        let experiments: Vec<_> = builtin().iter().map(|builtin| find(builtin.name).unwrap()).collect();
+        assert_snapshot!(super::experiments(&experiments));
+    }
+
+    #[test]
+    fn what_a_run_would_do() {
+        let experiment = find("pk-update").unwrap().resolve(Size::Small, &[], 2).unwrap();
+        let text = super::plan(&experiment);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
+        assert_snapshot!(text);
+    }
+}

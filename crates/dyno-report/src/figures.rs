@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(decimal(f64::NAN, 1), "-");
         assert_eq!(rate(12_345.6), "12,346");
         assert_eq!(rate(99.94), "99.9");
-        assert_eq!(percent(3.14), "3.1 %");
+        assert_eq!(percent(3.21), "3.2 %");
     }
 
     #[test]

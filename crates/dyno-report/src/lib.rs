@@ -5,6 +5,8 @@
 
 mod experiments;
 mod figures;
+#[cfg(test)]
+mod fixture;
 mod list;
 mod live;
 mod show;

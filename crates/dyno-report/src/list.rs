@@ -1,7 +1,7 @@
 //! The list of what is in an archive.
 
 use crate::figures::{rate, time};
-use crate::table::table;
+use crate::table::unbroken;
 use dyno_lab::archive::{Campaign, Run};
 use dyno_lab::summary::WorkloadSummary;
 
@@ -20,9 +20,24 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
             }
             Err(_) => ("-".to_owned(), "-".to_owned()),
         };
-        campaign.runs.iter().map(move |run| {
+        let none = campaign.runs.is_empty().then(|| {
+            let nothing = || "-".to_owned();
+            vec![
+                when.clone(),
+                experiment.clone(),
+                "no run".to_owned(),
+                nothing(),
+                nothing(),
+                campaign.name(),
+            ]
+        });
+        let runs = campaign.runs.iter().map(move |run| {
             let [tps, p99] = figures(run);
-            let folder = format!("{}/{}", campaign.name(), run.name());
+            // The only run of a campaign is shown with it, so the shorter name does.
+            let folder = match campaign.runs.as_slice() {
+                [_] => campaign.name(),
+                _ => format!("{}/{}", campaign.name(), run.name()),
+            };
             vec![
                 when.clone(),
                 experiment.clone(),
@@ -31,9 +46,10 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
                 p99,
                 folder,
             ]
-        })
+        });
+        none.into_iter().chain(runs)
     });
-    table(
+    unbroken(
         &["when", "experiment", "state", "TPS", "p99", "folder"],
         &[0, 1, 2, 5],
         rows,
@@ -49,4 +65,41 @@ fn figures(run: &Run) -> [String; 2] {
     let p99_us = |workload: &WorkloadSummary| workload.latency.map(|latency| latency.p99_us);
     let p99_us = summary.workloads.iter().filter_map(p99_us).max_by(f64::total_cmp);
     [rate(tps), p99_us.map_or("-".to_owned(), time)]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::write_archive;
+    use dyno_lab::archive::Archive;
+    use insta::assert_snapshot;
+
+    #[test]
+    fn every_run_has_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        write_archive(folder.path());
+        let without_runs = folder.path().join("2026-11-21T20-07-00-pk-update");
+        std::fs::create_dir(&without_runs).unwrap();
+        std::fs::copy(
+            folder.path().join("2026-11-21T20-05-30-pk-update/campaign.json"),
+            without_runs.join("campaign.json"),
+        )
+        .unwrap();
+        assert_snapshot!(super::campaigns(&Archive::new(folder.path()).campaigns().unwrap()));
+    }
+
+    #[test]
+    fn a_damaged_campaign_is_listed_too() {
+        let folder = tempfile::tempdir().unwrap();
+        write_archive(folder.path());
+        for campaign in Archive::new(folder.path()).campaigns().unwrap() {
+            std::fs::write(campaign.path.join("campaign.json"), "{").unwrap();
+            std::fs::write(campaign.runs[0].path.join("run.json"), "{").unwrap();
+        }
+        assert_snapshot!(super::campaigns(&Archive::new(folder.path()).campaigns().unwrap()));
+    }
+
+    #[test]
+    fn an_empty_archive_says_how_to_begin() {
+        assert_snapshot!(super::campaigns(&[]), @"There are no runs yet. Begin with `dyno run pk-update`; `dyno list experiments` shows what else there is.");
+    }
 }

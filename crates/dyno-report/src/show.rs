@@ -73,3 +73,35 @@ pub fn run(run: &Run) -> String {
     text.push_str(&format!("\nAll data: {}\n", run.path.display()));
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::write_archive;
+    use dyno_lab::archive::Archive;
+    use insta::assert_snapshot;
+
+    #[test]
+    fn complete_failed_and_killed_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        write_archive(folder.path());
+        let campaigns = Archive::new(folder.path()).campaigns().unwrap();
+        let text: Vec<_> = campaigns.iter().map(super::campaign).collect();
+        let text = text
+            .join("\n----\n\n")
+            .replace(&folder.path().display().to_string(), "archive");
+        assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_run_of_which_nothing_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        write_archive(folder.path());
+        let mut campaigns = Archive::new(folder.path()).campaigns().unwrap();
+        let campaign = campaigns.remove(0);
+        std::fs::write(campaign.path.join("campaign.json"), "{").unwrap();
+        std::fs::write(campaign.runs[0].path.join("run.json"), "").unwrap();
+        let campaign = Archive::new(folder.path()).campaigns().unwrap().remove(0);
+        let text = super::campaign(&campaign).replace(&folder.path().display().to_string(), "archive");
+        assert_snapshot!(text);
+    }
+}

@@ -20,35 +20,33 @@ pub fn summary(summary: &Summary) -> String {
 
 /// Who made the load, and for how long.
 fn workloads(summary: &Summary) -> String {
-    let mut text = String::new();
-    for workload in &summary.workloads {
+    let lines = summary.workloads.iter().map(|workload| {
         let pacing = match workload.pacing {
             Pacing::Closed => "closed loop".to_owned(),
             Pacing::Open { rate_per_s } => format!("open loop at {} transactions/s", rate(rate_per_s)),
         };
-        text.push_str(&format!(
-            "{}: {} transactions in {} s, {}, {}, {}\n",
-            workload.name,
+        let what = format!(
+            "{} transactions in {} s, {}, {}, {pacing}",
             count(workload.transactions),
             decimal(summary.measured_s, 1),
             counted(workload.clients, "client"),
             counted(workload.threads, "thread"),
-            pacing
-        ));
-    }
-    text
+        );
+        paragraph(&format!("{}: ", workload.name), &what)
+    });
+    lines.collect()
 }
 
 fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number as u64), if number == 1 { "" } else { "s" })
 }
 
-/// The name of a workload where one is needed to tell several apart.
+/// `what`, after the workload's name where that is needed to tell several apart.
 fn label(summary: &Summary, workload: &WorkloadSummary, what: &str) -> String {
     if summary.workloads.len() == 1 {
         what.to_owned()
     } else {
-        format!("{} {what}", workload.name)
+        format!("{}: {what}", workload.name)
     }
 }
 
@@ -135,14 +133,14 @@ fn latency(summary: &Summary) -> String {
 
 fn statements(summary: &Summary) -> String {
     let statements = || {
-        summary
-            .workloads
-            .iter()
-            .flat_map(|workload| &workload.statement_latencies)
+        summary.workloads.iter().flat_map(|workload| {
+            let statements = workload.statement_latencies.iter();
+            statements.map(move |statement| (workload, statement))
+        })
     };
-    let unit = unit(statements().filter_map(|statement| statement.latency.as_ref()));
+    let unit = unit(statements().filter_map(|(_, statement)| statement.latency.as_ref()));
     let rows: Vec<_> = statements()
-        .map(|statement| {
+        .map(|(workload, statement)| {
             let mut row = match &statement.latency {
                 Some(Latency {
                     mean_us,
@@ -156,7 +154,7 @@ fn statements(summary: &Summary) -> String {
                 None => vec!["-".to_owned(); 4],
             };
             row.insert(0, count(statement.count));
-            row.push(one_line(&statement.sql));
+            row.push(label(summary, workload, &one_line(&statement.sql)));
             row
         })
         .collect();

@@ -8,12 +8,27 @@ pub(crate) const WIDTH: usize = 100;
 /// Everything below a heading is set in by this.
 pub(crate) const INDENT: &str = "  ";
 
-/// A table, one line per row unless a text has to be wrapped, each line ended by a newline. The columns whose number is in `texts` stand to the left.
+/// A table as wide as a page at most, each line ended by a newline; a text that is too long is wrapped. The columns whose number is in `texts`
+/// stand to the left.
 pub(crate) fn table(header: &[&str], texts: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    arranged(ContentArrangement::Dynamic, header, texts, rows)
+}
+
+/// A table with exactly one line per row, however wide: for names that are to be copied whole.
+pub(crate) fn unbroken(header: &[&str], texts: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    arranged(ContentArrangement::Disabled, header, texts, rows)
+}
+
+fn arranged(
+    arrangement: ContentArrangement,
+    header: &[&str],
+    texts: &[usize],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
     let mut table = Table::new();
     table
         .load_style(NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_content_arrangement(arrangement)
         .set_width((WIDTH - INDENT.len()) as u16)
         .set_header(header.iter().copied())
         .add_rows(rows);

@@ -99,9 +99,7 @@ mod tests {
 
     #[test]
     fn agrees_with_figures_worked_out_by_hand() {
-        let running: Running = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]
-            .into_iter()
-            .collect();
+        let running: Running = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0].into_iter().collect();
         assert_eq!(running.count(), 8);
         assert_eq!(running.mean(), Some(5.0));
         assert_eq!((running.min(), running.max()), (Some(2.0), Some(9.0)));
@@ -114,19 +112,11 @@ mod tests {
     fn says_nothing_without_values() {
         let running = Running::new();
         assert_eq!(
-            (
-                running.mean(),
-                running.min(),
-                running.max(),
-                running.stddev()
-            ),
+            (running.mean(), running.min(), running.max(), running.stddev()),
             (None, None, None, None)
         );
         let one: Running = [3.0].into_iter().collect();
-        assert_eq!(
-            (one.mean(), one.stddev(), one.variation()),
-            (Some(3.0), None, None)
-        );
+        assert_eq!((one.mean(), one.stddev(), one.variation()), (Some(3.0), None, None));
     }
 
     #[test]
@@ -146,9 +136,7 @@ mod tests {
 
     #[test]
     fn keeps_a_small_spread_on_a_large_mean() {
-        let running: Running = [1e9 + 4.0, 1e9 + 7.0, 1e9 + 13.0, 1e9 + 16.0]
-            .into_iter()
-            .collect();
+        let running: Running = [1e9 + 4.0, 1e9 + 7.0, 1e9 + 13.0, 1e9 + 16.0].into_iter().collect();
         assert!((running.stddev().unwrap() - 30.0_f64.sqrt()).abs() < 1e-6);
     }
 

@@ -158,7 +158,7 @@ impl fmt::Display for Warning {
             ),
             Self::Errors { workload, percent } => write!(
                 f,
-                "{percent:.3} % of the transactions of `{workload}` failed and count neither in TPS nor in latency. The errors below say why."
+                "{percent:.3} % of the transactions of `{workload}` failed and count neither in TPS nor in latency. Their first messages are shown with the errors."
             ),
             Self::Unfinished { workload, count } => write!(
                 f,

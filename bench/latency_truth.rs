@@ -16,7 +16,7 @@ use support::{Keep, load};
 /// Answers take from 1 to 3 ms, every fiftieth 20 ms.
 fn delay(connection: usize, request: usize) -> Duration {
     let number = (connection * 7919 + request * 104_729) as u64;
-    if number % 50 == 0 {
+    if number.is_multiple_of(50) {
         Duration::from_millis(20)
     } else {
         Duration::from_micros(1000 + number * 31 % 2000)

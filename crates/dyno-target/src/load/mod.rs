@@ -1,9 +1,9 @@
 //! Bringing data in: SQL texts, generated rows, and the quiet afterwards.
 
 mod fill;
-mod statements;
 
 use crate::server_message;
+use dyno_script::{Command, Script, ScriptError, Symbols};
 use postgres::Client;
 use postgres::error::SqlState;
 
@@ -26,6 +26,19 @@ pub enum LoadError {
         message: String,
         /// The statement, shortened.
         statement: String,
+    },
+    /// An SQL text cannot be split into statements.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    /// A meta command where only SQL can be.
+    #[error("{what}, line {line}: {command} is a meta command; only SQL statements can be here")]
+    MetaCommand {
+        /// What the text is.
+        what: String,
+        /// Line within the text, from 1.
+        line: usize,
+        /// The command.
+        command: String,
     },
     /// Rows could not be inserted.
     #[error("filling {table} failed at rows {first} to {last}: {message}")]
@@ -67,19 +80,32 @@ pub enum LoadError {
 const SHOWN: usize = 200;
 
 /// Runs the statements of an SQL text one by one, each in a transaction of its own unless the text says `begin`, as psql would. `what`
-/// names the text in errors.
+/// names the text in errors. The text is split as scripts are; meta commands mean nothing here.
 ///
 /// # Errors
-/// The first statement that fails, with its line.
+/// A meta command, or the first statement that fails, with its line.
 pub fn run_sql(client: &mut Client, text: &str, what: &str) -> Result<(), LoadError> {
-    for statement in statements::split(text) {
+    if text.trim().is_empty() {
+        return Ok(());
+    }
+    let script = Script::parse(what, text, &mut Symbols::new())?;
+    let statements = script.commands().iter().map(|command| match command {
+        Command::Statement(statement) => Ok(statement),
+        other => Err(LoadError::MetaCommand {
+            what: what.to_owned(),
+            line: other.position().line,
+            command: other.source().to_owned(),
+        }),
+    });
+    // All are looked at before the first is run.
+    for statement in statements.collect::<Result<Vec<_>, _>>()? {
         client
-            .batch_execute(statement.text)
+            .batch_execute(statement.text())
             .map_err(|error| LoadError::Statement {
                 what: what.to_owned(),
-                line: statement.line + lines_before_error(&error, statement.text),
+                line: statement.position().line + lines_before_error(&error, statement.text()),
                 message: server_message(&error),
-                statement: shortened(statement.text),
+                statement: shortened(statement.text()),
             })?;
     }
     Ok(())

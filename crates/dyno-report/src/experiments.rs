@@ -1,6 +1,6 @@
 //! Experiments: which there are, and what one would do.
 
-use crate::figures::{count, duration, one_line, rate};
+use crate::figures::{count, counted, duration, one_line, rate};
 use crate::table::{facts, paragraph, table};
 use dyno_lab::experiment::{Experiment, Resolved};
 
@@ -42,9 +42,9 @@ pub fn plan(experiment: &Resolved) -> String {
         });
         let script = one_line(&workload.script);
         let how = format!(
-            "{} clients, {} threads, {}, {pacing}: {script}",
-            count(workload.clients as u64),
-            count(workload.threads as u64),
+            "{}, {}, {}, {pacing}: {script}",
+            counted(workload.clients as u64, "client"),
+            counted(workload.threads as u64, "thread"),
             workload.protocol
         );
         vec!["workload".to_owned(), workload.name.clone(), how]

@@ -28,6 +28,11 @@ pub(crate) fn rate(per_second: impl Into<Option<f64>>) -> String {
     )
 }
 
+/// A number with its noun.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// A share in percent with its sign; `-` if there is none.
 pub(crate) fn percent(share: impl Into<Option<f64>>) -> String {
     match share.into().filter(|share| share.is_finite()) {

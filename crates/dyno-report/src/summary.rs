@@ -1,6 +1,6 @@
 //! The tables at the end of a run.
 
-use crate::figures::{TimeUnit, bytes, count, decimal, one_line, percent, rate, time};
+use crate::figures::{TimeUnit, bytes, count, counted, decimal, one_line, percent, rate, time};
 use crate::table::{facts, paragraph, table};
 use dyno_lab::summary::{Latency, Pacing, Summary, WorkloadSummary};
 
@@ -29,16 +29,12 @@ fn workloads(summary: &Summary) -> String {
             "{} transactions in {} s, {}, {}, {pacing}",
             count(workload.transactions),
             decimal(summary.measured_s, 1),
-            counted(workload.clients, "client"),
-            counted(workload.threads, "thread"),
+            counted(workload.clients as u64, "client"),
+            counted(workload.threads as u64, "thread"),
         );
         paragraph(&format!("{}: ", workload.name), &what)
     });
     lines.collect()
-}
-
-fn counted(number: usize, noun: &str) -> String {
-    format!("{} {noun}{}", count(number as u64), if number == 1 { "" } else { "s" })
 }
 
 /// `what`, after the workload's name where that is needed to tell several apart.
@@ -253,7 +249,7 @@ fn costs(summary: &Summary) -> String {
         ("dyno's own CPU", text)
     });
     let unfinished: u64 = summary.workloads.iter().map(|workload| workload.unfinished).sum();
-    let unfinished = (unfinished > 0).then(|| ("unfinished", format!("{} transactions", count(unfinished))));
+    let unfinished = (unfinished > 0).then(|| ("unfinished", counted(unfinished, "transaction")));
     facts([connection, host, client, unfinished].into_iter().flatten())
 }
 

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 pub enum Failure {
     /// Usage or set-up: nothing was measured. Exit code 1.
     SetUp(String),
-    /// A run ended part-way; what was measured is kept. Exit code 2. What happened is said already.
-    PartWay,
+    /// A run ended part-way; what was measured is kept. Exit code 2. Without a message what happened is said already.
+    PartWay(Option<String>),
 }
 
 impl<E: Display> From<E> for Failure {
@@ -26,7 +26,12 @@ impl Failure {
                 eprintln!("error: {message}");
                 ExitCode::from(1)
             }
-            Self::PartWay => ExitCode::from(2),
+            Self::PartWay(message) => {
+                if let Some(message) = message {
+                    eprintln!("error: {message}");
+                }
+                ExitCode::from(2)
+            }
         }
     }
 }

@@ -2,12 +2,15 @@
 
 use dyno_engine::Stop;
 use dyno_lab::run::Emergency;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io;
+use std::sync::Arc;
 
 /// From now on signals end the campaign: the first by `stop`, the second by killing the embedded server and leaving with exit code 2.
 pub fn handle(stop: &Stop, emergency: &Emergency) -> io::Result<()> {
+    // A file that reaches the limit on its size is an error to be told of, not the death that the system would have it be.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let (stop, emergency) = (stop.clone(), emergency.clone());
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {

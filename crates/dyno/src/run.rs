@@ -7,7 +7,7 @@ use crate::{interrupt, look};
 use dyno_engine::Stop;
 use dyno_lab::archive::{RunState, redacted};
 use dyno_lab::experiment;
-use dyno_lab::run::{Emergency, Request, Target};
+use dyno_lab::run::{Emergency, Request, RunError, Target};
 use dyno_report as report;
 use dyno_target::address::ConnectionInfo;
 use dyno_target::embedded::{EmbeddedOptions, home_folder};
@@ -40,11 +40,16 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut terminal = Terminal::new();
     let finished = dyno_lab::run::run(&request, &mut terminal, &stop, &emergency);
     terminal.close();
-    let finished = finished?;
-    if finished.iter().all(|run| run.state == RunState::Complete) {
-        Ok(())
-    } else {
-        Err(Failure::PartWay)
+    let finished = match finished {
+        Err(error @ RunError::Later { .. }) => return Err(Failure::PartWay(Some(error.to_string()))),
+        finished => finished?,
+    };
+    match finished.into_iter().find(|run| run.state != RunState::Complete) {
+        None => Ok(()),
+        Some(run) => {
+            let message = run.failure.map(|why| format!("the run ended early: {why}"));
+            Err(Failure::PartWay(message))
+        }
     }
 }
 

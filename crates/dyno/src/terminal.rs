@@ -67,13 +67,18 @@ impl Terminal {
 
 impl Progress for Terminal {
     fn step(&mut self, text: &str) {
+        // Long steps are told again and again.
+        if self.step == text {
+            return;
+        }
         self.step = text.to_owned();
         self.last_plain = None;
         match &self.bar {
             Some(bar) => {
                 bar.set_length(0);
+                bar.reset_elapsed();
                 bar.set_message(text.to_owned());
-                self.style("{spinner} {msg}");
+                self.style("{spinner} {msg} ({elapsed})");
             }
             None => eprintln!("{text}"),
         }
@@ -89,7 +94,7 @@ impl Progress for Terminal {
                 ));
             }
             bar.set_position(done);
-        } else if self.plain_is_due() {
+        } else if done < total && self.plain_is_due() {
             eprintln!("{}: {done} of {total} {unit}", self.step);
         }
     }

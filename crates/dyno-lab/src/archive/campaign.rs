@@ -4,9 +4,10 @@ use super::{ArchiveError, CAMPAIGN_JSON, FORMAT, RunRecord, RunWriter, replace_j
 use crate::experiment::Resolved;
 use indexmap::IndexMap;
 use jiff::Zoned;
+use nix::unistd::AccessFlags;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// What one invocation set out to do.
@@ -86,6 +87,12 @@ impl CampaignWriter {
         Ok(Self { path })
     }
 
+    /// Removes the folder with everything in it: a campaign that measured nothing is nothing to keep.
+    pub fn discard(self) {
+        // What cannot be removed reads as a campaign without figures, which it is.
+        let _ = fs::remove_dir_all(self.path);
+    }
+
     /// The campaign's folder.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -119,6 +126,25 @@ impl CampaignRecord {
             runs,
         }
     }
+}
+
+/// Makes sure that `archive` can be written, or be made where it is to be, before hours are spent on what it is to hold. Nothing is made yet.
+///
+/// # Errors
+///
+/// If it is no folder, or lies in one that may not be written.
+pub fn check_writable(archive: &Path) -> Result<(), ArchiveError> {
+    let existing = archive.ancestors().find(|path| path.exists());
+    let existing = existing.unwrap_or(Path::new("."));
+    if !existing.is_dir() {
+        let cause = "it is a file, not a folder; choose another folder with --archive";
+        return Err(ArchiveError::write(existing)(io::Error::new(
+            ErrorKind::NotADirectory,
+            cause,
+        )));
+    }
+    nix::unistd::access(existing, AccessFlags::W_OK | AccessFlags::X_OK)
+        .map_err(|errno| ArchiveError::write(existing)(errno.into()))
 }
 
 /// Makes the folder `name`, or `name-2` and so on if it exists: two campaigns may begin in the same second.

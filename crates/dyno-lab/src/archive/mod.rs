@@ -14,7 +14,7 @@ mod rebuild;
 mod run;
 mod samples;
 
-pub use campaign::{CampaignRecord, CampaignWriter, PlannedRun};
+pub use campaign::{CampaignRecord, CampaignWriter, PlannedRun, check_writable};
 pub use command::redacted;
 pub use events::{Event, EventKind};
 pub use intervals::IntervalRow;

@@ -211,7 +211,7 @@ impl Reader<'_> {
                     return Err(section.missing("name", "several workloads are told apart by their names"));
                 }
             };
-            let (script_name, script) = self.script(&section, &name)?;
+            let (script_name, script_offset, script) = self.script(&section, &name)?;
             let mut workload = WorkloadPlan {
                 name,
                 clients: 1,
@@ -219,6 +219,7 @@ impl Reader<'_> {
                 protocol: Protocol::default(),
                 rate_per_s: None,
                 script_name,
+                script_offset,
                 script,
             };
             // The order matters: how many threads there may be depends on the clients.
@@ -258,14 +259,16 @@ impl Reader<'_> {
         Ok(name)
     }
 
-    /// The name and the text of a workload's script.
-    fn script(&self, section: &Section<'_>, workload: &str) -> Result<(String, String), Diagnostic> {
-        let (name, script, span) = match (section.text("script")?, section.text("script_file")?) {
-            (Some((script, span)), None) => (
-                format!("{}, workload {workload}", self.source.path.display()),
-                script,
-                span,
-            ),
+    /// The name of a workload's script, where in the file of that name it begins, and its text.
+    fn script(&self, section: &Section<'_>, workload: &str) -> Result<(String, (usize, usize), String), Diagnostic> {
+        let (name, offset, script, span) = match (section.text("script")?, section.text("script_file")?) {
+            (Some((script, span)), None) => {
+                let path = self.source.path.display();
+                match self.source.literal(&span) {
+                    Some(offset) => (path.to_string(), offset, script, span),
+                    None => (format!("{path}, workload {workload}"), (0, 0), script, span),
+                }
+            }
             (None, Some((file, span))) => {
                 let path = self.source.path.parent().unwrap_or(Path::new("")).join(file);
                 let script = std::fs::read_to_string(&path).map_err(|cause| {
@@ -273,7 +276,7 @@ impl Reader<'_> {
                     self.source
                         .complain(span.clone(), message, "the path is relative to the experiment file")
                 })?;
-                (path.display().to_string(), script, span)
+                (path.display().to_string(), (0, 0), script, span)
             }
             (None, None) => {
                 return Err(section.missing(
@@ -293,7 +296,7 @@ impl Reader<'_> {
                 .source
                 .complain(span, "the script is empty", "it needs at least one statement"));
         }
-        Ok((name, script))
+        Ok((name, offset, script))
     }
 
     fn phases(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {

@@ -67,6 +67,7 @@ struct WorkloadPlan {
     protocol: Protocol,
     rate_per_s: Option<f64>,
     script_name: String,
+    script_offset: (usize, usize),
     script: String,
 }
 

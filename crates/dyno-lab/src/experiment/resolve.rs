@@ -78,6 +78,9 @@ pub struct Workload {
     pub rate_per_s: Option<f64>,
     /// What messages call the script.
     pub script_name: String,
+    /// Lines, and characters in the line it begins in, that stand before the script in the file of that name. Needed for messages only.
+    #[serde(default)]
+    pub script_offset: (usize, usize),
     /// The script's text.
     pub script: String,
 }
@@ -178,6 +181,7 @@ impl Experiment {
                     protocol: plan.protocol,
                     rate_per_s: plan.rate_per_s,
                     script_name: plan.script_name,
+                    script_offset: plan.script_offset,
                     script: plan.script,
                 })
                 .collect(),

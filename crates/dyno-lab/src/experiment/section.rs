@@ -20,6 +20,20 @@ impl Source<'_> {
     pub fn complain(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
         Diagnostic::new(self.path, self.text, span, message, help)
     }
+
+    /// Lines, and characters in the last line, before the content of a text between `'''` at `span`. `None` for texts in other quotes, whose
+    /// escapes have places of their own.
+    pub fn literal(&self, span: &Range<usize>) -> Option<(usize, usize)> {
+        let quote = "'''";
+        let content = self.text.get(span.clone())?.strip_prefix(quote)?;
+        // A line break right after the quotes is not part of the text.
+        let skipped = ["\n", "\r\n"].into_iter().find(|start| content.starts_with(start));
+        let before = self
+            .text
+            .get(..span.start + quote.len() + skipped.map_or(0, str::len))?;
+        let last_line = before.rsplit('\n').next().unwrap_or_default();
+        Some((before.matches('\n').count(), last_line.chars().count()))
+    }
 }
 
 /// A table of the document.

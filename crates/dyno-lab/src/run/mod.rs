@@ -10,7 +10,9 @@ mod workload;
 pub use progress::{Live, Progress};
 pub use workload::CompileError;
 
-use crate::archive::{ArchiveError, CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
+use crate::archive::{
+    ArchiveError, CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter, check_writable,
+};
 use crate::experiment::Resolved;
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning};
 use dyno_engine::{DriveError, Ending, Outcome, Stop};
@@ -63,9 +65,11 @@ pub struct FinishedRun {
     pub target: String,
     /// The figures.
     pub summary: Summary,
+    /// What ended it before its time, in full; `None` if nothing did, or if that was asked for.
+    pub failure: Option<String>,
 }
 
-/// Why a campaign could not be made, or not go on. What was measured before is in the archive.
+/// Why a campaign could not be made, or not go on. Except with [`RunError::Later`] nothing was measured, and the archive is as it was.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum RunError {
@@ -99,6 +103,13 @@ pub enum RunError {
     },
     #[error("stopped before anything was measured")]
     Stopped,
+    #[error("run {number} of {planned} could not begin: {cause}\nThe runs before it are kept in {}.", campaign.display())]
+    Later {
+        number: usize,
+        planned: usize,
+        campaign: PathBuf,
+        cause: Box<RunError>,
+    },
 }
 
 /// Ends the embedded server of a campaign at once, from anywhere: for a user who does not want to wait for an orderly end.
@@ -140,6 +151,7 @@ pub fn run(
 ) -> Result<Vec<FinishedRun>, RunError> {
     // Whatever can be wrong without a server is told before there is one.
     workload::compile(&request.experiment, request.seed)?;
+    check_writable(&request.archive)?;
     let plan: Vec<PlannedRun> = (1..=request.repetitions.max(1))
         .map(|number| PlannedRun {
             number,
@@ -158,7 +170,21 @@ pub fn run(
     let campaign = CampaignWriter::create(&request.archive, &record)?;
     let mut finished = Vec::new();
     for planned in &plan {
-        let run = measure(request, &campaign, planned, &ready, progress, stop)?;
+        let run = match measure(request, &campaign, planned, &ready, progress, stop) {
+            Ok(run) => run,
+            Err(cause) if finished.is_empty() => {
+                campaign.discard();
+                return Err(cause);
+            }
+            Err(cause) => {
+                return Err(RunError::Later {
+                    number: planned.number,
+                    planned: plan.len(),
+                    campaign: campaign.path().to_owned(),
+                    cause: Box::new(cause),
+                });
+            }
+        };
         progress.finished(&run);
         let goes_on = run.state == RunState::Complete && !stop.requested();
         finished.push(run);
@@ -208,12 +234,7 @@ fn bring_up(
 fn tell(progress: &mut dyn Progress, event: &embedded::Progress) {
     use embedded::Progress as Event;
     match event {
-        Event::Downloading { version, elapsed } => {
-            progress.step(&format!(
-                "Fetching PostgreSQL {version} ({:.0} s)",
-                elapsed.as_secs_f64()
-            ));
-        }
+        Event::Downloading { version, elapsed: _ } => progress.step(&format!("Fetching PostgreSQL {version}")),
         Event::Unpacking { version, archive_bytes } => {
             let megabytes = *archive_bytes as f64 / 1e6;
             progress.step(&format!(
@@ -302,7 +323,10 @@ fn measure(
     notes.extend_from_slice(&sampling.warnings);
 
     let clients: usize = experiment.workloads.iter().map(|workload| workload.clients).sum();
-    progress.step(&format!("Connecting {clients} clients"));
+    progress.step(&match clients {
+        1 => "Connecting 1 client".to_owned(),
+        _ => format!("Connecting {clients} clients"),
+    });
     let mut recorder = Recorder::new(&mut writer, builder, progress, sampling);
     let driven = dyno_engine::drive(&load, &mut recorder, stop);
     let mut summary = recorder.finish();
@@ -314,7 +338,11 @@ fn measure(
             return Err(error.into());
         }
     };
-    let state = conclude(&mut summary, &outcome, experiment, ready);
+    let failure = conclude(&mut summary, &outcome, experiment, ready);
+    let state = match outcome.ended_early {
+        None => RunState::Complete,
+        Some(_) => RunState::Incomplete,
+    };
     match sizes_before.and_then(|before| Ok((before, database_sizes(&mut control)?))) {
         Ok((before, after)) => {
             summary.tables = growth(&before, &after);
@@ -329,12 +357,13 @@ fn measure(
         .warnings
         .extend(notes.into_iter().map(|text| Warning::Note { text }));
     settings::host_warnings(&mut summary, matches!(ready, Ready::Embedded(_)));
-    finish(writer, state, &mut summary, progress);
+    let (state, archived) = finish(writer, state, &mut summary, progress);
     Ok(FinishedRun {
         folder,
         state,
         target: target.to_string(),
         summary,
+        failure: failure.or(archived),
     })
 }
 
@@ -345,9 +374,12 @@ struct Tables {
     after: DatabaseSizes,
 }
 
-/// Says how the run ended, in its summary and its state.
-fn conclude(summary: &mut Summary, outcome: &Outcome, experiment: &Resolved, ready: &Ready) -> RunState {
-    for (workload, unfinished) in summary.workloads.iter_mut().zip(&outcome.unfinished) {
+/// Says in the summary how the run ended. Gives back what ended it before its time, unless that was asked for.
+fn conclude(summary: &mut Summary, outcome: &Outcome, experiment: &Resolved, ready: &Ready) -> Option<String> {
+    // A failure cuts off whatever is under way; only where time was given to finish is it worth a word.
+    let had_time = matches!(outcome.ended_early, None | Some(Ending::Stopped));
+    let unfinished = outcome.unfinished.iter().filter(|_| had_time);
+    for (workload, unfinished) in summary.workloads.iter_mut().zip(unfinished) {
         workload.unfinished = *unfinished;
         if *unfinished > 0 {
             summary.warnings.push(Warning::Unfinished {
@@ -356,9 +388,7 @@ fn conclude(summary: &mut Summary, outcome: &Outcome, experiment: &Resolved, rea
             });
         }
     }
-    let Some(ending) = &outcome.ended_early else {
-        return RunState::Complete;
-    };
+    let ending = outcome.ended_early.as_ref()?;
     let mut reason = ending.to_string();
     if let (Ready::Embedded(server), Ending::ConnectionsLost(_)) = (ready, ending) {
         // The server's processes end a moment after its connections.
@@ -373,12 +403,13 @@ fn conclude(summary: &mut Summary, outcome: &Outcome, experiment: &Resolved, rea
     summary.warnings.insert(
         0,
         Warning::EndedEarly {
-            reason,
+            // The place in a script, drawn with a caret below it, has no room in a paragraph.
+            reason: reason.lines().next().unwrap_or_default().to_owned(),
             measured_s: summary.measured_s,
             planned_s: experiment.measure.as_secs_f64(),
         },
     );
-    RunState::Incomplete
+    (!matches!(ending, Ending::Stopped)).then_some(reason)
 }
 
 fn shown(path: &Path) -> String {
@@ -404,12 +435,31 @@ fn growth(before: &DatabaseSizes, after: &DatabaseSizes) -> Vec<TableGrowth> {
     each.collect()
 }
 
-/// Writes the run's last word; if that fails the summary says so.
-fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, progress: &mut dyn Progress) {
-    if let Err(error) = writer.finish(state, summary.clone()) {
-        progress.note(&error.to_string());
-        summary.warnings.push(Warning::ArchiveStopped {
-            error: error.to_string(),
-        });
+/// Writes the run's last word. A run of which the archive could not take everything is not complete; the error says why.
+fn finish(
+    writer: RunWriter,
+    state: RunState,
+    summary: &mut Summary,
+    progress: &mut dyn Progress,
+) -> (RunState, Option<String>) {
+    let stopped = |summary: &Summary| {
+        summary.warnings.iter().find_map(|warning| match warning {
+            Warning::ArchiveStopped { error } => Some(error.clone()),
+            _ => None,
+        })
+    };
+    let mut failure = stopped(summary);
+    let state = if failure.is_some() { RunState::Incomplete } else { state };
+    match writer.finish(state, summary.clone()) {
+        Ok(()) => (state, failure),
+        Err(error) => {
+            let error = error.to_string();
+            if failure.is_none() {
+                progress.note(&error);
+                summary.warnings.push(Warning::ArchiveStopped { error: error.clone() });
+                failure = Some(error);
+            }
+            (RunState::Incomplete, failure)
+        }
     }
 }

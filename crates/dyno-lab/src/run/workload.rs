@@ -42,7 +42,10 @@ pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>,
         let seed = seed.wrapping_add(index as u64);
         let seeds = Seeds::draw(seed, workload.clients, workload.threads, false);
         let mut symbols = Symbols::new();
-        let script = Script::parse(&workload.script_name, &workload.script, &mut symbols)?;
+        // With blanks for what stands before it in its file, messages count lines as an editor does.
+        let (lines, columns) = workload.script_offset;
+        let text = ["\n".repeat(lines), " ".repeat(columns), workload.script.clone()].concat();
+        let script = Script::parse(&workload.script_name, &text, &mut symbols)?;
         let protocol = wire_protocol(workload.protocol);
         if protocol != dyno_wire::Protocol::Simple {
             script.check_parameters()?;

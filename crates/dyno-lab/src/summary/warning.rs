@@ -162,11 +162,13 @@ impl fmt::Display for Warning {
             ),
             Self::Unfinished { workload, count } => write!(
                 f,
-                "{count} transactions of `{workload}` were still running at the end. Something blocked them: look for locks and stalls in the last intervals."
+                "At the end {} of `{workload}` had not finished. Look for locks and stalls in the last intervals.",
+                counted(*count, "transaction")
             ),
             Self::FewIntervals { intervals } => write!(
                 f,
-                "Only {intervals} complete intervals: too few to say how steady this is. Measure longer (--set measure=2m)."
+                "Only {}: too few to say how steady this is. Measure longer (--set measure=2m).",
+                counted(*intervals, "complete interval")
             ),
             Self::Unsteady {
                 workload,
@@ -213,5 +215,13 @@ impl fmt::Display for Warning {
             ),
             Self::Note { text } => f.write_str(text),
         }
+    }
+}
+
+/// A number with its noun.
+fn counted(number: u64, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
     }
 }

@@ -226,6 +226,19 @@ fn what_is_not_said_has_a_default() {
 }
 
 #[test]
+fn a_script_knows_its_place_in_the_file() {
+    for (quoted, name, offset) in [
+        ("'''\nselect 1;\n'''", "mine.toml", (3, 0)),
+        ("'''select 1;'''", "mine.toml", (2, 12)),
+        ("\"select 1;\"", "mine.toml, workload main", (0, 0)),
+    ] {
+        let experiment = parsed(&format!("title = \"t\"\n[[workload]]\nscript = {quoted}\n")).unwrap();
+        let workload = &experiment.workloads[0];
+        assert_eq!((workload.script_name.as_str(), workload.script_offset), (name, offset));
+    }
+}
+
+#[test]
 fn columns_and_settings_keep_their_order() {
     let experiment = parsed(&format!(
         "title = \"t\"\n[server]\nsettings = {{ z = true, a = 1.5, m = \"x\" }}\n\

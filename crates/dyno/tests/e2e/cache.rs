@@ -1,0 +1,100 @@
+//! The cache of PostgreSQL's programs: missing, damaged, half there, and without a network.
+
+use crate::support::{Desk, Ended, Home, programs};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A port on which nothing listens takes the network away from whoever honours proxies, as the fetching library does.
+fn without_network(command: &mut Command) {
+    for name in [
+        "HTTPS_PROXY",
+        "https_proxy",
+        "HTTP_PROXY",
+        "http_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+    ] {
+        command.env(name, "http://127.0.0.1:9");
+    }
+    command.env_remove("NO_PROXY").env_remove("no_proxy");
+}
+
+/// A copy of the installed programs that may be damaged.
+fn copy_programs(home: &Home) -> std::path::PathBuf {
+    let copied = Command::new("cp")
+        .arg("-a")
+        .arg(programs())
+        .arg(home.path())
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let releases = fs::read_dir(home.path().join("postgresql")).unwrap();
+    let mut folders = releases
+        .map(|item| item.unwrap().path())
+        .filter(|path| path.join("bin").is_dir());
+    folders.next().unwrap()
+}
+
+fn cut(file: &Path) {
+    fs::File::options()
+        .write(true)
+        .open(file)
+        .unwrap()
+        .set_len(100)
+        .unwrap();
+}
+
+#[test]
+fn nothing_there_and_no_network() {
+    let (desk, home) = (Desk::new(), Home::empty());
+    let mut command = desk.command_embedded(&home, "pk-insert");
+    without_network(&mut command);
+    let ended = Ended::of(&mut command)
+        .expect(1)
+        .says("could not be fetched")
+        .says("--target");
+    // One line, however long it takes.
+    let fetching = ended
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("Fetching PostgreSQL"))
+        .count();
+    assert_eq!(fetching, 1, "{}", ended.stderr);
+    assert!(!desk.archive().exists());
+}
+
+#[test]
+fn damaged_and_no_network() {
+    let (desk, home) = (Desk::new(), Home::empty());
+    let folder = copy_programs(&home);
+    // Other contents of the same size, as after a bad copy.
+    let file = folder.join("bin/initdb");
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let mut command = desk.command_embedded(&home, "pk-insert");
+    without_network(&mut command);
+    let ended = Ended::of(&mut command).expect(1);
+    ended
+        .says("the contents of bin/initdb changed")
+        .says("could not be fetched");
+    // Trying without network has not made it worse.
+    assert!(folder.join("bin/initdb").exists());
+}
+
+#[test]
+fn damaged_and_half_there_is_fetched_again() {
+    let (desk, home) = (Desk::new(), Home::empty());
+    let folder = copy_programs(&home);
+    cut(&folder.join("bin/postgres"));
+    let half = folder.parent().unwrap().join(".staging-left");
+    fs::create_dir_all(half.join("fresh")).unwrap();
+    fs::write(half.join("fresh/part"), "half an archive").unwrap();
+    let words = "pk-insert --set warmup=0s --set measure=300ms";
+    let ended = desk.embedded(&home, words).expect(0).says("bin/postgres has 100 bytes");
+    ended.says("Fetching PostgreSQL").shows("(complete)");
+    assert!(!half.exists());
+    home.assert_no_server();
+}

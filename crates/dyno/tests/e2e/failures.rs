@@ -1,0 +1,128 @@
+//! Runs that go wrong part-way: what was measured is kept, marked incomplete, and the reason is said.
+
+use crate::support::{Desk, database, run_folders};
+
+/// Runs an experiment that fails and gives what it said, with what the archive then holds.
+fn failing(desk: &Desk, target: &str, file: &str) -> String {
+    let ended = desk.on(target, [file]).expect(2);
+    let runs = run_folders(&desk.archive());
+    let run = runs.last().unwrap();
+    assert_eq!(run.state(), "incomplete");
+    assert_eq!(run.measured(), run.summed_up());
+    ended.shows("(incomplete)").stderr
+}
+
+/// The lines from "error:" on.
+fn error(stderr: &str) -> String {
+    let at = stderr
+        .find("error:")
+        .unwrap_or_else(|| panic!("no error in:\n{stderr}"));
+    stderr[at..].to_owned()
+}
+
+#[test]
+fn scripts_that_cannot_be_evaluated() {
+    let (desk, database) = (Desk::new(), database("e2e_evaluate"));
+    let divide = "select 1;\n\\set a random(0, 3)\n\\set b 10 / :a\nselect :b;";
+    desk.experiment("divide.toml", "", divide, "60s");
+    desk.experiment(
+        "overflow.toml",
+        "",
+        "select 1;\n\\set a 9223372036854775807 + random(0, 1)\nselect :a;",
+        "60s",
+    );
+    desk.experiment("open.toml", "", "begin;\nselect 1;", "60s");
+    let texts =
+        ["divide.toml", "overflow.toml", "open.toml"].map(|file| error(&failing(&desk, &database.target(), file)));
+    insta::assert_snapshot!(texts.join("\n"));
+}
+
+#[test]
+fn a_table_that_is_not_there() {
+    let (desk, database) = (Desk::new(), database("e2e_missing"));
+    for protocol in ["simple", "extended"] {
+        let extra = format!("protocol = \"{protocol}\"");
+        desk.experiment(&format!("{protocol}.toml"), &extra, "select * from nosuch;", "60s");
+    }
+    let simple = error(&failing(&desk, &database.target(), "simple.toml"));
+    let extended = error(&failing(&desk, &database.target(), "extended.toml"));
+    // A prepared statement is refused before anything is measured, so nothing is kept.
+    let count = run_folders(&desk.archive()).len();
+    desk.experiment(
+        "prepared.toml",
+        "protocol = \"prepared\"",
+        "select * from nosuch;",
+        "60s",
+    );
+    let prepared = desk.on(&database.target(), ["prepared.toml"]).expect(1).stderr;
+    assert_eq!(run_folders(&desk.archive()).len(), count);
+    insta::assert_snapshot!([simple, extended, error(&prepared)].join("\n"));
+}
+
+#[test]
+fn data_that_cannot_be_made() {
+    let (desk, database) = (Desk::new(), database("e2e_data"));
+    let file = |name: &str, data: &str| {
+        desk.file(
+            name,
+            &format!(
+                "title = \"x\"\n[data]\n{data}\n[[workload]]\nscript = \"select 1;\"\n[phases]\nmeasure = \"1s\"\n"
+            ),
+        );
+    };
+    file(
+        "setup.toml",
+        "setup = '''\ncreate table t (id int);\ncreate tabel u (id int);\n'''",
+    );
+    file(
+        "fill.toml",
+        "setup = \"create table t (id int)\"\nfill.t = { rows = 10, columns = { id = \"1 / (row - 5)\" } }",
+    );
+    file(
+        "finish.toml",
+        "setup = \"create table t (id int)\"\nfinish = \"alter table t add primary key (none)\"",
+    );
+    let texts = ["setup.toml", "fill.toml", "finish.toml"]
+        .map(|file| error(&desk.on(&database.target(), [file]).expect(1).stderr));
+    insta::assert_snapshot!(texts.join("\n"));
+    assert_eq!(run_folders(&desk.archive()).len(), 0);
+    // What is half made is not taken for whole once the file is right.
+    file(
+        "fill.toml",
+        "setup = \"create table t (id int)\"\nfill.t = { rows = 10, columns = { id = \"row\" } }",
+    );
+    desk.on(&database.target(), ["fill.toml"]).expect(0);
+    assert_eq!(database.value("select count(*) from dyno_fill.t"), "10");
+}
+
+#[test]
+fn transactions_that_fail_are_counted_and_shown() {
+    let (desk, database) = (Desk::new(), database("e2e_errors"));
+    desk.experiment("errors.toml", "", "\\set a random(0, 1)\nselect 1 / :a::int;", "300ms");
+    desk.on(&database.target(), ["errors.toml"])
+        .expect(0)
+        .shows("22012 ERROR: division by zero");
+    let runs = run_folders(&desk.archive());
+    let workload = &runs[0].record()["summary"]["workloads"][0];
+    assert!(workload["errors"].as_u64().unwrap() > 0 && workload["transactions"].as_u64().unwrap() > 0);
+    let events = runs[0].events();
+    let errors: u64 = events.iter().filter_map(|event| event["count"].as_u64()).sum();
+    assert_eq!(Some(errors), workload["errors"].as_u64());
+}
+
+#[test]
+fn connections_that_are_cut() {
+    let (desk, database) = (Desk::new(), database("e2e_cut"));
+    desk.experiment("cut.toml", "", "select 1;", "60s");
+    let mut running = crate::support::Running::start(desk.command_on(&database.target(), ["cut.toml"]));
+    running.until(" tps ");
+    database.execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    );
+    let ended = running.end().expect(2).says("all connections were lost");
+    ended.shows("(incomplete)");
+    let runs = run_folders(&desk.archive());
+    assert_eq!(runs[0].state(), "incomplete");
+    assert!(runs[0].summed_up() > 0);
+    assert_eq!(runs[0].measured(), runs[0].summed_up());
+}

@@ -1,0 +1,113 @@
+//! Ctrl-C and SIGTERM: the first ends in order, the second at once. Either way no server is left behind.
+
+use crate::support::{Database, Desk, Home, Running, database, run_folders};
+use rustix::process::Signal;
+
+/// A long run on a server by address that is measuring.
+fn measuring(desk: &Desk, database: &Database) -> Running {
+    desk.experiment("long.toml", "", "select 1;", "1h");
+    let mut running = Running::start(desk.command_on(&database.target(), ["long.toml"]));
+    running.until(" tps ");
+    running
+}
+
+/// Looks at what a run that was ended in order leaves.
+fn assert_kept(desk: &Desk) {
+    let runs = run_folders(&desk.archive());
+    assert_eq!(runs.len(), 1);
+    assert_eq!(runs[0].state(), "incomplete");
+    assert!(runs[0].summed_up() > 0);
+    assert_eq!(runs[0].measured(), runs[0].summed_up());
+    desk.dyno("list").expect(0).shows("incomplete");
+    desk.dyno("show").expect(0).shows("stopped on request");
+}
+
+#[test]
+fn a_signal_ends_the_run_and_keeps_it() {
+    let database = database("e2e_signal");
+    for signal in [Signal::INT, Signal::TERM] {
+        let desk = Desk::new();
+        let running = measuring(&desk, &database);
+        running.signal(signal);
+        let ended = running.end().expect(2).says("Ending: what was measured is kept");
+        ended.shows("The run ended after").shows("(incomplete)");
+        assert_kept(&desk);
+    }
+}
+
+#[test]
+fn the_first_ctrl_c_stops_the_embedded_server() {
+    let (desk, home) = (Desk::new(), Home::new());
+    let words = "pk-update --set rows=1000 --set warmup=0s --set measure=1h --set interval=100ms --repeat 3";
+    let mut running = Running::start(desk.command_embedded(&home, words));
+    running.until(" tps ");
+    running.signal(Signal::INT);
+    running
+        .end()
+        .expect(2)
+        .says("Stopping PostgreSQL")
+        .shows("(incomplete)");
+    home.assert_no_server();
+    assert!(!home.data().join("postmaster.pid").exists());
+    assert_kept(&desk);
+}
+
+#[test]
+fn the_second_ctrl_c_ends_at_once() {
+    let (desk, home) = (Desk::new(), Home::new());
+    // While the server is at rest a transaction of a minute keeps the first signal's orderly end waiting.
+    desk.experiment(
+        "asleep.toml",
+        "clients = 2",
+        "select 1;\n\\sleep 100 ms\nselect pg_sleep(60);",
+        "1h",
+    );
+    let mut running = Running::start(desk.command_embedded(&home, "asleep.toml"));
+    running.until(" tps ");
+    running.signal(Signal::INT);
+    running.until("Ending:");
+    running.signal(Signal::INT);
+    let ended = running.end().expect(2).says("Ending at once");
+    assert!(!ended.stdout.contains("Kept in"), "{}", ended.stdout);
+    home.assert_no_server();
+    desk.dyno("list").expect(0).shows("incomplete");
+    desk.dyno("show")
+        .expect(0)
+        .shows("001-rep1 (incomplete)")
+        .shows("main:");
+    // The next run recovers and works.
+    desk.experiment("next.toml", "", "select 1;", "300ms");
+    desk.embedded(&home, "next.toml").expect(0);
+}
+
+#[test]
+fn stopped_while_loading_nothing_half_made_is_used() {
+    let (desk, home) = (Desk::new(), Home::new());
+    let words = "pk-insert --set measure=300ms --set warmup=0s";
+    desk.file(
+        "load.toml",
+        "title = \"x\"\n[parameters]\nrows = 1_000_000_000\n[data]\nsetup = \"create table tbl (id int)\"\n\
+         fill.tbl = { rows = \"{rows}\", columns = { id = \"row\" } }\n\
+         [[workload]]\nscript = \"select 1;\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\n",
+    );
+    let mut running = Running::start(desk.command_embedded(&home, "load.toml"));
+    running.until("Loading tbl");
+    running.signal(Signal::INT);
+    running.end().expect(1).says("stopped while filling tbl");
+    home.assert_no_server();
+    assert_eq!(run_folders(&desk.archive()).len(), 0);
+    desk.dyno("list").expect(0).shows("There is no campaign");
+    let next = desk.embedded(&home, "load.toml --set rows=1000").expect(0);
+    next.says("Loading tbl");
+    desk.embedded(&home, words).expect(0);
+
+    let database = database("e2e_loading");
+    let mut running = Running::start(desk.command_on(&database.target(), ["load.toml"]));
+    running.until("Loading tbl");
+    running.signal(Signal::TERM);
+    running.end().expect(1);
+    desk.on(&database.target(), ["load.toml", "--set", "rows=1000"])
+        .expect(0)
+        .says("Loading tbl");
+    assert_eq!(database.value("select count(*) from dyno_load.tbl"), "1000");
+}

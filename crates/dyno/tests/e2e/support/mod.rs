@@ -1,0 +1,184 @@
+//! What the cases share: a folder to work in, the program with its arguments, servers, and processes to look after.
+
+mod home;
+mod process;
+mod record;
+mod server;
+
+pub use home::{Home, programs};
+pub use process::{Running, is_alive, processes_in, wait_for};
+pub use record::{RunFolder, run_folders};
+pub use server::{Database, certificate_folder, database, tls_server};
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// Makes any experiment short.
+pub const TINY: [&str; 6] = ["--set", "measure=1s", "--set", "warmup=0s", "--set", "rows=1000"];
+
+/// A folder to run dyno in, with the archive that its runs leave.
+pub struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    pub fn new() -> Self {
+        Self {
+            folder: temporary("desk-"),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn archive(&self) -> PathBuf {
+        self.path().join("archive")
+    }
+
+    /// Puts a file on the desk.
+    pub fn file(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// Puts an experiment without data on the desk: clients that run `script` for `measure`, one unless the `extra` keys of the workload say otherwise.
+    pub fn experiment(&self, name: &str, extra: &str, script: &str, measure: &str) {
+        self.file(
+            name,
+            &format!(
+                "title = \"Test\"\n\n[[workload]]\n{extra}\nscript = '''\n{script}\n'''\n\n[phases]\nwarmup = \"0s\"\nmeasure = \"{measure}\"\ninterval = \"100ms\"\n"
+            ),
+        );
+    }
+
+    /// The program with these arguments, in this folder, with nothing of the caller's environment that would change what it does.
+    pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dyno"));
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("PG") || text.starts_with("DYNO") || text.starts_with("RUST_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env("HOME", self.path())
+            // Whoever forgets to give a home or a target shall not work on the user's.
+            .env("DYNO_HOME", self.path().join("no-home"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program on a server by address.
+    pub fn on<S: AsRef<str>>(&self, target: &str, arguments: impl IntoIterator<Item = S>) -> Ended {
+        Ended::of(&mut self.command_on(target, arguments))
+    }
+
+    /// `dyno run` on a server by address, not yet started.
+    pub fn command_on<S: AsRef<str>>(&self, target: &str, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = self.command(["run"]);
+        for argument in arguments {
+            command.arg(argument.as_ref());
+        }
+        command.args(["--target", target]);
+        command
+    }
+
+    /// Runs the program with these words.
+    pub fn dyno(&self, words: &str) -> Ended {
+        Ended::of(&mut self.command(words.split_whitespace()))
+    }
+
+    /// `dyno run` on the embedded server of `home`.
+    pub fn embedded(&self, home: &Home, words: &str) -> Ended {
+        Ended::of(&mut self.command_embedded(home, words))
+    }
+
+    /// The same, not yet started.
+    pub fn command_embedded(&self, home: &Home, words: &str) -> Command {
+        let mut command = self.command(["run"]);
+        command.args(words.split_whitespace()).env("DYNO_HOME", home.path());
+        command
+    }
+
+    /// Fails if `secret` is in any file of this folder.
+    pub fn assert_nowhere(&self, secret: &str) {
+        fn search(folder: &Path, secret: &str) {
+            for item in fs::read_dir(folder).unwrap() {
+                let path = item.unwrap().path();
+                if path.is_dir() {
+                    search(&path, secret);
+                } else {
+                    let text = fs::read(&path).unwrap();
+                    assert!(
+                        !String::from_utf8_lossy(&text).contains(secret),
+                        "{} tells it",
+                        path.display()
+                    );
+                }
+            }
+        }
+        search(&self.archive(), secret);
+    }
+}
+
+/// What a finished dyno leaves on the screen.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ended {
+    pub fn of(command: &mut Command) -> Self {
+        Self::from(command.output().unwrap())
+    }
+
+    /// Fails with everything that was printed unless this was the exit code.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "\n{}\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Fails unless standard error says this.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "not said: {text}\n{}", self.stderr);
+        self
+    }
+
+    /// Fails unless standard output shows this, wherever its lines are broken.
+    #[track_caller]
+    pub fn shows(self, text: &str) -> Self {
+        let words: Vec<&str> = self.stdout.split_whitespace().collect();
+        assert!(words.join(" ").contains(text), "not shown: {text}\n{}", self.stdout);
+        self
+    }
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+/// A folder that goes with the test, and that the server's user can enter.
+pub fn temporary(prefix: &str) -> TempDir {
+    let folder = tempfile::Builder::new()
+        .prefix(prefix)
+        .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+        .unwrap();
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    folder
+}

@@ -1,0 +1,122 @@
+//! Processes under way: signals, what they say, and that nothing of them is left.
+
+use super::Ended;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Long enough for anything that ends at all.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Waits for something that has to happen.
+#[track_caller]
+pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !done() {
+        assert!(started.elapsed() < PATIENCE, "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Whether a process is there and not a zombie.
+pub fn is_alive(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// The processes whose working folder this is, as those of a server on a data folder.
+pub fn processes_in(folder: &Path) -> Vec<u32> {
+    fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|item| item.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder))
+        .collect()
+}
+
+/// A dyno under way. Dropped, it is killed.
+pub struct Running {
+    child: Child,
+    stderr: Arc<Mutex<String>>,
+    readers: Vec<JoinHandle<String>>,
+}
+
+impl Running {
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = Arc::new(Mutex::new(String::new()));
+        let (mut out, err, heard) = (
+            child.stdout.take().unwrap(),
+            child.stderr.take().unwrap(),
+            Arc::clone(&stderr),
+        );
+        let stdout = std::thread::spawn(move || {
+            let mut text = String::new();
+            out.read_to_string(&mut text).unwrap();
+            text
+        });
+        let errors = std::thread::spawn(move || {
+            for line in BufReader::new(err).lines() {
+                let mut heard = heard.lock().unwrap();
+                heard.push_str(&line.unwrap());
+                heard.push('\n');
+            }
+            String::new()
+        });
+        Self {
+            child,
+            stderr,
+            readers: vec![stdout, errors],
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until standard error says this.
+    #[track_caller]
+    pub fn until(&mut self, text: &str) {
+        let started = Instant::now();
+        loop {
+            let said = self.stderr.lock().unwrap().clone();
+            if said.contains(text) {
+                return;
+            }
+            assert!(
+                self.child.try_wait().unwrap().is_none(),
+                "ended without saying {text}:\n{said}"
+            );
+            assert!(started.elapsed() < PATIENCE, "never said {text}:\n{said}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.pid().cast_signed()).unwrap(), signal).unwrap();
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub fn end(mut self) -> Ended {
+        wait_for("its end", || self.child.try_wait().unwrap().is_some());
+        let code = self.child.wait().unwrap().code();
+        let texts: Vec<String> = self.readers.drain(..).map(|reader| reader.join().unwrap()).collect();
+        Ended {
+            code,
+            stdout: texts[0].clone(),
+            stderr: self.stderr.lock().unwrap().clone(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Usually it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,150 @@
+//! A server for all cases that need one by address: started by the first that asks, stopped when the last that uses it is done. Each case has
+//! databases of its own.
+
+use super::{home, programs};
+use dyno_target::address::ConnectionInfo;
+use dyno_target::embedded::{Embedded, EmbeddedOptions, Server, create_from_template, drop_database};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::Path;
+use std::sync::{Arc, Mutex, Weak};
+
+/// A server with the right to be there.
+pub struct Shared {
+    // Dropped in this order: first the server stops, then the cluster is free.
+    pub server: Server,
+    _embedded: Embedded,
+}
+
+fn embedded(cluster: &str) -> Embedded {
+    programs();
+    let mut options = EmbeddedOptions::new(home::shared());
+    cluster.clone_into(&mut options.cluster);
+    Embedded::prepare(&options, &mut |_| ()).unwrap()
+}
+
+fn shared() -> Arc<Shared> {
+    static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(running) = shared.upgrade() {
+        return running;
+    }
+    let embedded = embedded("tests-e2e");
+    let server = embedded.start(&[], &mut |_| ()).unwrap();
+    let started = Arc::new(Shared {
+        server,
+        _embedded: embedded,
+    });
+    *shared = Arc::downgrade(&started);
+    started
+}
+
+/// A database of the shared server.
+pub struct Database {
+    shared: Arc<Shared>,
+    name: String,
+}
+
+/// A fresh database of this name.
+pub fn database(name: &str) -> Database {
+    let shared = shared();
+    let mut client = shared.server.connection("postgres").connect().unwrap();
+    drop_database(&mut client, name).unwrap();
+    create_from_template(&mut client, "template0", name).unwrap();
+    Database {
+        shared,
+        name: name.to_owned(),
+    }
+}
+
+impl Database {
+    /// Its address on the unix socket, where no password is asked for.
+    pub fn target(&self) -> String {
+        self.info().to_string()
+    }
+
+    fn info(&self) -> ConnectionInfo {
+        self.shared.server.connection(&self.name)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.shared.server.port()
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A superuser's connection.
+    pub fn connect(&self) -> postgres::Client {
+        self.info().connect().unwrap()
+    }
+
+    /// The server's maintenance database.
+    pub fn neighbour(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            name: "postgres".to_owned(),
+        }
+    }
+
+    /// Runs SQL as the superuser.
+    pub fn execute(&self, sql: &str) {
+        self.connect().batch_execute(sql).unwrap();
+    }
+
+    /// The only value of a query.
+    pub fn value(&self, query: &str) -> String {
+        let row = self
+            .connect()
+            .query_one(&format!("select ({query})::text"), &[])
+            .unwrap();
+        row.get::<_, Option<String>>(0).unwrap_or_default()
+    }
+
+    /// A login role with this password, which may create schemas in this database and nothing more.
+    pub fn role(&self, name: &str, password: &str) {
+        self.execute(&format!(
+            "drop role if exists {name};
+             create role {name} login password '{password}';
+             grant create on database {} to {name}",
+            self.name
+        ));
+    }
+}
+
+/// Makes an authority and a certificate for localhost in a folder: `ca.pem`, `server.pem`, `server.key`.
+pub fn certificate_folder(folder: &Path) {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, &authority).unwrap();
+    fs::write(folder.join("ca.pem"), authority.pem()).unwrap();
+    fs::write(folder.join("server.pem"), certificate.pem()).unwrap();
+    fs::write(folder.join("server.key"), key.serialize_pem()).unwrap();
+}
+
+/// A server that offers TLS with the certificate in this folder.
+pub fn tls_server(folder: &Path) -> Shared {
+    let embedded = embedded("tests-e2e-tls");
+    let owner = fs::metadata(embedded.data_folder()).unwrap();
+    let key = folder.join("server.key");
+    // PostgreSQL wants the key to be its own and closed to others.
+    chown(&key, Some(owner.uid()), Some(owner.gid())).unwrap();
+    fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
+    let file = |name: &str| folder.join(name).display().to_string();
+    let settings = [
+        ("ssl", "on".to_owned()),
+        ("ssl_cert_file", file("server.pem")),
+        ("ssl_key_file", file("server.key")),
+    ];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value));
+    let server = embedded.start(&settings, &mut |_| ()).unwrap();
+    Shared {
+        server,
+        _embedded: embedded,
+    }
+}

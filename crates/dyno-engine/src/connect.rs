@@ -186,6 +186,15 @@ fn prepare<S: Session, P: Program>(
     Ok(())
 }
 
+/// Asks the server to give up what it executes for another session. Nothing can be done if it does not listen.
+pub(crate) fn cancel(address: &Address, request: &[u8]) {
+    if let Ok(socket) = dial(address, PATIENCE) {
+        let _ = rustix::net::send(&socket, request, SendFlags::NOSIGNAL);
+        // The server closes when it has passed the request on; until then ours would be cut off by closing first.
+        let _ = rustix::net::recv(&socket, &mut [0_u8; 1], RecvFlags::empty());
+    }
+}
+
 fn dial(address: &Address, timeout: Duration) -> Result<Socket, ConnectError> {
     let unreachable = |cause| ConnectError::Unreachable {
         address: address.to_string(),

@@ -95,4 +95,26 @@ mod tests {
             ]
         );
     }
+
+    proptest::proptest! {
+        #[test]
+        fn slices_touch_and_cover_every_phase(
+            durations_ms in proptest::collection::vec(0_u64..5_000, 0..6),
+            interval_ms in 1_u64..1_000,
+            start_ns: u32,
+        ) {
+            let phases: Vec<_> = durations_ms.iter().map(|&ms| phase("any", ms)).collect();
+            let slices: Vec<_> = Timeline::new(&phases, Duration::from_millis(interval_ms), start_ns.into()).collect();
+            let mut next_ns = u64::from(start_ns);
+            let mut covered_ns = vec![0; phases.len()];
+            for (index, slice) in slices.iter().enumerate() {
+                assert_eq!((slice.index, slice.start_ns), (index, next_ns));
+                assert!(slice.end_ns > slice.start_ns && slice.end_ns - slice.start_ns <= interval_ms * 1_000_000);
+                covered_ns[slice.phase] += slice.end_ns - slice.start_ns;
+                next_ns = slice.end_ns;
+            }
+            let planned_ns: Vec<_> = durations_ms.iter().map(|ms| ms * 1_000_000).collect();
+            assert_eq!(covered_ns, planned_ns);
+        }
+    }
 }

@@ -460,7 +460,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
         self.outbox.parts = parts;
     }
 
-    /// Says goodbye on every connection that is at rest; the others are just closed.
+    /// Says goodbye on every connection that is at rest; what the others still execute is cancelled, so that it does not go on without us.
     fn close(mut self, transport: &mut impl Transport) -> u64 {
         let mut unfinished = 0;
         let mut goodbye = Vec::new();
@@ -472,7 +472,12 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
                     let _ = transport.send(index, &goodbye);
                 }
                 Waiting::Never => {}
-                Waiting::Reply(_) | Waiting::Rollback | Waiting::Wake => unfinished += 1,
+                Waiting::Reply(_) | Waiting::Rollback | Waiting::Wake => {
+                    unfinished += 1;
+                    if let Some(request) = client.session.cancel() {
+                        crate::connect::cancel(&self.workload.endpoint.address, &request);
+                    }
+                }
             }
             transport.close(index);
         }

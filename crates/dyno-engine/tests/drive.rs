@@ -192,7 +192,7 @@ fn a_request_to_stop_ends_the_load_and_keeps_the_partial_interval() {
 }
 
 #[test]
-fn transactions_that_never_end_are_said_to_be_unfinished() {
+fn transactions_that_never_end_are_cancelled_and_said_to_be_unfinished() {
     let server = ScriptedServer::start(|_, request, _| {
         Behaviour::Answer(if request < 5 {
             Duration::ZERO
@@ -205,6 +205,7 @@ fn transactions_that_never_end_are_said_to_be_unfinished() {
     let mut keep = Keep::default();
     let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
     assert_eq!(outcome.unfinished, [2]);
+    assert_eq!(server.cancels(), 2);
     assert_eq!(total(&keep, 0).transactions, 10);
 }
 

@@ -45,6 +45,10 @@ pub trait Session: Send + 'static {
     /// Appends the polite farewell, to be sent before the connection is closed.
     fn terminate(&mut self, out: &mut Vec<u8>);
 
+    /// The message that asks the server to give up what it is executing for this session, to be sent alone on a new connection; `None` if the
+    /// server offers no such thing.
+    fn cancel(&self) -> Option<Vec<u8>>;
+
     /// Whether a transaction was open at the end of the last reply.
     fn in_transaction(&self) -> TransactionStatus;
 

@@ -4,6 +4,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ pub enum Behaviour {
 pub struct ScriptedServer {
     address: SocketAddr,
     delays: Arc<Mutex<Vec<Duration>>>,
+    cancels: Arc<AtomicUsize>,
 }
 
 impl ScriptedServer {
@@ -38,18 +40,34 @@ impl ScriptedServer {
         let script = Arc::new(script);
         let begin = Instant::now();
         let noted = Arc::clone(&delays);
+        let cancels = Arc::new(AtomicUsize::new(0));
+        let cancelled = Arc::clone(&cancels);
         thread::spawn(move || {
             for (number, stream) in listener.incoming().flatten().enumerate() {
-                let (script, noted) = (Arc::clone(&script), Arc::clone(&noted));
-                thread::spawn(move || serve(stream, &noted, |request| script(number, request, begin.elapsed())));
+                let (script, noted, cancelled) = (Arc::clone(&script), Arc::clone(&noted), Arc::clone(&cancelled));
+                thread::spawn(move || {
+                    serve(stream, &noted, &cancelled, |request| {
+                        script(number, request, begin.elapsed())
+                    })
+                });
             }
         });
-        Self { address, delays }
+        Self {
+            address,
+            delays,
+            cancels,
+        }
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// How many requests to cancel arrived.
+    #[allow(dead_code, reason = "each test uses its own part")]
+    pub fn cancels(&self) -> usize {
+        self.cancels.load(Ordering::Relaxed)
     }
 
     /// The delays of all replies so far, from the request's arrival to the reply's departure.
@@ -59,21 +77,33 @@ impl ScriptedServer {
     }
 }
 
+/// The request code of a CancelRequest.
+const CANCEL: &[u8] = &80_877_102_i32.to_be_bytes();
+
 /// Serves one connection until it ends. Any log-in is accepted.
-fn serve(mut stream: TcpStream, delays: &Mutex<Vec<Duration>>, script: impl Fn(usize) -> Behaviour) -> Option<()> {
+fn serve(
+    mut stream: TcpStream,
+    delays: &Mutex<Vec<Duration>>,
+    cancels: &AtomicUsize,
+    script: impl Fn(usize) -> Behaviour,
+) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     let mut length = [0; 4];
     stream.read_exact(&mut length).ok()?;
     let mut start = vec![0; u32::from_be_bytes(length) as usize - 4];
     stream.read_exact(&mut start).ok()?;
-    stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").ok()?;
+    if start.starts_with(CANCEL) {
+        cancels.fetch_add(1, Ordering::Relaxed);
+        return None;
+    }
+    stream
+        .write_all(b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I")
+        .ok()?;
     let mut own = Vec::new();
     let mut request = 0;
     loop {
         // Requests end with Sync or are a Query; Parse alone (a preparation) is answered at once.
-        let (mut preparing, arrived) = (true, loop_until_request(&mut stream)?);
-        preparing &= arrived.0;
-        let begin = arrived.1;
+        let (preparing, begin) = read_request(&mut stream)?;
         if preparing {
             stream.write_all(b"1\0\0\0\x04Z\0\0\0\x05I").ok()?;
             continue;
@@ -108,7 +138,7 @@ fn serve(mut stream: TcpStream, delays: &Mutex<Vec<Duration>>, script: impl Fn(u
 }
 
 /// Reads up to the end of a request. Says whether it only prepared a statement, and when it had arrived.
-fn loop_until_request(stream: &mut TcpStream) -> Option<(bool, Instant)> {
+fn read_request(stream: &mut TcpStream) -> Option<(bool, Instant)> {
     let mut preparing = true;
     loop {
         let mut header = [0; 5];

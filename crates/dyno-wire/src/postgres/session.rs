@@ -349,6 +349,10 @@ impl Session for PgSession {
         self.status
     }
 
+    fn cancel(&self) -> Option<Vec<u8>> {
+        Some(super::cancel_request(&self.key?).to_vec())
+    }
+
     fn error(&self) -> Option<&ServerError> {
         self.error.as_deref().filter(|_| self.error_stands)
     }

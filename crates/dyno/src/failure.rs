@@ -1,5 +1,6 @@
 //! How a command ends when it does not end well: a message on standard error and an exit code.
 
+use crate::say;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -23,12 +24,12 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         match self {
             Self::SetUp(message) => {
-                eprintln!("error: {message}");
+                say::aside(&format!("error: {message}"));
                 ExitCode::from(1)
             }
             Self::PartWay(message) => {
                 if let Some(message) = message {
-                    eprintln!("error: {message}");
+                    say::aside(&format!("error: {message}"));
                 }
                 ExitCode::from(2)
             }

@@ -1,5 +1,6 @@
 //! Ctrl-C and SIGTERM: the first asks for an orderly end, the second ends at once.
 
+use crate::say;
 use dyno_engine::Stop;
 use dyno_lab::run::Emergency;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -17,13 +18,13 @@ pub fn handle(stop: &Stop, emergency: &Emergency) -> io::Result<()> {
         for _ in signals.forever() {
             if stop.requested() {
                 emergency.stop_now();
-                eprintln!(
-                    "\nEnding at once. What was measured is in the archive, without a summary; dyno show makes one."
+                say::aside(
+                    "\nEnding at once. What was measured is in the archive, without a summary; dyno show makes one.",
                 );
                 std::process::exit(2);
             }
             stop.request();
-            eprintln!("\nEnding: what was measured is kept. Once more ends at once.");
+            say::aside("\nEnding: what was measured is kept. Once more ends at once.");
         }
     })?;
     Ok(())

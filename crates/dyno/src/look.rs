@@ -2,6 +2,7 @@
 
 use crate::cli::{ListArguments, Listing, ShowArguments};
 use crate::failure::Failure;
+use crate::say;
 use dyno_lab::archive::Archive;
 use dyno_lab::experiment;
 use dyno_report as report;
@@ -28,7 +29,7 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
             }
         }
     };
-    print(&text);
+    say::result(&text);
     Ok(())
 }
 
@@ -49,12 +50,6 @@ pub fn show(arguments: &ShowArguments) -> Result<(), Failure> {
             )
         })?,
     };
-    print(&report::campaign(&campaign));
+    say::result(&report::campaign(&campaign));
     Ok(())
-}
-
-/// Prints to standard output; a reader that has gone away, such as `head`, is no error.
-pub fn print(text: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stdout().lock(), "{}", text.trim_end());
 }

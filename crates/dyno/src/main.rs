@@ -5,6 +5,7 @@ mod failure;
 mod interrupt;
 mod look;
 mod run;
+mod say;
 mod terminal;
 
 use clap::Parser;

@@ -3,7 +3,7 @@
 use crate::cli::RunArguments;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
-use crate::{interrupt, look};
+use crate::{interrupt, say};
 use dyno_engine::Stop;
 use dyno_lab::archive::{RunState, redacted};
 use dyno_lab::experiment;
@@ -23,7 +23,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let resolved = experiment.resolve(arguments.size.into(), &arguments.set, cores)?;
     if arguments.dry_run {
-        look::print(&report::plan(&resolved));
+        say::result(&report::plan(&resolved));
         return Ok(());
     }
     let stop = Stop::new();

@@ -1,6 +1,6 @@
 //! Shows how a campaign goes on: one live line on a terminal, plain lines elsewhere. The summary goes to standard output, all else to standard error.
 
-use crate::look;
+use crate::say;
 use dyno_lab::run::{FinishedRun, Live, Progress};
 use dyno_report as report;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -44,7 +44,7 @@ impl Terminal {
     fn line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            None => say::aside(text),
         }
     }
 
@@ -80,7 +80,7 @@ impl Progress for Terminal {
                 bar.set_message(text.to_owned());
                 self.style("{spinner} {msg} ({elapsed})");
             }
-            None => eprintln!("{text}"),
+            None => say::aside(text),
         }
     }
 
@@ -95,7 +95,7 @@ impl Progress for Terminal {
             }
             bar.set_position(done);
         } else if done < total && self.plain_is_due() {
-            eprintln!("{}: {done} of {total} {unit}", self.step);
+            say::aside(&format!("{}: {done} of {total} {unit}", self.step));
         }
     }
 
@@ -113,14 +113,14 @@ impl Progress for Terminal {
             self.style("{spinner} {msg}");
             bar.set_message(text);
         } else if self.plain_is_due() {
-            eprintln!("{text}");
+            say::aside(&text);
         }
     }
 
     fn finished(&mut self, run: &FinishedRun) {
         let print = || {
-            look::print(&format!("\n{}", report::summary(&run.summary)));
-            look::print(&format!("\nKept in {} ({})", run.folder.display(), run.state));
+            say::result(&format!("\n{}", report::summary(&run.summary)));
+            say::result(&format!("\nKept in {} ({})", run.folder.display(), run.state));
         };
         match &self.bar {
             Some(bar) => bar.suspend(print),

@@ -8,7 +8,14 @@ use postgres::config::{SslMode as Negotiation, TargetSessionAttrs};
 use std::fmt;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::mpsc;
 use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// What to say about a server that is silent, and what to do.
+const NO_ANSWER: (&str, &str) = (
+    "no answer within the time allowed",
+    "check host, port and firewalls, or raise connect_timeout",
+);
 
 /// Why no control connection could be made: for each server tried what happened and what to do.
 #[derive(Debug)]
@@ -194,7 +201,28 @@ impl ConnectionInfo {
         T::Stream: Send,
         <T::TlsConnect as postgres::tls::TlsConnect<postgres::Socket>>::Future: Send,
     {
-        config.connect(tls).map_err(|error| self.explain(server, &error))
+        // The crate's own limit ends with the TCP connection: a server that accepts and then is silent would be waited for without end. The
+        // thread given up on ends when that server closes the connection.
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let limit = self.connect_timeout;
+        let addresses = u32::try_from(config.get_hostaddrs().len()).unwrap_or(1).max(1);
+        let config = config.clone();
+        let connecting = std::thread::Builder::new().name("connect".to_owned()).spawn(move || {
+            // Nobody receives once the time is over.
+            let _ = sender.send(config.connect(tls));
+        });
+        if let Err(error) = connecting {
+            return Err(ConnectError::one(&server.host, error.to_string(), ""));
+        }
+        let connected = match limit {
+            Some(limit) => receiver.recv_timeout(limit.saturating_mul(addresses)).ok(),
+            None => receiver.recv().ok(),
+        };
+        let Some(connected) = connected else {
+            let (what, advice) = NO_ANSWER;
+            return Err(ConnectError::one(&server.host, what, advice));
+        };
+        connected.map_err(|error| self.explain(server, &error))
     }
 
     /// Turns an error of the `postgres` crate into what happened and what to do.
@@ -265,10 +293,7 @@ impl ConnectionInfo {
                 "permission denied".to_owned(),
                 "this user may not reach the socket's folder".to_owned(),
             ),
-            Some(ErrorKind::TimedOut) => (
-                "no answer within the time allowed".to_owned(),
-                "check host, port and firewalls, or raise connect_timeout".to_owned(),
-            ),
+            Some(ErrorKind::TimedOut) => (NO_ANSWER.0.to_owned(), NO_ANSWER.1.to_owned()),
             _ => (text, "check that a PostgreSQL server runs there".to_owned()),
         }
     }

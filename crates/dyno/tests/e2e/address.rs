@@ -2,6 +2,8 @@
 
 use crate::support::{Desk, Ended, TINY, database, run_folders};
 use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
 const SECRET: &str = "s3cr3t-Pa55word";
@@ -130,4 +132,29 @@ fn more_clients_than_connections() {
         )
         .expect(1);
     ended.says("max_connections").says("--set clients=");
+}
+
+#[test]
+fn servers_that_are_none() {
+    let desk = Desk::new();
+    // One accepts and is silent, one speaks something else.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    for sslmode in ["disable", "prefer"] {
+        let target = format!("postgres://u@127.0.0.1:{port}/d?connect_timeout=2&sslmode={sslmode}");
+        desk.on(&target, tiny("pk-select"))
+            .expect(1)
+            .says("no answer within the time allowed");
+    }
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = other.local_addr().unwrap().port();
+    let speaker = std::thread::spawn(move || {
+        let (mut connection, _) = other.accept().unwrap();
+        connection.write_all(b"220 mail.example ESMTP\r\n").unwrap();
+    });
+    let target = format!("postgres://u@127.0.0.1:{port}/d?sslmode=disable");
+    let ended = desk.on(&target, tiny("pk-select")).expect(1);
+    ended.says("check that a PostgreSQL server runs there");
+    speaker.join().unwrap();
+    assert!(!desk.archive().exists());
 }

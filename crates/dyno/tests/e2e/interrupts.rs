@@ -1,6 +1,6 @@
 //! Ctrl-C and SIGTERM: the first ends in order, the second at once. Either way no server is left behind.
 
-use crate::support::{Database, Desk, Home, Running, database, run_folders};
+use crate::support::{Database, Desk, Home, Running, database, run_folders, wait_for};
 use rustix::process::Signal;
 
 /// A long run on a server by address that is measuring.
@@ -41,7 +41,8 @@ fn the_first_ctrl_c_stops_the_embedded_server() {
     let words = "pk-update --set rows=1000 --set warmup=0s --set measure=1h --set interval=100ms --repeat 3";
     let mut running = Running::start(desk.command_embedded(&home, words));
     running.until(" tps ");
-    running.signal(Signal::INT);
+    // As a terminal does: to the whole process group. The server is not to hear of it before dyno has done with it.
+    running.signal_group(Signal::INT);
     running
         .end()
         .expect(2)
@@ -97,6 +98,15 @@ fn stopped_while_loading_nothing_half_made_is_used() {
     home.assert_no_server();
     assert_eq!(run_folders(&desk.archive()).len(), 0);
     desk.dyno("list").expect(0).shows("There is no campaign");
+
+    let mut running = Running::start(desk.command_embedded(&home, "load.toml"));
+    running.until("Loading tbl");
+    running.signal(Signal::INT);
+    running.signal(Signal::TERM);
+    // Which of the two is seen last depends on how far the loading is; nothing is left either way.
+    let ended = running.end();
+    assert!(matches!(ended.code, Some(1 | 2)), "{ended:?}");
+    home.assert_no_server();
     let next = desk.embedded(&home, "load.toml --set rows=1000").expect(0);
     next.says("Loading tbl");
     desk.embedded(&home, words).expect(0);
@@ -110,4 +120,21 @@ fn stopped_while_loading_nothing_half_made_is_used() {
         .expect(0)
         .says("Loading tbl");
     assert_eq!(database.value("select count(*) from dyno_load.tbl"), "1000");
+}
+
+#[test]
+fn nobody_reads_what_is_said() {
+    let database = database("e2e_deaf");
+    let desk = Desk::new();
+    desk.experiment("deaf.toml", "", "select 1;", "1h");
+    let mut running = Running::start_unheard(desk.command_on(&database.target(), ["deaf.toml"]));
+    let first = || run_folders(&desk.archive()).into_iter().next();
+    wait_for("a few intervals", || {
+        first().is_some_and(|run| run.intervals_so_far() > 5)
+    });
+    running.signal(Signal::TERM);
+    assert_eq!(running.code(), Some(2));
+    let run = first().unwrap();
+    assert_eq!(run.state(), "incomplete");
+    assert_eq!(run.measured(), run.summed_up());
 }

@@ -10,16 +10,10 @@ const LONG: &str = "pk-update --set rows=1000 --set warmup=0s --set measure=1h -
 fn of_dyno() {
     let (desk, home) = (Desk::new(), Home::new());
     let running = Running::start(desk.command_embedded(&home, LONG));
-    let intervals = || {
-        let runs = run_folders(&desk.archive());
-        runs.first().map_or(0, |run| {
-            fs::read_to_string(run.0.join("intervals.csv"))
-                .unwrap_or_default()
-                .lines()
-                .count()
-        })
-    };
-    wait_for("a few intervals", || intervals() > 5);
+    let first = || run_folders(&desk.archive()).into_iter().next();
+    wait_for("a few intervals", || {
+        first().is_some_and(|run| run.intervals_so_far() > 5)
+    });
     running.signal(Signal::KILL);
     wait_for("its death", || !crate::support::is_alive(running.pid()));
     home.assert_no_server();

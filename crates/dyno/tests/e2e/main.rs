@@ -13,4 +13,6 @@ mod kills;
 mod messages;
 mod repetitions;
 mod support;
+mod terminal;
 mod tls;
+mod users;

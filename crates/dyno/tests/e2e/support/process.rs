@@ -1,9 +1,10 @@
 //! Processes under way: signals, what they say, and that nothing of them is left.
 
 use super::Ended;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -45,14 +46,13 @@ pub struct Running {
 }
 
 impl Running {
-    pub fn start(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let stderr = Arc::new(Mutex::new(String::new()));
-        let (mut out, err, heard) = (
-            child.stdout.take().unwrap(),
-            child.stderr.take().unwrap(),
-            Arc::clone(&stderr),
+    pub fn start(command: Command) -> Self {
+        let mut running = Self::spawn(command);
+        let (mut out, err) = (
+            running.child.stdout.take().unwrap(),
+            running.child.stderr.take().unwrap(),
         );
+        let heard = Arc::clone(&running.stderr);
         let stdout = std::thread::spawn(move || {
             let mut text = String::new();
             out.read_to_string(&mut text).unwrap();
@@ -66,10 +66,23 @@ impl Running {
             }
             String::new()
         });
+        running.readers = vec![stdout, errors];
+        running
+    }
+
+    /// With both outputs closed on the reader's side.
+    pub fn start_unheard(command: Command) -> Self {
+        let mut running = Self::spawn(command);
+        drop((running.child.stdout.take(), running.child.stderr.take()));
+        running
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         Self {
-            child,
-            stderr,
-            readers: vec![stdout, errors],
+            child: command.spawn().unwrap(),
+            stderr: Arc::default(),
+            readers: Vec::new(),
         }
     }
 
@@ -99,11 +112,22 @@ impl Running {
         kill_process(Pid::from_raw(self.pid().cast_signed()).unwrap(), signal).unwrap();
     }
 
+    /// As a terminal's keys do.
+    pub fn signal_group(&self, signal: Signal) {
+        kill_process_group(Pid::from_raw(self.pid().cast_signed()).unwrap(), signal).unwrap();
+    }
+
+    /// Waits for its end and gives the exit code.
+    #[track_caller]
+    pub fn code(&mut self) -> Option<i32> {
+        wait_for("its end", || self.child.try_wait().unwrap().is_some());
+        self.child.wait().unwrap().code()
+    }
+
     /// Waits for its end.
     #[track_caller]
     pub fn end(mut self) -> Ended {
-        wait_for("its end", || self.child.try_wait().unwrap().is_some());
-        let code = self.child.wait().unwrap().code();
+        let code = self.code();
         let texts: Vec<String> = self.readers.drain(..).map(|reader| reader.join().unwrap()).collect();
         Ended {
             code,

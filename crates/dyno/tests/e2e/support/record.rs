@@ -42,6 +42,12 @@ impl RunFolder {
         serde_json::from_str(&self.read("run.json")).unwrap()
     }
 
+    /// Rows of `intervals.csv` while it is being written.
+    pub fn intervals_so_far(&self) -> usize {
+        let text = fs::read_to_string(self.0.join("intervals.csv")).unwrap_or_default();
+        text.lines().skip(1).count()
+    }
+
     pub fn state(&self) -> String {
         self.record()["state"].as_str().unwrap().to_owned()
     }

@@ -278,6 +278,7 @@ impl ConnectionInfo {
         }
         if text.contains("TLS handshake") {
             let advice = "check sslrootcert and the server's certificate, or choose a less strict sslmode";
+            let text = text.replace("UnknownIssuer", "no trusted authority vouches for it");
             return (text, advice.to_owned());
         }
         match io_kind(error) {

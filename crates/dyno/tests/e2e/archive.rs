@@ -2,6 +2,7 @@
 
 use crate::support::{Desk, Ended, TINY, database, run_folders};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 #[test]
@@ -98,10 +99,10 @@ fn a_run_folder_is_complete_and_adds_up() {
 struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
-    fn mount(folder: std::path::PathBuf, size: &str) -> Option<Self> {
+    fn mount(folder: std::path::PathBuf, options: &str) -> Option<Self> {
         fs::create_dir(&folder).unwrap();
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={size},mode=755"), "tmpfs"])
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
             .arg(&folder)
             .output()
             .ok()?;
@@ -122,7 +123,7 @@ fn a_disk_that_is_full_in_mid_run() {
     let text = fs::read_to_string(desk.path().join("full.toml")).unwrap();
     desk.file("full.toml", &text.replace("100ms", "10ms"));
     // Room for what is written before the run and for some intervals.
-    if let Some(disk) = SmallDisk::mount(desk.path().join("disk"), "64k") {
+    if let Some(disk) = SmallDisk::mount(desk.path().join("disk"), "size=64k") {
         let archive = disk.0.display().to_string();
         let ended = desk
             .on(&database.target(), ["full.toml", "--archive", &archive])
@@ -153,4 +154,19 @@ fn a_disk_that_is_full_in_mid_run() {
     let runs = run_folders(&desk.archive());
     assert!(runs[0].measured() > 0);
     desk.dyno("show").expect(0).shows("latency (");
+}
+
+#[test]
+fn a_disk_that_is_read_only() {
+    let desk = Desk::new();
+    let folder = desk.path().join("disk");
+    // Root may write to whatever is not mounted read-only, others may not mount.
+    let disk = SmallDisk::mount(folder.clone(), "ro");
+    if disk.is_none() {
+        fs::set_permissions(&folder, PermissionsExt::from_mode(0o555)).unwrap();
+    }
+    for archive in ["disk", "disk/archive"] {
+        let ended = desk.dyno(&format!("run pk-insert --archive {archive}")).expect(1);
+        ended.says("error: cannot write disk: ");
+    }
 }

@@ -98,3 +98,19 @@ fn damaged_and_half_there_is_fetched_again() {
     assert!(!half.exists());
     home.assert_no_server();
 }
+
+#[test]
+fn a_home_that_cannot_be_used() {
+    let desk = Desk::new();
+    desk.file("no-home", "a file in the folder's place");
+    desk.dyno("run pk-insert")
+        .expect(1)
+        .says("error: cannot create ")
+        .says("no-home");
+    if rustix::process::getuid().is_root() {
+        let home = Home::empty();
+        fs::set_permissions(home.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        let ended = desk.embedded(&home, "pk-insert").expect(1).says("who may not enter");
+        ended.says("set DYNO_HOME to a folder that others can enter");
+    }
+}

@@ -32,10 +32,14 @@ fn encrypted_and_verified() {
         (
             "127.0.0.1",
             format!("sslmode=verify-full&sslrootcert={authority}"),
-            "TLS",
+            "not valid for name",
         ),
-        ("localhost", "sslmode=verify-full".to_owned(), "sslrootcert"),
-        ("localhost", "sslmode=verify-full&sslrootcert=system".to_owned(), "TLS"),
+        ("localhost", "sslmode=verify-full".to_owned(), "give sslrootcert=FILE"),
+        (
+            "localhost",
+            "sslmode=verify-full&sslrootcert=system".to_owned(),
+            "no trusted authority vouches for",
+        ),
         (
             "localhost",
             "sslmode=verify-full&sslrootcert=none.pem".to_owned(),

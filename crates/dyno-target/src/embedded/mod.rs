@@ -18,6 +18,7 @@ mod keeper;
 mod leftover;
 mod lock;
 mod manifest;
+mod received;
 mod server;
 
 use cluster::Cluster;
@@ -25,7 +26,6 @@ use home::Home;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 pub use database::{DatabaseError, create_from_template, database_exists, drop_database};
 pub use home::home_folder;
@@ -70,8 +70,10 @@ pub enum Progress {
     Downloading {
         /// Release or major version asked for.
         version: String,
-        /// Time since the start of the download.
-        elapsed: Duration,
+        /// Bytes of the archive that have arrived.
+        received_bytes: u64,
+        /// Bytes of the whole archive, once that is known.
+        total_bytes: Option<u64>,
     },
     /// The fetched archive, whose checksum was right, is being unpacked.
     Unpacking {

@@ -2,8 +2,11 @@
 
 use crate::support::{Desk, Ended, Home, programs};
 use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// A port on which nothing listens takes the network away from whoever honours proxies, as the fetching library does.
 fn without_network(command: &mut Command) {
@@ -18,6 +21,41 @@ fn without_network(command: &mut Command) {
         command.env(name, "http://127.0.0.1:9");
     }
     command.env_remove("NO_PROXY").env_remove("no_proxy");
+}
+
+/// Starts a proxy that passes on what servers send in small pieces with pauses, and gives its address. Its threads end with the test.
+fn slow_proxy() -> SocketAddr {
+    const PAUSE: Duration = Duration::from_millis(10);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let serve = |mut client: TcpStream| -> io::Result<()> {
+        let mut request = Vec::new();
+        let mut byte = [0];
+        while !request.ends_with(b"\r\n\r\n") {
+            client.read_exact(&mut byte)?;
+            request.push(byte[0]);
+        }
+        let request = String::from_utf8_lossy(&request).into_owned();
+        let mut server = TcpStream::connect(request.split(' ').nth(1).unwrap_or_default())?;
+        client.write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
+        let (mut asked, mut asking) = (client.try_clone()?, server.try_clone()?);
+        std::thread::spawn(move || io::copy(&mut asked, &mut asking));
+        let mut piece = vec![0; 64 * 1024];
+        loop {
+            let count = server.read(&mut piece)?;
+            if count == 0 {
+                return client.shutdown(Shutdown::Both);
+            }
+            client.write_all(&piece[..count])?;
+            std::thread::sleep(PAUSE);
+        }
+    };
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            std::thread::spawn(move || serve(client));
+        }
+    });
+    address
 }
 
 /// A copy of the installed programs that may be damaged.
@@ -93,8 +131,22 @@ fn damaged_and_half_there_is_fetched_again() {
     fs::create_dir_all(half.join("fresh")).unwrap();
     fs::write(half.join("fresh/part"), "half an archive").unwrap();
     let words = "pk-insert --set warmup=0s --set measure=300ms";
-    let ended = desk.embedded(&home, words).expect(0).says("bin/postgres has 100 bytes");
-    ended.says("Fetching PostgreSQL").shows("(complete)");
+    let mut command = desk.command_embedded(&home, words);
+    // Behind a proxy already, the download takes as long as it takes; else it is slow enough to be watched.
+    let watched = std::env::vars().all(|(name, _)| !name.to_ascii_lowercase().ends_with("_proxy"));
+    if watched {
+        command.env("HTTPS_PROXY", format!("http://{}", slow_proxy()));
+    }
+    let ended = Ended::of(&mut command)
+        .expect(0)
+        .says("bin/postgres has 100 bytes")
+        .says("Fetching PostgreSQL");
+    let amounts = ended
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("Fetching") && line.ends_with(" MB"));
+    assert!(!watched || amounts.count() >= 2, "{}", ended.stderr);
+    ended.shows("(complete)");
     assert!(!half.exists());
     home.assert_no_server();
 }

@@ -10,7 +10,7 @@ use crate::pacing::Schedule;
 use crate::program::{Action, Program};
 use crate::recording::Recording;
 use crate::timeline::{Slice, Timeline};
-use crate::transport::{Arrival, Transport};
+use crate::transport::{Arrival, Transport, Wait};
 use dyno_wire::{Event, Protocol, Reply, Session, SqlState, TransactionStatus};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -123,11 +123,8 @@ pub(crate) fn run<S: Session, P: Program>(share: Share<'_, S, P>, mut transport:
         }
         clients.start_due(now_ns);
         clients.send(&mut transport);
-        let timeout_ns = clients
-            .next_instant_ns(drain_until_ns)
-            .saturating_sub(clients.clock.now_ns());
-        let timeout = Duration::from_nanos(timeout_ns.min(LONGEST_WAIT_NS));
-        let polled = transport.poll(timeout, &mut |index, arrival| clients.arrived(index, arrival));
+        let wait = clients.wait(drain_until_ns);
+        let polled = transport.poll(wait, &mut |index, arrival| clients.arrived(index, arrival));
         if let Err(error) = polled {
             clients.give_up(Ending::System(error));
         }
@@ -224,19 +221,27 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
         self.clients.iter().any(running)
     }
 
-    /// When the loop has to act next even if nothing arrives.
-    fn next_instant_ns(&self, drain_until_ns: u64) -> u64 {
-        if !self.runnable.is_empty() {
-            return 0;
+    /// How long the loop may wait for something to arrive.
+    fn wait(&self, drain_until_ns: u64) -> Wait {
+        let due_ns = match (&self.schedule, self.idle.front(), self.slice) {
+            (Some(schedule), Some(_), Some(_)) => schedule.next_ns(),
+            _ => u64::MAX,
+        };
+        let wake_ns = self.sleeping.peek().map_or(u64::MAX, |Reverse((wake_ns, _))| *wake_ns);
+        let client_ns = if self.runnable.is_empty() {
+            due_ns.min(wake_ns)
+        } else {
+            0
+        };
+        let report_ns = self.slice.map_or(drain_until_ns, |slice| slice.end_ns);
+        let timeout_ns = client_ns
+            .min(report_ns)
+            .saturating_sub(self.clock.now_ns())
+            .min(LONGEST_WAIT_NS);
+        Wait {
+            timeout: Duration::from_nanos(timeout_ns),
+            exact: client_ns <= report_ns,
         }
-        let mut next_ns = self.slice.map_or(drain_until_ns, |slice| slice.end_ns);
-        if let (Some(schedule), Some(_), Some(_)) = (&self.schedule, self.idle.front(), self.slice) {
-            next_ns = next_ns.min(schedule.next_ns());
-        }
-        if let Some(Reverse((wake_ns, _))) = self.sleeping.peek() {
-            next_ns = next_ns.min(*wake_ns);
-        }
-        next_ns
     }
 
     /// Lets every client act whose time has come.

@@ -1,12 +1,9 @@
 //! A thread's only connection: plain blocking calls, which cost one system call less per reply than waiting for readiness first.
 
-use super::{Arrival, Connection, RECEIVE_BYTES, Transport};
+use super::{Arrival, Connection, RECEIVE_BYTES, SLACK, Transport, Wait};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
 use std::time::Duration;
-
-/// Beyond this a receive just waits this long in one call; a shorter time-out is kept exactly, at the price of a call of its own.
-const LONGEST_RECEIVE: Duration = Duration::from_millis(100);
 
 /// One connection, number 0.
 pub(crate) struct Blocking {
@@ -18,7 +15,7 @@ impl Blocking {
     /// Takes over the only connection of a thread.
     pub fn new(connection: Connection) -> io::Result<Self> {
         connection.socket().set_nonblocking(false)?;
-        connection.socket().set_read_timeout(Some(LONGEST_RECEIVE))?;
+        connection.socket().set_read_timeout(Some(SLACK))?;
         Ok(Self {
             connection: Some(connection),
             buffer: vec![0; RECEIVE_BYTES].into_boxed_slice(),
@@ -50,12 +47,13 @@ impl Transport for Blocking {
         Ok(())
     }
 
-    fn poll(&mut self, timeout: Duration, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
+    fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
         let Some(mut connection) = self.connection.take() else {
-            std::thread::sleep(timeout);
+            std::thread::sleep(wait.timeout);
             return Ok(());
         };
-        if timeout < LONGEST_RECEIVE && !wait_readable(&connection, timeout)? {
+        // A receive by itself waits as long as it was told when the connection was made.
+        if wait.exact && !wait_readable(&connection, wait.timeout)? {
             self.connection = Some(connection);
             return Ok(());
         }

@@ -23,6 +23,18 @@ pub enum Arrival<'a> {
     Closed(io::Error),
 }
 
+/// How long to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// At most this long.
+    pub timeout: Duration,
+    /// Whether a client is due when the time has passed. If not, waiting up to [`SLACK`] longer does no harm, and may save a system call.
+    pub exact: bool,
+}
+
+/// How late an inexact wait may end.
+pub const SLACK: Duration = Duration::from_millis(100);
+
 /// Moves bytes for a fixed number of connections, numbered from 0.
 pub trait Transport {
     /// Sends `bytes`, or takes them over to send them as soon as the peer accepts them.
@@ -31,11 +43,11 @@ pub trait Transport {
     /// The connection is gone. It is not reported by [`Transport::poll`] as well.
     fn send(&mut self, connection: usize, bytes: &[u8]) -> io::Result<()>;
 
-    /// Waits until something arrived or `timeout` has passed, and reports everything there is. It may return earlier with nothing.
+    /// Waits until something arrived or the time has passed, and reports everything there is. It may return earlier with nothing.
     ///
     /// # Errors
     /// The system refuses to wait; errors of single connections are reported as [`Arrival::Closed`].
-    fn poll(&mut self, timeout: Duration, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()>;
+    fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()>;
 
     /// Forgets a connection and closes it.
     fn close(&mut self, connection: usize);

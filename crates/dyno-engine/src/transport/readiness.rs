@@ -3,10 +3,10 @@
 //! Edge-triggered, so a connection is registered once and costs no further system call. A receive that fills less than the buffer has emptied the
 //! socket (epoll(7)), so there is no second receive just to be told so.
 
-use super::{Arrival, Connection, RECEIVE_BYTES, Transport};
+use super::{Arrival, Connection, RECEIVE_BYTES, Transport, Wait};
 use rustix::buffer::spare_capacity;
-use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -49,26 +49,25 @@ impl Readiness {
         )?)
     }
 
-    fn wait(&mut self, timeout: Duration) -> io::Result<()> {
+    fn wait(&mut self, wait: Wait) -> io::Result<()> {
         self.events.clear();
-        let exact = Timespec {
+        let timespec = |timeout: Duration| Timespec {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),
         };
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&exact)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            // A kernel before 5.11 waits for whole milliseconds only.
-            Err(Errno::NOSYS) => {
-                let ms = timeout.as_nanos().div_ceil(1_000_000).min(60_000) as i64;
-                let whole = Timespec {
-                    tv_sec: ms / 1000,
-                    tv_nsec: ms % 1000 * 1_000_000,
-                };
-                match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&whole)) {
-                    Ok(_) | Err(Errno::INTR) => Ok(()),
-                    Err(error) => Err(error.into()),
-                }
+        let mut timeout = timespec(wait.timeout);
+        if wait.exact {
+            // epoll_wait counts in milliseconds and its exact successor needs Linux 5.11; poll is exact, and the epoll instance itself can be
+            // polled.
+            let mut descriptors = [PollFd::new(&self.epoll, PollFlags::IN)];
+            match rustix::event::poll(&mut descriptors, Some(&timeout)) {
+                Ok(0) | Err(Errno::INTR) => return Ok(()),
+                Ok(_) => timeout = timespec(Duration::ZERO),
+                Err(error) => return Err(error.into()),
             }
+        }
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -88,8 +87,8 @@ impl Transport for Readiness {
         Ok(())
     }
 
-    fn poll(&mut self, timeout: Duration, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
-        self.wait(timeout)?;
+    fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
+        self.wait(wait)?;
         for position in 0..self.events.len() {
             // The event is packed as the kernel wants it: take its fields out before use.
             let Event { flags, data } = self.events[position];

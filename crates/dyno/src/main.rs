@@ -1,5 +1,6 @@
 //! The command line: what was typed, turned into calls of the libraries.
 
+mod arguments;
 mod cli;
 mod failure;
 mod interrupt;
@@ -14,7 +15,7 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(arguments::arguments()) {
         Ok(cli) => cli,
         Err(error) => return failure::usage(&error),
     };

@@ -35,7 +35,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         archive: arguments.archive.archive.clone(),
         repetitions: arguments.repeat as usize,
         seed: arguments.seed.unwrap_or_else(new_seed),
-        command: redacted(std::env::args()),
+        command: redacted(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
     };
     let mut terminal = Terminal::new();
     let finished = dyno_lab::run::run(&request, &mut terminal, &stop, &emergency);

@@ -12,7 +12,9 @@ pub fn redacted<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
 
 const HIDDEN: &str = "***";
 
-fn without_password(word: &str) -> String {
+/// A word of a command with the passwords in it replaced by `***`.
+#[must_use]
+pub fn without_password(word: &str) -> String {
     without_password_key(&without_user_password(word))
 }
 

@@ -15,7 +15,7 @@ mod run;
 mod samples;
 
 pub use campaign::{CampaignRecord, CampaignWriter, PlannedRun, check_writable};
-pub use command::redacted;
+pub use command::{redacted, without_password};
 pub use events::{Event, EventKind};
 pub use intervals::IntervalRow;
 pub use reader::{Archive, Campaign, Run};

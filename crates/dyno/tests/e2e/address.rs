@@ -1,6 +1,7 @@
 //! Servers by address: every way to name one, and what dyno does and does not do on a server that is not its own.
 
-use crate::support::{Desk, Ended, TINY, database, run_folders};
+use crate::support::{Desk, Ended, Running, TINY, database, run_folders};
+use rustix::process::Signal;
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
@@ -46,6 +47,18 @@ fn named_in_every_way_and_no_password_is_told() {
     assert_eq!(run_folders(&desk.archive()).len(), 4);
     desk.assert_nowhere(SECRET);
 
+    // Nor does the process list tell it, while the true one is used.
+    desk.experiment("listed.toml", "", "select 1;", "1h");
+    let mut running = Running::start(desk.command_on(&uri, ["listed.toml"]));
+    running.until(" tps ");
+    let listed = fs::read_to_string(format!("/proc/{}/cmdline", running.pid())).unwrap();
+    assert!(
+        listed.contains("e2e_named:***@") && !listed.contains(SECRET),
+        "{listed}"
+    );
+    running.signal(Signal::INT);
+    running.end().expect(2);
+
     // A password file that others can read is left alone, as psql does.
     fs::set_permissions(&pgpass, PermissionsExt::from_mode(0o644)).unwrap();
     Ended::of(&mut command(&without))
@@ -68,7 +81,7 @@ fn named_in_every_way_and_no_password_is_told() {
     Ended::of(&mut command(&tls))
         .expect(1)
         .says("sslmode=require needs TLS, and the server does not offer it");
-    assert_eq!(run_folders(&desk.archive()).len(), 4);
+    assert_eq!(run_folders(&desk.archive()).len(), 5);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Experiments: which there are, and what one would do.
 
-use crate::figures::{count, counted, duration, one_line, rate};
+use crate::figures::{count, counted, duration, rate};
 use crate::table::{facts, paragraph, table};
 use dyno_lab::experiment::{Experiment, Resolved};
+use std::time::Duration;
 
 /// The experiments that can be run by name.
 #[must_use]
@@ -15,55 +16,79 @@ pub fn experiments(experiments: &[Experiment]) -> String {
     table(&["name", "title", "question"], &[0, 1, 2], rows)
 }
 
-/// What a run of an experiment would do, for `--dry-run`.
+/// Rows that a server on two cores of a virtual machine was seen to load per second, indexes included: good for the order of magnitude.
+const ROWS_PER_S: f64 = 500_000.0;
+
+/// What a campaign would do, for `--dry-run`. `target` and `archive` say where, without passwords.
 #[must_use]
-pub fn plan(experiment: &Resolved) -> String {
+pub fn plan(experiment: &Resolved, repetitions: usize, target: &str, archive: &str) -> String {
+    let row = |kind: &str, name: &str, what: String| vec![kind.to_owned(), name.to_owned(), what];
+    let mut rows = vec![row("target", "", target.to_owned())];
+    rows.extend(
+        experiment
+            .parameters
+            .iter()
+            .map(|(name, value)| row("parameter", name, value.to_string())),
+    );
+    rows.extend(
+        experiment
+            .settings
+            .iter()
+            .map(|(name, value)| row("setting", name, value.clone())),
+    );
+    let data = &experiment.data;
+    let sql = |name: &str, text: &str| (!text.trim().is_empty()).then(|| row("data", name, text.trim().to_owned()));
+    rows.extend(sql("setup", &data.setup));
+    rows.extend(
+        data.fill
+            .iter()
+            .map(|fill| row("data", &fill.table, format!("{} rows", count(fill.rows)))),
+    );
+    rows.extend(sql("finish", &data.finish));
+    for workload in &experiment.workloads {
+        let pacing = workload.rate_per_s.map_or("closed loop".to_owned(), |rate_per_s| {
+            format!("open loop at {} transactions/s", rate(rate_per_s))
+        });
+        let how = format!(
+            "{}, {}, {}, {pacing}\n{}",
+            counted(workload.clients as u64, "client"),
+            counted(workload.threads as u64, "thread"),
+            workload.protocol,
+            workload.script.trim()
+        );
+        rows.push(row("workload", &workload.name, how));
+    }
+    let phases = experiment.phases();
+    rows.extend(
+        phases
+            .iter()
+            .map(|phase| row("phase", phase.name, duration(phase.duration))),
+    );
+    rows.push(row("archive", "", archive.to_owned()));
+
     let mut text = format!("{} ({}): {}\n", experiment.name, experiment.size, experiment.title);
     text.push_str(&paragraph("", &experiment.question));
     text.push('\n');
-    let parameters = experiment
-        .parameters
-        .iter()
-        .map(|(name, value)| vec!["parameter".to_owned(), name.clone(), value.to_string()]);
-    let settings = experiment
-        .settings
-        .iter()
-        .map(|(name, value)| vec!["setting".to_owned(), name.clone(), value.clone()]);
-    let fill = experiment.data.fill.iter().map(|fill| {
-        vec![
-            "data".to_owned(),
-            fill.table.clone(),
-            format!("{} rows", count(fill.rows)),
-        ]
-    });
-    let workloads = experiment.workloads.iter().map(|workload| {
-        let pacing = workload.rate_per_s.map_or("closed loop".to_owned(), |rate_per_s| {
-            format!("{} transactions/s", rate(rate_per_s))
-        });
-        let script = one_line(&workload.script);
-        let how = format!(
-            "{}, {}, {}, {pacing}: {script}",
-            counted(workload.clients as u64, "client"),
-            counted(workload.threads as u64, "thread"),
-            workload.protocol
-        );
-        vec!["workload".to_owned(), workload.name.clone(), how]
-    });
-    let phases = experiment
-        .phases()
-        .into_iter()
-        .map(|phase| vec!["phase".to_owned(), phase.name.to_owned(), duration(phase.duration)]);
-    text.push_str(&table(
-        &[],
-        &[0, 1, 2],
-        parameters.chain(settings).chain(fill).chain(workloads).chain(phases),
-    ));
+    text.push_str(&table(&[], &[0, 1, 2], rows));
     text.push('\n');
-    let total = format!(
-        "{} for the phases; preparing the server and loading the data come on top",
-        duration(experiment.duration())
-    );
-    text.push_str(&facts([("expected", total)]));
+    let times = u32::try_from(repetitions).unwrap_or(u32::MAX);
+    let mut expected = vec![format!(
+        "{} for the phases",
+        duration(experiment.duration().saturating_mul(times))
+    )];
+    if repetitions > 1 {
+        expected.push(format!("in {repetitions} runs"));
+    }
+    let loaded: u64 = data.fill.iter().map(|fill| fill.rows).sum();
+    if loaded > 0 {
+        let load_s = (loaded as f64 / ROWS_PER_S).ceil();
+        expected.push(format!(
+            "about {} to load the data if it is not kept from an earlier run",
+            duration(Duration::from_secs(load_s as u64))
+        ));
+    }
+    expected.push("some seconds to bring up the server".to_owned());
+    text.push_str(&facts([("expected", expected.join(", "))]));
     text
 }
 
@@ -82,7 +107,7 @@ mod tests {
     #[test]
     fn what_a_run_would_do() {
         let experiment = find("pk-update").unwrap().resolve(Size::Small, &[], 2).unwrap();
-        let text = super::plan(&experiment);
+        let text = super::plan(&experiment, 1, "embedded", "archive");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
         assert_snapshot!(text);
     }

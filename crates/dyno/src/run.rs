@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::terminal::Terminal;
 use crate::{interrupt, say};
 use dyno_engine::Stop;
-use dyno_lab::archive::{RunState, redacted};
+use dyno_lab::archive::{RunState, redacted, without_password};
 use dyno_lab::experiment;
 use dyno_lab::run::{Emergency, Request, RunError, Target};
 use dyno_report as report;
@@ -23,7 +23,9 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let resolved = experiment.resolve(arguments.size.into(), &arguments.set, cores)?;
     if arguments.dry_run {
-        say::result(&report::plan(&resolved));
+        let target = without_password(&arguments.target);
+        let archive = arguments.archive.archive.display().to_string();
+        say::result(&report::plan(&resolved, arguments.repeat as usize, &target, &archive));
         return Ok(());
     }
     let stop = Stop::new();

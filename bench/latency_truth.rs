@@ -1,4 +1,4 @@
-//! Whether recorded latencies are true: against a scripted server that notes how long each answer really took, and against one that stalls.
+//! Whether recorded latencies are true: beside a bare stopwatch on a scripted server with known delays, and against one that stalls.
 //!
 //!     cargo bench --bench latency_truth -- [--rounds 5] [--seconds 5]
 
@@ -8,8 +8,10 @@ mod support;
 use dyno_bench::{Result, Spread, archive, option};
 use dyno_engine::{Pacing, Recording, Stop, drive};
 use serde_json::json;
-use std::fmt::Write;
-use std::time::Duration;
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
 use support::scripted_server::{Behaviour, ScriptedServer};
 use support::{Keep, load};
 
@@ -21,6 +23,34 @@ fn delay(connection: usize, request: usize) -> Duration {
     } else {
         Duration::from_micros(1000 + number * 31 % 2000)
     }
+}
+
+/// Times requests with nothing but a socket and a clock: what any client of this server sees, the system's own delays in waking server and client
+/// included. `clients` threads, each with one request under way, for `duration`; `pause` between requests keeps to a rate.
+fn stopwatch(server: &ScriptedServer, clients: usize, pause: Duration, duration: Duration) -> Vec<Duration> {
+    let request = b"Q\0\0\0\x0dselect 1\0";
+    let client = || -> std::io::Result<Vec<Duration>> {
+        let mut stream = TcpStream::connect(server.address())?;
+        stream.set_nodelay(true)?;
+        stream.write_all(b"\0\0\0\x08\0\x03\0\0")?;
+        let mut buffer = [0; 256];
+        // The greeting comes in one piece, and so does every answer.
+        let _ = stream.read(&mut buffer)?;
+        let (begin, mut times) = (Instant::now(), Vec::new());
+        while begin.elapsed() < duration {
+            let sent = Instant::now();
+            stream.write_all(request)?;
+            let _ = stream.read(&mut buffer)?;
+            times.push(sent.elapsed());
+            std::thread::sleep(pause);
+        }
+        Ok(times)
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..clients).map(|_| scope.spawn(client)).collect();
+        let joined = threads.into_iter().filter_map(|thread| thread.join().ok()?.ok());
+        joined.flatten().collect()
+    })
 }
 
 fn total(keep: &Keep) -> Recording {
@@ -43,7 +73,8 @@ fn main() -> Result<()> {
     let rounds: usize = option("--rounds", 5)?;
     let seconds: u64 = option("--seconds", 5)?;
     let mut table =
-        "| case | percentile | true µs | recorded − true µs | recorded / true |\n|---|---|---|---|---|\n".to_owned();
+        "| case | percentile | stopwatch µs | dyno − stopwatch µs | dyno / stopwatch |\n|---|---|---|---|---|\n"
+            .to_owned();
     let mut results = Vec::new();
     for (name, clients, threads, pacing) in [
         ("closed loop, 1 client", 1, 1, Pacing::Closed),
@@ -65,8 +96,12 @@ fn main() -> Result<()> {
                 &Stop::new(),
             )?;
             let recorded = total(&keep);
-            std::thread::sleep(Duration::from_millis(50));
-            let mut truth = server.delays();
+            let pause = match pacing {
+                Pacing::Closed => Duration::ZERO,
+                Pacing::Open { rate_per_s } => Duration::from_secs_f64(clients as f64 / rate_per_s),
+            };
+            let server = ScriptedServer::start(|connection, request, _| Behaviour::Answer(delay(connection, request)));
+            let mut truth = stopwatch(&server, clients, pause, Duration::from_secs(seconds));
             truth.sort_unstable();
             for (rows, percent) in rows.iter_mut().zip([50.0, 99.0]) {
                 // The statement's time is what the server decides; a transaction in the open loop may also have waited for its turn.

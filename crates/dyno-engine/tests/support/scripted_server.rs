@@ -1,11 +1,11 @@
 //! A stand-in that speaks just enough of PostgreSQL's protocol to answer every request after a chosen delay.
 //!
-//! A real server cannot be made to stall, break off or take exactly 20 ms on demand. This one can, and it notes the delay that each reply really had.
+//! A real server cannot be made to stall, break off or take exactly 20 ms on demand. This one can.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,6 @@ pub enum Behaviour {
 /// A running server; it ends with the process.
 pub struct ScriptedServer {
     address: SocketAddr,
-    delays: Arc<Mutex<Vec<Duration>>>,
     cancels: Arc<AtomicUsize>,
 }
 
@@ -36,27 +35,17 @@ impl ScriptedServer {
     pub fn start(script: impl Fn(usize, usize, Duration) -> Behaviour + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("the port's address");
-        let delays = Arc::new(Mutex::new(Vec::new()));
         let script = Arc::new(script);
         let begin = Instant::now();
-        let noted = Arc::clone(&delays);
         let cancels = Arc::new(AtomicUsize::new(0));
         let cancelled = Arc::clone(&cancels);
         thread::spawn(move || {
             for (number, stream) in listener.incoming().flatten().enumerate() {
-                let (script, noted, cancelled) = (Arc::clone(&script), Arc::clone(&noted), Arc::clone(&cancelled));
-                thread::spawn(move || {
-                    serve(stream, &noted, &cancelled, |request| {
-                        script(number, request, begin.elapsed())
-                    })
-                });
+                let (script, cancelled) = (Arc::clone(&script), Arc::clone(&cancelled));
+                thread::spawn(move || serve(stream, &cancelled, |request| script(number, request, begin.elapsed())));
             }
         });
-        Self {
-            address,
-            delays,
-            cancels,
-        }
+        Self { address, cancels }
     }
 
     /// Where it listens.
@@ -69,24 +58,13 @@ impl ScriptedServer {
     pub fn cancels(&self) -> usize {
         self.cancels.load(Ordering::Relaxed)
     }
-
-    /// The delays of all replies so far, from the request's arrival to the reply's departure.
-    #[allow(dead_code, reason = "each test uses its own part")]
-    pub fn delays(&self) -> Vec<Duration> {
-        self.delays.lock().expect("no panic while noting").clone()
-    }
 }
 
 /// The request code of a CancelRequest.
 const CANCEL: &[u8] = &80_877_102_i32.to_be_bytes();
 
 /// Serves one connection until it ends. Any log-in is accepted.
-fn serve(
-    mut stream: TcpStream,
-    delays: &Mutex<Vec<Duration>>,
-    cancels: &AtomicUsize,
-    script: impl Fn(usize) -> Behaviour,
-) -> Option<()> {
+fn serve(mut stream: TcpStream, cancels: &AtomicUsize, script: impl Fn(usize) -> Behaviour) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     let mut length = [0; 4];
     stream.read_exact(&mut length).ok()?;
@@ -99,7 +77,6 @@ fn serve(
     stream
         .write_all(b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I")
         .ok()?;
-    let mut own = Vec::new();
     let mut request = 0;
     loop {
         // Requests end with Sync or are a Query; Parse alone (a preparation) is answered at once.
@@ -111,13 +88,9 @@ fn serve(
         match script(request) {
             Behaviour::Answer(delay) => {
                 wait_until(begin + delay);
-                own.push(begin.elapsed());
                 stream
                     .write_all(b"2\0\0\0\x04D\0\0\0\x0b\0\x01\0\0\0\x011C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I")
                     .ok()?;
-                if own.len() >= 100 || delay > Duration::from_millis(100) {
-                    delays.lock().ok()?.append(&mut own);
-                }
             }
             Behaviour::Fail(state) => {
                 let mut body = format!("SERROR\0VERROR\0C{state}\0Mscripted error\0\0").into_bytes();

@@ -86,7 +86,7 @@ pub(super) fn embedded(
 
 /// Drops the experiment's data of other sizes or definitions, so that the disk holds one set per experiment.
 fn drop_older(admin: &mut Client, prefix: &str) -> Result<(), RunError> {
-    let query = "select datname::text from pg_database where starts_with(datname::text, $1 || '@')";
+    let query = "select datname::text from pg_database where left(datname::text, length($1) + 1) = $1::text || '@'";
     let rows = admin
         .query(query, &[&prefix])
         .map_err(|error| RunError::server("list databases", &error))?;

@@ -120,11 +120,6 @@ impl Random {
         };
         min.wrapping_add(rank as i64 - 1)
     }
-
-    /// A waiting time for a Poisson process: exponentially distributed with the given mean, in the mean's unit, rounded.
-    pub fn poisson(&mut self, mean: f64) -> i64 {
-        (-(1.0 - self.unit()).ln() * mean + 0.5) as i64
-    }
 }
 
 /// The integer at `fraction` (in [0, 1)) of the range.
@@ -175,12 +170,5 @@ mod tests {
             random.exponential(i64::MIN, i64::MAX, parameter);
             random.zipfian(0, i64::MAX - 1, parameter);
         }
-    }
-
-    #[test]
-    fn the_poisson_mean_is_the_mean() {
-        let mut random = Random::new(3);
-        let sum: i64 = (0..100_000).map(|_| random.poisson(1000.0)).sum();
-        assert!((98_000_000..102_000_000).contains(&sum), "{sum}");
     }
 }

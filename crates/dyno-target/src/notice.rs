@@ -20,8 +20,13 @@ pub fn server_message(error: &postgres::Error) -> String {
         }
         return text;
     }
+    with_causes(error)
+}
+
+/// An error with its causes, each once.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
+    let mut source = error.source();
     while let Some(cause) = source {
         let cause_text = cause.to_string();
         if !text.contains(&cause_text) {

@@ -160,31 +160,16 @@ fn explain(version: &str, folder: &Path, error: &ArchiveError) -> EmbeddedError 
         other => EmbeddedError::Download {
             version,
             folder: folder.to_owned(),
-            reason: root_cause(other),
+            reason: crate::notice::with_causes(other),
         },
     }
-}
-
-/// An error with its causes, each once.
-fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
 }
 
 /// Unpacks into a staging folder, writes the manifest, and renames the whole into place.
 fn unpack(archive: &Vec<u8>, version: &str, folder: &Path, place: &Path) -> Result<(), EmbeddedError> {
     let broken = |error: &dyn std::error::Error| EmbeddedError::Archive {
         version: version.to_owned(),
-        reason: root_cause(error),
+        reason: crate::notice::with_causes(error),
     };
     let staging = tempfile::Builder::new()
         .prefix(STAGING)

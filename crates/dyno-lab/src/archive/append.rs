@@ -39,6 +39,13 @@ impl AppendFile {
     }
 }
 
+impl Drop for AppendFile {
+    /// Releases the lock at once: closing alone would leave it to a child process that is just being started and still holds a copy of the file.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;

@@ -107,7 +107,7 @@ pub(crate) fn open<S: Session, P: Program>(
     texts: &[String],
     stop: &Stop,
 ) -> Result<Client<S>, ConnectError> {
-    let endpoint = &workload.endpoint;
+    let endpoint = &workload.endpoints[0];
     let tls = match &endpoint.address {
         Address::Tcp(_) => endpoint.tls.as_ref(),
         Address::Unix(_) => None,
@@ -141,7 +141,7 @@ fn log_in<'a, S: Session, P: Program>(
     tls: Option<&Tls>,
     stop: &'a Stop,
 ) -> Result<(Opening<'a>, S), ConnectError> {
-    let endpoint = &workload.endpoint;
+    let endpoint = &workload.endpoints[0];
     let deadline = Instant::now() + endpoint.connect_timeout;
     let mut opening = Opening {
         socket: dial(&endpoint.address, endpoint.connect_timeout)?,
@@ -154,7 +154,7 @@ fn log_in<'a, S: Session, P: Program>(
     if let Some(tls) = tls {
         opening.negotiate_tls(tls)?;
     }
-    let mut session = (workload.session)(opening.tls.as_ref());
+    let mut session = (workload.session)(0, opening.tls.as_ref());
     let mut out = Vec::new();
     session.start(&mut out).map_err(|cause| opening.protocol(cause))?;
     opening.converse(&mut session, &mut out)?;

@@ -10,6 +10,7 @@ use crate::load::{Load, Pacing, Stop, Workload};
 use crate::pacing::Schedule;
 use crate::program::{Program, ProgramError};
 use crate::recording::Recording;
+use crate::remark::Remark;
 use crate::timeline::{Slice, Timeline};
 use crate::transport::{Blocking, Readiness};
 use crate::worker::{self, Reporting, Share};
@@ -50,6 +51,8 @@ pub trait Observer {
     fn connected(&mut self, connected: &Connected);
     /// An interval is complete. `Break` ends the load.
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
+    /// A client has something to say. Remarks come in the order in which they arise on each thread.
+    fn remark(&mut self, _remark: &Remark) {}
 }
 
 /// How a load ended.
@@ -59,6 +62,14 @@ pub struct Outcome {
     pub ended_early: Option<Ending>,
     /// Transactions still running when the grace time was over, per workload.
     pub unfinished: Vec<u64>,
+    /// Clients that were aborted, per workload.
+    pub aborted: Vec<u64>,
+    /// Connections made while the load ran, per workload.
+    pub connections: Vec<u64>,
+    /// Time spent on making and closing them, all clients of the workload together.
+    pub connection_time: Vec<Duration>,
+    /// From when the clients began to when the last of them was done.
+    pub measured: Duration,
 }
 
 /// Why a load ended before its time.
@@ -67,6 +78,9 @@ pub enum Ending {
     /// It was asked to, by [`Stop`] or by the observer.
     #[error("stopped on request")]
     Stopped,
+    /// A client was aborted and the load was to end then, or all clients were.
+    #[error("clients were aborted")]
+    Aborted,
     /// No client has a connection left.
     #[error("all connections were lost; the last one said: {0}")]
     ConnectionsLost(String),
@@ -347,7 +361,10 @@ impl Collector {
             unfinished: vec![0; load.workloads.len()],
             last_loss: None,
             ending: None,
-            planned_ns: load.phases.iter().map(|phase| duration_ns(phase.duration)).sum(),
+            planned_ns: load
+                .phases
+                .iter()
+                .fold(0, |sum: u64, phase| sum.saturating_add(duration_ns(phase.duration))),
             reported_ns: 0,
         }
     }
@@ -431,9 +448,14 @@ impl Collector {
         } else {
             None
         };
+        let workloads = self.unfinished.len();
         Outcome {
             ended_early,
             unfinished: self.unfinished,
+            aborted: vec![0; workloads],
+            connections: vec![0; workloads],
+            connection_time: vec![Duration::ZERO; workloads],
+            measured: Duration::from_nanos(self.reported_ns),
         }
     }
 }

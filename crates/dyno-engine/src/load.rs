@@ -2,6 +2,7 @@
 //!
 //! This is the engine's whole input. It says nothing of files, experiments or SQL: statements are opaque, and a session turns them into bytes.
 
+use crate::log::NewLog;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,8 +18,15 @@ pub struct Load<S: dyno_wire::Session, P: crate::Program> {
     pub phases: Vec<Phase>,
     /// How often recordings are collected. The last interval of a phase may be shorter.
     pub interval: Duration,
-    /// How long transactions that are still running at the end may take to finish before their connections are closed.
+    /// How long transactions that are still running at the end may take to finish before their connections are closed. When a stop was asked for,
+    /// at most 10 s.
     pub grace: Duration,
+    /// Whether the phases begin before the connections are made, as pgbench's `-T` does, rather than when all stand. The first phase is then
+    /// shorter by the time that connecting took.
+    pub include_connecting: bool,
+    /// Whether transactions that finish after the last phase are recorded in its last interval, which then lasts until the last of them, as in
+    /// pgbench, or left out.
+    pub record_finishing: bool,
 }
 
 /// A stretch of the run with its own results.
@@ -26,11 +34,11 @@ pub struct Load<S: dyno_wire::Session, P: crate::Program> {
 pub struct Phase {
     /// For example `warmup` or `measure`.
     pub name: String,
-    /// How long it lasts.
+    /// How long it lasts. With [`Duration::MAX`] until all clients have had their transactions.
     pub duration: Duration,
 }
 
-/// One script run by a number of clients.
+/// One program run by a number of clients.
 pub struct Workload<S: dyno_wire::Session, P: crate::Program> {
     /// Name, unique among the workloads.
     pub name: String,
@@ -46,16 +54,101 @@ pub struct Workload<S: dyno_wire::Session, P: crate::Program> {
     pub statements: Vec<S::Statement>,
     /// How statements are sent.
     pub protocol: dyno_wire::Protocol,
-    /// Where the connections go.
-    pub endpoint: Endpoint,
+    /// Where the connections go, tried in order for each of them. At least 1.
+    pub endpoints: Vec<Endpoint>,
     /// One random state per thread, for the open loop's schedule.
     pub throttle: Vec<dyno_script::Random>,
     /// Makes the session of a new connection.
     pub session: NewSession<S>,
+    /// How many transactions each client is to have, failed and skipped ones included; `None`: as many as fit into the phases.
+    pub transactions_per_client: Option<u64>,
+    /// How long a connection is used.
+    pub connecting: Connecting,
+    /// Whether a client whose connection is lost gets a new one. The transaction has failed; endpoints are tried until one of them lets it in.
+    pub reconnect: bool,
+    /// When statements of the prepared protocol are made known to the server.
+    pub preparing: Preparing,
+    /// What is done about transactions that fail.
+    pub failures: FailurePolicy,
+    /// Transactions that take longer are counted as late. In an open loop, those whose instant is further back than this are not even begun but
+    /// counted as skipped.
+    pub latency_limit: Option<Duration>,
+    /// Whether every command's time is recorded, that of meta commands too.
+    pub time_commands: bool,
+    /// Makes the log of each thread; `None`: no log.
+    pub log: Option<NewLog>,
 }
 
-/// Makes the session of a new connection, given its TLS state if it has one.
-pub type NewSession<S> = Box<dyn Fn(Option<&rustls::ClientConnection>) -> S + Send + Sync>;
+/// How long a connection is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Connecting {
+    /// From before the first phase to the end.
+    #[default]
+    Once,
+    /// For one transaction, as with pgbench's `-C`. None is made before the first phase.
+    EveryTransaction,
+}
+
+/// When statements of the prepared protocol are made known to the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preparing {
+    /// All of them when the connection is made.
+    #[default]
+    AtStart,
+    /// Each with its first execution on the connection, as pgbench does; those of a pipeline before it begins.
+    OnFirstUse,
+}
+
+/// What is done about transactions that fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailurePolicy {
+    /// How often a transaction is begun at most, the first time included, when it fails with SQLSTATE 40001 or 40P01; `None`: until the phases or
+    /// the latency limit end it.
+    pub max_tries: Option<u32>,
+    /// What another error means.
+    pub on_error: OnError,
+    /// What is done about a script that cannot work.
+    pub on_broken_script: OnBrokenScript,
+    /// Whether an aborted client ends the load.
+    pub abort_load: bool,
+    /// Whether the observer is told of every failure and retry, as [`crate::Remark::Failed`].
+    pub report_failures: bool,
+}
+
+impl Default for FailurePolicy {
+    /// Nothing is tried again, every error is counted, and a script that cannot work ends the load.
+    fn default() -> Self {
+        Self {
+            max_tries: Some(1),
+            on_error: OnError::Count,
+            on_broken_script: OnBrokenScript::EndLoad,
+            abort_load: false,
+            report_failures: false,
+        }
+    }
+}
+
+/// What an error other than a serialization failure or a deadlock means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// The transaction has failed; its client goes on with the next one.
+    Count,
+    /// The client is aborted; the others go on.
+    AbortClient,
+}
+
+/// What is done about a script that cannot work: an expression without value, a wrong use of a pipeline, an end inside a transaction, or (with
+/// [`OnBrokenScript::EndLoad`] only) a statement refused with class 42 before anything of its workload has succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnBrokenScript {
+    /// The load ends: it would go on failing for hours.
+    EndLoad,
+    /// The client is aborted; the others go on.
+    AbortClient,
+}
+
+/// Makes the session of a new connection, given the number of its endpoint and its TLS state if it has one.
+pub type NewSession<S> = Box<dyn Fn(usize, Option<&rustls::ClientConnection>) -> S + Send + Sync>;
 
 /// When a client begins its next transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -21,8 +21,173 @@ pub struct Recording {
     pub latency: LatencyHistogram,
     /// Open loop only: how long after its scheduled instant each completed transaction began.
     pub lag: LatencyHistogram,
-    /// Duration of each statement of the workload that completed without error, by its index in the script.
+    /// Duration of each statement of the workload that completed without error, by its index in the workload; statements in a pipeline have none.
     pub statement_latency: Vec<LatencyHistogram>,
+    /// Transactions that were not begun because their instant was further back than the latency limit.
+    pub skipped: u64,
+    /// Completed transactions that took longer than the latency limit.
+    pub late: u64,
+    /// Transactions, completed or failed, that were begun more than once.
+    pub retried: u64,
+    /// How often they were begun again.
+    pub retries: u64,
+    /// [`Recording::errors`] by kind.
+    pub failures: FailureCounts,
+    /// The exact duration of completed transactions.
+    pub latency_sums: Sums,
+    /// Open loop only: how long after its scheduled instant each completed transaction began, exactly.
+    pub lag_sums: Sums,
+    /// The same by script, if the program has several.
+    pub scripts: Vec<ScriptRecording>,
+    /// The commands of each script, with [`crate::Workload::time_commands`].
+    pub commands: Vec<Vec<CommandRecording>>,
+}
+
+/// What one script of several did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScriptRecording {
+    /// Transactions that completed without error.
+    pub transactions: u64,
+    /// Their duration.
+    pub latency_sums: Sums,
+    /// Transactions that were not begun.
+    pub skipped: u64,
+    /// Transactions that were begun more than once.
+    pub retried: u64,
+    /// How often they were begun again.
+    pub retries: u64,
+    /// Transactions that ended with an error.
+    pub failures: FailureCounts,
+}
+
+/// What one command of a script did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CommandRecording {
+    /// Its duration whenever it completed without error.
+    pub latency_sums: Sums,
+    /// How often it ended its transaction with an error.
+    pub failures: FailureCounts,
+    /// How often its transaction was begun again because of it.
+    pub retries: u64,
+}
+
+/// Failures by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FailureCounts {
+    /// SQLSTATE 40001.
+    pub serialization: u64,
+    /// SQLSTATE 40P01.
+    pub deadlock: u64,
+    /// Any other.
+    pub other: u64,
+}
+
+impl FailureCounts {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.serialization + self.deadlock + self.other
+    }
+
+    /// Counts one.
+    pub fn count(&mut self, state: SqlState) {
+        match state {
+            SqlState::SERIALIZATION_FAILURE => self.serialization += 1,
+            SqlState::DEADLOCK_DETECTED => self.deadlock += 1,
+            _ => self.other += 1,
+        }
+    }
+
+    /// Adds everything `other` counted.
+    pub fn add(&mut self, other: &Self) {
+        self.serialization += other.serialization;
+        self.deadlock += other.deadlock;
+        self.other += other.other;
+    }
+}
+
+/// Durations summed exactly enough for a mean and a standard deviation, in microseconds. A histogram is precise to three digits; pgbench's figures
+/// have six.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sums {
+    /// How many.
+    pub count: u64,
+    /// Their sum.
+    pub sum_us: f64,
+    /// The sum of their squares.
+    pub sum_squares_us2: f64,
+    /// The smallest; 0 if there is none.
+    pub min_us: f64,
+    /// The largest; 0 if there is none.
+    pub max_us: f64,
+}
+
+impl Sums {
+    /// Adds one duration.
+    #[inline]
+    pub fn record(&mut self, duration_ns: u64) {
+        let us = duration_ns as f64 / 1e3;
+        if self.count == 0 || us < self.min_us {
+            self.min_us = us;
+        }
+        self.max_us = self.max_us.max(us);
+        self.count += 1;
+        self.sum_us += us;
+        self.sum_squares_us2 += us * us;
+    }
+
+    /// Adds everything `other` summed up.
+    pub fn add(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 || other.min_us < self.min_us {
+            self.min_us = other.min_us;
+        }
+        self.max_us = self.max_us.max(other.max_us);
+        self.count += other.count;
+        self.sum_us += other.sum_us;
+        self.sum_squares_us2 += other.sum_squares_us2;
+    }
+
+    /// The mean; 0 if there is none.
+    #[must_use]
+    pub fn mean_us(&self) -> f64 {
+        if self.count == 0 {
+            0.0
+        } else {
+            self.sum_us / self.count as f64
+        }
+    }
+
+    /// The standard deviation of all of them; 0 if there is none.
+    #[must_use]
+    pub fn stddev_us(&self) -> f64 {
+        let mean_us = self.mean_us();
+        let variance = self.sum_squares_us2 / self.count.max(1) as f64 - mean_us * mean_us;
+        variance.max(0.0).sqrt()
+    }
+}
+
+impl ScriptRecording {
+    /// Adds everything `other` counted.
+    pub fn add(&mut self, other: &Self) {
+        self.transactions += other.transactions;
+        self.latency_sums.add(&other.latency_sums);
+        self.skipped += other.skipped;
+        self.retried += other.retried;
+        self.retries += other.retries;
+        self.failures.add(&other.failures);
+    }
+}
+
+impl CommandRecording {
+    /// Adds everything `other` counted.
+    pub fn add(&mut self, other: &Self) {
+        self.latency_sums.add(&other.latency_sums);
+        self.failures.add(&other.failures);
+        self.retries += other.retries;
+    }
 }
 
 /// How often one SQLSTATE ended a transaction.
@@ -49,6 +214,7 @@ impl Recording {
     /// Counts a transaction that ended with an error. `describe` is asked for the message only the first time.
     pub fn count_error(&mut self, state: SqlState, describe: impl FnOnce() -> String) {
         self.errors += 1;
+        self.failures.count(state);
         match self.errors_by_state.iter_mut().find(|known| known.state == state) {
             Some(known) => known.count += 1,
             None => self.errors_by_state.push(ErrorCount {
@@ -79,6 +245,24 @@ impl Recording {
         for (sum, part) in self.statement_latency.iter_mut().zip(&other.statement_latency) {
             sum.add(part);
         }
+        self.skipped += other.skipped;
+        self.late += other.late;
+        self.retried += other.retried;
+        self.retries += other.retries;
+        self.failures.add(&other.failures);
+        self.latency_sums.add(&other.latency_sums);
+        self.lag_sums.add(&other.lag_sums);
+        grow(&mut self.scripts, other.scripts.len());
+        for (sum, part) in self.scripts.iter_mut().zip(&other.scripts) {
+            sum.add(part);
+        }
+        grow(&mut self.commands, other.commands.len());
+        for (sums, parts) in self.commands.iter_mut().zip(&other.commands) {
+            grow(sums, parts.len());
+            for (sum, part) in sums.iter_mut().zip(parts) {
+                sum.add(part);
+            }
+        }
     }
 
     /// Makes the recording empty again, keeping its memory.
@@ -90,5 +274,21 @@ impl Recording {
         self.latency.clear();
         self.lag.clear();
         self.statement_latency.iter_mut().for_each(LatencyHistogram::clear);
+        self.skipped = 0;
+        self.late = 0;
+        self.retried = 0;
+        self.retries = 0;
+        self.failures = FailureCounts::default();
+        self.latency_sums = Sums::default();
+        self.lag_sums = Sums::default();
+        self.scripts.fill(ScriptRecording::default());
+        for commands in &mut self.commands {
+            commands.fill(CommandRecording::default());
+        }
     }
+}
+
+/// Makes `list` at least `length` long.
+fn grow<T: Clone + Default>(list: &mut Vec<T>, length: usize) {
+    list.resize(list.len().max(length), T::default());
 }

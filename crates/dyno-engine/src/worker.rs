@@ -480,7 +480,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
                 Waiting::Reply(_) | Waiting::Rollback | Waiting::Wake => {
                     unfinished += 1;
                     if let Some(request) = client.session.cancel() {
-                        crate::connect::cancel(&self.workload.endpoint.address, &request);
+                        crate::connect::cancel(&self.workload.endpoints[0].address, &request);
                     }
                 }
             }

@@ -213,7 +213,8 @@ fn transactions_that_never_end_are_cancelled_and_said_to_be_unfinished() {
 fn an_unreachable_server_is_an_error_before_anything_runs() {
     let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::ZERO));
     let mut load = load(&server, 2, 2, CLOSED, &[("measure", 200)]);
-    load.workloads[0].endpoint.address = dyno_engine::Address::Tcp(vec!["127.0.0.1:1".parse().expect("an address")]);
+    load.workloads[0].endpoints[0].address =
+        dyno_engine::Address::Tcp(vec!["127.0.0.1:1".parse().expect("an address")]);
     let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("nobody listens there");
     assert!(matches!(error, DriveError::Connect(_)));
     assert!(error.to_string().contains("127.0.0.1:1"), "{error}");

@@ -3,7 +3,8 @@
 pub mod scripted_server;
 
 use dyno_engine::{
-    Action, Address, Connected, Endpoint, Interval, Load, Observer, Pacing, Phase, Program, ProgramError, Workload,
+    Action, Address, Connected, Connecting, Endpoint, FailurePolicy, Interval, Load, Observer, Pacing, Phase,
+    Preparing, Program, ProgramError, Workload,
 };
 use dyno_wire::{Parameters, PgConfig, PgSession, PgStatement, Protocol};
 use scripted_server::ScriptedServer;
@@ -66,13 +67,21 @@ pub fn load(
             program: OneStatement,
             statements: vec![PgStatement::new(0, "select 1", 0, Protocol::Prepared).expect("a valid statement")],
             protocol: Protocol::Prepared,
-            endpoint: Endpoint {
+            endpoints: vec![Endpoint {
                 address: Address::Tcp(vec![server.address()]),
                 tls: None,
                 connect_timeout: Duration::from_secs(10),
-            },
+            }],
             throttle: (0..threads as u64).map(dyno_script::Random::new).collect(),
-            session: Box::new(move |_| PgSession::new(Arc::clone(&config))),
+            session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
+            transactions_per_client: None,
+            connecting: Connecting::Once,
+            reconnect: false,
+            preparing: Preparing::AtStart,
+            failures: FailurePolicy::default(),
+            latency_limit: None,
+            time_commands: false,
+            log: None,
         }],
         phases: phases
             .iter()
@@ -83,6 +92,8 @@ pub fn load(
             .collect(),
         interval: Duration::from_millis(100),
         grace: Duration::from_secs(5),
+        include_connecting: false,
+        record_finishing: false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::experiment::{Protocol, Resolved, Value, Workload};
 use crate::summary::{Pacing, WorkloadFacts};
-use dyno_engine::{Address, Endpoint, Load, Phase, Program, ScriptProgram, Tls};
+use dyno_engine::{Address, Connecting, Endpoint, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, Tls};
 use dyno_script::{Command, Script, ScriptError, Seeds, Symbols, Variables};
 use dyno_target::address::{self, ConnectionInfo};
 use dyno_wire::{PgSession, PgStatement, WireError};
@@ -140,14 +140,14 @@ pub(super) fn load(
             program: compiled.program,
             statements: compiled.statements,
             protocol: wire_protocol(compiled.workload.protocol),
-            endpoint: connect.clone(),
+            endpoints: vec![connect.clone()],
             throttle: compiled
                 .seeds
                 .threads
                 .into_iter()
                 .map(|thread| thread.throttle)
                 .collect(),
-            session: Box::new(move |tls| {
+            session: Box::new(move |_, tls| {
                 let mut session = PgSession::new(Arc::clone(&config));
                 let certificate = tls.and_then(|tls| tls.peer_certificates()?.first());
                 if let Some(hash) = certificate.and_then(|der| dyno_wire::tls::server_end_point(der)) {
@@ -155,6 +155,14 @@ pub(super) fn load(
                 }
                 session
             }),
+            transactions_per_client: None,
+            connecting: Connecting::Once,
+            reconnect: false,
+            preparing: Preparing::AtStart,
+            failures: FailurePolicy::default(),
+            latency_limit: None,
+            time_commands: false,
+            log: None,
         }
     });
     Ok(Load {
@@ -169,6 +177,8 @@ pub(super) fn load(
             .collect(),
         interval: experiment.interval,
         grace: GRACE,
+        include_connecting: false,
+        record_finishing: false,
     })
 }
 

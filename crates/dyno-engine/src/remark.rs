@@ -1,0 +1,123 @@
+//! What the threads of a load have to say while it runs, for a person to read.
+
+use crate::capture::CaptureFault;
+use crate::connect::ConnectError;
+use crate::program::ProgramError;
+use dyno_wire::ServerError;
+use std::time::Duration;
+
+/// Something worth saying about one client. Clients, scripts and commands count from 0; a command is an index into its script's commands.
+#[derive(Debug)]
+pub enum Remark {
+    /// A client has ended before its time.
+    Aborted {
+        /// The workload, as index.
+        workload: usize,
+        /// The client.
+        client: usize,
+        /// The script it was executing.
+        script: usize,
+        /// The command it was executing.
+        command: usize,
+        /// Why.
+        why: AbortReason,
+    },
+    /// The server sent a notice or warning.
+    Notice {
+        /// The workload, as index.
+        workload: usize,
+        /// The client.
+        client: usize,
+        /// What it said.
+        notice: Box<ServerError>,
+    },
+    /// A transaction failed but does not end its client; only with [`crate::FailurePolicy::report_failures`].
+    Failed {
+        /// The workload, as index.
+        workload: usize,
+        /// The client.
+        client: usize,
+        /// The script it was executing.
+        script: usize,
+        /// The command that failed.
+        command: usize,
+        /// What the server said.
+        error: Box<ServerError>,
+        /// The statement as it was sent; `None` if it was prepared before.
+        query: Option<String>,
+        /// How often the transaction was begun so far.
+        tries: u32,
+        /// Time since it began, or was to begin.
+        elapsed: Duration,
+        /// What becomes of it.
+        fate: Fate,
+    },
+    /// A client whose connection was lost has a new one.
+    Reconnected {
+        /// The workload, as index.
+        workload: usize,
+        /// The client.
+        client: usize,
+        /// The endpoint, as index.
+        endpoint: usize,
+        /// How long the client was without a connection.
+        after: Duration,
+    },
+}
+
+/// What becomes of a transaction that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is begun again.
+    Retried,
+    /// It counts as failed.
+    GivenUp,
+    /// The phases are over: it is not counted.
+    Abandoned,
+}
+
+/// Why a client was aborted.
+#[derive(Debug)]
+pub enum AbortReason {
+    /// The server reported an error.
+    Server {
+        /// What it said.
+        error: Box<ServerError>,
+        /// Which of the command's results it came instead of, from 0: a statement may be several.
+        query_number: u64,
+        /// The statement as it was sent; `None` if it was prepared before.
+        query: Option<String>,
+    },
+    /// The statement wants to copy from or to the client.
+    Copy {
+        /// Which of the command's results it came instead of, from 0.
+        query_number: u64,
+    },
+    /// The connection is gone.
+    ConnectionLost {
+        /// The server's last words.
+        error: Option<Box<ServerError>>,
+        /// What the system or the protocol said.
+        cause: String,
+        /// Whether it was executing a statement.
+        executing: bool,
+    },
+    /// The result of `\gset` or `\aset` cannot be kept.
+    Capture(CaptureFault),
+    /// A meta command failed.
+    Program(ProgramError),
+    /// `\startpipeline` with the simple protocol.
+    PipelineInSimpleProtocol,
+    /// `\startpipeline` within a pipeline.
+    AlreadyInPipeline,
+    /// `\syncpipeline` or `\endpipeline` without a pipeline.
+    NotInPipeline,
+    /// The script ended with its pipeline open.
+    OpenPipeline,
+    /// The script ended inside a transaction.
+    OpenTransaction,
+    /// The transaction that failed could not be rolled back.
+    Rollback(Box<ServerError>),
+    /// No connection could be made for the next transaction.
+    Connect(ConnectError),
+}

@@ -1,6 +1,6 @@
 //! What a client does next: the seam between the event loop and the script languages.
 
-use dyno_script::{Command, EvaluationError, Random, Script, Step, Variables};
+use dyno_script::{Cursor, EvaluationError, Random, Script, Step, Variables};
 use dyno_wire::Parameters;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,8 +52,6 @@ pub struct ProgramError(#[from] EvaluationError);
 #[derive(Clone, Debug)]
 pub struct ScriptProgram {
     script: Arc<Script>,
-    /// The commands that are statements, so that a statement is found by its index.
-    statements: Vec<usize>,
     variables: Variables,
     /// The name under which a client finds its own number, if the script uses it.
     client_id: Option<dyno_script::VariableId>,
@@ -65,7 +63,7 @@ pub struct ScriptProgram {
 pub struct ScriptState {
     variables: Variables,
     random: Random,
-    command: usize,
+    cursor: Cursor,
 }
 
 impl ScriptProgram {
@@ -78,22 +76,11 @@ impl ScriptProgram {
         client_id: Option<dyno_script::VariableId>,
         random: Vec<Random>,
     ) -> Self {
-        let is_statement =
-            |(index, command): (usize, &Command)| matches!(command, Command::Statement(_)).then_some(index);
-        let statements = script.commands().iter().enumerate().filter_map(is_statement).collect();
         Self {
             script,
-            statements,
             variables,
             client_id,
             random,
-        }
-    }
-
-    fn statement(&self, index: usize) -> Option<&dyno_script::Statement> {
-        match self.script.commands().get(*self.statements.get(index)?) {
-            Some(Command::Statement(statement)) => Some(statement),
-            _ => None,
         }
     }
 }
@@ -102,8 +89,8 @@ impl Program for ScriptProgram {
     type State = ScriptState;
 
     fn statements(&self) -> Vec<String> {
-        (0..self.statements.len())
-            .filter_map(|index| Some(self.statement(index)?.text().to_owned()))
+        (0..self.script.statements())
+            .filter_map(|index| Some(self.script.statement(index)?.text().to_owned()))
             .collect()
     }
 
@@ -119,33 +106,36 @@ impl Program for ScriptProgram {
                 .get(client)
                 .cloned()
                 .unwrap_or_else(|| Random::new(client as u64)),
-            command: 0,
+            cursor: Cursor::default(),
         }
     }
 
     #[inline]
     fn begin(&self, state: &mut ScriptState) {
-        state.command = 0;
+        state.cursor = Cursor::default();
     }
 
     #[inline]
     fn next(&self, state: &mut ScriptState) -> Result<Action, ProgramError> {
-        while let Some(command) = self.script.commands().get(state.command) {
-            state.command += 1;
-            if let Command::Statement(statement) = command {
-                return Ok(Action::Execute(statement.index()));
-            }
-            if let Step::Sleep(duration) = command.execute(&mut state.variables, &mut state.random)? {
-                return Ok(Action::Sleep(duration));
-            }
+        let step = self
+            .script
+            .next(&mut state.cursor, &mut state.variables, &mut state.random, false)?;
+        match step {
+            Step::Statement(index) => Ok(Action::Execute(index)),
+            Step::Sleep(duration) => Ok(Action::Sleep(duration)),
+            Step::End => Ok(Action::End),
+            Step::Shell | Step::StartPipeline | Step::SyncPipeline | Step::EndPipeline | Step::Meta => Err(self
+                .script
+                .failure(&state.cursor, "this command cannot be used here yet")
+                .into()),
         }
-        Ok(Action::End)
     }
 
     #[inline]
     fn parameters<'a>(&'a self, state: &'a ScriptState, statement: usize) -> impl Parameters + 'a {
         ScriptParameters {
             ids: self
+                .script
                 .statement(statement)
                 .map_or(&[], |statement| statement.parameters()),
             variables: &state.variables,
@@ -153,7 +143,7 @@ impl Program for ScriptProgram {
     }
 
     fn write_text(&self, state: &ScriptState, statement: usize, out: &mut Vec<u8>) {
-        if let Some(statement) = self.statement(statement) {
+        if let Some(statement) = self.script.statement(statement) {
             statement.write_simple(&state.variables, out);
         }
     }

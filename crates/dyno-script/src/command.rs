@@ -2,16 +2,13 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::diagnostic::{EvaluationError, Position, Source};
+use crate::diagnostic::{Position, Source};
 use crate::expression::Expression;
-use crate::fault::{Fault, FaultKind};
-use crate::random::Random;
+use crate::shell::Shell;
+use crate::sleep::Sleep;
 use crate::statement::Statement;
 use crate::symbols::VariableId;
-use crate::value::Value;
-use crate::variables::Variables;
 
 /// One command of a script.
 #[derive(Clone, Debug)]
@@ -20,90 +17,123 @@ pub enum Command {
     Statement(Statement),
     /// `\set`.
     Set(Set),
-    /// `\setrandom`.
-    SetRandom(SetRandom),
+    /// `\setrandom`, which pgbench had up to 9.5.
+    SetRandom(Set),
     /// `\sleep`.
     Sleep(Sleep),
+    /// `\if`.
+    If(Condition),
+    /// `\elif`.
+    Elif(Condition),
+    /// `\else`.
+    Else(Else),
+    /// `\endif`.
+    EndIf(Place),
+    /// `\shell`.
+    Shell(Shell),
+    /// `\setshell`.
+    SetShell(Shell),
+    /// `\startpipeline`.
+    StartPipeline(Place),
+    /// `\syncpipeline`.
+    SyncPipeline(Place),
+    /// `\endpipeline`.
+    EndPipeline(Place),
 }
 
-/// What is to be done after a meta command was executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Nothing: go on with the next command.
-    Done,
-    /// Wait this long, then go on with the next command.
-    Sleep(Duration),
-}
-
-/// `\set`: a variable gets the value of an expression.
+/// A variable gets the value of an expression.
 #[derive(Clone, Debug)]
 pub struct Set {
     pub(crate) variable: VariableId,
+    /// Whether a variable may be called so; if not, executing the command fails, as in pgbench.
+    pub(crate) well_named: bool,
     pub(crate) expression: Expression,
     pub(crate) place: Place,
 }
 
-/// `\setrandom`: a variable gets a random integer. pgbench had it up to 9.5.
+/// What follows is done only if the expression is true.
 #[derive(Clone, Debug)]
-pub struct SetRandom {
-    pub(crate) variable: VariableId,
+pub struct Condition {
     pub(crate) expression: Expression,
+    /// The index of the `\elif`, `\else` or `\endif` that ends the branch.
+    pub(crate) otherwise: usize,
+    /// The index behind the `\endif`.
+    pub(crate) end: usize,
     pub(crate) place: Place,
 }
 
-/// `\sleep`: the client pauses.
+/// What follows is done if no branch before was.
 #[derive(Clone, Debug)]
-pub struct Sleep {
-    pub(crate) time: SleepTime,
-    /// The unit of the time, in microseconds.
-    pub(crate) unit_us: u64,
+pub struct Else {
+    /// The index behind the `\endif`.
+    pub(crate) end: usize,
     pub(crate) place: Place,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum SleepTime {
-    Constant(i64),
-    Variable { id: VariableId, at: u32 },
 }
 
 /// Where a command stands in its script.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub struct Place {
     pub(crate) source: Arc<Source>,
     pub(crate) range: Range<usize>,
 }
 
 impl Place {
-    pub(crate) fn position(&self) -> Position {
+    /// Line and column where the command begins.
+    pub fn position(&self) -> Position {
         self.source.position(self.range.start)
     }
 
     /// The text of the command without the final line break.
-    fn text(&self) -> &str {
-        self.source
-            .text
-            .get(self.range.clone())
-            .unwrap_or_default()
-            .trim_end_matches(['\n', '\r'])
+    pub fn text(&self) -> &str {
+        let text = self.source.text.get(self.range.clone()).unwrap_or_default();
+        text.trim_end_matches(['\n', '\r'])
     }
 
-    /// The text of a failure of the meta command called `name`.
-    fn error(&self, name: &str, fault: Fault, variables: &Variables) -> EvaluationError {
-        EvaluationError(
-            self.source
-                .diagnose(fault.at as usize, Some(name), fault.kind.message(variables)),
-        )
+    /// The name of a meta command as it is written, in whatever case.
+    pub(crate) fn name(&self) -> &str {
+        let words = self.text().trim_start_matches('\\').split_ascii_whitespace();
+        words.into_iter().next().unwrap_or_default()
     }
 }
 
 impl Command {
+    /// Where the command stands.
+    pub fn place(&self) -> &Place {
+        match self {
+            Command::Statement(statement) => statement.place(),
+            Command::Set(set) | Command::SetRandom(set) => &set.place,
+            Command::Sleep(sleep) => &sleep.place,
+            Command::If(condition) | Command::Elif(condition) => &condition.place,
+            Command::Else(otherwise) => &otherwise.place,
+            Command::Shell(shell) | Command::SetShell(shell) => &shell.place,
+            Command::EndIf(place)
+            | Command::StartPipeline(place)
+            | Command::SyncPipeline(place)
+            | Command::EndPipeline(place) => place,
+        }
+    }
+
     /// Where the command begins.
     pub fn position(&self) -> Position {
+        self.place().position()
+    }
+
+    /// The command's name, as messages have it.
+    pub(crate) fn keyword(&self) -> &'static str {
         match self {
-            Command::Statement(statement) => statement.position(),
-            Command::Set(set) => set.place.position(),
-            Command::SetRandom(set) => set.place.position(),
-            Command::Sleep(sleep) => sleep.place.position(),
+            Command::Statement(_) => "SQL",
+            Command::Set(_) => "set",
+            Command::SetRandom(_) => "setrandom",
+            Command::Sleep(_) => "sleep",
+            Command::If(_) => "if",
+            Command::Elif(_) => "elif",
+            Command::Else(_) => "else",
+            Command::EndIf(_) => "endif",
+            Command::Shell(_) => "shell",
+            Command::SetShell(_) => "setshell",
+            Command::StartPipeline(_) => "startpipeline",
+            Command::SyncPipeline(_) => "syncpipeline",
+            Command::EndPipeline(_) => "endpipeline",
         }
     }
 
@@ -111,121 +141,14 @@ impl Command {
     pub fn source(&self) -> &str {
         match self {
             Command::Statement(statement) => statement.first_line(),
-            Command::Set(set) => set.place.text(),
-            Command::SetRandom(set) => set.place.text(),
-            Command::Sleep(sleep) => sleep.place.text(),
+            meta => meta.place().text(),
         }
     }
-
-    /// Executes a meta command for a client. For a statement there is nothing to do here: the caller sends it.
-    ///
-    /// # Errors
-    ///
-    /// When the expression has no value: an undefined variable, a wrong type, an overflow, a division by zero, a range or a
-    /// parameter that a random function refuses. pgbench ends the client then.
-    #[inline]
-    pub fn execute(&self, variables: &mut Variables, random: &mut Random) -> Result<Step, EvaluationError> {
-        match self {
-            Command::Statement(_) => Ok(Step::Done),
-            Command::Set(Set {
-                variable,
-                expression,
-                place,
-            }) => {
-                assign(*variable, expression, variables, random).map_err(|fault| place.error("set", fault, variables))
-            }
-            Command::SetRandom(SetRandom {
-                variable,
-                expression,
-                place,
-            }) => assign(*variable, expression, variables, random)
-                .map_err(|fault| place.error("setrandom", fault, variables)),
-            Command::Sleep(sleep) => {
-                let time = sleep
-                    .time
-                    .count(variables)
-                    .map_err(|fault| sleep.place.error("sleep", fault, variables))?;
-                // A time in the past is over.
-                Ok(Step::Sleep(Duration::from_micros(
-                    u64::try_from(time).unwrap_or(0).saturating_mul(sleep.unit_us),
-                )))
-            }
-        }
-    }
-}
-
-#[inline]
-fn assign(
-    variable: VariableId,
-    expression: &Expression,
-    variables: &mut Variables,
-    random: &mut Random,
-) -> Result<Step, Fault> {
-    variables.forget_debugged();
-    let value = expression.evaluate(variables, random)?;
-    variables.set_scalar(variable, value);
-    Ok(Step::Done)
-}
-
-impl SleepTime {
-    /// The number of units. A variable's text is read as C's `atoi` reads it, up to the first character that is no digit.
-    fn count(self, variables: &Variables) -> Result<i64, Fault> {
-        let (id, at) = match self {
-            SleepTime::Constant(count) => return Ok(count),
-            SleepTime::Variable { id, at } => (id, at),
-        };
-        match variables.get(id) {
-            None => Err(FaultKind::Undefined(id).at(at)),
-            Some(Value::Int(count)) => Ok(*count),
-            Some(Value::Double(count)) if count.is_finite() => Ok(*count as i64),
-            Some(Value::Text(text)) => leading_integer(text).ok_or(FaultKind::SleepTime(id).at(at)),
-            Some(_) => Err(FaultKind::SleepTime(id).at(at)),
-        }
-    }
-}
-
-/// The integer that a text begins with, after white space; values beyond the type's range become its ends.
-fn leading_integer(text: &str) -> Option<i64> {
-    let text = text.trim_ascii_start();
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let digits = &unsigned[..unsigned.bytes().take_while(u8::is_ascii_digit).count()];
-    if digits.is_empty() {
-        return None;
-    }
-    let size = digits.parse().unwrap_or(i64::MAX);
-    Some(if text.starts_with('-') { -size } else { size })
 }
 
 impl Set {
     /// The variable that is set.
     pub fn variable(&self) -> VariableId {
         self.variable
-    }
-}
-
-impl SetRandom {
-    /// The variable that is set.
-    pub fn variable(&self) -> VariableId {
-        self.variable
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_read_up_to_the_first_other_character() {
-        for (text, expected) in [
-            ("12", Some(12)),
-            (" -3x", Some(-3)),
-            ("1.9", Some(1)),
-            ("x", None),
-            ("", None),
-            ("-", None),
-            ("99999999999999999999", Some(i64::MAX)),
-        ] {
-            assert_eq!(leading_integer(text), expected, "{text:?}");
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::expression::Overloaded;
 use crate::symbols::VariableId;
-use crate::value::{Kind, Value};
+use crate::value::Kind;
 use crate::variables::Variables;
 
 /// A failure and the byte offset in the script of the expression that failed.
@@ -16,6 +16,7 @@ pub(crate) struct Fault {
 pub(crate) enum FaultKind {
     Undefined(VariableId),
     Malformed(VariableId),
+    Misnamed(VariableId),
     SleepTime(VariableId),
     Coerce { from: Kind, to: Kind },
     OutOfRange(Overloaded),
@@ -42,13 +43,14 @@ impl FaultKind {
                 format!(
                     "malformed variable \"{}\" value: \"{}\"",
                     variables.name(id),
-                    text(variables, id)
+                    variables.text(id)
                 )
             }
+            FaultKind::Misnamed(id) => format!("invalid variable name: \"{}\"", variables.name(id)),
             FaultKind::SleepTime(id) => {
                 format!(
                     "invalid sleep time \"{}\" for variable \"{}\"",
-                    text(variables, id),
+                    variables.text(id),
                     variables.name(id)
                 )
             }
@@ -81,12 +83,4 @@ impl FaultKind {
             FaultKind::PermuteSize => "permute size parameter must be greater than zero".to_owned(),
         }
     }
-}
-
-fn text(variables: &Variables, id: VariableId) -> String {
-    let mut bytes = Vec::new();
-    if !variables.write_text(id, &mut bytes) && variables.get(id) == Some(&Value::Null) {
-        bytes.extend_from_slice(b"NULL");
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

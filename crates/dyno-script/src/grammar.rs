@@ -1,8 +1,9 @@
 //! The grammar of expressions: tokens → tree, by precedence climbing.
 
 use crate::expression::{Binary, Distribution, Expression, Integral, Overloaded, Unary};
+use crate::mistake::{Mistake, Shown};
 use crate::symbols::Symbols;
-use crate::token::{Mistake, Reader, Token};
+use crate::token::{Reader, Token};
 use crate::value::Scalar;
 
 /// The deepest tree, and the deepest nesting while parsing. Far more than a person writes; little enough for any thread's stack.
@@ -69,6 +70,15 @@ const FUNCTIONS: &[(&str, Function)] = &[
 
 /// Parses the expression that extends to the end of the command.
 pub(crate) fn parse(reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Expression, Mistake> {
+    let start = reader.offset();
+    parse_all(reader, symbols).map_err(|mistake| match reader.last_mistake(start) {
+        // pgbench reads the rest of the command before it tells a mistake, and stumbles over what is wrong there.
+        Some(last) => mistake.pgbench(last.pgbench.unwrap_or(last.message)).shown(last.shown),
+        None => mistake,
+    })
+}
+
+fn parse_all(reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Expression, Mistake> {
     let next = reader.token()?;
     let mut parser = Parser {
         reader,
@@ -116,14 +126,20 @@ impl<'a> Parser<'_, 'a, '_> {
             Token::Sign(text) | Token::Keyword(text) | Token::Name(text) => format!("\"{text}\""),
             Token::Variable(name) => format!("\":{name}\""),
             Token::IntMinMagnitude => {
-                return Mistake::new(at, "bigint constant overflow (9223372036854775808)");
+                let mistake = Mistake::new(at, "bigint constant overflow (9223372036854775808)");
+                return self.syntax_error(mistake);
             }
             Token::Null => "\"null\"".to_owned(),
             Token::Bool(value) => format!("\"{value}\""),
             Token::Int(value) => format!("\"{value}\""),
             Token::Double(value) => format!("\"{value}\""),
         };
-        Mistake::new(at, format!("syntax error, unexpected {shown}"))
+        self.syntax_error(Mistake::new(at, format!("syntax error, unexpected {shown}")))
+    }
+
+    fn syntax_error(&self, mistake: Mistake) -> Mistake {
+        let caret = self.reader.caret(self.next.1);
+        mistake.pgbench("syntax error").shown(Shown::Caret(caret))
     }
 
     /// An expression whose operators all bind at least as strongly as `lowest`.
@@ -302,12 +318,19 @@ impl<'a> Parser<'_, 'a, '_> {
         let Some(&(name, function)) = FUNCTIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
             let names = FUNCTIONS.iter().map(|(known, _)| *known);
             let hint = nearest(name, names).map_or(String::new(), |known| format!(", did you mean {known}?"));
-            return Err(Mistake::new(at, format!("unexpected function name ({name}){hint}")));
+            let mistake = Mistake::new(at, format!("unexpected function name ({name}){hint}"));
+            return Err(mistake
+                .pgbench(format!("unexpected function name ({name})"))
+                .shown(Shown::Caret(at + name.len() - 1)));
         };
         self.advance()?;
         self.expect(Token::Sign("("))?;
         let mut arguments = Vec::new();
         let mut depth = 0;
+        // A comma before the first argument is no mistake in pgbench.
+        if self.next.1 == Token::Sign(",") {
+            self.advance()?;
+        }
         if self.next.1 != Token::Sign(")") {
             loop {
                 let argument = self.expression(precedence::OR)?;
@@ -319,8 +342,14 @@ impl<'a> Parser<'_, 'a, '_> {
                 self.advance()?;
             }
         }
+        let closed = self.next.0;
         self.expect(Token::Sign(")"))?;
-        node(at, [depth], self.apply(at, name, function, arguments)?)
+        let call = self.apply(at, name, function, arguments);
+        node(
+            at,
+            [depth],
+            call.map_err(|mistake| mistake.shown(Shown::Caret(closed)))?,
+        )
     }
 
     fn apply(
@@ -480,10 +509,8 @@ fn node<const N: usize>(at: usize, depths: [usize; N], expression: Expression) -
 }
 
 fn too_deep(at: usize) -> Mistake {
-    Mistake::new(
-        at,
-        format!("expression is too deep, at most {MAX_DEPTH} levels are possible"),
-    )
+    let message = format!("expression is too deep, at most {MAX_DEPTH} levels are possible");
+    Mistake::new(at, message).shown(Shown::Caret(at))
 }
 
 /// The known name that `name` was most likely meant to be.

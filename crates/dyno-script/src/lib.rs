@@ -5,7 +5,7 @@
 //! the same script with the same seed does the same work, which is what makes two measurements comparable.
 //!
 //! ```
-//! use dyno_script::{Command, Script, Seeds, Step, Symbols, Value, Variables};
+//! use dyno_script::{Cursor, Script, Seeds, Step, Symbols, Value, Variables};
 //!
 //! let mut symbols = Symbols::new();
 //! let script = Script::parse("demo.sql", "\\set id random(1, :rows)\nselect :id;\n", &mut symbols)?;
@@ -15,10 +15,15 @@
 //! let mut variables = Variables::new(&symbols);
 //! variables.set(rows, Value::Int(1000));
 //! let mut bytes = Vec::new();
-//! for command in script.commands() {
-//!     match command {
-//!         Command::Statement(statement) => statement.write_simple(&variables, &mut bytes),
-//!         meta => assert_eq!(meta.execute(&mut variables, &mut seeds.clients[0])?, Step::Done),
+//! let mut cursor = Cursor::default();
+//! loop {
+//!     match script.next(&mut cursor, &mut variables, &mut seeds.clients[0], false)? {
+//!         Step::Statement(index) => {
+//!             let statement = script.statement(index).expect("the script said so");
+//!             statement.write_simple(&variables, &mut bytes);
+//!         }
+//!         Step::End => break,
+//!         other => unreachable!("{other:?} is not in this script"),
 //!     }
 //! }
 //! assert!(bytes.starts_with(b"select "));
@@ -26,6 +31,8 @@
 //! ```
 
 mod command;
+mod conditions;
+mod cursor;
 mod diagnostic;
 mod evaluate;
 mod expression;
@@ -34,9 +41,12 @@ mod format;
 mod grammar;
 mod hash;
 mod meta;
+mod mistake;
 mod random;
 mod script;
 mod seeds;
+mod shell;
+mod sleep;
 mod split;
 mod statement;
 mod symbols;
@@ -44,12 +54,16 @@ mod token;
 mod value;
 mod variables;
 
-pub use command::{Command, Set, SetRandom, Sleep, Step};
+pub use command::{Command, Condition, Else, Place, Set};
+pub use cursor::{Cursor, Step};
 pub use diagnostic::{EvaluationError, Position, ScriptError};
 pub use random::Random;
 pub use script::Script;
 pub use seeds::{Seeds, ThreadSeeds};
-pub use statement::{MAX_PARAMETERS, Statement};
+pub use shell::{Shell, ShellLine};
+pub use sleep::Sleep;
+pub use statement::{Capture, CaptureKind, MAX_PARAMETERS, Statement};
 pub use symbols::{Symbols, VariableId};
+pub use token::is_variable_name;
 pub use value::Value;
-pub use variables::Variables;
+pub use variables::{Debugged, Variables};

@@ -23,6 +23,36 @@ pub struct Statement {
     parameters: Vec<VariableId>,
     parameterized: String,
     first_line: usize,
+    capture: Option<Capture>,
+}
+
+/// What of a statement's results becomes variables: every column, under its name with the prefix before it. Values are text; NULL is
+/// the empty text, as in pgbench. See [`Variables::set_named`] and [`is_variable_name`](crate::is_variable_name).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// What the variables' names begin with; may be empty.
+    pub prefix: String,
+    /// Which results are meant.
+    pub kind: CaptureKind,
+}
+
+/// Which results become variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaptureKind {
+    /// `\gset`: the last one, which must be one row.
+    Last,
+    /// `\aset`: of each that has rows the last row.
+    Each,
+}
+
+impl CaptureKind {
+    /// The command's name: `gset` or `aset`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CaptureKind::Last => "gset",
+            CaptureKind::Each => "aset",
+        }
+    }
 }
 
 impl Statement {
@@ -47,7 +77,18 @@ impl Statement {
             parameters,
             parameterized,
             first_line,
+            capture: None,
         }
+    }
+
+    pub(crate) fn set_capture(&mut self, capture: Capture) {
+        self.capture = Some(capture);
+    }
+
+    /// What of the results becomes variables, if a `\gset` or `\aset` follows.
+    #[inline]
+    pub fn capture(&self) -> Option<&Capture> {
+        self.capture.as_ref()
     }
 
     /// The number of the statement among those of its script, from 0.

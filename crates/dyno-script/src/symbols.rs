@@ -17,8 +17,24 @@ impl VariableId {
 /// The variable names shared by the scripts of one workload.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    names: Arc<Vec<Arc<str>>>,
+    names: Arc<Names>,
+}
+
+/// Names and their numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    list: Vec<Arc<str>>,
     ids: HashMap<Arc<str>, VariableId>,
+}
+
+impl Names {
+    pub(crate) fn lookup(&self, name: &str) -> Option<VariableId> {
+        self.ids.get(name).copied()
+    }
+
+    pub(crate) fn name(&self, id: VariableId) -> &str {
+        self.list.get(id.index()).map_or("", |name| name)
+    }
 }
 
 impl Symbols {
@@ -29,38 +45,39 @@ impl Symbols {
 
     /// The variable called `name`, which is added when it is new. Names are case-sensitive.
     pub fn intern(&mut self, name: &str) -> VariableId {
-        if let Some(&id) = self.ids.get(name) {
+        if let Some(id) = self.lookup(name) {
             return id;
         }
-        let id = VariableId(self.names.len() as u32);
+        let names = Arc::make_mut(&mut self.names);
+        let id = VariableId(names.list.len() as u32);
         let name: Arc<str> = name.into();
-        Arc::make_mut(&mut self.names).push(name.clone());
-        self.ids.insert(name, id);
+        names.list.push(name.clone());
+        names.ids.insert(name, id);
         id
     }
 
     /// The variable called `name`, or `None` when no script names it.
     pub fn lookup(&self, name: &str) -> Option<VariableId> {
-        self.ids.get(name).copied()
+        self.names.lookup(name)
     }
 
     /// The name of a variable; empty for an id that another `Symbols` gave out.
     pub fn name(&self, id: VariableId) -> &str {
-        self.names.get(id.index()).map_or("", |name| name)
+        self.names.name(id)
     }
 
     /// The number of names.
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.names.list.len()
     }
 
     /// Whether there is no name.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.names.list.is_empty()
     }
 
     /// The table of names, shared rather than copied.
-    pub(crate) fn names(&self) -> Arc<Vec<Arc<str>>> {
+    pub(crate) fn names(&self) -> Arc<Names> {
         self.names.clone()
     }
 }

@@ -1,22 +1,7 @@
 //! The words of an expression, and of meta commands whose arguments are separated by white space.
 
+use crate::mistake::{Mistake, Shown};
 use crate::value::read_double;
-
-/// A mistake in a command and the byte offset in the script where it is.
-#[derive(Debug)]
-pub(crate) struct Mistake {
-    pub(crate) at: usize,
-    pub(crate) message: String,
-}
-
-impl Mistake {
-    pub(crate) fn new(at: usize, message: impl Into<String>) -> Mistake {
-        Mistake {
-            at,
-            message: message.into(),
-        }
-    }
-}
 
 /// A token of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,10 +119,11 @@ impl<'a> Reader<'a> {
                 }
                 None => {
                     let character = self.text[start..].chars().next().unwrap_or(' ');
-                    return Err(Mistake::new(
-                        start,
-                        format!("unexpected character ({})", character.escape_debug()),
-                    ));
+                    self.at += character.len_utf8();
+                    let mistake = Mistake::new(start, format!("unexpected character ({})", character.escape_debug()));
+                    return Err(mistake
+                        .pgbench(format!("unexpected character ({character})"))
+                        .shown(Shown::Caret(start)));
                 }
             },
         };
@@ -166,15 +152,41 @@ impl<'a> Reader<'a> {
         if !whole {
             return match read_double(text) {
                 Some(value) => Ok(Token::Double(value)),
-                None => Err(Mistake::new(start, format!("double constant overflow ({text})"))),
+                None => Err(self.overflow("double", start)),
             };
         }
         if text == "9223372036854775808" {
             return Ok(Token::IntMinMagnitude);
         }
-        text.parse()
-            .map(Token::Int)
-            .map_err(|_| Mistake::new(start, format!("bigint constant overflow ({text})")))
+        text.parse().map(Token::Int).map_err(|_| self.overflow("bigint", start))
+    }
+
+    fn overflow(&self, kind: &str, start: usize) -> Mistake {
+        let text = self.since(start);
+        Mistake::new(start, format!("{kind} constant overflow ({text})")).shown(Shown::Caret(self.at - 1))
+    }
+
+    /// Where pgbench sees the mistake when the token just read cannot be here: at the token's last byte, and the line break
+    /// that ends the command counts as one.
+    pub(crate) fn caret(&self, token: Token<'_>) -> usize {
+        if token == Token::End && self.rest().first() == Some(&b'\n') {
+            self.at
+        } else {
+            self.at.saturating_sub(1)
+        }
+    }
+
+    /// The last mistake in the words from `start` to the end of the command.
+    pub(crate) fn last_mistake(&self, start: usize) -> Option<Mistake> {
+        let mut reader = Reader::new(self.text, start);
+        let mut last = None;
+        loop {
+            match reader.token() {
+                Ok((_, Token::End)) => return last,
+                Ok(_) => {}
+                Err(mistake) => last = Some(mistake),
+            }
+        }
     }
 }
 
@@ -207,8 +219,8 @@ pub(crate) fn is_name_start(byte: u8) -> bool {
     is_name(byte) && !byte.is_ascii_digit()
 }
 
-/// Whether a variable may be called so.
-pub(crate) fn is_variable_name(name: &str) -> bool {
+/// Whether a variable may be called so: letters, digits, underscores and non-ASCII characters, no digit first.
+pub fn is_variable_name(name: &str) -> bool {
     name.as_bytes().first().is_some_and(|&first| is_name_start(first)) && name.bytes().all(is_name)
 }
 

@@ -1,18 +1,46 @@
 //! One client's variables.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::fault::FaultKind;
 use crate::format::{write_double, write_int};
-use crate::symbols::{Symbols, VariableId};
+use crate::symbols::{Names, Symbols, VariableId};
 use crate::value::{Scalar, Value};
 
 /// The values of one client, one slot for each name of a [`Symbols`].
 #[derive(Clone, Debug)]
 pub struct Variables {
     slots: Vec<Slot>,
-    names: Arc<Vec<Arc<str>>>,
-    debugged: Vec<Value>,
+    names: Arc<Names>,
+    debugged: Vec<Debugged>,
+    /// The command that is being executed.
+    command: u32,
+}
+
+/// A value that was given to the function `debug`, and the command that did so as index into [`Script::commands`](crate::Script::commands).
+/// As text it is the value as pgbench prints it: its type, a space, the value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Debugged {
+    /// The command.
+    pub command: usize,
+    /// The value.
+    pub value: Value,
+}
+
+impl fmt::Display for Debugged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.value {
+            Value::Null => return f.write_str("null"),
+            Value::Bool(_) => "boolean",
+            Value::Int(_) => "int",
+            Value::Double(_) => "double",
+            Value::Text(_) => "text",
+        };
+        let mut text = Vec::new();
+        write_value(&self.value, &mut text);
+        write!(f, "{kind} {}", String::from_utf8_lossy(&text))
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -25,11 +53,11 @@ struct Slot {
 impl Variables {
     /// No value is set for any of the names. Make it after all scripts of the workload are parsed.
     pub fn new(symbols: &Symbols) -> Variables {
-        let names = symbols.names();
         Variables {
-            slots: vec![Slot::default(); names.len()],
-            names,
+            slots: vec![Slot::default(); symbols.len()],
+            names: symbols.names(),
             debugged: Vec::new(),
+            command: 0,
         }
     }
 
@@ -66,29 +94,50 @@ impl Variables {
     /// Appends the text that the server is to get for a variable, and says whether there is any: `false` when it is unset or
     /// NULL. Doubles are written as C's `%.15g`, truth values as `true` and `false`.
     pub fn write_text(&self, id: VariableId, out: &mut Vec<u8>) -> bool {
-        match self.get(id) {
-            None | Some(Value::Null) => return false,
-            Some(Value::Bool(true)) => out.extend_from_slice(b"true"),
-            Some(Value::Bool(false)) => out.extend_from_slice(b"false"),
-            Some(Value::Int(value)) => write_int(*value, out),
-            Some(Value::Double(value)) => write_double(*value, out),
-            Some(Value::Text(text)) => out.extend_from_slice(text.as_bytes()),
+        self.get(id).is_some_and(|value| write_value(value, out))
+    }
+
+    /// The text of a variable where NULL has one too; empty when it is unset.
+    pub(crate) fn text(&self, id: VariableId) -> String {
+        if self.get(id) == Some(&Value::Null) {
+            return "NULL".to_owned();
         }
+        let mut bytes = Vec::new();
+        self.write_text(id, &mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Sets a variable by its name, as for the columns that [`Capture`](crate::Capture) asks for. Gives `false`, and there is nothing
+    /// to do, when no script mentions it.
+    pub fn set_named(&mut self, name: &str, value: Value) -> bool {
+        let Some(id) = self.names.lookup(name) else {
+            return false;
+        };
+        self.set(id, value);
         true
     }
 
-    /// The values which the last executed command gave to the function `debug`, in order. Print them if you like; the next
-    /// command forgets them.
-    pub fn debugged(&self) -> &[Value] {
+    /// What the last [`Script::next`](crate::Script::next) gave to the function `debug`, in order. Print them if you like; the next
+    /// call forgets them.
+    pub fn debugged(&self) -> &[Debugged] {
         &self.debugged
     }
 
+    #[inline]
     pub(crate) fn forget_debugged(&mut self) {
         self.debugged.clear();
     }
 
+    #[inline]
+    pub(crate) fn executing(&mut self, command: u32) {
+        self.command = command;
+    }
+
     pub(crate) fn debug(&mut self, value: Scalar) {
-        self.debugged.push(value.into());
+        self.debugged.push(Debugged {
+            command: self.command as usize,
+            value: value.into(),
+        });
     }
 
     /// The value as an expression sees it.
@@ -104,8 +153,21 @@ impl Variables {
     }
 
     pub(crate) fn name(&self, id: VariableId) -> &str {
-        self.names.get(id.index()).map_or("", |name| name)
+        self.names.name(id)
     }
+}
+
+/// Appends the text of a value for the server, and says whether there is any.
+fn write_value(value: &Value, out: &mut Vec<u8>) -> bool {
+    match value {
+        Value::Null => return false,
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Int(value) => write_int(*value, out),
+        Value::Double(value) => write_double(*value, out),
+        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+    }
+    true
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>,
         let (lines, columns) = workload.script_offset;
         let text = ["\n".repeat(lines), " ".repeat(columns), workload.script.clone()].concat();
         let script = Script::parse(&workload.script_name, &text, &mut symbols)?;
+        script.check_names()?;
         let protocol = wire_protocol(workload.protocol);
         if protocol != dyno_wire::Protocol::Simple {
             script.check_parameters()?;

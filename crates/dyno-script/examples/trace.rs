@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use dyno_script::{Command, Script, Seeds, Symbols, Value, Variables};
+use dyno_script::{Cursor, Script, Seeds, Step, Symbols, Value, Variables};
 
 fn main() -> ExitCode {
     match trace() {
@@ -25,7 +25,10 @@ fn trace() -> Result<(), Box<dyn std::error::Error>> {
     let prepared = protocol.first().is_some_and(|protocol| protocol == "prepared");
     let seed: u64 = seed.parse()?;
     let mut symbols = Symbols::new();
-    let script = Script::parse(file, &std::fs::read_to_string(file)?, &mut symbols)?;
+    let script = match Script::parse(file, &std::fs::read_to_string(file)?, &mut symbols) {
+        Ok(script) => script,
+        Err(error) => return Err(error.pgbench().into()),
+    };
     let mut seeds = Seeds::draw(seed, clients.parse()?, 1, false);
     let transactions: usize = transactions.parse()?;
     for (client, random) in seeds.clients.iter_mut().enumerate() {
@@ -40,46 +43,34 @@ fn trace() -> Result<(), Box<dyn std::error::Error>> {
             variables.set(id, Value::Int(value));
         }
         'client: for _ in 0..transactions {
-            for command in script.commands() {
-                let outcome = command.execute(&mut variables, random);
+            let mut cursor = Cursor::default();
+            loop {
+                let step = script.next(&mut cursor, &mut variables, random, false);
                 for value in variables.debugged() {
-                    println!("{client} debug {}", shown(value));
+                    println!("{client} debug {value}");
                 }
-                match (command, outcome) {
-                    (_, Err(error)) => {
-                        println!("{client} error {}", error.message());
+                match step {
+                    Err(error) => {
+                        println!("{client} error {}", error.plain());
                         break 'client;
                     }
-                    (Command::Statement(statement), Ok(_)) if prepared => {
-                        println!("{client} send {:?}", statement.parameterized());
+                    Ok(Step::End) => break,
+                    Ok(Step::Statement(index)) => {
+                        let Some(statement) = script.statement(index) else {
+                            continue;
+                        };
+                        if prepared {
+                            println!("{client} send {:?}", statement.parameterized());
+                        } else {
+                            let mut bytes = Vec::new();
+                            statement.write_simple(&variables, &mut bytes);
+                            println!("{client} send {:?}", String::from_utf8_lossy(&bytes));
+                        }
                     }
-                    (Command::Statement(statement), Ok(_)) => {
-                        let mut bytes = Vec::new();
-                        statement.write_simple(&variables, &mut bytes);
-                        println!("{client} send {:?}", String::from_utf8_lossy(&bytes));
-                    }
-                    (_, Ok(_)) => {}
+                    Ok(_) => {}
                 }
             }
         }
     }
     Ok(())
-}
-
-/// A value as pgbench's `debug` prints it.
-fn shown(value: &Value) -> String {
-    let kind = match value {
-        Value::Null => return "null".to_owned(),
-        Value::Bool(_) => "boolean",
-        Value::Int(_) => "int",
-        Value::Double(_) => "double",
-        Value::Text(_) => "text",
-    };
-    let mut symbols = Symbols::new();
-    let id = symbols.intern("value");
-    let mut variables = Variables::new(&symbols);
-    variables.set(id, value.clone());
-    let mut text = Vec::new();
-    variables.write_text(id, &mut text);
-    format!("{kind} {}", String::from_utf8_lossy(&text))
 }

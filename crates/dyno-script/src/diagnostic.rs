@@ -216,7 +216,7 @@ impl Source {
     }
 
     /// A mistake in a meta command, which begins at `start`.
-    pub(crate) fn command_error(&self, start: usize, mistake: Mistake) -> ScriptError {
+    pub(crate) fn command_error(&self, start: usize, mistake: Box<Mistake>) -> ScriptError {
         let mut reader = Reader::new(&self.text, start + 1);
         let name = reader.word().map_or("", |(_, name)| name);
         while reader.word().is_some() {}
@@ -232,8 +232,10 @@ impl Source {
             pgbench.push_str(text.trim_end_matches(['\n', '\r']));
         }
         if let Shown::Caret(at) = mistake.shown {
-            let width = at.saturating_sub(start) + 1;
-            pgbench.push_str(&format!("\n{:>width$} error found here", '^'));
+            // A width is not enough for this: it has 16 bits.
+            pgbench.push('\n');
+            pgbench.extend(std::iter::repeat_n(' ', at.saturating_sub(start)));
+            pgbench.push_str("^ error found here");
         }
         let keyword = name.to_ascii_lowercase();
         let command = mistake.known.then_some(keyword.as_str());

@@ -69,7 +69,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
 ];
 
 /// Parses the expression that extends to the end of the command.
-pub(crate) fn parse(reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Expression, Mistake> {
+pub(crate) fn parse(reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Expression, Box<Mistake>> {
     let start = reader.offset();
     parse_all(reader, symbols).map_err(|mistake| match reader.last_mistake(start) {
         // pgbench reads the rest of the command before it tells a mistake, and stumbles over what is wrong there.
@@ -78,7 +78,7 @@ pub(crate) fn parse(reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Ex
     })
 }
 
-fn parse_all(reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Expression, Mistake> {
+fn parse_all(reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Expression, Box<Mistake>> {
     let next = reader.token()?;
     let mut parser = Parser {
         reader,
@@ -107,19 +107,19 @@ struct Node {
 }
 
 impl<'a> Parser<'_, 'a, '_> {
-    fn advance(&mut self) -> Result<(usize, Token<'a>), Mistake> {
+    fn advance(&mut self) -> Result<(usize, Token<'a>), Box<Mistake>> {
         let next = self.reader.token()?;
         Ok(std::mem::replace(&mut self.next, next))
     }
 
-    fn expect(&mut self, wanted: Token<'static>) -> Result<(), Mistake> {
+    fn expect(&mut self, wanted: Token<'static>) -> Result<(), Box<Mistake>> {
         if self.next.1 != wanted {
             return Err(self.unexpected());
         }
         self.advance().map(drop)
     }
 
-    fn unexpected(&self) -> Mistake {
+    fn unexpected(&self) -> Box<Mistake> {
         let (at, token) = self.next;
         let shown = match token {
             Token::End => "end of command".to_owned(),
@@ -137,13 +137,13 @@ impl<'a> Parser<'_, 'a, '_> {
         self.syntax_error(Mistake::new(at, format!("syntax error, unexpected {shown}")))
     }
 
-    fn syntax_error(&self, mistake: Mistake) -> Mistake {
+    fn syntax_error(&self, mistake: Box<Mistake>) -> Box<Mistake> {
         let caret = self.reader.caret(self.next.1);
         mistake.pgbench("syntax error").shown(Shown::Caret(caret))
     }
 
     /// An expression whose operators all bind at least as strongly as `lowest`.
-    fn expression(&mut self, lowest: u8) -> Result<Node, Mistake> {
+    fn expression(&mut self, lowest: u8) -> Result<Node, Box<Mistake>> {
         self.nesting += 1;
         if self.nesting > MAX_DEPTH {
             return Err(too_deep(self.next.0));
@@ -182,7 +182,7 @@ impl<'a> Parser<'_, 'a, '_> {
     }
 
     /// What stands behind IS (NOT), ISNULL or NOTNULL.
-    fn is(&mut self, operand: Node, keyword: &str, at: usize) -> Result<Node, Mistake> {
+    fn is(&mut self, operand: Node, keyword: &str, at: usize) -> Result<Node, Box<Mistake>> {
         let (constant, negated) = match keyword {
             "isnull" => (Scalar::Null, false),
             "notnull" => (Scalar::Null, true),
@@ -211,7 +211,7 @@ impl<'a> Parser<'_, 'a, '_> {
         )
     }
 
-    fn prefix(&mut self) -> Result<Node, Mistake> {
+    fn prefix(&mut self) -> Result<Node, Box<Mistake>> {
         let (at, token) = self.next;
         let leaf = |expression| Ok(Node { expression, depth: 1 });
         match token {
@@ -276,7 +276,7 @@ impl<'a> Parser<'_, 'a, '_> {
         }
     }
 
-    fn constant(&mut self, value: Scalar) -> Result<Node, Mistake> {
+    fn constant(&mut self, value: Scalar) -> Result<Node, Box<Mistake>> {
         self.advance()?;
         Ok(Node {
             expression: Expression::Constant(value),
@@ -284,7 +284,7 @@ impl<'a> Parser<'_, 'a, '_> {
         })
     }
 
-    fn case(&mut self, at: usize) -> Result<Node, Mistake> {
+    fn case(&mut self, at: usize) -> Result<Node, Box<Mistake>> {
         self.advance()?;
         let mut branches = Vec::new();
         let mut depth = 0;
@@ -314,7 +314,7 @@ impl<'a> Parser<'_, 'a, '_> {
         )
     }
 
-    fn call(&mut self, at: usize, name: &str) -> Result<Node, Mistake> {
+    fn call(&mut self, at: usize, name: &str) -> Result<Node, Box<Mistake>> {
         let Some(&(name, function)) = FUNCTIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
             let names = FUNCTIONS.iter().map(|(known, _)| *known);
             let hint = nearest(name, names).map_or(String::new(), |known| format!(", did you mean {known}?"));
@@ -358,7 +358,7 @@ impl<'a> Parser<'_, 'a, '_> {
         name: &str,
         function: Function,
         mut arguments: Vec<Expression>,
-    ) -> Result<Expression, Mistake> {
+    ) -> Result<Expression, Box<Mistake>> {
         let place = at as u32;
         // The seed of hashes and permutations may be left out.
         let seeded = match function {
@@ -499,7 +499,7 @@ fn exactly<const N: usize>(arguments: Vec<Expression>) -> Result<[Expression; N]
 }
 
 /// A tree one level above its parts.
-fn node<const N: usize>(at: usize, depths: [usize; N], expression: Expression) -> Result<Node, Mistake> {
+fn node<const N: usize>(at: usize, depths: [usize; N], expression: Expression) -> Result<Node, Box<Mistake>> {
     let depth = depths.into_iter().max().unwrap_or(0) + 1;
     if depth > MAX_DEPTH {
         Err(too_deep(at))
@@ -508,7 +508,7 @@ fn node<const N: usize>(at: usize, depths: [usize; N], expression: Expression) -
     }
 }
 
-fn too_deep(at: usize) -> Mistake {
+fn too_deep(at: usize) -> Box<Mistake> {
     let message = format!("expression is too deep, at most {MAX_DEPTH} levels are possible");
     Mistake::new(at, message).shown(Shown::Caret(at))
 }

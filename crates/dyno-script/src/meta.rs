@@ -8,7 +8,7 @@ use crate::expression::{Binary, Distribution, Expression};
 use crate::grammar;
 use crate::mistake::{Mistake, Shown};
 use crate::shell::{self, Shell};
-use crate::sleep::{Sleep, SleepTime, leading_integer};
+use crate::sleep::{Sleep, SleepTime};
 use crate::statement::{Capture, CaptureKind};
 use crate::symbols::{Symbols, VariableId};
 use crate::token::{Reader, is_name, is_variable_name};
@@ -138,12 +138,12 @@ struct Word<'a> {
 
 impl Word<'_> {
     /// A mistake in this word.
-    fn mistake(&self, message: impl Into<String>) -> Mistake {
+    fn mistake(&self, message: impl Into<String>) -> Box<Mistake> {
         Mistake::new(self.at, message).shown(Shown::Caret(self.caret))
     }
 }
 
-fn body(name: &str, start: usize, reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Body, Mistake> {
+fn body(name: &str, start: usize, reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Body, Box<Mistake>> {
     match name {
         "set" => {
             let variable = reader.word().ok_or_else(|| missing(start).shown(Shown::Nothing))?;
@@ -191,7 +191,7 @@ fn body(name: &str, start: usize, reader: &mut Reader<'_>, symbols: &mut Symbols
     }
 }
 
-fn missing(at: usize) -> Mistake {
+fn missing(at: usize) -> Box<Mistake> {
     Mistake::new(at, "missing argument")
 }
 
@@ -215,7 +215,7 @@ fn shell_words(words: &[Word<'_>], symbols: &mut Symbols) -> Vec<shell::Word> {
 }
 
 /// `\gset [prefix]`, `\aset [prefix]`.
-fn capture(kind: CaptureKind, words: &[Word<'_>]) -> Result<Body, Mistake> {
+fn capture(kind: CaptureKind, words: &[Word<'_>]) -> Result<Body, Box<Mistake>> {
     if let Some(word) = words.get(1) {
         return Err(Mistake::new(word.at, "too many arguments"));
     }
@@ -225,7 +225,7 @@ fn capture(kind: CaptureKind, words: &[Word<'_>]) -> Result<Body, Mistake> {
 
 /// `\setrandom name min max [uniform | gaussian parameter | exponential parameter]`, as in pgbench 9.5. Its distributions and
 /// their parameters are those of the functions that came after it.
-fn set_random(start: usize, words: &[Word<'_>], symbols: &mut Symbols) -> Result<Body, Mistake> {
+fn set_random(start: usize, words: &[Word<'_>], symbols: &mut Symbols) -> Result<Body, Box<Mistake>> {
     let [variable, min, max, shape @ ..] = words else {
         return Err(missing(start));
     };
@@ -277,7 +277,7 @@ fn variable(word: Word<'_>, symbols: &mut Symbols) -> Option<Expression> {
     })
 }
 
-fn bound(word: Word<'_>, symbols: &mut Symbols) -> Result<Expression, Mistake> {
+fn bound(word: Word<'_>, symbols: &mut Symbols) -> Result<Expression, Box<Mistake>> {
     let constant = || {
         word.text
             .parse()
@@ -289,7 +289,7 @@ fn bound(word: Word<'_>, symbols: &mut Symbols) -> Result<Expression, Mistake> {
         .ok_or_else(|| word.mistake(format!("invalid input syntax for type bigint: \"{}\"", word.text)))
 }
 
-fn number(word: Word<'_>, symbols: &mut Symbols) -> Result<Expression, Mistake> {
+fn number(word: Word<'_>, symbols: &mut Symbols) -> Result<Expression, Box<Mistake>> {
     let constant = || read_double(word.text).map(|value| Expression::Constant(Scalar::Double(value)));
     variable(word, symbols)
         .or_else(constant)
@@ -297,7 +297,7 @@ fn number(word: Word<'_>, symbols: &mut Symbols) -> Result<Expression, Mistake> 
 }
 
 /// `\sleep number [us | ms | s]`; the unit may follow the number without a space.
-fn sleep(start: usize, words: &[Word<'_>], symbols: &mut Symbols) -> Result<Body, Mistake> {
+fn sleep(start: usize, words: &[Word<'_>], symbols: &mut Symbols) -> Result<Body, Box<Mistake>> {
     let (&argument, units) = words.split_first().ok_or_else(|| missing(start))?;
     if let Some(word) = units.get(1) {
         return Err(word.mistake("too many arguments"));
@@ -312,10 +312,10 @@ fn sleep(start: usize, words: &[Word<'_>], symbols: &mut Symbols) -> Result<Body
         let sign = usize::from(argument.text.starts_with(['+', '-']));
         let digits = argument.text[sign..].bytes().take_while(u8::is_ascii_digit).count();
         let (number, rest) = argument.text.split_at(sign + digits);
+        let invalid = || argument.mistake(format!("invalid sleep time, must be an integer ({})", argument.text));
         if !rest.is_empty() {
             if digits == 0 || unit.is_some() {
-                let message = format!("invalid sleep time, must be an integer ({})", argument.text);
-                return Err(argument.mistake(message));
+                return Err(invalid());
             }
             unit = Some(Word {
                 at: argument.at + number.len(),
@@ -324,7 +324,11 @@ fn sleep(start: usize, words: &[Word<'_>], symbols: &mut Symbols) -> Result<Body
             });
         }
         // A sign alone is zero, as in pgbench.
-        SleepTime::Constant(leading_integer(number).unwrap_or(0))
+        SleepTime::Constant(if digits == 0 {
+            0
+        } else {
+            number.parse().map_err(|_| invalid())?
+        })
     };
     let unit_us = match unit {
         None => 1_000_000,

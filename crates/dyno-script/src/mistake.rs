@@ -1,6 +1,7 @@
 //! A mistake in a meta command, as dyno and as pgbench tell it.
 
-/// A mistake in a command and the byte offset in the script where it is.
+/// A mistake in a command and the byte offset in the script where it is. It is boxed, because the parser of expressions hands it through
+/// many levels.
 #[derive(Debug)]
 pub(crate) struct Mistake {
     pub(crate) at: usize,
@@ -24,27 +25,27 @@ pub(crate) enum Shown {
 
 impl Mistake {
     /// A mistake for which pgbench has the same words, and shows the command.
-    pub(crate) fn new(at: usize, message: impl Into<String>) -> Mistake {
-        Mistake {
+    pub(crate) fn new(at: usize, message: impl Into<String>) -> Box<Mistake> {
+        Box::new(Mistake {
             at,
             message: message.into(),
             pgbench: None,
             shown: Shown::Text,
             known: true,
-        }
+        })
     }
 
-    pub(crate) fn pgbench(mut self, words: impl Into<String>) -> Mistake {
+    pub(crate) fn pgbench(mut self: Box<Self>, words: impl Into<String>) -> Box<Mistake> {
         self.pgbench = Some(words.into());
         self
     }
 
-    pub(crate) fn shown(mut self, shown: Shown) -> Mistake {
+    pub(crate) fn shown(mut self: Box<Self>, shown: Shown) -> Box<Mistake> {
         self.shown = shown;
         self
     }
 
-    pub(crate) fn unknown(mut self) -> Mistake {
+    pub(crate) fn unknown(mut self: Box<Self>) -> Box<Mistake> {
         self.known = false;
         self
     }

@@ -53,7 +53,7 @@ impl SleepTime {
 }
 
 /// The integer that a text begins with, after white space; values beyond the type's range become its ends.
-pub(crate) fn leading_integer(text: &str) -> Option<i64> {
+fn leading_integer(text: &str) -> Option<i64> {
     let text = text.trim_ascii_start();
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let digits = &unsigned[..unsigned.bytes().take_while(u8::is_ascii_digit).count()];

@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next token and its offset; [`Token::End`] at the end of the command.
-    pub(crate) fn token(&mut self) -> Result<(usize, Token<'a>), Mistake> {
+    pub(crate) fn token(&mut self) -> Result<(usize, Token<'a>), Box<Mistake>> {
         self.skip_space();
         let start = self.at;
         let rest = self.rest();
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Digits, perhaps a fraction, perhaps an exponent.
-    fn number(&mut self) -> Result<Token<'a>, Mistake> {
+    fn number(&mut self) -> Result<Token<'a>, Box<Mistake>> {
         let start = self.at;
         self.skip_while(|byte| byte.is_ascii_digit());
         let mut whole = true;
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
         text.parse().map(Token::Int).map_err(|_| self.overflow("bigint", start))
     }
 
-    fn overflow(&self, kind: &str, start: usize) -> Mistake {
+    fn overflow(&self, kind: &str, start: usize) -> Box<Mistake> {
         let text = self.since(start);
         Mistake::new(start, format!("{kind} constant overflow ({text})")).shown(Shown::Caret(self.at - 1))
     }
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The last mistake in the words from `start` to the end of the command.
-    pub(crate) fn last_mistake(&self, start: usize) -> Option<Mistake> {
+    pub(crate) fn last_mistake(&self, start: usize) -> Option<Box<Mistake>> {
         let mut reader = Reader::new(self.text, start);
         let mut last = None;
         loop {

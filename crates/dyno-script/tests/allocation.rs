@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use dyno_script::{Command, Script, Seeds, Symbols, Value, Variables};
+use dyno_script::{Cursor, Script, Seeds, Step, Symbols, Value, Variables};
 
 struct Counting;
 
@@ -48,6 +48,13 @@ const SCRIPT: &str = r"
 \set l least(:id, :d, 3) + greatest(1, 2) + abs(-5) + int(2.5) + pow(2, 3)
 \set t :text + 1
 \sleep 1 us
+\if :id > 500000
+\set branch 1
+\elif :id > 1000
+\set branch 2
+\else
+\set branch 3
+\endif
 update t set a = :d, b = :h where id = :id and c = :l;
 ";
 
@@ -66,17 +73,18 @@ fn a_transaction_allocates_nothing() {
     let before = allocations();
     for _ in 0..1000 {
         out.clear();
-        for command in script.commands() {
-            match command {
-                Command::Statement(statement) => {
+        let mut cursor = Cursor::default();
+        loop {
+            match script.next(&mut cursor, &mut variables, &mut random, false).unwrap() {
+                Step::Statement(index) => {
+                    let statement = script.statement(index).unwrap();
                     statement.write_simple(&variables, &mut out);
                     for &id in statement.parameters() {
                         variables.write_text(id, &mut out);
                     }
                 }
-                meta => {
-                    meta.execute(&mut variables, &mut random).unwrap();
-                }
+                Step::End => break,
+                _ => {}
             }
         }
     }

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
-use dyno_script::{Command, Random, Script, Step, Symbols, Value, Variables};
+use dyno_script::{Command, Cursor, Random, Script, Step, Symbols, Value, Variables};
 
-/// Executes a script of meta commands with `text` set to "41" and `half` to "0.5", and gives the last step and the value of `x`.
-fn execute(text: &str) -> Result<(Step, Option<Value>), String> {
+/// Executes a script of meta commands with `text` set to "41" and `half` to "0.5", and gives the pause it makes and the
+/// value of `x`.
+fn execute(text: &str) -> Result<(Option<Duration>, Option<Value>), String> {
     let mut symbols = Symbols::new();
     let script = Script::parse("x.sql", text, &mut symbols).map_err(|error| error.to_string())?;
     let given = [("text", "41"), ("half", "0.5"), ("word", "abc"), ("empty", "")]
@@ -19,19 +20,23 @@ fn execute(text: &str) -> Result<(Step, Option<Value>), String> {
     }
     variables.set(null, Value::Null);
     let mut random = Random::new(1);
-    let mut step = Step::Done;
-    for command in script.commands() {
-        step = command
-            .execute(&mut variables, &mut random)
-            .map_err(|error| error.to_string())?;
+    let mut cursor = Cursor::default();
+    let mut pause = None;
+    loop {
+        let step = script.next(&mut cursor, &mut variables, &mut random, false);
+        match step.map_err(|error| error.to_string())? {
+            Step::Sleep(duration) => pause = Some(duration),
+            Step::End => break,
+            _ => {}
+        }
     }
-    Ok((step, variables.get(x).cloned()))
+    Ok((pause, variables.get(x).cloned()))
 }
 
 #[test]
 fn text_becomes_typed_on_use() {
-    assert_eq!(execute("\\set x :text + 1"), Ok((Step::Done, Some(Value::Int(42)))));
-    assert_eq!(execute("\\set x :half * 2"), Ok((Step::Done, Some(Value::Double(1.0)))));
+    assert_eq!(execute("\\set x :text + 1"), Ok((None, Some(Value::Int(42)))));
+    assert_eq!(execute("\\set x :half * 2"), Ok((None, Some(Value::Double(1.0)))));
     assert_eq!(
         execute("\\set x 1 + :word").unwrap_err(),
         "x.sql:1:12: malformed variable \"word\" value: \"abc\" in command \"set\"\n\\set x 1 + :word\n           ^ error found here"
@@ -69,7 +74,7 @@ fn setrandom_draws_what_the_functions_draw() {
 
 #[test]
 fn sleep_knows_its_units() {
-    let micros = |count| Ok((Step::Sleep(Duration::from_micros(count)), None));
+    let micros = |count| Ok((Some(Duration::from_micros(count)), None));
     for (text, expected) in [
         ("2", 2_000_000),
         ("2 s", 2_000_000),
@@ -120,7 +125,7 @@ fn a_mistake_is_shown_where_it_is() {
         ),
         (
             "\\sett x 1",
-            "x.sql:1:1: invalid command \\sett, did you mean \\set? (known commands: \\set, \\setrandom, \\sleep)\n\\sett x 1\n^ error found here",
+            "x.sql:1:1: invalid command \\sett, did you mean \\set? (known commands: \\set, \\setrandom, \\sleep, \\if, \\elif, \\else, \\endif, \\gset, \\aset, \\shell, \\setshell, \\startpipeline, \\syncpipeline, \\endpipeline)\n\\sett x 1\n^ error found here",
         ),
         (
             "\\set x randon(1, 2)",

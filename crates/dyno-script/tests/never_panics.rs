@@ -2,7 +2,7 @@
 
 mod soup;
 
-use dyno_script::{Command, Random, Script, Symbols, Value, Variables};
+use dyno_script::{Command, Cursor, Random, Script, Step, Symbols, Value, Variables};
 use proptest::prelude::*;
 
 /// Parses a script and does with it whatever a caller can. Says whether it could be parsed.
@@ -36,9 +36,6 @@ fn exercise(text: &str) -> bool {
     for command in script.commands() {
         assert!(command.position().line >= 1);
         assert!(!command.source().contains('\0'));
-        if let Err(error) = command.execute(&mut variables, &mut random) {
-            assert!(error.to_string().ends_with("error found here"));
-        }
         if let Command::Statement(statement) = command {
             assert_eq!(statement.index(), statements);
             statements += 1;
@@ -52,7 +49,37 @@ fn exercise(text: &str) -> bool {
         }
     }
     assert_eq!(statements, script.statements());
+    for each in [false, true] {
+        drive(&script, &mut variables.clone(), &mut random, each);
+    }
     true
+}
+
+/// Executes a script until it ends or fails. Whatever it does, it goes forward.
+fn drive(script: &Script, variables: &mut Variables, random: &mut Random, each: bool) {
+    let mut cursor = Cursor::default();
+    let mut before = None;
+    loop {
+        let mut step = script.next(&mut cursor, variables, random, each);
+        if step == Ok(Step::End) {
+            assert_eq!(cursor.command(), script.commands().len());
+            assert!(!cursor.in_pipeline());
+            return;
+        }
+        if step == Ok(Step::Shell) {
+            let line = script.shell_line(&cursor, variables);
+            let done = line
+                .and_then(|line| script.shell_done(&cursor, variables, line.text.len() % 2 == 0, line.text.as_bytes()));
+            step = done.map(|()| Step::Shell);
+        }
+        if let Err(error) = step {
+            assert!(error.to_string().ends_with("error found here"));
+            assert!(error.aborted(0, 0).starts_with("client 0 aborted"));
+            return;
+        }
+        assert!(before < Some(cursor.command()));
+        before = Some(cursor.command());
+    }
 }
 
 proptest! {
@@ -63,6 +90,11 @@ proptest! {
 
     #[test]
     fn scripts(text in soup::script()) {
+        exercise(&text);
+    }
+
+    #[test]
+    fn control(text in soup::control()) {
         exercise(&text);
     }
 

@@ -6,29 +6,11 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use dyno_script::{Command, Random, Script, Seeds, Symbols, Value, Variables};
+use dyno_script::{Cursor, Random, Script, Seeds, Step, Symbols, Value, Variables};
 
 fn read(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pgbench").join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// A value as pgbench's `debug` prints it.
-fn shown(value: &Value) -> String {
-    let mut symbols = Symbols::new();
-    let id = symbols.intern("value");
-    let mut variables = Variables::new(&symbols);
-    variables.set(id, value.clone());
-    let mut text = Vec::new();
-    variables.write_text(id, &mut text);
-    let text = String::from_utf8(text).unwrap();
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(_) => format!("boolean {text}"),
-        Value::Int(_) => format!("int {text}"),
-        Value::Double(_) => format!("double {text}"),
-        Value::Text(_) => panic!("no script makes text"),
-    }
 }
 
 /// Runs a script as the header of a recorded run says, and writes what pgbench's record would have.
@@ -53,19 +35,24 @@ fn run(header: &str) -> String {
             variables.set(id, Value::Int(value));
         }
         let (mut debugged, mut sent) = (String::new(), String::new());
-        for command in (0..transactions).flat_map(|_| script.commands()) {
-            if let Command::Statement(statement) = command {
+        for _ in 0..transactions {
+            let mut cursor = Cursor::default();
+            loop {
+                let step = script.next(&mut cursor, &mut variables, random, false).unwrap();
+                for value in variables.debugged() {
+                    writeln!(debugged, "{client} debug {value}").unwrap();
+                }
+                let statement = match step {
+                    Step::Statement(index) => script.statement(index).unwrap(),
+                    Step::End => break,
+                    _ => continue,
+                };
                 let mut text = Vec::new();
                 match protocol {
                     "simple" => statement.write_simple(&variables, &mut text),
                     _ => text.extend_from_slice(statement.parameterized().as_bytes()),
                 }
                 writeln!(sent, "{client} send {:?}", String::from_utf8(text).unwrap()).unwrap();
-                continue;
-            }
-            command.execute(&mut variables, random).unwrap();
-            for value in variables.debugged() {
-                writeln!(debugged, "{client} debug {}", shown(value)).unwrap();
             }
         }
         record += &debugged;
@@ -104,8 +91,8 @@ fn error_messages_are_those_of_pgbench() {
                 let mut variables = Variables::new(&symbols);
                 variables.set(seed, Value::Int(1));
                 let mut random = Random::new(1);
-                let error = script.commands()[0]
-                    .execute(&mut variables, &mut random)
+                let error = script
+                    .next(&mut Cursor::default(), &mut variables, &mut random, false)
                     .expect_err(command);
                 error.message().to_owned()
             }

@@ -58,6 +58,23 @@ const PIECES: &[&str] = &[
     "exponential 2",
     "\\sleep ",
     "\\sleep 1 us",
+    "\\if ",
+    "\\if 1\n",
+    "\\if :a > 5\n",
+    "\\elif :b\n",
+    "\\elif null\n",
+    "\\else\n",
+    "\\endif\n",
+    "\\gset\n",
+    "\\gset p_\n",
+    "\\aset ",
+    "\\shell echo :a ::b\n",
+    "\\shell ",
+    "\\setshell a echo 1\n",
+    "\\setshell ",
+    "\\startpipeline\n",
+    "\\syncpipeline\n",
+    "\\endpipeline\n",
     "\\nosuch",
     "\\\n",
     "\\\r\n",
@@ -224,4 +241,46 @@ pub fn expression() -> impl Strategy<Value = String> {
         ]
     });
     tree.prop_map(|tree| format!("\\set x {tree}"))
+}
+
+/// Conditions, results, shell commands and pipelines, mostly where they may be.
+pub fn control() -> impl Strategy<Value = String> {
+    let leaf = prop::sample::select(
+        &[
+            "select :a;\n",
+            "select 1 as a \\gset\n",
+            "select 1\\; select 2 \\aset p_\n",
+            "\\set a :a + 1\n",
+            "\\set 1x 1\n",
+            "\\sleep :a us\n",
+            "\\shell true :a\n",
+            "\\setshell a echo :b\n",
+            "\\startpipeline\n",
+            "\\syncpipeline\n",
+            "\\endpipeline\n",
+            "\\else\n",
+            "\\elif 1\n",
+        ][..],
+    )
+    .prop_map(str::to_owned);
+    leaf.prop_recursive(4, 40, 4, |inner| {
+        let condition = prop::sample::select(&["1", "0", ":a > 5", "null", ":unset", "debug(:b) < 0"][..]);
+        let blocks = prop::collection::vec((condition, inner.clone()), 1..4);
+        let otherwise = prop::option::of(inner.clone());
+        prop_oneof![
+            2 => (blocks, otherwise).prop_map(|(blocks, otherwise)| {
+                let mut text = String::new();
+                for (number, (condition, block)) in blocks.into_iter().enumerate() {
+                    let name = if number == 0 { "if" } else { "elif" };
+                    text.push_str(&format!("\\{name} {condition}\n{block}"));
+                }
+                if let Some(otherwise) = otherwise {
+                    text.push_str(&format!("\\else\n{otherwise}"));
+                }
+                text + "\\endif\n"
+            }),
+            1 => inner.clone().prop_map(|block| format!("\\startpipeline\n{block}\\endpipeline\n")),
+            2 => (inner.clone(), inner).prop_map(|(first, second)| first + &second),
+        ]
+    })
 }

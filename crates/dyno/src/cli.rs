@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_lab::experiment::Size;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Put a database on the dyno: drive it with scripted transactions, record everything, judge honestly.
@@ -22,6 +23,17 @@ pub enum Command {
     List(ListArguments),
     /// Show everything about an archived campaign
     Show(ShowArguments),
+    /// Do what PostgreSQL's pgbench does with the same words; see `dyno pgbench --help`
+    #[command(disable_help_flag = true)]
+    Pgbench(PgbenchArguments),
+}
+
+/// What `dyno pgbench` is told: for pgbench alone to understand.
+#[derive(Args, Debug)]
+pub struct PgbenchArguments {
+    /// pgbench's options and database
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION|DBNAME")]
+    pub words: Vec<OsString>,
 }
 
 /// What `dyno run` is told.

@@ -12,17 +12,30 @@ mod terminal;
 use clap::Parser;
 use cli::{Cli, Command};
 use failure::Failure;
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments::arguments()) {
+    let mut words = arguments::arguments();
+    if let Some(called) = pgbench_name(&words) {
+        return dyno_pgbench::main(&called, words.drain(1..)).into();
+    }
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => return failure::usage(&error),
     };
     let done = match cli.command {
+        Command::Pgbench(arguments) => return dyno_pgbench::main("pgbench", arguments.words.into_iter()).into(),
         Command::Run(arguments) => run::run(&arguments),
         Command::List(arguments) => look::list(&arguments),
         Command::Show(arguments) => look::show(&arguments),
     };
     done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+}
+
+/// The name we were called by, if it is pgbench's: dyno may be linked under it.
+fn pgbench_name(words: &[OsString]) -> Option<String> {
+    let called = words.first()?;
+    (Path::new(called).file_name()? == "pgbench").then(|| called.to_string_lossy().into_owned())
 }

@@ -1,0 +1,188 @@
+//! Which scripts a run executes, how often each, and what is wrong with them: all told before any connection is made.
+
+pub mod builtin;
+
+use crate::options::whole_int;
+use builtin::{Builtin, BuiltinError};
+use dyno_script::{Script, ScriptError, Symbols};
+use std::io::{self, Read};
+use std::sync::Arc;
+
+/// pgbench's limit.
+const MOST: usize = 128;
+
+/// The scripts of a run; they share their variables' names.
+#[derive(Debug, Default)]
+pub struct Scripts {
+    /// The names of all variables.
+    pub symbols: Symbols,
+    /// In the order of the command line.
+    pub list: Vec<Chosen>,
+    /// Whether a built-in one is among them, which need pgbench's tables.
+    pub any_builtin: bool,
+}
+
+/// A script and how often it is chosen.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The script.
+    pub script: Arc<Script>,
+    /// What reports call it: its file as given, or a built-in script's description.
+    pub description: String,
+    /// Its share of all weights is its share of the transactions.
+    pub weight: u32,
+}
+
+/// Why a script cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptsError {
+    /// The name after `-b`.
+    #[error(transparent)]
+    Builtin(#[from] BuiltinError),
+    /// The weight is no number; holds it with its `@`.
+    #[error("invalid weight specification: {0}")]
+    Weight(String),
+    /// The weight does not fit.
+    #[error("weight specification out of range (0 .. 2147483647): {0}")]
+    WeightRange(i64),
+    /// The file is not there.
+    #[error("could not open file \"{name}\": {}", crate::system_text(cause))]
+    Open {
+        /// As given.
+        name: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The file cannot be read.
+    #[error("could not read file \"{name}\": {}", crate::system_text(cause))]
+    Read {
+        /// As given.
+        name: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The text is not UTF-8, so that it cannot be told apart into words.
+    #[error("the script \"{0}\" is not UTF-8 text; convert it, for example with iconv")]
+    Encoding(String),
+    /// The script does not follow the language.
+    #[error("{}", .0.pgbench())]
+    Script(ScriptError),
+    /// There are too many.
+    #[error("at most {MOST} SQL scripts are allowed")]
+    TooMany,
+}
+
+impl Scripts {
+    /// Adds a file given as `NAME` or `NAME@WEIGHT`; `-` is the standard input.
+    ///
+    /// # Errors
+    /// It cannot be read or parsed, or the weight is wrong.
+    pub fn add_file(&mut self, given: &str) -> Result<(), ScriptsError> {
+        let (name, weight) = split_weight(given)?;
+        let bytes = read(name)?;
+        let text = String::from_utf8(bytes).map_err(|_| ScriptsError::Encoding(name.to_owned()))?;
+        self.add(name, &text, weight)
+    }
+
+    /// Adds a built-in script given as `NAME` or `NAME@WEIGHT`.
+    ///
+    /// # Errors
+    /// The name or the weight is wrong.
+    pub fn add_builtin(&mut self, given: &str) -> Result<(), ScriptsError> {
+        let (name, weight) = split_weight(given)?;
+        let Builtin { description, text, .. } = builtin::find(name)?;
+        self.any_builtin = true;
+        self.add(description, text, weight)
+    }
+
+    fn add(&mut self, description: &str, text: &str, weight: u32) -> Result<(), ScriptsError> {
+        let script = Script::parse(description, text, &mut self.symbols).map_err(ScriptsError::Script)?;
+        if self.list.len() >= MOST {
+            return Err(ScriptsError::TooMany);
+        }
+        self.list.push(Chosen {
+            script: Arc::new(script),
+            description: description.to_owned(),
+            weight,
+        });
+        Ok(())
+    }
+
+    /// The sum of all weights.
+    pub fn total_weight(&self) -> u64 {
+        self.list.iter().map(|chosen| u64::from(chosen.weight)).sum()
+    }
+}
+
+fn read(name: &str) -> Result<Vec<u8>, ScriptsError> {
+    let unreadable = |cause| ScriptsError::Read {
+        name: name.to_owned(),
+        cause,
+    };
+    let mut bytes = Vec::new();
+    if name == "-" {
+        io::stdin().lock().read_to_end(&mut bytes).map_err(unreadable)?;
+        return Ok(bytes);
+    }
+    let mut file = std::fs::File::open(name).map_err(|cause| ScriptsError::Open {
+        name: name.to_owned(),
+        cause,
+    })?;
+    file.read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(bytes)
+}
+
+fn split_weight(given: &str) -> Result<(&str, u32), ScriptsError> {
+    let Some(at) = given.rfind('@') else {
+        return Ok((given, 1));
+    };
+    let number = whole_int(&given[at + 1..]).ok_or_else(|| ScriptsError::Weight(given[at..].to_owned()))?;
+    match u32::try_from(number) {
+        Ok(weight) if number <= i64::from(i32::MAX) => Ok((&given[..at], weight)),
+        _ => Err(ScriptsError::WeightRange(number)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_follow_the_last_at() {
+        assert_eq!(split_weight("a@b@3").unwrap(), ("a@b", 3));
+        assert_eq!(split_weight("a").unwrap(), ("a", 1));
+        assert_eq!(split_weight("a@0").unwrap(), ("a", 0));
+        let text = |given: &str| split_weight(given).unwrap_err().to_string();
+        assert_eq!(text("a@x"), "invalid weight specification: @x");
+        assert_eq!(text("a@"), "invalid weight specification: @");
+        assert_eq!(text("a@-1"), "weight specification out of range (0 .. 2147483647): -1");
+        assert_eq!(
+            text("a@2147483648"),
+            "weight specification out of range (0 .. 2147483647): 2147483648"
+        );
+    }
+
+    #[test]
+    fn builtins_and_files_share_names_of_variables() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "\\set aid 1\nselect :aid;\n").unwrap();
+        let mut scripts = Scripts::default();
+        scripts.add_builtin("select@2").unwrap();
+        scripts.add_file(file.path().to_str().unwrap()).unwrap();
+        assert!(scripts.any_builtin);
+        assert_eq!((scripts.list.len(), scripts.total_weight()), (2, 3));
+        assert_eq!(scripts.list[0].description, "<builtin: select only>");
+    }
+
+    #[test]
+    fn no_more_than_the_limit() {
+        let mut scripts = Scripts::default();
+        for _ in 0..MOST {
+            scripts.add_builtin("select").unwrap();
+        }
+        assert_eq!(
+            scripts.add_builtin("select").unwrap_err().to_string(),
+            "at most 128 SQL scripts are allowed"
+        );
+    }
+}

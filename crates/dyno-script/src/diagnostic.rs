@@ -216,7 +216,7 @@ impl Source {
     }
 
     /// A mistake in a meta command, which begins at `start`.
-    pub(crate) fn command_error(&self, start: usize, mistake: Box<Mistake>) -> ScriptError {
+    pub(crate) fn command_error(&self, start: usize, mistake: Mistake) -> ScriptError {
         let mut reader = Reader::new(&self.text, start + 1);
         let name = reader.word().map_or("", |(_, name)| name);
         while reader.word().is_some() {}

@@ -55,7 +55,7 @@ pub(crate) fn parse(source: &Arc<Source>, start: usize, symbols: &mut Symbols) -
         Some(known) => body(known, start, &mut reader, symbols),
         None => Err(Mistake::new(start, unknown(name)).pgbench("invalid command").unknown()),
     };
-    let body = body.map_err(|mistake| source.command_error(start, mistake))?;
+    let body = body.map_err(|mistake| source.command_error(start, *mistake))?;
     let place = Place {
         source: source.clone(),
         range: start..reader.offset(),

@@ -160,7 +160,7 @@ impl Script {
         let (at, name) = reader.word().unwrap_or((start, ""));
         let shown: String = name.chars().take(64).collect();
         let mistake = Mistake::new(at, format!("invalid variable name: \"{shown}\""));
-        Err(self.source.command_error(start, mistake))
+        Err(self.source.command_error(start, *mistake))
     }
 
     /// The command that the cursor executed last fails with this fault.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares dyno's scripts with pgbench's.
 
-    compare.py record          writes values.txt, errors.txt and threads.txt, which the crate's tests expect
+    compare.py record          writes values.txt, errors.txt, mistakes.txt and threads.txt, which the crate's tests expect
     compare.py fuzz [N [SEED]] runs N random scripts through pgbench and through the example `trace`, and shows differences
 
 `fuzz` needs `cargo build -p dyno-script --example trace` and its program in the variable TRACE.
@@ -49,8 +49,10 @@ def record():
             error = message(line)
             assert error, line
             out.write(f"{line}\n  {error}\n")
-
-
+    with open(script("mistakes.txt")) as lines, open(os.path.join(HERE, "mistakes.txt"), "w", newline="") as out:
+        out.write("# Recorded by compare.py from pgbench 15.18: a script, and all it says when it must use that. Signs stand for line breaks and tabs.\n")
+        for line in lines.read().splitlines():
+            out.write(f"{line}\n" + "".join(f"  {said}\n" for said in complaint(line)))
     with open(os.path.join(HERE, "threads.txt"), "w") as out:
         out.write("# Recorded by compare.py from pgbench 15.18: for a seed and a number of clients with a thread each, what every\n")
         out.write("# thread did with scripts of weights 1, 2 and 3, and which of 40 transactions it logged at a sampling rate of 0.4.\n")
@@ -90,6 +92,19 @@ def message(line):
         with open(f"{folder}/script", "w") as file:
             file.write(line + "\n")
         return pgbench.run(["script"], 1, folder=folder).error
+
+
+def complaint(line):
+    """What pgbench prints for a script that it refuses or that ends its client, without what is before every message."""
+    text = line.replace("¶", "\n").replace("␍", "\r").replace("→", "\t")
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/script", "w", newline="") as file:
+            file.write(text)
+        protocol = "extended" if "pipeline" in line.lower() else "simple"
+        said = pgbench.run(["script"], 1, protocol=protocol, folder=folder).stderr
+    before = "pgbench: error: "
+    said = [part.removeprefix(before) for part in said.split("\n") if part]
+    return [part for part in said if not part.startswith(("Run was aborted", "pgbench: setting random seed"))]
 
 
 def quoted(text):

@@ -82,13 +82,14 @@ class Server:
 
 
 class Result:
-    """`status` (negative: pgbench crashed), `debugged` and `sent` per client, and the first error's message, if any."""
+    """`status` (negative: pgbench crashed), `debugged` and `sent` per client, the first error's message, if any, and all of stderr."""
 
-    def __init__(self, status, debugged, sent, error):
+    def __init__(self, status, debugged, sent, error, stderr):
         self.status = status
         self.debugged = debugged
         self.sent = sent
         self.error = error
+        self.stderr = stderr
 
 
 def run(scripts, seed, clients=1, transactions=1, protocol="simple", options=(), folder=None):
@@ -117,4 +118,4 @@ def run(scripts, seed, clients=1, transactions=1, protocol="simple", options=(),
             debugged.setdefault(client, []).append(shown)
     error = re.search(r"^pgbench: error: (.*)$", stderr, re.M)
     # The first connection is pgbench's own.
-    return Result(done.returncode, debugged, server.connections[1:], error and error.group(1))
+    return Result(done.returncode, debugged, server.connections[1:], error and error.group(1), stderr)

@@ -27,6 +27,6 @@ pub use load::{
     Stop, Tls, Workload,
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
-pub use program::{Action, Program, ProgramError, ScriptProgram, ScriptState};
+pub use program::{Action, Program, ProgramError, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
 pub use recording::{CommandRecording, ErrorCount, FailureCounts, Recording, ScriptRecording, Sums};
 pub use remark::{AbortReason, Fate, Remark};

@@ -52,6 +52,28 @@ pub enum Remark {
         /// What becomes of it.
         fate: Fate,
     },
+    /// The server refuses to prepare a statement. Its execution is tried all the same, and fails.
+    Unprepared {
+        /// The workload, as index.
+        workload: usize,
+        /// The client.
+        client: usize,
+        /// What the server said.
+        error: Box<ServerError>,
+        /// The statement.
+        query: String,
+    },
+    /// A script used the function `debug`.
+    Debug {
+        /// The workload, as index.
+        workload: usize,
+        /// The client.
+        client: usize,
+        /// The script.
+        script: usize,
+        /// The values, with the commands that showed them.
+        values: Vec<dyno_script::Debugged>,
+    },
     /// A client whose connection was lost has a new one.
     Reconnected {
         /// The workload, as index.
@@ -89,10 +111,7 @@ pub enum AbortReason {
         query: Option<String>,
     },
     /// The statement wants to copy from or to the client.
-    Copy {
-        /// Which of the command's results it came instead of, from 0.
-        query_number: u64,
-    },
+    Copy,
     /// The connection is gone.
     ConnectionLost {
         /// The server's last words.
@@ -104,16 +123,8 @@ pub enum AbortReason {
     },
     /// The result of `\gset` or `\aset` cannot be kept.
     Capture(CaptureFault),
-    /// A meta command failed.
+    /// A meta command failed, or stood where it must not: pipelines have rules.
     Program(ProgramError),
-    /// `\startpipeline` with the simple protocol.
-    PipelineInSimpleProtocol,
-    /// `\startpipeline` within a pipeline.
-    AlreadyInPipeline,
-    /// `\syncpipeline` or `\endpipeline` without a pipeline.
-    NotInPipeline,
-    /// The script ended with its pipeline open.
-    OpenPipeline,
     /// The script ended inside a transaction.
     OpenTransaction,
     /// The transaction that failed could not be rolled back.

@@ -285,7 +285,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
     #[inline]
     fn step(&mut self, index: usize, now_ns: u64) {
         let client = &mut self.clients[index];
-        match self.workload.program.next(&mut client.program) {
+        match self.workload.program.next(&mut client.program, false) {
             Ok(Action::Execute(statement)) => {
                 client.waiting = Waiting::Reply(statement);
                 client.statement_ns = now_ns;
@@ -310,6 +310,13 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
                 self.sleeping.push(Reverse((wake_ns, index)));
             }
             Ok(Action::End) => self.complete(index, now_ns),
+            Ok(_) => {
+                let error = self
+                    .workload
+                    .program
+                    .failure(&client.program, "this command cannot be used here yet");
+                self.give_up(Ending::Program(error));
+            }
             Err(error) => self.give_up(Ending::Program(error)),
         }
     }

@@ -54,7 +54,8 @@ fn main() {
         Event::Reply(Reply {
             rows: 1,
             affected: 1,
-            failed: false,
+            completed: 1,
+            ..Reply::default()
         }),
     );
     let sql = "select abalance from pgbench_accounts where aid = $1";

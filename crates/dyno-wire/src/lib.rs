@@ -39,4 +39,4 @@ pub use error::WireError;
 pub use postgres::{BackendKey, PgConfig, PgSession, PgStatement, Secret, cancel_request};
 pub use protocol::{Protocol, UnknownProtocol};
 pub use server_error::{ServerError, SqlState};
-pub use session::{Event, Parameters, Reply, Session, TransactionStatus};
+pub use session::{CapturedResult, Event, Parameters, Reply, Session, TransactionStatus};

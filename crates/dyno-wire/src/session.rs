@@ -8,9 +8,10 @@ use crate::{ServerError, WireError};
 /// receives to [`receive`](Session::receive). After an `Err` from `receive` the session is of no further use and the
 /// connection should be closed.
 ///
-/// Every [`prepare`](Session::prepare) that returned `true`, every [`execute`](Session::execute) and every
-/// [`query`](Session::query) is answered by exactly one [`Event::Reply`], in order. Several may be sent before the first
-/// reply arrives.
+/// Every [`prepare`](Session::prepare) that returned `true`, every [`execute`](Session::execute), every
+/// [`query`](Session::query) and every [`sync`](Session::sync) is answered by exactly one [`Event::Reply`], in order. Several may
+/// be sent before the first reply arrives. What was [introduced](Session::introduce) or [queued](Session::queue) is part of the reply
+/// to the next of these.
 pub trait Session: Send + 'static {
     /// A statement encoded once and shared by all clients of a workload: only parameter bytes differ per execution.
     type Statement: Send + Sync;
@@ -35,6 +36,24 @@ pub trait Session: Send + 'static {
     ///
     /// Returns `false`, having appended nothing, if the statement needs no preparation: then no reply will come.
     fn prepare(&mut self, statement: &Self::Statement, out: &mut Vec<u8>) -> bool;
+
+    /// Appends what makes `statement` known to the server, as part of whatever is sent next. Appends nothing if it needs no preparation.
+    fn introduce(&mut self, statement: &Self::Statement, out: &mut Vec<u8>);
+
+    /// Appends one execution of `statement` to a pipeline, which [`sync`](Session::sync) ends. Not for the simple protocol.
+    fn queue(&mut self, statement: &Self::Statement, parameters: &impl Parameters, out: &mut Vec<u8>);
+
+    /// Appends the end of a pipeline, or of a part of it that fails or succeeds by itself.
+    fn sync(&mut self, out: &mut Vec<u8>);
+
+    /// Asks to keep the results of the one execution or query that is sent next, until the next call of this.
+    fn capture(&mut self);
+
+    /// What was kept: one entry for each query that completed.
+    fn captured(&self) -> &[CapturedResult];
+
+    /// The notices and warnings received since the last call, oldest first; a session may drop some when there are many.
+    fn take_notices(&mut self) -> Vec<ServerError>;
 
     /// Appends one execution of `statement`. Allocates nothing beyond what `out` needs to grow.
     fn execute(&mut self, statement: &Self::Statement, parameters: &impl Parameters, out: &mut Vec<u8>);
@@ -99,8 +118,27 @@ pub struct Reply {
     pub rows: u64,
     /// Rows the server says its commands touched, as in libpq's `PQcmdTuples`: rows selected count too.
     pub affected: u64,
+    /// Statements the server has accepted: prepared, or parsed for one execution.
+    pub accepted: u64,
+    /// Queries that completed; one statement may be several joined by semicolons.
+    pub completed: u64,
     /// Whether anything failed; [`Session::error`] says what.
     pub failed: bool,
+    /// Whether it failed because it wanted to copy from or to the client.
+    pub copy_refused: bool,
+}
+
+/// What was kept of one query's result.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CapturedResult {
+    /// Whether it is one that returns rows, even if there were none.
+    pub is_query: bool,
+    /// The columns' names.
+    pub columns: Vec<String>,
+    /// How many rows there were.
+    pub rows: u64,
+    /// The values of the last one as text, `None` for NULL; empty if there was none.
+    pub last_row: Vec<Option<String>>,
 }
 
 /// Where a connection stands between statements.

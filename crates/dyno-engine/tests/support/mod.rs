@@ -3,12 +3,13 @@
 pub mod scripted_server;
 
 use dyno_engine::{
-    Action, Address, Connected, Connecting, Endpoint, FailurePolicy, Interval, Load, Observer, Pacing, Phase,
-    Preparing, Program, ProgramError, Workload,
+    Action, Address, CaptureFault, Connected, Connecting, Endpoint, FailurePolicy, Interval, Load, Observer, Pacing,
+    Phase, Preparing, Program, ProgramError, Workload,
 };
-use dyno_wire::{Parameters, PgConfig, PgSession, PgStatement, Protocol};
+use dyno_script::Debugged;
+use dyno_wire::{CapturedResult, Parameters, PgConfig, PgSession, PgStatement, Protocol};
 use scripted_server::ScriptedServer;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,20 +18,41 @@ pub struct OneStatement;
 
 impl Program for OneStatement {
     type State = bool;
+    type Thread = ();
 
     fn statements(&self) -> Vec<String> {
         vec!["select 1".into()]
     }
 
+    fn commands(&self) -> Vec<usize> {
+        vec![1]
+    }
+
+    fn thread(&self, _thread: usize) {}
+
     fn state(&self, _client: usize) -> bool {
         false
+    }
+
+    fn choose(&self, _thread: &mut (), _sent: &mut bool) {}
+
+    fn script(&self, _sent: &bool) -> usize {
+        0
+    }
+
+    fn command(&self, _sent: &bool) -> usize {
+        0
     }
 
     fn begin(&self, sent: &mut bool) {
         *sent = false;
     }
 
-    fn next(&self, sent: &mut bool) -> Result<Action, ProgramError> {
+    fn restart(&self, sent: &mut bool) {
+        *sent = false;
+    }
+
+    fn next(&self, sent: &mut bool, _each: bool) -> Result<Action, ProgramError> {
         if std::mem::replace(sent, true) {
             Ok(Action::End)
         } else {
@@ -38,10 +60,30 @@ impl Program for OneStatement {
         }
     }
 
+    fn pipeline(&self, _sent: &bool) -> Range<usize> {
+        0..0
+    }
+
+    fn capture(&self, _sent: &mut bool, _statement: usize, _results: &[CapturedResult]) -> Result<(), CaptureFault> {
+        Ok(())
+    }
+
+    fn failure(&self, _sent: &bool, reason: &str) -> ProgramError {
+        unreachable!("{reason}")
+    }
+
+    fn debugged<'a>(&self, _sent: &'a bool) -> &'a [Debugged] {
+        &[]
+    }
+
     fn parameters<'a>(&'a self, _state: &'a bool, _statement: usize) -> impl Parameters + 'a {}
 
     fn write_text(&self, _state: &bool, _statement: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(b"select 1");
+    }
+
+    fn parameterized(&self, _statement: usize) -> &str {
+        "select 1"
     }
 }
 

@@ -2,8 +2,10 @@
 
 use crate::experiment::{Protocol, Resolved, Value, Workload};
 use crate::summary::{Pacing, WorkloadFacts};
-use dyno_engine::{Address, Connecting, Endpoint, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, Tls};
-use dyno_script::{Command, Script, ScriptError, Seeds, Symbols, Variables};
+use dyno_engine::{
+    Address, Connecting, Endpoint, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, ScriptSet, Tls,
+};
+use dyno_script::{Script, ScriptError, Seeds, Symbols, Variables};
 use dyno_target::address::{self, ConnectionInfo};
 use dyno_wire::{PgSession, PgStatement, WireError};
 use std::sync::Arc;
@@ -69,22 +71,17 @@ pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>,
             }
         }
         let client_id = symbols.lookup("client_id");
-        let statements = script.commands().iter().filter_map(|command| match command {
-            Command::Statement(statement) => Some(statement),
-            _ => None,
+        let program = ScriptProgram::new(ScriptSet {
+            scripts: vec![(Arc::new(script), 1)],
+            variables,
+            client_id,
+            clients: seeds.clients.clone(),
+            choose: Vec::new(),
         });
-        let statements = statements
-            .map(|statement| match protocol {
-                dyno_wire::Protocol::Simple => PgStatement::new(statement.index(), statement.text(), 0, protocol),
-                _ => {
-                    let parameters = statement.parameters().len();
-                    PgStatement::new(statement.index(), statement.parameterized(), parameters, protocol)
-                }
-            })
-            .collect::<Result<_, _>>()?;
+        let statements = program.encode(protocol)?;
         Ok(Compiled {
             workload: workload.clone(),
-            program: ScriptProgram::new(Arc::new(script), variables, client_id, seeds.clients.clone()),
+            program,
             statements,
             seeds,
         })

@@ -20,6 +20,10 @@ pub(super) struct Framing {
     place: Place,
     /// Rows passed since the last message handed out.
     rows: u64,
+    /// Statements accepted since it was last asked.
+    accepted: u64,
+    /// Whether rows and their descriptions are worth a look, whole.
+    keep_rows: bool,
 }
 
 /// Where in the stream the input so far ended.
@@ -39,7 +43,7 @@ struct Gathered {
     tag: u8,
     /// Bytes to come.
     left: u32,
-    /// The body so far, without what exceeds [`MAX_KEPT`].
+    /// The body so far, without what exceeds what is kept.
     body: Vec<u8>,
 }
 
@@ -47,7 +51,7 @@ struct Gathered {
 pub(super) struct Message<'a> {
     /// Its type byte.
     pub(super) tag: u8,
-    /// What follows its header, at most [`MAX_KEPT`] bytes.
+    /// What follows its header, at most [`MAX_KEPT`] bytes unless rows are kept and it is one.
     pub(super) body: Cow<'a, [u8]>,
     /// How many rows came between the message worth a look before this one and this one.
     pub(super) rows: u64,
@@ -57,7 +61,8 @@ pub(super) struct Message<'a> {
 #[derive(Clone, Copy)]
 enum Treatment {
     Skip,
-    CountAndSkip,
+    CountRow,
+    CountAccepted,
     Examine,
     Refuse,
 }
@@ -66,14 +71,16 @@ enum Treatment {
 #[inline]
 const fn treatment(tag: u8) -> Treatment {
     match tag {
-        // CommandComplete, ReadyForQuery; ErrorResponse, NoticeResponse, ParameterStatus, CopyInResponse,
+        // CommandComplete, ReadyForQuery, EmptyQueryResponse; ErrorResponse, NoticeResponse, ParameterStatus, CopyInResponse,
         // CopyOutResponse; Authentication…, BackendKeyData, NegotiateProtocolVersion.
-        b'C' | b'Z' | b'E' | b'N' | b'S' | b'G' | b'H' | b'R' | b'K' | b'v' => Treatment::Examine,
+        b'C' | b'Z' | b'E' | b'N' | b'S' | b'G' | b'H' | b'R' | b'K' | b'v' | b'I' => Treatment::Examine,
         // DataRow.
-        b'D' => Treatment::CountAndSkip,
-        // ParseComplete, BindComplete, CloseComplete, RowDescription, NoData, ParameterDescription,
-        // EmptyQueryResponse, PortalSuspended, NotificationResponse, CopyData, CopyDone.
-        b'1' | b'2' | b'3' | b'T' | b'n' | b't' | b'I' | b's' | b'A' | b'd' | b'c' => Treatment::Skip,
+        b'D' => Treatment::CountRow,
+        // ParseComplete.
+        b'1' => Treatment::CountAccepted,
+        // BindComplete, CloseComplete, RowDescription, NoData, ParameterDescription,
+        // PortalSuspended, NotificationResponse, CopyData, CopyDone.
+        b'2' | b'3' | b'T' | b'n' | b't' | b's' | b'A' | b'd' | b'c' => Treatment::Skip,
         _ => Treatment::Refuse,
     }
 }
@@ -105,6 +112,43 @@ impl Framing {
         Self {
             place: Place::Boundary,
             rows: 0,
+            accepted: 0,
+            keep_rows: false,
+        }
+    }
+
+    /// Says whether rows and their descriptions are worth a look.
+    #[inline]
+    pub(super) fn keep_rows(&mut self, keep: bool) {
+        self.keep_rows = keep;
+    }
+
+    /// How many statements the server has accepted since the last call.
+    #[inline]
+    pub(super) fn take_accepted(&mut self) -> u64 {
+        std::mem::take(&mut self.accepted)
+    }
+
+    /// Whether rows and their descriptions are worth a look.
+    #[inline]
+    pub(super) fn keeps_rows(&self) -> bool {
+        self.keep_rows
+    }
+
+    /// How much of a message's body is kept, in bytes.
+    #[inline]
+    fn kept(&self, tag: u8) -> usize {
+        match tag {
+            b'T' | b'D' => MAX_MESSAGE as usize,
+            _ => MAX_KEPT,
+        }
+    }
+
+    #[inline]
+    fn treatment(&self, tag: u8) -> Treatment {
+        match tag {
+            b'T' | b'D' if self.keep_rows => Treatment::Examine,
+            _ => treatment(tag),
         }
     }
 
@@ -123,15 +167,19 @@ impl Framing {
             let tag = header[0];
             let length = body_length(header)?;
             let whole = after.split_at_checked(length as usize);
-            match (treatment(tag), whole) {
+            match (self.treatment(tag), whole) {
                 (Treatment::Examine, Some((body, next))) => {
-                    let body = Cow::Borrowed(&body[..body.len().min(MAX_KEPT)]);
+                    let body = Cow::Borrowed(&body[..body.len().min(self.kept(tag))]);
                     let rows = std::mem::take(&mut self.rows);
                     return Ok((input.len() - next.len(), Some(Message { tag, body, rows })));
                 }
                 (Treatment::Skip, Some((_, next))) => rest = next,
-                (Treatment::CountAndSkip, Some((_, next))) => {
+                (Treatment::CountRow, Some((_, next))) => {
                     self.rows += 1;
+                    rest = next;
+                }
+                (Treatment::CountAccepted, Some((_, next))) => {
+                    self.accepted += 1;
                     rest = next;
                 }
                 (_, None) => {
@@ -155,7 +203,7 @@ impl Framing {
 
     /// Begins a message that is not whole in the input.
     fn enter(&mut self, tag: u8, length: u32) -> Result<(), WireError> {
-        self.place = match treatment(tag) {
+        self.place = match self.treatment(tag) {
             Treatment::Refuse => return Err(refused(tag)),
             Treatment::Examine => Place::Gather(Box::new(Gathered {
                 tag,
@@ -163,8 +211,12 @@ impl Framing {
                 body: Vec::new(),
             })),
             Treatment::Skip => Place::Skip { left: length },
-            Treatment::CountAndSkip => {
+            Treatment::CountRow => {
                 self.rows += 1;
+                Place::Skip { left: length }
+            }
+            Treatment::CountAccepted => {
+                self.accepted += 1;
                 Place::Skip { left: length }
             }
         };
@@ -185,6 +237,10 @@ impl Framing {
             let header = *bytes;
             self.enter(header[0], body_length(&header)?)?;
         }
+        let kept = match &self.place {
+            Place::Gather(gathered) => self.kept(gathered.tag),
+            _ => 0,
+        };
         match &mut self.place {
             Place::Boundary | Place::Header { .. } => Ok(None),
             Place::Skip { left } => {
@@ -196,7 +252,7 @@ impl Framing {
             }
             Place::Gather(gathered) => {
                 let part = take(rest, &mut gathered.left);
-                let room = MAX_KEPT - gathered.body.len();
+                let room = kept - gathered.body.len();
                 gathered.body.extend_from_slice(&part[..part.len().min(room)]);
                 if gathered.left > 0 {
                     return Ok(None);

@@ -4,6 +4,7 @@
 
 mod authentication;
 mod cancel;
+mod capture;
 mod config;
 mod framing;
 mod parameter_status;

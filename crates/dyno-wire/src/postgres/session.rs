@@ -6,12 +6,13 @@ use bytes::BytesMut;
 use postgres_protocol::message::frontend;
 
 use super::authentication::Authentication;
+use super::capture::Capture;
 use super::framing::{Framing, Message};
 use super::parameter_status::ParameterStatus;
 use super::statement::write_length;
 use crate::{
-    BackendKey, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session, SqlState, TransactionStatus,
-    WireError,
+    BackendKey, CapturedResult, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session, SqlState,
+    TransactionStatus, WireError,
 };
 
 /// How many notices wait to be taken; further ones are dropped.
@@ -31,10 +32,14 @@ pub struct PgSession {
     error_stands: bool,
     /// Replies still to come.
     awaited: u32,
+    /// Whether statements were sent whose reply is part of one that is not asked for yet.
+    queued: bool,
     /// The reply under way.
     reply: Reply,
     error: Option<Box<ServerError>>,
     notices: Vec<ServerError>,
+    /// What is kept of results, once asked for.
+    capture: Option<Box<Capture>>,
     parameters: ParameterStatus,
     key: Option<BackendKey>,
     /// Until the server is ready for the first time.
@@ -51,9 +56,11 @@ impl PgSession {
             extended: false,
             error_stands: false,
             awaited: 0,
+            queued: false,
             reply: Reply::default(),
             error: None,
             notices: Vec::new(),
+            capture: None,
             parameters: ParameterStatus::default(),
             key: None,
             authentication: Some(Box::default()),
@@ -82,11 +89,6 @@ impl PgSession {
         self.parameters.get(name)
     }
 
-    /// The notices and warnings received since the last call, oldest first; of more than 16, the first 16.
-    pub fn take_notices(&mut self) -> Vec<ServerError> {
-        std::mem::take(&mut self.notices)
-    }
-
     /// The server is ready for the next statement.
     #[inline]
     fn ready(&mut self, body: &[u8]) -> Result<Event, WireError> {
@@ -107,6 +109,8 @@ impl PgSession {
         };
         self.awaited = awaited;
         self.error_stands = self.reply.failed;
+        self.reply.accepted = self.framing.take_accepted();
+        self.framing.keep_rows(false);
         Ok(Event::Reply(std::mem::take(&mut self.reply)))
     }
 
@@ -132,6 +136,12 @@ impl PgSession {
     #[cold]
     fn rare(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
         match (tag, &mut self.authentication) {
+            (b'I', None) => self.complete(),
+            (b'T', None) => self.kept().describe(body)?,
+            (b'D', None) => {
+                self.reply.rows += 1;
+                self.kept().row(body)?;
+            }
             (b'S', _) => self.parameters.report(body),
             (b'N', _) => self.keep_notice(body),
             (b'E', _) => return self.failed(body),
@@ -156,6 +166,19 @@ impl PgSession {
         Ok(())
     }
 
+    /// A query is complete.
+    #[inline]
+    fn complete(&mut self) {
+        self.reply.completed += 1;
+        if self.framing.keeps_rows() {
+            self.kept().complete();
+        }
+    }
+
+    fn kept(&mut self) -> &mut Capture {
+        self.capture.get_or_insert_default()
+    }
+
     fn keep_notice(&mut self, body: &[u8]) {
         if self.notices.len() < MAX_NOTICES {
             self.notices.push(ServerError::parse(body));
@@ -166,7 +189,7 @@ impl PgSession {
     fn failed(&mut self, body: &[u8]) -> Result<(), WireError> {
         let error = ServerError::parse(body);
         let ends_connection = error.fatal || self.authentication.is_some();
-        if self.awaited == 0 && !ends_connection {
+        if self.awaited == 0 && !self.queued && !ends_connection {
             // It can belong to no reply of ours.
             self.keep_notice(body);
             return Ok(());
@@ -183,6 +206,7 @@ impl PgSession {
 
     /// Says that no data will come; the server then reports the COPY as failed.
     fn refuse_copy_in(&mut self, out: &mut Vec<u8>) {
+        self.reply.copy_refused = true;
         let mut message = BytesMut::new();
         // Fails only for a text with a NUL byte.
         if frontend::copy_fail("a script has no data to send", &mut message).is_ok() {
@@ -196,6 +220,7 @@ impl PgSession {
 
     /// Marks the reply as failed; the data, already under way, is skipped.
     fn refuse_copy_out(&mut self) {
+        self.reply.copy_refused = true;
         self.reply.failed = true;
         self.error_stands = true;
         self.error = Some(Box::new(ServerError {
@@ -304,7 +329,10 @@ impl Session for PgSession {
             };
             self.reply.rows += rows;
             match tag {
-                b'C' => self.reply.affected = self.reply.affected.saturating_add(affected(&body)),
+                b'C' => {
+                    self.reply.affected = self.reply.affected.saturating_add(affected(&body));
+                    self.complete();
+                }
                 b'Z' => return Ok((at, self.ready(&body)?)),
                 _ => self.rare(tag, &body, out)?,
             }
@@ -322,10 +350,46 @@ impl Session for PgSession {
         true
     }
 
+    fn introduce(&mut self, statement: &PgStatement, out: &mut Vec<u8>) {
+        // Without the Sync at its end.
+        let message = statement.preparation();
+        out.extend_from_slice(message.strip_suffix(SYNC).unwrap_or(message));
+        self.queued |= !message.is_empty();
+    }
+
+    fn queue(&mut self, statement: &PgStatement, parameters: &impl Parameters, out: &mut Vec<u8>) {
+        self.extended = true;
+        self.queued = true;
+        statement.write_execution(parameters, out);
+        if statement.is_extended() {
+            out.truncate(out.len() - SYNC.len());
+        }
+    }
+
+    fn sync(&mut self, out: &mut Vec<u8>) {
+        self.awaited = self.awaited.saturating_add(1);
+        self.queued = false;
+        out.extend_from_slice(SYNC);
+    }
+
+    fn capture(&mut self) {
+        self.kept().results.clear();
+        self.framing.keep_rows(true);
+    }
+
+    fn captured(&self) -> &[CapturedResult] {
+        self.capture.as_ref().map_or(&[], |capture| &capture.results)
+    }
+
+    fn take_notices(&mut self) -> Vec<ServerError> {
+        std::mem::take(&mut self.notices)
+    }
+
     #[inline]
     fn execute(&mut self, statement: &PgStatement, parameters: &impl Parameters, out: &mut Vec<u8>) {
         self.awaited = self.awaited.saturating_add(1);
         self.extended = statement.is_extended();
+        self.queued = false;
         statement.write_execution(parameters, out);
     }
 

@@ -22,12 +22,16 @@ pub struct PgStatement {
     head: Box<[u8]>,
     /// Where in `head` the Bind message's length stands.
     bind_length_at: usize,
+    /// Whether the server is to describe the result.
+    described: bool,
 }
 
 /// What follows the parameter values: "all results as text" ends Bind, then Execute (unnamed portal, all rows) and Sync.
 const TAIL: [u8; 17] = *b"\0\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 /// How much of [`TAIL`] still belongs to Bind.
 const TAIL_OF_BIND: usize = 2;
+/// Asks to describe the unnamed portal.
+const DESCRIBE: [u8; 7] = *b"D\0\0\0\x06P\0";
 
 impl PgStatement {
     /// Encodes `sql`, whose parameters are `$1` to `$parameter_count`.
@@ -52,7 +56,8 @@ impl PgStatement {
             ))
         };
         let name = match protocol {
-            Protocol::Prepared => format!("dyno{index}"),
+            // As pgbench names them, since the name shows in the server's errors.
+            Protocol::Prepared => format!("P_{index}"),
             Protocol::Extended | Protocol::Simple => String::new(),
         };
         let (mut prepare, mut head) = (BytesMut::new(), BytesMut::new());
@@ -86,7 +91,15 @@ impl PgStatement {
             prepare: prepare[..].into(),
             head: head[..].into(),
             bind_length_at,
+            described: false,
         })
+    }
+
+    /// The same, with its result described: needed where column names matter, see [`capture`](crate::Session::capture).
+    #[must_use]
+    pub fn described(mut self) -> Self {
+        self.described = true;
+        self
     }
 
     /// How it travels.
@@ -130,9 +143,15 @@ impl PgStatement {
                 out.truncate(at + 4);
             }
         }
-        out.extend_from_slice(&TAIL);
         let bind_length_at = start + self.bind_length_at;
-        let end_of_bind = out.len() - (TAIL.len() - TAIL_OF_BIND);
+        let end_of_bind = out.len() + TAIL_OF_BIND;
+        if self.described {
+            out.extend_from_slice(&TAIL[..TAIL_OF_BIND]);
+            out.extend_from_slice(&DESCRIBE);
+            out.extend_from_slice(&TAIL[TAIL_OF_BIND..]);
+        } else {
+            out.extend_from_slice(&TAIL);
+        }
         write_length(out, bind_length_at, end_of_bind - bind_length_at);
     }
 }
@@ -207,7 +226,7 @@ mod tests {
             let prepared = PgStatement::new(7, sql, 3, Protocol::Prepared).unwrap();
             let mut out = b"before".to_vec();
             prepared.write_execution(&values, &mut out);
-            assert_eq!(out[6..], expected(None, "dyno7", &values));
+            assert_eq!(out[6..], expected(None, "P_7", &values));
 
             let extended = PgStatement::new(7, sql, 3, Protocol::Extended).unwrap();
             out.truncate(6);

@@ -30,7 +30,8 @@ fn a_prepared_select() {
         Reply {
             rows: 1,
             affected: 1,
-            failed: false
+            completed: 1,
+            ..Reply::default()
         }
     );
     assert_eq!(log.seen[0].2, TransactionStatus::Idle);
@@ -54,7 +55,8 @@ fn several_statements_in_one_query_add_up() {
         Reply {
             rows: 2,
             affected: 9,
-            failed: false
+            completed: 5,
+            ..Reply::default()
         }
     );
     assert_eq!(log.seen[0].2, TransactionStatus::Open);
@@ -88,7 +90,7 @@ fn a_failed_preparation_is_a_failed_reply() {
     let mut out = Vec::new();
     let statement = PgStatement::new(0, "selec", 0, Protocol::Prepared).unwrap();
     assert!(session.prepare(&statement, &mut out));
-    assert_eq!(out, b"P\0\0\0\x12dyno0\0selec\0\0\0S\0\0\0\x04");
+    assert_eq!(out, b"P\0\0\0\x10P_0\0selec\0\0\0S\0\0\0\x04");
     session.execute(&statement, &(), &mut out);
     let stream = [
         message(b'E', b"SERROR\0C42601\0Msyntax error\0\0"),
@@ -127,7 +129,8 @@ fn a_row_larger_than_any_read_is_not_kept() {
         Event::Reply(Reply {
             rows: 1,
             affected: 1,
-            failed: false
+            completed: 1,
+            ..Reply::default()
         })
     );
 }

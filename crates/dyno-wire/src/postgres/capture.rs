@@ -1,0 +1,92 @@
+//! Results that someone looks into: column names and the last row of each query.
+//!
+//! Rows are skipped as a rule. A script's `\gset` and `\aset` need names and values, and of all rows only the last, so no more than one is kept.
+//! Layout of RowDescription and DataRow: PostgreSQL documentation, "Message Formats".
+
+use crate::{CapturedResult, WireError};
+
+/// What has been kept of the reply under way, or of the last one.
+#[derive(Debug, Default)]
+pub(super) struct Capture {
+    /// The queries that are complete.
+    pub(super) results: Vec<CapturedResult>,
+    /// The one under way.
+    current: CapturedResult,
+}
+
+impl Capture {
+    /// Takes in a RowDescription.
+    pub(super) fn describe(&mut self, body: &[u8]) -> Result<(), WireError> {
+        let malformed = WireError::Malformed("a row description is cut short");
+        let (count, mut rest) = body.split_first_chunk::<2>().ok_or(malformed.clone())?;
+        let count = u16::from_be_bytes(*count);
+        self.current = CapturedResult {
+            is_query: true,
+            ..CapturedResult::default()
+        };
+        for _ in 0..count {
+            let end = rest.iter().position(|&byte| byte == 0).ok_or(malformed.clone())?;
+            self.current.columns.push(text(&rest[..end]));
+            // Table, column, type, length, modifier and format of the column follow its name.
+            rest = rest.get(end + 1 + 18..).ok_or(malformed.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Takes in a DataRow, in place of the one before.
+    pub(super) fn row(&mut self, body: &[u8]) -> Result<(), WireError> {
+        let malformed = WireError::Malformed("a row is cut short");
+        let (count, mut rest) = body.split_first_chunk::<2>().ok_or(malformed.clone())?;
+        self.current.rows += 1;
+        self.current.last_row.clear();
+        for _ in 0..u16::from_be_bytes(*count) {
+            let (length, after) = rest.split_first_chunk::<4>().ok_or(malformed.clone())?;
+            rest = after;
+            // A negative length stands for NULL.
+            let value = match usize::try_from(i32::from_be_bytes(*length)) {
+                Err(_) => None,
+                Ok(length) => {
+                    let (value, after) = rest.split_at_checked(length).ok_or(malformed.clone())?;
+                    rest = after;
+                    Some(text(value))
+                }
+            };
+            self.current.last_row.push(value);
+        }
+        Ok(())
+    }
+
+    /// A query is complete.
+    pub(super) fn complete(&mut self) {
+        self.results.push(std::mem::take(&mut self.current));
+    }
+}
+
+/// Servers are asked for UTF-8; what is not is made so.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_cut_short_anywhere_are_refused() {
+        let description = b"\0\x02a\0tttt##TTTTllmmmmffb\0tttt##TTTTllmmmmff";
+        let row = b"\0\x02\0\0\0\x01x\xff\xff\xff\xff";
+        let mut capture = Capture::default();
+        capture.describe(description).unwrap();
+        capture.row(row).unwrap();
+        capture.complete();
+        let result = &capture.results[0];
+        assert_eq!(result.columns, ["a", "b"]);
+        assert_eq!(result.last_row, [Some("x".into()), None]);
+        for length in 0..description.len() {
+            assert!(capture.describe(&description[..length]).is_err(), "{length}");
+        }
+        for length in 0..row.len() {
+            assert!(capture.row(&row[..length]).is_err(), "{length}");
+        }
+    }
+}

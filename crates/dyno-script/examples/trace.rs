@@ -1,11 +1,11 @@
-//! Runs a script without a server and prints, for every client, what `debug` shows, what would be sent and what fails. It is
-//! what `tests/pgbench/compare.py` compares with pgbench, and a way to try a script.
+//! Runs a script without a server and prints, for every client, what `debug` shows, what would be sent and what fails. Shell commands
+//! are run. It is what `tests/pgbench/compare.py` compares with pgbench, and a way to try a script.
 //!
 //! Usage: trace FILE SEED CLIENTS TRANSACTIONS [simple|prepared]
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use dyno_script::{Cursor, Script, Seeds, Step, Symbols, Value, Variables};
+use dyno_script::{Cursor, EvaluationError, Script, Seeds, Statement, Step, Symbols, Value, Variables};
 
 fn main() -> ExitCode {
     match trace() {
@@ -46,31 +46,50 @@ fn trace() -> Result<(), Box<dyn std::error::Error>> {
             let mut cursor = Cursor::default();
             loop {
                 let step = script.next(&mut cursor, &mut variables, random, false);
-                for value in variables.debugged() {
-                    println!("{client} debug {value}");
+                for debugged in variables.debugged() {
+                    println!("{client} debug(script=0,command={}): {debugged}", debugged.command + 1);
                 }
-                match step {
-                    Err(error) => {
-                        println!("{client} error {}", error.plain());
-                        break 'client;
-                    }
+                let done = match step {
                     Ok(Step::End) => break,
                     Ok(Step::Statement(index)) => {
-                        let Some(statement) = script.statement(index) else {
-                            continue;
-                        };
-                        if prepared {
-                            println!("{client} send {:?}", statement.parameterized());
-                        } else {
-                            let mut bytes = Vec::new();
-                            statement.write_simple(&variables, &mut bytes);
-                            println!("{client} send {:?}", String::from_utf8_lossy(&bytes));
+                        if let Some(statement) = script.statement(index) {
+                            println!("{client} send {:?}", text(statement, &variables, prepared));
                         }
+                        Ok(())
                     }
-                    Ok(_) => {}
+                    Ok(Step::Shell) => run(&script, &cursor, &mut variables),
+                    Ok(Step::StartPipeline) if !prepared => {
+                        let reason = "cannot use pipeline mode with the simple query protocol";
+                        Err(script.failure(&cursor, reason))
+                    }
+                    Ok(_) => Ok(()),
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = done {
+                    eprintln!("{}\n{}", error.plain(), error.aborted(client, 0));
+                    break 'client;
                 }
             }
         }
     }
     Ok(())
+}
+
+fn text(statement: &Statement, variables: &Variables, prepared: bool) -> String {
+    if prepared {
+        return statement.parameterized().to_owned();
+    }
+    let mut bytes = Vec::new();
+    statement.write_simple(variables, &mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Runs the shell command that the cursor is at.
+fn run(script: &Script, cursor: &Cursor, variables: &mut Variables) -> Result<(), EvaluationError> {
+    let line = script.shell_line(cursor, variables)?;
+    let (success, output) = match Command::new("sh").args(["-c", &line.text]).output() {
+        Ok(done) => (done.status.success(), done.stdout),
+        Err(_) => (false, Vec::new()),
+    };
+    script.shell_done(cursor, variables, success, &output)
 }

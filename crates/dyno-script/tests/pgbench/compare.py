@@ -22,6 +22,7 @@ RUNS = [
     ("draws.sql", [0, 1, 42, 20261121, 18446744073709551615], 1, 8),
     ("draws.sql", [42, 5432], 4, 3),
     ("statements.sql", [42], 2, 2),
+    ("conditions.sql", [1, 2, 3, 42], 1, 4),
 ]
 
 
@@ -101,10 +102,7 @@ def complaint(line):
         with open(f"{folder}/script", "w", newline="") as file:
             file.write(text)
         protocol = "extended" if "pipeline" in line.lower() else "simple"
-        said = pgbench.run(["script"], 1, protocol=protocol, folder=folder).stderr
-    before = "pgbench: error: "
-    said = [part.removeprefix(before) for part in said.split("\n") if part]
-    return [part for part in said if not part.startswith(("Run was aborted", "pgbench: setting random seed"))]
+        return pgbench.run(["script"], 1, protocol=protocol, folder=folder).said()
 
 
 def quoted(text):
@@ -152,8 +150,50 @@ def expressions(dice):
 
 WORDS = """' " '' "" $$ $a$ $a$ $b$ $1 $1a /* */ -- \n \n ; ; ; \\; \\: ( ) begin end create function procedure or replace
 case e' E' U&' u&" N' b' x' 1e' 1e- 1. .5e select a a1 a$ : :: :a :b :unset :1 + - * / = \\ é 1 12 123a 1.5e5 _ , [ ] { }
-\\set\\ b\\ 3\n \\sleep\\ 0\n \\set\\ b\\ 1\\\n+2\n \t \r\n""".replace("\\ ", "\0").split(" ")
+\\set\\ b\\ 3\n \\sleep\\ 0\n \\set\\ b\\ 1\\\n+2\n \t \r\n
+\\if\\ :a\\ >\\ 3\n \\if\\ 0\n \\elif\\ 1\n \\else\n \\endif\n \\endif\n \\ENDIF \\aset\n \\aset\\ p_ \\shell\\ true\\ :a\n \\if\\ 1+ \\sleep\\ 1x
+\\nosuch""".replace("\\ ", "\0").split(" ")
 WORDS = [word.replace("\0", " ") for chunk in WORDS for word in ([chunk] if chunk else [])]
+
+
+CONDITIONS = "1 0 null :i>5 :i :unset debug(:i)>9 random(1,2)=1 1/0 not(:i>7) :d nosuch(1)".split()
+LEAVES = """\\set i debug(:i + 1)
+\\set i debug(random(1, 20))
+select :i;
+select ':i', :d
+\\sleep 0
+\\else
+\\elif :i > 3
+\\endif
+\\startpipeline
+\\endpipeline
+\\shell true :i ::x
+\\setshell i echo :i
+select 1 \\; select 2;""".splitlines()
+
+
+PLACED = [leaf for leaf in LEAVES if not leaf.startswith(("\\e", "\\start"))]
+MISPLACED = [leaf for leaf in LEAVES if leaf.startswith(("\\e", "\\start"))]
+
+
+def block(dice, depth):
+    parts = []
+    for _ in range(dice.randrange(1, 4)):
+        if depth == 0 or dice.random() < 0.5:
+            # What is wrong anywhere comes seldom, as it ends the script.
+            parts.append(dice.choice(MISPLACED if dice.random() < 0.03 else PLACED))
+            continue
+        for number in range(dice.randrange(1, 4)):
+            condition = dice.choice(CONDITIONS if dice.random() < 0.2 else ["1", "0", ":i>5", "debug(:i)>9", "random(1,2)=1"])
+            parts.append(f"\\{'elif' if number else 'if'} {condition}\n{block(dice, depth - 1)}")
+        if dice.random() < 0.5:
+            parts.append(f"\\else\n{block(dice, depth - 1)}")
+        parts.append("\\endif")
+    return "\n".join(parts)
+
+
+def control(dice):
+    return "\\set i 7\n\\set d 3.25\n" + block(dice, 3) + "\n"
 
 
 def soup(dice):
@@ -167,7 +207,7 @@ def fuzz(count, seed):
     different = 0
     with tempfile.TemporaryDirectory() as folder:
         for number in range(count):
-            text = dice.choice([expressions, soup])(dice)
+            text = dice.choice([expressions, soup, control])(dice)
             with open(f"{folder}/script", "w", newline="") as file:
                 file.write(text)
             protocol = dice.choice(["simple", "extended"])
@@ -175,23 +215,18 @@ def fuzz(count, seed):
             command = [os.environ["TRACE"], "script", str(number), "1", "1", protocol.replace("extended", "prepared")]
             ours = subprocess.run(command, capture_output=True, cwd=folder)
             lines = ours.stdout.decode().splitlines()
-            errors = [line[8:] for line in lines if line.startswith("0 error ")]
-            errors += ours.stderr.decode().splitlines()[:1]
-            if "abs(" in text and errors == ["cannot coerce boolean to double"]:
+            said = [line for line in ours.stderr.decode().split("\n") if line]
+            if "abs(" in text and said[:1] == ["cannot coerce boolean to double"]:
                 continue  # pgbench reads a boolean's bytes as a double.
-            wanted = [f"0 debug {shown}" for shown in theirs.debugged.get(0, [])]
+            wanted = [f"0 {line}" for line in theirs.stderr.split("\n") if line.startswith("debug(")]
             wanted += [f"0 send {quoted(sent)}" for queries in theirs.sent for sent in queries]
-            got = [line for kind in ["debug", "send"] for line in lines if line.startswith(f"0 {kind} ")]
-            # dyno tells the column and more words of a syntax error.
-            same_error = bool(errors) == bool(theirs.error) and (
-                not errors or errors[0] == theirs.error or errors[0].startswith("script:")
-            )
-            if wanted != got or not same_error:
+            got = [line for kind in ["debug", "send"] for line in lines if line.startswith(f"0 {kind}")]
+            if wanted != got or said != theirs.said():
                 different += 1
                 print("--- script", number, protocol)
                 print(text)
-                print("pgbench:", theirs.status, wanted, theirs.error)
-                print("dyno:   ", got, errors)
+                print("pgbench:", theirs.status, wanted, theirs.said())
+                print("dyno:   ", got, said)
     print(f"{different} of {count} scripts differ")
     return different
 

@@ -91,6 +91,12 @@ class Result:
         self.error = error
         self.stderr = stderr
 
+    def said(self):
+        """The lines of all error messages, without what is before each of them and without the last one, which is about the run."""
+        lines = [line.removeprefix("pgbench: error: ") for line in self.stderr.split("\n") if line]
+        others = ("Run was aborted", "pgbench: setting random seed", "debug(")
+        return [line for line in lines if not line.startswith(others)]
+
 
 def run(scripts, seed, clients=1, transactions=1, protocol="simple", options=(), folder=None):
     """Runs script files (as many as given) and returns a Result."""

@@ -1,6 +1,7 @@
 //! Bringing data in: SQL texts, generated rows, and the quiet afterwards.
 
 mod fill;
+mod loader;
 
 use crate::server_message;
 use dyno_script::{Command, Script, ScriptError, Symbols};
@@ -8,6 +9,7 @@ use postgres::Client;
 use postgres::error::SqlState;
 
 pub use fill::{Fill, Filled, fill_table};
+pub use loader::{Loader, LoaderError, StopRequested};
 
 /// Data could not be loaded.
 #[derive(Debug, thiserror::Error)]

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Position, Source};
 use crate::expression::Expression;
+use crate::fault::{Fault, FaultKind};
+use crate::random::Random;
 use crate::shell::Shell;
 use crate::sleep::Sleep;
 use crate::statement::Statement;
 use crate::symbols::VariableId;
+use crate::variables::Variables;
 
 /// One command of a script.
 #[derive(Clone, Debug)]
@@ -150,5 +153,15 @@ impl Set {
     /// The variable that is set.
     pub fn variable(&self) -> VariableId {
         self.variable
+    }
+
+    #[inline]
+    pub(crate) fn assign(&self, variables: &mut Variables, random: &mut Random) -> Result<(), Fault> {
+        let value = self.expression.evaluate(variables, random)?;
+        if !self.well_named {
+            return Err(FaultKind::Misnamed(self.variable).at(self.place.range.start as u32));
+        }
+        variables.set_scalar(self.variable, value);
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::command::{Command, Condition};
 use crate::diagnostic::EvaluationError;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::Fault;
 use crate::random::Random;
 use crate::script::Script;
 use crate::variables::Variables;
@@ -23,6 +23,12 @@ impl Cursor {
     /// The command that was executed last, as index into [`Script::commands`].
     pub fn command(&self) -> usize {
         self.command as usize
+    }
+
+    #[inline]
+    fn stand_at(&mut self, index: u32) {
+        self.command = index;
+        self.next = index + 1;
     }
 
     /// Whether the client is between `\startpipeline` and `\endpipeline`.
@@ -72,30 +78,40 @@ impl Script {
         each: bool,
     ) -> Result<Step, EvaluationError> {
         variables.forget_debugged();
+        let mut index = cursor.next;
         loop {
-            cursor.command = cursor.next;
-            let Some(command) = self.commands().get(cursor.next as usize) else {
+            let Some(command) = self.commands().get(index as usize) else {
+                (cursor.command, cursor.next) = (index, index);
                 return self.end(cursor);
             };
-            cursor.next += 1;
-            variables.executing(cursor.command);
             match command {
-                Command::Statement(statement) if statement.capture().is_none() => {
+                Command::Statement(statement) if !cursor.pipeline => {
+                    cursor.stand_at(index);
                     return Ok(Step::Statement(statement.index()));
                 }
-                Command::Set(set) | Command::SetRandom(set) => match set.expression.evaluate(variables, random) {
-                    Ok(value) if set.well_named => variables.set_scalar(set.variable, value),
-                    Ok(_) => return Err(self.misnamed(cursor, variables)),
-                    Err(fault) => return Err(self.fault(cursor, fault, variables)),
-                },
+                Command::Set(set) | Command::SetRandom(set) => {
+                    variables.executing(index);
+                    if let Err(fault) = set.assign(variables, random) {
+                        cursor.stand_at(index);
+                        return Err(self.fault(cursor, fault, variables));
+                    }
+                    if each {
+                        cursor.stand_at(index);
+                        return Ok(Step::Meta);
+                    }
+                    index += 1;
+                }
                 other => {
+                    cursor.stand_at(index);
+                    variables.executing(index);
                     if let Some(step) = self.control(other, cursor, variables, random)? {
                         return Ok(step);
                     }
+                    if each {
+                        return Ok(Step::Meta);
+                    }
+                    index = cursor.next;
                 }
-            }
-            if each {
-                return Ok(Step::Meta);
             }
         }
     }
@@ -110,11 +126,11 @@ impl Script {
     ) -> Result<Option<Step>, EvaluationError> {
         let step = match command {
             Command::Statement(statement) => {
-                if cursor.pipeline {
-                    let name = statement.capture().map_or("gset", |capture| capture.kind.name());
-                    return Err(self
-                        .failure(cursor, &format!("\\{name} is not allowed in pipeline mode"))
-                        .called(name));
+                // In a pipeline: results come only at its end.
+                if let Some(capture) = statement.capture() {
+                    let name = capture.kind.name();
+                    let failure = self.failure(cursor, &format!("\\{name} is not allowed in pipeline mode"));
+                    return Err(failure.called(name));
                 }
                 Step::Statement(statement.index())
             }
@@ -178,20 +194,12 @@ impl Script {
         Ok(())
     }
 
+    #[inline]
     fn end(&self, cursor: &Cursor) -> Result<Step, EvaluationError> {
         if cursor.pipeline {
             Err(self.failure(cursor, "end of script reached with pipeline open"))
         } else {
             Ok(Step::End)
         }
-    }
-
-    #[cold]
-    fn misnamed(&self, cursor: &Cursor, variables: &Variables) -> EvaluationError {
-        let (variable, at) = match self.commands().get(cursor.command()) {
-            Some(Command::Set(set) | Command::SetRandom(set)) => (set.variable, set.place.range.start),
-            _ => return self.failure(cursor, "assignment of meta-command failed"),
-        };
-        self.fault(cursor, FaultKind::Misnamed(variable).at(at as u32), variables)
     }
 }

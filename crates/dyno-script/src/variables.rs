@@ -81,7 +81,7 @@ impl Variables {
     #[inline]
     fn put(&mut self, id: VariableId, value: Value, typed: Option<Scalar>) {
         if id.index() >= self.slots.len() {
-            self.slots.resize(id.index() + 1, Slot::default());
+            self.make_room(id);
         }
         if let Some(slot) = self.slots.get_mut(id.index()) {
             *slot = Slot {
@@ -89,6 +89,12 @@ impl Variables {
                 typed,
             };
         }
+    }
+
+    /// For a name that was added after this was made.
+    #[cold]
+    fn make_room(&mut self, id: VariableId) {
+        self.slots.resize(id.index() + 1, Slot::default());
     }
 
     /// Appends the text that the server is to get for a variable, and says whether there is any: `false` when it is unset or
@@ -125,7 +131,9 @@ impl Variables {
 
     #[inline]
     pub(crate) fn forget_debugged(&mut self) {
-        self.debugged.clear();
+        if !self.debugged.is_empty() {
+            self.debugged.clear();
+        }
     }
 
     #[inline]
@@ -158,6 +166,7 @@ impl Variables {
 }
 
 /// Appends the text of a value for the server, and says whether there is any.
+#[inline(always)]
 fn write_value(value: &Value, out: &mut Vec<u8>) -> bool {
     match value {
         Value::Null => return false,

@@ -214,12 +214,16 @@ impl Script {
 
     fn describe(&self, cursor: &Cursor, message: &str) -> Failure {
         let command = self.commands.get(cursor.command());
-        let offset = command.map_or(self.source.text.len(), |command| command.place().range.start);
-        let keyword = command.map(Command::keyword);
+        // At the end, the last command is what a person can look at.
+        let shown = command.or(self.commands.last());
+        let offset = shown.map_or(0, |command| command.place().range.start);
+        let meta = command.filter(|command| !matches!(command, Command::Statement(_)));
         Failure {
-            diagnostic: self.source.diagnose(offset, keyword, message.to_owned()),
+            diagnostic: self
+                .source
+                .diagnose(offset, meta.map(Command::keyword), message.to_owned()),
             plain: String::new(),
-            command: keyword.map(|keyword| (cursor.command(), keyword.to_owned())),
+            command: command.map(|command| (cursor.command(), command.keyword().to_owned())),
             reason: message.to_owned(),
         }
     }

@@ -216,4 +216,28 @@ fn dyno_shows_where_it_is() {
         let error = Script::parse("x.sql", text, &mut Symbols::new()).unwrap_err();
         assert_eq!(error.to_string(), expected);
     }
+    for (text, expected) in [
+        (
+            "\\startpipeline\n select 1;\n-- end\n",
+            "x.sql:2:2: end of script reached with pipeline open\n select 1;\n ^ error found here",
+        ),
+        (
+            "\\startpipeline\nselect 1 \\aset\n\\endpipeline",
+            "x.sql:2:1: \\aset is not allowed in pipeline mode\nselect 1 \\aset\n^ error found here",
+        ),
+        (
+            "\\if 1\n\\endpipeline\n\\endif",
+            "x.sql:2:1: not in pipeline mode in command \"endpipeline\"\n\\endpipeline\n^ error found here",
+        ),
+    ] {
+        let (script, mut variables, _) = parse(text);
+        let (mut cursor, mut random) = (Cursor::default(), Random::new(1));
+        let error = loop {
+            match script.next(&mut cursor, &mut variables, &mut random, false) {
+                Ok(step) => assert_ne!(step, Step::End),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.to_string(), expected);
+    }
 }

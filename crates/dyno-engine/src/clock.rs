@@ -1,18 +1,28 @@
 //! The run's clock: nanoseconds since one common instant, cheap to read and to compare.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A monotonic clock shared by all threads of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin: Instant,
+    epoch: SystemTime,
 }
 
 impl Clock {
     /// A clock that begins now.
     #[must_use]
     pub fn start() -> Self {
-        Self { origin: Instant::now() }
+        Self {
+            origin: Instant::now(),
+            epoch: SystemTime::now(),
+        }
+    }
+
+    /// The wall-clock time at which it began.
+    #[must_use]
+    pub fn epoch(&self) -> SystemTime {
+        self.epoch
     }
 
     /// Nanoseconds since the clock began; enough for 584 years.

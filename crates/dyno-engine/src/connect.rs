@@ -1,6 +1,6 @@
 //! Opens a connection: socket, TLS, log-in and the preparation of statements, with blocking calls before the load begins.
 
-use crate::load::{Address, Stop, Tls, Workload};
+use crate::load::{Address, Endpoint, Preparing, Stop, Tls, Workload};
 use crate::program::Program;
 use crate::transport::{Connection, Socket};
 use dyno_wire::tls::{self, Encryption, SslMode};
@@ -76,15 +76,35 @@ pub enum ConnectError {
         /// What the server said.
         error: Box<ServerError>,
     },
+    /// The workload names no endpoint.
+    #[error("there is no server to connect to")]
+    NoEndpoint,
     /// The user asked to stop.
     #[error("stopped while connecting")]
     Stopped,
+}
+
+impl ConnectError {
+    /// Whether another endpoint may do better.
+    fn is_elsewhere_better(&self) -> bool {
+        match self {
+            Self::Unreachable { .. }
+            | Self::Broken { .. }
+            | Self::Tls(_)
+            | Self::Handshake { .. }
+            | Self::Protocol { .. } => true,
+            Self::Refused { error, .. } => error.sqlstate.as_str() == CANNOT_CONNECT_NOW,
+            Self::Statement { .. } | Self::NoEndpoint | Self::Stopped => false,
+        }
+    }
 }
 
 /// A connection that is logged in, with its session.
 pub(crate) struct Client<S> {
     pub connection: Connection,
     pub session: S,
+    /// The endpoint, as index.
+    pub endpoint: usize,
 }
 
 /// Blocking calls wait this long at a time, so that a request to stop is noticed.
@@ -99,49 +119,69 @@ struct Opening<'a> {
     stop: &'a Stop,
 }
 
-/// Connects, logs in, and prepares the statements if the workload's protocol wants that; `texts` are the statements as written.
+/// SQLSTATE "cannot connect now": the server starts, stops or recovers.
+const CANNOT_CONNECT_NOW: &str = "57P03";
+
+/// Connects, logs in, and prepares the statements if the workload wants that; `texts` are the statements as written.
 ///
-/// With TLS optional, what one way of connecting is refused is tried the other way, as libpq does.
+/// Endpoints are tried in order. As with libpq, one that lets us speak but refuses the log-in ends the search, unless it cannot serve anybody now.
 pub(crate) fn open<S: Session, P: Program>(
     workload: &Workload<S, P>,
     texts: &[String],
     stop: &Stop,
 ) -> Result<Client<S>, ConnectError> {
-    let endpoint = &workload.endpoints[0];
+    let mut endpoints = workload.endpoints.iter().enumerate().peekable();
+    while let Some((number, endpoint)) = endpoints.next() {
+        let (mut opening, mut session) = match log_in_somehow(workload, number, endpoint, stop) {
+            Err(error) if endpoints.peek().is_some() && error.is_elsewhere_better() => continue,
+            other => other?,
+        };
+        if workload.preparing == Preparing::AtStart {
+            prepare(workload, texts, &mut opening, &mut session)?;
+        }
+        return Ok(Client {
+            connection: Connection::new(opening.socket, opening.tls),
+            session,
+            endpoint: number,
+        });
+    }
+    Err(ConnectError::NoEndpoint)
+}
+
+/// With TLS optional, what one way of connecting is refused is tried the other way, as libpq does.
+fn log_in_somehow<'a, S: Session, P: Program>(
+    workload: &Workload<S, P>,
+    number: usize,
+    endpoint: &Endpoint,
+    stop: &'a Stop,
+) -> Result<(Opening<'a>, S), ConnectError> {
     let tls = match &endpoint.address {
         Address::Tcp(_) => endpoint.tls.as_ref(),
         Address::Unix(_) => None,
     };
-    let mut attempts = tls
-        .map_or(SslMode::Disable, |tls| tls.mode)
-        .attempts()
-        .iter()
-        .peekable();
+    let mode = tls.map_or(SslMode::Disable, |tls| tls.mode);
+    let mut attempts = mode.attempts().iter().peekable();
     loop {
         let encryption = attempts.next().copied().unwrap_or(Encryption::Plain);
-        let opened = log_in(workload, tls.filter(|_| encryption == Encryption::Tls), stop);
+        let tls = tls.filter(|_| encryption == Encryption::Tls);
+        let opened = log_in(workload, number, endpoint, tls, stop);
         let refused = matches!(
             opened,
             Err(ConnectError::Tls(_) | ConnectError::Handshake { .. } | ConnectError::Refused { .. })
         );
-        if refused && attempts.peek().is_some() {
-            continue;
+        if !refused || attempts.peek().is_none() {
+            return opened;
         }
-        let (mut opening, mut session) = opened?;
-        prepare(workload, texts, &mut opening, &mut session)?;
-        return Ok(Client {
-            connection: Connection::new(opening.socket, opening.tls),
-            session,
-        });
     }
 }
 
 fn log_in<'a, S: Session, P: Program>(
     workload: &Workload<S, P>,
+    number: usize,
+    endpoint: &Endpoint,
     tls: Option<&Tls>,
     stop: &'a Stop,
 ) -> Result<(Opening<'a>, S), ConnectError> {
-    let endpoint = &workload.endpoints[0];
     let deadline = Instant::now() + endpoint.connect_timeout;
     let mut opening = Opening {
         socket: dial(&endpoint.address, endpoint.connect_timeout)?,
@@ -154,7 +194,7 @@ fn log_in<'a, S: Session, P: Program>(
     if let Some(tls) = tls {
         opening.negotiate_tls(tls)?;
     }
-    let mut session = (workload.session)(0, opening.tls.as_ref());
+    let mut session = (workload.session)(number, opening.tls.as_ref());
     let mut out = Vec::new();
     session.start(&mut out).map_err(|cause| opening.protocol(cause))?;
     opening.converse(&mut session, &mut out)?;

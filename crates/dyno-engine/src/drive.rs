@@ -3,17 +3,17 @@
 //! The calling thread is the collector. Worker threads send it their recording at the end of every interval and get an emptied one back; that is all
 //! they share.
 
-use crate::clock::{Clock, duration_ns};
+use crate::clock::Clock;
 use crate::connect::{self, ConnectError};
 use crate::histogram::LatencyHistogram;
-use crate::load::{Load, Pacing, Stop, Workload};
+use crate::load::{Connecting, Load, Pacing, Stop, Workload};
 use crate::pacing::Schedule;
 use crate::program::{Program, ProgramError};
 use crate::recording::Recording;
 use crate::remark::Remark;
 use crate::timeline::{Slice, Timeline};
 use crate::transport::{Blocking, Readiness};
-use crate::worker::{self, Reporting, Share};
+use crate::worker::{self, Ready, Reporting, Share};
 use dyno_script::Random;
 use dyno_wire::{ServerError, Session};
 use std::collections::BTreeMap;
@@ -129,10 +129,28 @@ pub enum DriveError {
 pub(crate) enum Message {
     Connected { workload: usize, times: LatencyHistogram },
     Failed(DriveError),
-    Slice(SliceReport),
+    Slice(Box<SliceReport>),
     Lost { message: String },
+    Remark(Remark),
     Ending(Ending),
-    Done { thread: usize, unfinished: u64 },
+    Done { thread: usize, departure: Departure },
+}
+
+/// What a thread has to say when it ends.
+#[derive(Default)]
+pub(crate) struct Departure {
+    /// Transactions still running when the grace time was over.
+    pub unfinished: u64,
+    /// Clients that were aborted.
+    pub aborted: u64,
+    /// Connections made while the load ran.
+    pub connections: u64,
+    /// Time spent on making and closing them.
+    pub connection_time_ns: u64,
+    /// When it ended.
+    pub at_ns: u64,
+    /// Whether it went on to the end of the phases, or clients have had their transactions.
+    pub complete: bool,
 }
 
 /// One thread's recording of one slice.
@@ -235,16 +253,20 @@ pub fn drive<S: Session, P: Program>(
     })
 }
 
-/// Divides the clients of a workload among its threads as evenly as can be.
+/// Divides the clients of a workload among its threads as evenly as can be; as in pgbench, the first threads have more if there is a rest.
 fn share_out<S: Session, P: Program>((index, workload): (usize, &Workload<S, P>)) -> Vec<Portion> {
     let threads = workload.threads.clamp(1, workload.clients.max(1));
-    (0..threads)
-        .map(|part| Portion {
+    let mut next = 0;
+    let portion = |part| {
+        let begin = next;
+        next += (workload.clients - begin).div_ceil(threads - part);
+        Portion {
             workload: index,
             part,
-            clients: workload.clients * part / threads..workload.clients * (part + 1) / threads,
-        })
-        .collect()
+            clients: begin..next,
+        }
+    };
+    (0..threads).map(portion).collect()
 }
 
 /// The life of one worker thread.
@@ -261,19 +283,32 @@ fn client_thread<S: Session, P: Program>(
     // Linux lets timers of ordinary threads be 50 µs late to save power; a schedule is to be kept. It is no loss where this is not permitted.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let texts = workload.program.statements();
-    let mut sessions = Vec::with_capacity(portion.clients.len());
+    let mut clients = Vec::with_capacity(portion.clients.len());
     let mut connections = Vec::with_capacity(portion.clients.len());
     let mut times = LatencyHistogram::new();
     let messages = reporting.messages.clone();
     for number in portion.clients.clone() {
-        let begin_ns = clock.now_ns();
         if abandon.requested() {
             return;
         }
+        if workload.connecting == Connecting::EveryTransaction {
+            clients.push(Ready {
+                number,
+                session: (workload.session)(0, None),
+                endpoint: None,
+            });
+            connections.push(None);
+            continue;
+        }
+        let begin_ns = clock.now_ns();
         match connect::open(workload, &texts, stop) {
             Ok(client) => {
-                sessions.push((number, client.session));
-                connections.push(client.connection);
+                clients.push(Ready {
+                    number,
+                    session: client.session,
+                    endpoint: Some(client.endpoint),
+                });
+                connections.push(Some(client.connection));
                 times.record(clock.now_ns() - begin_ns);
             }
             Err(error) => {
@@ -291,39 +326,42 @@ fn client_thread<S: Session, P: Program>(
     let schedule = match workload.pacing {
         Pacing::Closed => None,
         Pacing::Open { rate_per_s } => {
-            let rate_per_s = rate_per_s * portion.clients.len() as f64 / workload.clients as f64;
+            let threads = workload.threads.clamp(1, workload.clients.max(1));
             let random = workload.throttle.get(portion.part).cloned();
             Some(Schedule::new(
-                rate_per_s,
+                rate_per_s / threads as f64,
                 start_ns,
                 random.unwrap_or_else(|| Random::new(portion.part as u64)),
             ))
         }
     };
     let thread = reporting.thread;
+    let spent_ns = if load.include_connecting { start_ns } else { 0 };
     let share = Share {
         workload,
-        sessions,
+        number: portion.workload,
+        part: portion.part,
+        texts,
+        clients,
         schedule,
-        timeline: Timeline::new(&load.phases, load.interval, start_ns),
+        timeline: Timeline::new(&load.phases, load.interval, start_ns, spent_ns),
         clock,
+        start_ns,
         stop,
         grace: load.grace,
+        record_finishing: load.record_finishing,
         reporting,
     };
-    let unfinished = if connections.len() == 1 {
-        connections.pop().map(Blocking::new).transpose().map(|only| match only {
-            Some(transport) => worker::run(share, transport),
-            None => 0,
-        })
+    let departure = if connections.len() == 1 {
+        Blocking::new(connections.pop().flatten()).map(|transport| worker::run(share, transport))
     } else {
         Readiness::new(connections).map(|transport| worker::run(share, transport))
     };
-    let unfinished = unfinished.unwrap_or_else(|error| {
+    let departure = departure.unwrap_or_else(|error| {
         let _ = messages.send(Message::Ending(Ending::System(error)));
-        0
+        Departure::default()
     });
-    let _ = messages.send(Message::Done { thread, unfinished });
+    let _ = messages.send(Message::Done { thread, departure });
 }
 
 /// An interval that some threads have not reported yet.
@@ -335,15 +373,15 @@ struct Pending {
 struct Collector {
     threads: Vec<Thread>,
     start_ns: u64,
-    statements: Vec<usize>,
     pending: BTreeMap<usize, Pending>,
     /// Intervals that are done with, to be used again.
     spare: Vec<Vec<Recording>>,
-    unfinished: Vec<u64>,
     last_loss: Option<String>,
     ending: Option<Ending>,
-    planned_ns: u64,
-    reported_ns: u64,
+    outcome: Outcome,
+    /// Whether all threads went on to the end, and whether any did.
+    all_complete: bool,
+    any_complete: bool,
 }
 
 impl Collector {
@@ -351,21 +389,20 @@ impl Collector {
         Self {
             threads,
             start_ns,
-            statements: load
-                .workloads
-                .iter()
-                .map(|workload| workload.statements.len())
-                .collect(),
             pending: BTreeMap::new(),
             spare: Vec::new(),
-            unfinished: vec![0; load.workloads.len()],
             last_loss: None,
             ending: None,
-            planned_ns: load
-                .phases
-                .iter()
-                .fold(0, |sum: u64, phase| sum.saturating_add(duration_ns(phase.duration))),
-            reported_ns: 0,
+            outcome: Outcome {
+                ended_early: None,
+                unfinished: vec![0; load.workloads.len()],
+                aborted: vec![0; load.workloads.len()],
+                connections: vec![0; load.workloads.len()],
+                connection_time: vec![Duration::ZERO; load.workloads.len()],
+                measured: Duration::ZERO,
+            },
+            all_complete: true,
+            any_complete: false,
         }
     }
 
@@ -380,11 +417,8 @@ impl Collector {
                     self.ending.get_or_insert(ending);
                     stop.request();
                 }
-                Message::Done { thread, unfinished } => {
-                    let thread = &mut self.threads[thread];
-                    thread.running = false;
-                    self.unfinished[thread.workload] += unfinished;
-                }
+                Message::Remark(remark) => observer.remark(&remark),
+                Message::Done { thread, departure } => self.part_with(thread, &departure),
                 Message::Connected { .. } | Message::Failed(_) => {}
             }
             self.emit(observer, stop);
@@ -394,15 +428,29 @@ impl Collector {
         self.emit(observer, stop);
     }
 
-    fn add(&mut self, mut report: SliceReport) {
+    fn part_with(&mut self, thread: usize, departure: &Departure) {
+        let thread = &mut self.threads[thread];
+        thread.running = false;
+        let outcome = &mut self.outcome;
+        outcome.unfinished[thread.workload] += departure.unfinished;
+        outcome.aborted[thread.workload] += departure.aborted;
+        outcome.connections[thread.workload] += departure.connections;
+        outcome.connection_time[thread.workload] += Duration::from_nanos(departure.connection_time_ns);
+        let ran = Duration::from_nanos(departure.at_ns.saturating_sub(self.start_ns));
+        outcome.measured = outcome.measured.max(ran);
+        self.all_complete &= departure.complete;
+        self.any_complete |= departure.complete;
+    }
+
+    fn add(&mut self, mut report: Box<SliceReport>) {
         let thread = &mut self.threads[report.thread];
         thread.next_slice = report.slice.index + 1;
-        let (spare, statements) = (&mut self.spare, &self.statements);
+        let (spare, workloads) = (&mut self.spare, self.outcome.unfinished.len());
         let pending = self.pending.entry(report.slice.index).or_insert_with(|| Pending {
             slice: report.slice,
             recordings: spare
                 .pop()
-                .unwrap_or_else(|| statements.iter().map(|&count| Recording::new(count)).collect()),
+                .unwrap_or_else(|| (0..workloads).map(|_| Recording::default()).collect()),
         });
         pending.slice.end_ns = pending.slice.end_ns.max(report.slice.end_ns);
         pending.recordings[thread.workload].add(&report.recording);
@@ -420,7 +468,6 @@ impl Collector {
                 return;
             }
             let Pending { slice, recordings } = entry.remove();
-            self.reported_ns += slice.end_ns - slice.start_ns;
             let mut interval = Interval {
                 phase: slice.phase,
                 start: Duration::from_nanos(slice.start_ns - self.start_ns),
@@ -435,27 +482,21 @@ impl Collector {
         }
     }
 
-    fn outcome(self, panicked: bool, stop: &Stop) -> Outcome {
-        let cut_short = self.reported_ns < self.planned_ns;
-        let ended_early = if panicked {
+    fn outcome(mut self, panicked: bool, stop: &Stop) -> Outcome {
+        let aborted: u64 = self.outcome.aborted.iter().sum();
+        self.outcome.ended_early = if panicked {
             Some(Ending::Panicked)
         } else if self.ending.is_some() {
             self.ending
-        } else if cut_short && stop.requested() {
+        } else if stop.requested() && !self.all_complete {
             Some(Ending::Stopped)
-        } else if cut_short {
-            Some(Ending::ConnectionsLost(self.last_loss.unwrap_or_default()))
-        } else {
+        } else if self.any_complete {
             None
+        } else if aborted > 0 {
+            Some(Ending::Aborted)
+        } else {
+            Some(Ending::ConnectionsLost(self.last_loss.unwrap_or_default()))
         };
-        let workloads = self.unfinished.len();
-        Outcome {
-            ended_early,
-            unfinished: self.unfinished,
-            aborted: vec![0; workloads],
-            connections: vec![0; workloads],
-            connection_time: vec![Duration::ZERO; workloads],
-            measured: Duration::from_nanos(self.reported_ns),
-        }
+        self.outcome
     }
 }

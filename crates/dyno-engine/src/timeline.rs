@@ -31,10 +31,17 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// The slices of `phases`, which begin at `start_ns`, in steps of `interval` (at least a millisecond).
-    pub fn new(phases: &[Phase], interval: Duration, start_ns: u64) -> Self {
+    /// The slices of `phases`, which begin at `start_ns`, in steps of `interval` (at least a millisecond). `spent_ns` of the phases are over by then.
+    pub fn new(phases: &[Phase], interval: Duration, start_ns: u64, spent_ns: u64) -> Self {
+        let mut spent_ns = spent_ns;
+        let left_ns = |phase: &Phase| {
+            let whole_ns = duration_ns(phase.duration);
+            let left_ns = whole_ns.saturating_sub(spent_ns);
+            spent_ns -= whole_ns - left_ns;
+            left_ns
+        };
         Self {
-            durations_ns: phases.iter().map(|phase| duration_ns(phase.duration)).collect(),
+            durations_ns: phases.iter().map(left_ns).collect(),
             interval_ns: duration_ns(interval).max(1_000_000),
             index: 0,
             phase: 0,
@@ -81,7 +88,7 @@ mod tests {
     #[test]
     fn intervals_fill_each_phase_and_the_last_may_be_shorter() {
         let phases = [phase("warmup", 25), phase("none", 0), phase("measure", 20)];
-        let slices: Vec<_> = Timeline::new(&phases, Duration::from_millis(10), 5)
+        let slices: Vec<_> = Timeline::new(&phases, Duration::from_millis(10), 5, 0)
             .map(|slice| (slice.index, slice.phase, slice.start_ns, slice.end_ns))
             .collect();
         assert_eq!(
@@ -96,6 +103,25 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_is_spent_is_taken_off_the_first_phases() {
+        let phases = [phase("warmup", 25), phase("measure", 20)];
+        let slices: Vec<_> = Timeline::new(&phases, Duration::from_millis(100), 7, 30_000_000)
+            .map(|slice| (slice.phase, slice.start_ns, slice.end_ns))
+            .collect();
+        assert_eq!(slices, [(1, 7, 15_000_007)]);
+        assert_eq!(
+            Timeline::new(&phases, Duration::from_millis(100), 7, 45_000_000).count(),
+            0
+        );
+        let endless = [Phase {
+            name: "all".into(),
+            duration: Duration::MAX,
+        }];
+        let first = Timeline::new(&endless, Duration::MAX, 7, 45_000_000).next();
+        assert!(first.is_some_and(|slice| slice.end_ns > u64::MAX / 2));
+    }
+
     proptest::proptest! {
         #[test]
         fn slices_touch_and_cover_every_phase(
@@ -104,7 +130,7 @@ mod tests {
             start_ns: u32,
         ) {
             let phases: Vec<_> = durations_ms.iter().map(|&ms| phase("any", ms)).collect();
-            let slices: Vec<_> = Timeline::new(&phases, Duration::from_millis(interval_ms), start_ns.into()).collect();
+            let slices: Vec<_> = Timeline::new(&phases, Duration::from_millis(interval_ms), start_ns.into(), 0).collect();
             let mut next_ns = u64::from(start_ns);
             let mut covered_ns = vec![0; phases.len()];
             for (index, slice) in slices.iter().enumerate() {

@@ -124,6 +124,8 @@ pub struct Reply {
     pub completed: u64,
     /// Whether anything failed; [`Session::error`] says what.
     pub failed: bool,
+    /// Whether notices or warnings came since the last reply; see [`Session::take_notices`].
+    pub noticed: bool,
     /// Whether it failed because it wanted to copy from or to the client.
     pub copy_refused: bool,
 }

@@ -12,14 +12,16 @@ pub(crate) struct Blocking {
 }
 
 impl Blocking {
-    /// Takes over the only connection of a thread.
-    pub fn new(connection: Connection) -> io::Result<Self> {
-        connection.socket().set_nonblocking(false)?;
-        connection.socket().set_read_timeout(Some(SLACK))?;
-        Ok(Self {
-            connection: Some(connection),
+    /// Takes over the only connection of a thread, if it has one yet.
+    pub fn new(connection: Option<Connection>) -> io::Result<Self> {
+        let mut transport = Self {
+            connection: None,
             buffer: vec![0; RECEIVE_BYTES].into_boxed_slice(),
-        })
+        };
+        if let Some(connection) = connection {
+            transport.replace(0, connection)?;
+        }
+        Ok(transport)
     }
 }
 
@@ -65,6 +67,13 @@ impl Transport for Blocking {
             }
             Err(error) => sink(0, Arrival::Closed(error)),
         }
+        Ok(())
+    }
+
+    fn replace(&mut self, _index: usize, connection: Connection) -> io::Result<()> {
+        connection.socket().set_nonblocking(false)?;
+        connection.socket().set_read_timeout(Some(SLACK))?;
+        self.connection = Some(connection);
         Ok(())
     }
 

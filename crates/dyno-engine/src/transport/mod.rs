@@ -49,6 +49,12 @@ pub trait Transport {
     /// The system refuses to wait; errors of single connections are reported as [`Arrival::Closed`].
     fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()>;
 
+    /// Takes over a new connection in place of one that is closed, or was never there.
+    ///
+    /// # Errors
+    /// The system refuses to watch it.
+    fn replace(&mut self, index: usize, connection: Connection) -> io::Result<()>;
+
     /// Forgets a connection and closes it.
     fn close(&mut self, connection: usize);
 }

@@ -23,19 +23,20 @@ pub(crate) struct Readiness {
 const RECEIVE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 
 impl Readiness {
-    /// Registers `connections`; they are numbered in this order.
-    pub fn new(connections: Vec<Connection>) -> io::Result<Self> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        for (index, connection) in connections.iter().enumerate() {
-            connection.socket().set_nonblocking(true)?;
-            epoll::add(&epoll, connection.socket(), EventData::new_u64(index as u64), RECEIVE)?;
-        }
-        Ok(Self {
-            epoll,
+    /// Registers `connections`, as far as they are there yet; they are numbered in this order.
+    pub fn new(connections: Vec<Option<Connection>>) -> io::Result<Self> {
+        let mut transport = Self {
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
             events: Vec::with_capacity(connections.len().clamp(1, 1024)),
-            connections: connections.into_iter().map(Some).collect(),
+            connections: connections.iter().map(|_| None).collect(),
             buffer: vec![0; RECEIVE_BYTES].into_boxed_slice(),
-        })
+        };
+        for (index, connection) in connections.into_iter().enumerate() {
+            if let Some(connection) = connection {
+                transport.replace(index, connection)?;
+            }
+        }
+        Ok(transport)
     }
 
     /// Asks to be told when the peer accepts more, or no longer.
@@ -129,6 +130,18 @@ impl Transport for Readiness {
                 None => self.connections[index] = Some(connection),
             }
         }
+        Ok(())
+    }
+
+    fn replace(&mut self, index: usize, connection: Connection) -> io::Result<()> {
+        connection.socket().set_nonblocking(true)?;
+        epoll::add(
+            &self.epoll,
+            connection.socket(),
+            EventData::new_u64(index as u64),
+            RECEIVE,
+        )?;
+        self.connections[index] = Some(connection);
         Ok(())
     }
 

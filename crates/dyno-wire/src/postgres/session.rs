@@ -180,6 +180,7 @@ impl PgSession {
     }
 
     fn keep_notice(&mut self, body: &[u8]) {
+        self.reply.noticed = true;
         if self.notices.len() < MAX_NOTICES {
             self.notices.push(ServerError::parse(body));
         }

@@ -1,0 +1,110 @@
+//! What a thread keeps of each of its clients.
+
+use crate::remark::AbortReason;
+use dyno_wire::ServerError;
+use std::collections::VecDeque;
+
+/// What a client is waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// The reply to the statement of this index.
+    Reply(usize),
+    /// The same, with results that the program wants.
+    Results(usize),
+    /// The server's word on the statements of the pipeline that is about to begin.
+    Acceptance,
+    /// The replies to its pipeline.
+    Pipeline,
+    /// The reply to the rollback after an error.
+    Rollback,
+    /// The end of a sleep.
+    Wake,
+    /// A connection for the transaction it has begun.
+    Connection,
+    /// A connection in place of the one that was lost.
+    Replacement,
+    /// Its next transaction.
+    Turn,
+    /// Nothing more: it has had its transactions.
+    Finished,
+    /// Nothing more: its connection is gone, or it was aborted.
+    Never,
+}
+
+impl Waiting {
+    /// Whether a transaction is under way.
+    pub fn is_running(self) -> bool {
+        match self {
+            Self::Reply(_)
+            | Self::Results(_)
+            | Self::Acceptance
+            | Self::Pipeline
+            | Self::Rollback
+            | Self::Wake
+            | Self::Connection => true,
+            Self::Replacement | Self::Turn | Self::Finished | Self::Never => false,
+        }
+    }
+}
+
+pub(super) struct Client<S, P> {
+    pub session: S,
+    pub program: P,
+    pub waiting: Waiting,
+    /// Whether it has a connection.
+    pub connected: bool,
+    /// Whether the statement under way was introduced with its execution.
+    pub introduced: bool,
+    /// Whether a pipeline is open.
+    pub piping: bool,
+    /// Parts of the pipeline whose reply is to come.
+    pub outstanding: u32,
+    /// How often the transaction was begun.
+    pub tries: u32,
+    /// Its number within the workload.
+    pub number: usize,
+    /// The endpoint it is connected to.
+    pub endpoint: usize,
+    /// The instant from which the transaction's latency counts.
+    pub transaction_ns: u64,
+    /// How long after its scheduled instant the transaction began.
+    pub lag_ns: u64,
+    /// When the command under way began.
+    pub statement_ns: u64,
+    /// When its connection was lost.
+    pub lost_ns: u64,
+    /// Transactions that are over, whatever their end.
+    pub done: u64,
+    /// Which statements the server knows on this connection; all if none needs to be introduced.
+    pub prepared: Box<[bool]>,
+    /// Statements of which the server is asked whether it accepts them, in order.
+    pub accepting: VecDeque<usize>,
+    /// What went wrong with the transaction, until it is decided what becomes of it.
+    pub failure: Option<Box<Failure>>,
+}
+
+/// An error that a statement ended with.
+pub(super) struct Failure {
+    pub error: ServerError,
+    /// Queries of the statement that had completed.
+    pub completed: u64,
+    /// The statement as it was sent, unless it was prepared.
+    pub query: Option<String>,
+    /// Whether it wanted to copy from or to the client.
+    pub copy_refused: bool,
+}
+
+impl Failure {
+    /// Why it ends its client.
+    pub fn abort_reason(self) -> AbortReason {
+        if self.copy_refused {
+            AbortReason::Copy
+        } else {
+            AbortReason::Server {
+                error: Box::new(self.error),
+                query_number: self.completed,
+                query: self.query,
+            }
+        }
+    }
+}

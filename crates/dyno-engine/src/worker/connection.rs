@@ -1,0 +1,118 @@
+//! Connections that are made and closed while the load runs.
+//!
+//! They are made with blocking calls, as in pgbench: the other clients of the thread wait.
+
+use super::Clients;
+use super::client::Waiting;
+use crate::connect::{self, ConnectError};
+use crate::load::Preparing;
+use crate::program::Program;
+use crate::remark::{AbortReason, Remark};
+use crate::transport::Transport;
+use dyno_wire::{Protocol, Session};
+use std::cmp::Reverse;
+use std::time::Duration;
+
+/// How long to wait before trying again to replace a lost connection.
+const PAUSE_NS: u64 = 100_000_000;
+
+impl<S: Session, P: Program> Clients<'_, S, P> {
+    /// Makes the connections that are needed now.
+    pub(super) fn connect_due(&mut self, transport: &mut impl Transport) {
+        for index in std::mem::take(&mut self.connecting) {
+            let waiting = self.clients[index].waiting;
+            if self.over {
+                self.clients[index].waiting = Waiting::Turn;
+                continue;
+            }
+            let begin_ns = self.clock.now_ns();
+            let connected = self.connect(index, transport);
+            let now_ns = self.clock.now_ns();
+            self.departure.connection_time_ns += now_ns - begin_ns;
+            match (connected, waiting) {
+                (Ok(()), Waiting::Replacement) => {
+                    let client = &self.clients[index];
+                    self.remark(Remark::Reconnected {
+                        workload: self.number,
+                        client: client.number,
+                        endpoint: client.endpoint,
+                        after: Duration::from_nanos(now_ns.saturating_sub(client.lost_ns)),
+                    });
+                    let client = &mut self.clients[index];
+                    self.workload.program.choose(&mut self.program, &mut client.program);
+                    self.line_up(index);
+                }
+                (Ok(()), _) => {
+                    if self.schedule.is_none() {
+                        self.clients[index].transaction_ns = now_ns;
+                    }
+                    self.roll(now_ns);
+                    self.enter(index, now_ns);
+                    // What it has to say need not wait for the others' connections.
+                    self.send(transport);
+                }
+                (Err(ConnectError::Stopped), _) => self.clients[index].waiting = Waiting::Turn,
+                (Err(_), Waiting::Replacement) => {
+                    self.sleeping.push(Reverse((now_ns.saturating_add(PAUSE_NS), index)));
+                }
+                (Err(error), _) => self.unconnected(index, error, now_ns),
+            }
+        }
+    }
+
+    fn connect(&mut self, index: usize, transport: &mut impl Transport) -> Result<(), ConnectError> {
+        let opened = connect::open(self.workload, &self.texts, self.stop)?;
+        transport
+            .replace(index, opened.connection)
+            .map_err(|cause| ConnectError::Broken {
+                address: self.workload.endpoints[opened.endpoint].address.to_string(),
+                doing: "logging in",
+                cause,
+            })?;
+        self.departure.connections += 1;
+        let client = &mut self.clients[index];
+        client.session = opened.session;
+        client.endpoint = opened.endpoint;
+        client.connected = true;
+        client.piping = false;
+        client.outstanding = 0;
+        client.accepting.clear();
+        let all_known = self.workload.protocol != Protocol::Prepared || self.workload.preparing == Preparing::AtStart;
+        client.prepared.fill(all_known);
+        Ok(())
+    }
+
+    /// No connection could be made for a transaction.
+    fn unconnected(&mut self, index: usize, error: ConnectError, now_ns: u64) {
+        if self.workload.reconnect {
+            let client = &mut self.clients[index];
+            client.waiting = Waiting::Replacement;
+            client.lost_ns = now_ns;
+            self.sleeping.push(Reverse((now_ns.saturating_add(PAUSE_NS), index)));
+        } else {
+            self.abort(index, AbortReason::Connect(error));
+        }
+    }
+
+    /// A client's connection is to be closed once everything is sent.
+    pub(super) fn part(&mut self, index: usize) {
+        self.outbox.closing.push(index);
+    }
+
+    /// Closes the connections that are to be closed.
+    #[cold]
+    pub(super) fn hang_up(&mut self, transport: &mut impl Transport) {
+        let mut goodbye = Vec::new();
+        let begin_ns = self.clock.now_ns();
+        for index in std::mem::take(&mut self.outbox.closing) {
+            let client = &mut self.clients[index];
+            if std::mem::take(&mut client.connected) {
+                goodbye.clear();
+                client.session.terminate(&mut goodbye);
+                let _ = transport.send(index, &goodbye);
+            }
+            transport.close(index);
+        }
+        self.departure.connection_time_ns += self.clock.now_ns() - begin_ns;
+    }
+}

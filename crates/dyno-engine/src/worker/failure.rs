@@ -1,0 +1,211 @@
+//! What becomes of transactions that fail, of clients that are aborted, and of those whose connection is lost.
+
+use super::Clients;
+use super::client::{Failure, Waiting};
+use crate::drive::{Ending, Message};
+use crate::load::{OnBrokenScript, OnError};
+use crate::program::Program;
+use crate::recording::FailureCounts;
+use crate::remark::{AbortReason, Fate, Remark};
+use dyno_wire::{Reply, ServerError, Session, SqlState, TransactionStatus};
+use std::io;
+
+/// SQLSTATE "connection failure", for connections lost while the load runs.
+const CONNECTION_FAILURE: &[u8; 5] = b"08006";
+
+/// Whether a transaction that fails with this may be tried again.
+fn is_retryable(state: SqlState) -> bool {
+    let mut counts = FailureCounts::default();
+    counts.count(state);
+    counts.other == 0
+}
+
+impl<S: Session, P: Program> Clients<'_, S, P> {
+    /// A transaction failed: rolls it back, or aborts its client.
+    pub(super) fn failed(&mut self, index: usize, failure: Box<Failure>, now_ns: u64) {
+        let policy = &self.workload.failures;
+        let state = failure.error.sqlstate;
+        let never_works = failure.copy_refused && policy.on_broken_script == OnBrokenScript::AbortClient;
+        if never_works || policy.on_error == OnError::AbortClient && !is_retryable(state) {
+            return self.abort(index, failure.abort_reason());
+        }
+        // Syntax errors and missing tables do not heal: a load that has never worked ends at once.
+        if policy.on_broken_script == OnBrokenScript::EndLoad && !self.succeeded && state.class() == "42" {
+            self.tally_failed(index, &failure.error, now_ns);
+            return self.give_up(Ending::Statement {
+                workload: self.workload.name.clone(),
+                error: Box::new(failure.error),
+            });
+        }
+        let client = &mut self.clients[index];
+        client.failure = Some(failure);
+        if client.session.in_transaction() == TransactionStatus::Idle {
+            return self.conclude(index, now_ns);
+        }
+        client.waiting = Waiting::Rollback;
+        let start = self.outbox.bytes.len();
+        client
+            .session
+            .query(|text| text.extend_from_slice(b"rollback"), &mut self.outbox.bytes);
+        self.outbox.parts.push((index, start..self.outbox.bytes.len()));
+    }
+
+    #[cold]
+    pub(super) fn rolled_back(&mut self, index: usize, reply: Reply, now_ns: u64) {
+        let error = self.clients[index].session.error();
+        match error.filter(|_| reply.failed).cloned() {
+            Some(error) if self.workload.failures.on_error == OnError::AbortClient => {
+                self.abort(index, AbortReason::Rollback(Box::new(error)));
+            }
+            _ => self.conclude(index, now_ns),
+        }
+    }
+
+    /// Decides what becomes of a transaction that failed and is rolled back.
+    fn conclude(&mut self, index: usize, now_ns: u64) {
+        let program = &self.workload.program;
+        let client = &mut self.clients[index];
+        let Some(failure) = client.failure.take() else {
+            return self.rest(index, now_ns);
+        };
+        let policy = &self.workload.failures;
+        let elapsed_ns = now_ns.saturating_sub(client.transaction_ns);
+        let again = is_retryable(failure.error.sqlstate)
+            && policy.max_tries.is_none_or(|most| client.tries < most)
+            && elapsed_ns <= self.latency_limit_ns;
+        let fate = match again {
+            _ if self.over => Fate::Abandoned,
+            true => Fate::Retried,
+            false => Fate::GivenUp,
+        };
+        if policy.report_failures {
+            let client = &self.clients[index];
+            self.remark(Remark::Failed {
+                workload: self.number,
+                client: client.number,
+                script: program.script(&client.program),
+                command: program.command(&client.program),
+                error: Box::new(failure.error.clone()),
+                query: failure.query.clone(),
+                tries: client.tries,
+                elapsed: std::time::Duration::from_nanos(elapsed_ns),
+                fate,
+            });
+        }
+        match fate {
+            Fate::Abandoned => self.clients[index].waiting = Waiting::Turn,
+            Fate::Retried => {
+                self.tally_retry(index);
+                let client = &mut self.clients[index];
+                client.tries += 1;
+                client.statement_ns = now_ns;
+                program.restart(&mut client.program);
+                self.step(index, now_ns);
+            }
+            Fate::GivenUp => {
+                self.tally_failed(index, &failure.error, now_ns);
+                self.rest(index, now_ns);
+            }
+        }
+    }
+
+    /// Ends a client before its time.
+    #[cold]
+    pub(super) fn abort(&mut self, index: usize, why: AbortReason) {
+        let program = &self.workload.program;
+        let client = &self.clients[index];
+        self.remark(Remark::Aborted {
+            workload: self.number,
+            client: client.number,
+            script: program.script(&client.program),
+            command: program.command(&client.program),
+            why,
+        });
+        self.departure.aborted += 1;
+        if self.clients[index].connected {
+            self.part(index);
+        }
+        self.retire(index);
+        if self.workload.failures.abort_load {
+            self.give_up(Ending::Aborted);
+        }
+    }
+
+    /// A client has nothing more to do.
+    fn retire(&mut self, index: usize) {
+        self.clients[index].waiting = Waiting::Never;
+        self.idle.retain(|&other| other != index);
+        self.runnable.retain(|&other| other != index);
+        self.working -= 1;
+    }
+
+    #[cold]
+    pub(super) fn lose(&mut self, index: usize, cause: &io::Error) {
+        let client = &mut self.clients[index];
+        if !std::mem::take(&mut client.connected) {
+            return;
+        }
+        let executing = client.waiting.is_running();
+        // The server's last words, if any, say more than the closed socket.
+        let error = client.session.error().cloned();
+        match client.waiting {
+            Waiting::Finished | Waiting::Never => {}
+            _ if self.workload.reconnect => self.replace(index, &lost_error(error, cause), executing),
+            _ if self.workload.failures.on_error == OnError::AbortClient => self.abort(
+                index,
+                AbortReason::ConnectionLost {
+                    error: error.map(Box::new),
+                    cause: cause.to_string(),
+                    executing,
+                },
+            ),
+            _ => {
+                let error = lost_error(error, cause);
+                let now_ns = self.clock.now_ns();
+                self.tally_failed(index, &error, now_ns);
+                self.retire(index);
+                self.tell(Message::Lost { message: shown(&error) });
+            }
+        }
+    }
+
+    /// A client whose connection was lost is to get another one.
+    fn replace(&mut self, index: usize, error: &ServerError, executing: bool) {
+        let now_ns = self.clock.now_ns();
+        if executing && !self.over {
+            self.tally_failed(index, error, now_ns);
+        }
+        self.idle.retain(|&other| other != index);
+        self.runnable.retain(|&other| other != index);
+        let client = &mut self.clients[index];
+        client.lost_ns = now_ns;
+        client.failure = None;
+        client.waiting = Waiting::Replacement;
+        if executing {
+            client.done += 1;
+        }
+        if client.done >= self.transactions {
+            self.finish(index);
+        } else {
+            self.connecting.push(index);
+        }
+    }
+}
+
+/// What ended the connection, as an error of the server.
+fn lost_error(error: Option<ServerError>, cause: &io::Error) -> ServerError {
+    error.unwrap_or_else(|| ServerError {
+        sqlstate: SqlState::from_bytes(CONNECTION_FAILURE),
+        message: format!("connection lost: {cause}"),
+        ..ServerError::default()
+    })
+}
+
+/// An error as a person is to see it; what the server did not say itself has no severity.
+pub(super) fn shown(error: &ServerError) -> String {
+    if error.severity.is_empty() {
+        error.message.clone()
+    } else {
+        error.to_string()
+    }
+}

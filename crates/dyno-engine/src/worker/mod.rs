@@ -1,0 +1,391 @@
+//! One thread's event loop: its clients, its transport, its recording; nothing shared.
+//!
+//! The loop receives from all connections that have something, lets each client take its next step, then sends everything that is to be sent.
+//! Nothing is allocated, locked or formatted for a transaction that succeeds.
+
+mod client;
+mod connection;
+mod failure;
+mod pipeline;
+mod reply;
+mod step;
+mod tally;
+
+use crate::clock::{Clock, duration_ns};
+use crate::drive::{Departure, Ending, Message, SliceReport};
+use crate::load::{Preparing, Stop, Workload};
+use crate::log::{LogContext, TransactionLog};
+use crate::pacing::Schedule;
+use crate::program::Program;
+use crate::recording::Recording;
+use crate::remark::Remark;
+use crate::timeline::{Slice, Timeline};
+use crate::transport::{Transport, Wait};
+use client::{Client, Waiting};
+use dyno_wire::{Protocol, Session};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+/// The longest wait, so that a request to stop is noticed.
+const LONGEST_WAIT_NS: u64 = 100_000_000;
+
+/// How long transactions may take to finish when a stop was asked for, at most.
+const STOP_GRACE_NS: u64 = 10_000_000_000;
+
+/// How a thread reports to the collector.
+pub(crate) struct Reporting {
+    /// This thread's number.
+    pub thread: usize,
+    pub messages: Sender<Message>,
+    /// Recordings that the collector has emptied.
+    pub spare: Receiver<Recording>,
+}
+
+/// Messages to be sent at the end of the round, one buffer for all clients.
+#[derive(Default)]
+struct Outbox {
+    bytes: Vec<u8>,
+    parts: Vec<(usize, Range<usize>)>,
+    /// Connections to be closed when everything is sent.
+    closing: Vec<usize>,
+}
+
+/// Everything of the loop but the transport, which calls back into it.
+struct Clients<'a, S: Session, P: Program> {
+    workload: &'a Workload<S, P>,
+    /// The workload's index.
+    number: usize,
+    /// The statements as written.
+    texts: Vec<String>,
+    clock: Clock,
+    stop: &'a Stop,
+    clients: Vec<Client<S, P::State>>,
+    /// What the program keeps for the thread.
+    program: P::Thread,
+    outbox: Outbox,
+    /// Clients whose next step is due now.
+    runnable: VecDeque<usize>,
+    /// Open loop: clients waiting for the schedule.
+    idle: VecDeque<usize>,
+    sleeping: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Clients that need a connection now.
+    connecting: Vec<usize>,
+    schedule: Option<Schedule>,
+    timeline: Timeline,
+    /// The slice being recorded, if any still is.
+    slice: Option<Slice>,
+    /// Its end, when the next one is to begin.
+    boundary_ns: u64,
+    /// Whether no more transactions are to begin.
+    over: bool,
+    /// Whether what finishes after the end is recorded.
+    record_finishing: bool,
+    recording: Recording,
+    reporting: Reporting,
+    log: Option<Box<dyn TransactionLog>>,
+    /// Whether completed transactions need more than to be counted.
+    detailed: bool,
+    /// Transactions that each client is to have.
+    transactions: u64,
+    latency_limit_ns: u64,
+    /// Whether something of the workload has ever worked.
+    succeeded: bool,
+    /// Clients that have transactions to begin or to finish.
+    working: usize,
+    departure: Departure,
+    /// Why this thread gives up.
+    ending: Option<Ending>,
+}
+
+/// A client that is ready to begin.
+pub(crate) struct Ready<S> {
+    /// Its number in the workload.
+    pub number: usize,
+    pub session: S,
+    /// The endpoint it is connected to, if it is connected yet.
+    pub endpoint: Option<usize>,
+}
+
+/// What a thread needs to run its share of a workload.
+pub(crate) struct Share<'a, S: Session, P: Program> {
+    pub workload: &'a Workload<S, P>,
+    /// The workload's index.
+    pub number: usize,
+    /// The thread's number within the workload.
+    pub part: usize,
+    /// The statements as written.
+    pub texts: Vec<String>,
+    /// Its clients.
+    pub clients: Vec<Ready<S>>,
+    pub schedule: Option<Schedule>,
+    pub timeline: Timeline,
+    pub clock: Clock,
+    /// When the clients begin.
+    pub start_ns: u64,
+    pub stop: &'a Stop,
+    pub grace: Duration,
+    pub record_finishing: bool,
+    pub reporting: Reporting,
+}
+
+/// Runs until the timeline ends, a stop is requested, or nothing is left to do.
+pub(crate) fn run<S: Session, P: Program>(share: Share<'_, S, P>, mut transport: impl Transport) -> Departure {
+    let grace_ns = duration_ns(share.grace);
+    let mut clients = Clients::new(share);
+    let mut drain_until_ns = u64::MAX;
+    loop {
+        let now_ns = clients.clock.now_ns();
+        clients.roll(now_ns);
+        if !clients.over && (clients.stop.requested() || clients.ending.is_some() || clients.working == 0) {
+            clients.end_early(now_ns);
+        }
+        if clients.over {
+            let stopped = clients.stop.requested();
+            let grace_ns = if stopped { grace_ns.min(STOP_GRACE_NS) } else { grace_ns };
+            drain_until_ns = drain_until_ns.min(now_ns.saturating_add(grace_ns));
+            if !clients.any_running() || now_ns >= drain_until_ns || clients.ending.is_some() {
+                break;
+            }
+        }
+        clients.start_due(now_ns);
+        clients.send(&mut transport);
+        clients.connect_due(&mut transport);
+        let wait = clients.wait(drain_until_ns);
+        let polled = transport.poll(wait, &mut |index, arrival| clients.arrived(index, arrival));
+        if let Err(error) = polled {
+            clients.give_up(Ending::System(error));
+        }
+        clients.send(&mut transport);
+    }
+    clients.close(&mut transport)
+}
+
+impl<'a, S: Session, P: Program> Clients<'a, S, P> {
+    fn new(share: Share<'a, S, P>) -> Self {
+        let mut timeline = share.timeline;
+        let slice = timeline.next();
+        let workload = share.workload;
+        let all_known = workload.protocol != Protocol::Prepared || workload.preparing == Preparing::AtStart;
+        let mut program = workload.program.thread(share.part);
+        let clients: Vec<_> = share
+            .clients
+            .into_iter()
+            .map(|ready| {
+                let number = ready.number;
+                let mut state = workload.program.state(number);
+                workload.program.choose(&mut program, &mut state);
+                Client {
+                    session: ready.session,
+                    program: state,
+                    waiting: Waiting::Turn,
+                    connected: ready.endpoint.is_some(),
+                    endpoint: ready.endpoint.unwrap_or(0),
+                    introduced: false,
+                    piping: false,
+                    outstanding: 0,
+                    tries: 1,
+                    number,
+                    transaction_ns: 0,
+                    lag_ns: 0,
+                    statement_ns: 0,
+                    lost_ns: 0,
+                    done: 0,
+                    prepared: vec![all_known; workload.statements.len()].into_boxed_slice(),
+                    accepting: VecDeque::new(),
+                    failure: None,
+                }
+            })
+            .collect();
+        let numbers = 0..clients.len();
+        let (runnable, idle) = match share.schedule {
+            Some(_) => (VecDeque::new(), numbers.collect()),
+            None => (numbers.collect(), VecDeque::new()),
+        };
+        let context = LogContext {
+            thread: share.part,
+            epoch: share.clock.epoch(),
+            start_ns: share.start_ns,
+        };
+        let log = workload.log.as_ref().map(|new_log| new_log(context));
+        Self {
+            workload,
+            number: share.number,
+            texts: share.texts,
+            clock: share.clock,
+            stop: share.stop,
+            working: clients.len(),
+            clients,
+            program,
+            outbox: Outbox::default(),
+            runnable,
+            idle,
+            sleeping: BinaryHeap::new(),
+            connecting: Vec::new(),
+            schedule: share.schedule,
+            timeline,
+            over: slice.is_none(),
+            boundary_ns: slice.map_or(u64::MAX, |slice| slice.end_ns),
+            slice,
+            record_finishing: share.record_finishing,
+            recording: tally::recording(workload),
+            reporting: share.reporting,
+            detailed: log.is_some()
+                || workload.latency_limit.is_some()
+                || workload.failures.max_tries != Some(1)
+                || workload.program.commands().len() > 1,
+            log,
+            transactions: workload.transactions_per_client.unwrap_or(u64::MAX),
+            latency_limit_ns: workload.latency_limit.map_or(u64::MAX, duration_ns),
+            succeeded: false,
+            departure: Departure {
+                complete: slice.is_none(),
+                ..Departure::default()
+            },
+            ending: None,
+        }
+    }
+
+    /// Hands the recording over if its slice is past.
+    #[inline]
+    fn roll(&mut self, now_ns: u64) {
+        if now_ns >= self.boundary_ns {
+            self.turn_page(now_ns);
+        }
+    }
+
+    #[cold]
+    fn turn_page(&mut self, now_ns: u64) {
+        while let Some(slice) = self.slice
+            && now_ns >= self.boundary_ns
+        {
+            let next = self.timeline.next();
+            self.boundary_ns = next.map_or(u64::MAX, |slice| slice.end_ns);
+            self.over = next.is_none();
+            self.departure.complete |= self.over;
+            if self.over && self.record_finishing {
+                return;
+            }
+            self.report(slice);
+            self.slice = next;
+        }
+    }
+
+    fn report(&mut self, slice: Slice) {
+        let empty = self.reporting.spare.try_recv();
+        let empty = empty.unwrap_or_else(|_| tally::recording(self.workload));
+        let recording = std::mem::replace(&mut self.recording, empty);
+        self.tell(Message::Slice(Box::new(SliceReport {
+            thread: self.reporting.thread,
+            slice,
+            recording,
+        })));
+    }
+
+    /// The collector outlives the workers; if it is gone there is nobody to report to.
+    fn tell(&self, message: Message) {
+        let _ = self.reporting.messages.send(message);
+    }
+
+    fn remark(&self, remark: Remark) {
+        self.tell(Message::Remark(remark));
+    }
+
+    /// No transaction begins from now on.
+    fn end_early(&mut self, now_ns: u64) {
+        self.over = true;
+        self.boundary_ns = u64::MAX;
+        if !self.record_finishing {
+            self.report_rest(now_ns);
+        }
+    }
+
+    /// Hands over what the last slice has, which ends now.
+    fn report_rest(&mut self, now_ns: u64) {
+        if let Some(mut slice) = self.slice.take() {
+            slice.end_ns = now_ns.max(slice.start_ns);
+            self.report(slice);
+        }
+    }
+
+    fn give_up(&mut self, ending: Ending) {
+        self.ending.get_or_insert(ending);
+    }
+
+    fn any_running(&self) -> bool {
+        self.clients.iter().any(|client| client.waiting.is_running())
+    }
+
+    /// How long the loop may wait for something to arrive.
+    fn wait(&self, drain_until_ns: u64) -> Wait {
+        let due_ns = match (&self.schedule, self.idle.front()) {
+            (Some(schedule), Some(_)) if !self.over => schedule.next_ns(),
+            _ => u64::MAX,
+        };
+        let wake_ns = self.sleeping.peek().map_or(u64::MAX, |Reverse((wake_ns, _))| *wake_ns);
+        let client_ns = if self.runnable.is_empty() && self.connecting.is_empty() {
+            due_ns.min(wake_ns)
+        } else {
+            0
+        };
+        let report_ns = if self.over { drain_until_ns } else { self.boundary_ns };
+        let timeout_ns = client_ns
+            .min(report_ns)
+            .saturating_sub(self.clock.now_ns())
+            .min(LONGEST_WAIT_NS);
+        Wait {
+            timeout: Duration::from_nanos(timeout_ns),
+            exact: client_ns <= report_ns,
+        }
+    }
+
+    /// Sends what the round has produced.
+    fn send(&mut self, transport: &mut impl Transport) {
+        let mut parts = std::mem::take(&mut self.outbox.parts);
+        for (index, range) in parts.drain(..) {
+            if !self.clients[index].connected {
+                continue;
+            }
+            if let Err(error) = transport.send(index, &self.outbox.bytes[range]) {
+                self.lose(index, &error);
+            }
+        }
+        self.outbox.bytes.clear();
+        self.outbox.parts = parts;
+        if !self.outbox.closing.is_empty() {
+            self.hang_up(transport);
+        }
+    }
+
+    /// Says goodbye on every connection that is at rest; what the others still execute is cancelled, so that it does not go on without us.
+    fn close(mut self, transport: &mut impl Transport) -> Departure {
+        let mut goodbye = Vec::new();
+        for (index, client) in self.clients.iter_mut().enumerate() {
+            if client.waiting.is_running() {
+                self.departure.unfinished += 1;
+                if let Some(request) = client.session.cancel().filter(|_| client.connected)
+                    && let Some(endpoint) = self.workload.endpoints.get(client.endpoint)
+                {
+                    crate::connect::cancel(&endpoint.address, &request);
+                }
+            } else if client.connected {
+                goodbye.clear();
+                client.session.terminate(&mut goodbye);
+                let _ = transport.send(index, &goodbye);
+            }
+            transport.close(index);
+        }
+        let now_ns = self.clock.now_ns();
+        self.report_rest(now_ns);
+        if let Some(log) = &mut self.log {
+            log.finish();
+        }
+        if let Some(ending) = self.ending.take() {
+            self.tell(Message::Ending(ending));
+        }
+        self.departure.at_ns = now_ns;
+        self.departure
+    }
+}

@@ -1,0 +1,129 @@
+//! Pipelines: statements that are sent without waiting for the replies to those before.
+//!
+//! As in pgbench, a pipeline's replies are looked at when it ends, and an error belongs to the command that ends it.
+
+use super::Clients;
+use super::client::{Failure, Waiting};
+use crate::program::Program;
+use crate::remark::Remark;
+use dyno_wire::{Protocol, Reply, Session};
+
+impl<S: Session, P: Program> Clients<'_, S, P> {
+    /// Begins a pipeline. Returns whether the client has to wait first.
+    pub(super) fn start_pipeline(&mut self, index: usize, now_ns: u64) -> bool {
+        let program = &self.workload.program;
+        let client = &mut self.clients[index];
+        if self.workload.protocol == Protocol::Simple {
+            let reason = "cannot use pipeline mode with the simple query protocol";
+            let error = program.failure(&client.program, reason);
+            self.broken(index, error);
+            return true;
+        }
+        client.piping = true;
+        client.statement_ns = now_ns;
+        // Preparing within the pipeline would take a snapshot before the pipeline's own BEGIN could choose an isolation level.
+        let start = self.outbox.bytes.len();
+        for statement in program.pipeline(&client.program) {
+            if client.prepared.get(statement) == Some(&false) {
+                client.prepared[statement] = true;
+                let encoded = &self.workload.statements[statement];
+                if client.session.prepare(encoded, &mut self.outbox.bytes) {
+                    client.accepting.push_back(statement);
+                }
+            }
+        }
+        if client.accepting.is_empty() {
+            return false;
+        }
+        client.waiting = Waiting::Acceptance;
+        self.outbox.parts.push((index, start..self.outbox.bytes.len()));
+        true
+    }
+
+    /// The server has said whether it accepts the next of the pipeline's statements.
+    #[cold]
+    pub(super) fn accepted(&mut self, index: usize, reply: Reply, mut now_ns: u64) {
+        let client = &mut self.clients[index];
+        let statement = client.accepting.pop_front();
+        let waiting = !client.accepting.is_empty();
+        if let (true, Some(statement)) = (reply.failed, statement) {
+            self.remark_unprepared(index, statement);
+        }
+        if !waiting {
+            self.command_done(index, &mut now_ns);
+            self.step(index, now_ns);
+        }
+    }
+
+    /// Says that the server refuses a statement. Its execution will fail, and tell what that means for the client.
+    pub(super) fn remark_unprepared(&self, index: usize, statement: usize) {
+        let client = &self.clients[index];
+        if let Some(error) = client.session.error() {
+            self.remark(Remark::Unprepared {
+                workload: self.number,
+                client: client.number,
+                error: Box::new(error.clone()),
+                query: self.workload.program.parameterized(statement).to_owned(),
+            });
+        }
+    }
+
+    /// Executes a statement within the pipeline.
+    pub(super) fn queue(&mut self, index: usize, statement: usize) {
+        let client = &mut self.clients[index];
+        let start = self.outbox.bytes.len();
+        let parameters = self.workload.program.parameters(&client.program, statement);
+        let encoded = &self.workload.statements[statement];
+        client.session.queue(encoded, &parameters, &mut self.outbox.bytes);
+        self.outbox.parts.push((index, start..self.outbox.bytes.len()));
+    }
+
+    /// What the pipeline has executed so far fails or succeeds by itself.
+    pub(super) fn sync_pipeline(&mut self, index: usize) {
+        let client = &mut self.clients[index];
+        let start = self.outbox.bytes.len();
+        client.session.sync(&mut self.outbox.bytes);
+        client.outstanding += 1;
+        self.outbox.parts.push((index, start..self.outbox.bytes.len()));
+    }
+
+    /// Ends the pipeline and waits for its replies.
+    pub(super) fn end_pipeline(&mut self, index: usize, now_ns: u64) {
+        self.sync_pipeline(index);
+        let client = &mut self.clients[index];
+        client.piping = false;
+        client.statement_ns = now_ns;
+        client.waiting = Waiting::Pipeline;
+    }
+
+    /// A part of the pipeline is done.
+    #[cold]
+    pub(super) fn piped(&mut self, index: usize, reply: Reply, mut now_ns: u64) {
+        if self.slice.is_some() {
+            self.recording.statements += reply.completed;
+        }
+        let client = &mut self.clients[index];
+        client.outstanding = client.outstanding.saturating_sub(1);
+        if reply.failed
+            && client.failure.is_none()
+            && let Some(error) = client.session.error()
+        {
+            client.failure = Some(Box::new(Failure {
+                error: error.clone(),
+                completed: 0,
+                query: None,
+                copy_refused: reply.copy_refused,
+            }));
+        }
+        if client.waiting != Waiting::Pipeline || client.outstanding > 0 {
+            return;
+        }
+        match client.failure.take() {
+            Some(failure) => self.failed(index, failure, now_ns),
+            None => {
+                self.command_done(index, &mut now_ns);
+                self.step(index, now_ns);
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Clients go on: to their next transaction, and within it from one command to the next.
+
+use super::Clients;
+use super::client::Waiting;
+use crate::clock::duration_ns;
+use crate::drive::Ending;
+use crate::load::{Connecting, OnBrokenScript};
+use crate::program::{Action, Program, ProgramError};
+use crate::remark::{AbortReason, Remark};
+use dyno_wire::{Protocol, Session, TransactionStatus};
+use std::cmp::Reverse;
+
+/// So many transactions are skipped without a look at the clock.
+const SKIPPED_AT_ONCE: usize = 10_000;
+
+impl<S: Session, P: Program> Clients<'_, S, P> {
+    /// Lets every client act whose time has come.
+    pub(super) fn start_due(&mut self, now_ns: u64) {
+        while let Some(Reverse((wake_ns, index))) = self.sleeping.peek().copied() {
+            if wake_ns > now_ns {
+                break;
+            }
+            self.sleeping.pop();
+            self.wake(index, now_ns);
+        }
+        if !self.over {
+            self.start_scheduled(now_ns);
+        }
+        for _ in 0..self.runnable.len() {
+            let Some(index) = self.runnable.pop_front() else { break };
+            if !self.over {
+                self.begin(index, now_ns, now_ns);
+            }
+        }
+    }
+
+    fn wake(&mut self, index: usize, mut now_ns: u64) {
+        match self.clients[index].waiting {
+            Waiting::Wake => {
+                self.command_done(index, &mut now_ns);
+                self.step(index, now_ns);
+            }
+            Waiting::Replacement => self.connecting.push(index),
+            _ => {}
+        }
+    }
+
+    /// Begins the transactions that are due in an open loop, and skips those that are too late.
+    fn start_scheduled(&mut self, now_ns: u64) {
+        let mut skipped = 0;
+        while let (Some(schedule), Some(&index)) = (&mut self.schedule, self.idle.front()) {
+            let due_ns = schedule.next_ns();
+            if due_ns > now_ns || skipped == SKIPPED_AT_ONCE {
+                break;
+            }
+            schedule.advance();
+            if due_ns < now_ns.saturating_sub(self.latency_limit_ns) {
+                skipped += 1;
+                self.skip(index, now_ns);
+            } else {
+                self.idle.pop_front();
+                self.begin(index, due_ns, now_ns);
+            }
+        }
+    }
+
+    /// A transaction is too late to be begun: it counts for the client that would have had it.
+    fn skip(&mut self, index: usize, now_ns: u64) {
+        self.tally_skipped(index, now_ns);
+        self.clients[index].done += 1;
+        if self.clients[index].done >= self.transactions {
+            self.idle.pop_front();
+            self.finish(index);
+        }
+    }
+
+    /// Begins a client's transaction, which counts from `from_ns`.
+    pub(super) fn begin(&mut self, index: usize, from_ns: u64, now_ns: u64) {
+        let client = &mut self.clients[index];
+        client.transaction_ns = from_ns;
+        if client.connected {
+            self.enter(index, now_ns);
+        } else {
+            client.waiting = Waiting::Connection;
+            self.connecting.push(index);
+        }
+    }
+
+    /// A transaction begins in earnest: the client has a connection.
+    #[inline]
+    pub(super) fn enter(&mut self, index: usize, now_ns: u64) {
+        let client = &mut self.clients[index];
+        client.lag_ns = now_ns.saturating_sub(client.transaction_ns);
+        client.statement_ns = now_ns;
+        client.tries = 1;
+        self.workload.program.begin(&mut client.program);
+        self.step(index, now_ns);
+    }
+
+    /// Goes on with a client's transaction up to where it has to wait, or its end.
+    #[inline]
+    pub(super) fn step(&mut self, index: usize, mut now_ns: u64) {
+        loop {
+            let client = &mut self.clients[index];
+            let program = &self.workload.program;
+            let action = program.next(&mut client.program, self.workload.time_commands);
+            if !program.debugged(&client.program).is_empty() {
+                self.show_debugged(index);
+            }
+            let client = &mut self.clients[index];
+            match action {
+                Ok(Action::Execute(statement)) if !client.piping => {
+                    client.waiting = Waiting::Reply(statement);
+                    return self.execute(index, statement, now_ns);
+                }
+                Ok(Action::Execute(statement)) => {
+                    client.statement_ns = now_ns;
+                    self.queue(index, statement);
+                }
+                Ok(Action::Capture(statement)) => {
+                    client.waiting = Waiting::Results(statement);
+                    client.session.capture();
+                    return self.execute(index, statement, now_ns);
+                }
+                Ok(Action::Sleep(duration)) => {
+                    client.waiting = Waiting::Wake;
+                    client.statement_ns = now_ns;
+                    let wake_ns = now_ns.saturating_add(duration_ns(duration));
+                    self.sleeping.push(Reverse((wake_ns, index)));
+                    return;
+                }
+                Ok(Action::StartPipeline) => {
+                    if self.start_pipeline(index, now_ns) {
+                        return;
+                    }
+                }
+                Ok(Action::SyncPipeline) => self.sync_pipeline(index),
+                Ok(Action::EndPipeline) => return self.end_pipeline(index, now_ns),
+                Ok(Action::Meta) => {}
+                Ok(Action::End) => return self.complete(index, now_ns),
+                Err(error) => return self.broken(index, error),
+            }
+            // A command that had not to wait is done.
+            self.command_done(index, &mut now_ns);
+        }
+    }
+
+    /// Executes a statement whose reply is waited for.
+    #[inline]
+    pub(super) fn execute(&mut self, index: usize, statement: usize, now_ns: u64) {
+        let client = &mut self.clients[index];
+        client.statement_ns = now_ns;
+        let start = self.outbox.bytes.len();
+        let out = &mut self.outbox.bytes;
+        let program = &self.workload.program;
+        if self.workload.protocol == Protocol::Simple {
+            client
+                .session
+                .query(|text| program.write_text(&client.program, statement, text), out);
+        } else {
+            let encoded = &self.workload.statements[statement];
+            client.introduced = !client.prepared[statement];
+            if client.introduced {
+                client.prepared[statement] = true;
+                client.session.introduce(encoded, out);
+            }
+            let parameters = program.parameters(&client.program, statement);
+            client.session.execute(encoded, &parameters, out);
+        }
+        self.outbox.parts.push((index, start..self.outbox.bytes.len()));
+    }
+
+    #[inline]
+    fn complete(&mut self, index: usize, now_ns: u64) {
+        if self.clients[index].session.in_transaction() != TransactionStatus::Idle {
+            return self.left_open(index, now_ns);
+        }
+        self.tally_completed(index, now_ns);
+        self.succeeded = true;
+        self.rest(index, now_ns);
+    }
+
+    /// The script has ended inside a transaction.
+    #[cold]
+    fn left_open(&mut self, index: usize, now_ns: u64) {
+        match self.workload.failures.on_broken_script {
+            OnBrokenScript::EndLoad => self.give_up(Ending::OpenTransaction {
+                workload: self.workload.name.clone(),
+            }),
+            OnBrokenScript::AbortClient => {
+                self.tally_completed(index, now_ns);
+                self.abort(index, AbortReason::OpenTransaction);
+            }
+        }
+    }
+
+    /// A client's transaction is over: on to the next one.
+    #[inline]
+    pub(super) fn rest(&mut self, index: usize, now_ns: u64) {
+        let client = &mut self.clients[index];
+        client.done += 1;
+        if client.done >= self.transactions {
+            return self.finish(index);
+        }
+        // A script without statements never waits for the server: let the others have their turn.
+        let at_once = matches!(
+            client.waiting,
+            Waiting::Reply(_) | Waiting::Pipeline | Waiting::Rollback
+        );
+        client.waiting = Waiting::Turn;
+        if self.over {
+            return;
+        }
+        self.workload.program.choose(&mut self.program, &mut client.program);
+        if self.workload.connecting == Connecting::EveryTransaction {
+            self.part(index);
+            self.line_up(index);
+        } else if at_once && self.schedule.is_none() {
+            self.begin(index, now_ns, now_ns);
+        } else {
+            self.line_up(index);
+        }
+    }
+
+    /// A client waits for its next transaction.
+    pub(super) fn line_up(&mut self, index: usize) {
+        self.clients[index].waiting = Waiting::Turn;
+        if self.schedule.is_some() {
+            self.idle.push_back(index);
+        } else {
+            self.runnable.push_back(index);
+        }
+    }
+
+    /// A client has had its transactions.
+    pub(super) fn finish(&mut self, index: usize) {
+        self.clients[index].waiting = Waiting::Finished;
+        self.working -= 1;
+        self.departure.complete = true;
+        if self.workload.connecting == Connecting::EveryTransaction {
+            self.part(index);
+        }
+    }
+
+    /// A script cannot go on.
+    #[cold]
+    pub(super) fn broken(&mut self, index: usize, error: ProgramError) {
+        match self.workload.failures.on_broken_script {
+            OnBrokenScript::EndLoad => self.give_up(Ending::Program(error)),
+            OnBrokenScript::AbortClient => self.abort(index, AbortReason::Program(error)),
+        }
+    }
+
+    #[cold]
+    fn show_debugged(&mut self, index: usize) {
+        let client = &self.clients[index];
+        let program = &self.workload.program;
+        self.remark(Remark::Debug {
+            workload: self.number,
+            client: client.number,
+            script: program.script(&client.program),
+            values: program.debugged(&client.program).to_vec(),
+        });
+    }
+}

@@ -241,7 +241,7 @@ fn attach(capture: Capture, before: Option<&mut Command>, source: &Source, at: u
     };
     let message = format!("\\{} must follow an SQL command", capture.kind.name());
     let line = source.position(at).line;
-    // pgbench calls both so.
+    // pgbench calls both so. The line is the command's, as in new versions; 15 tells the one where the command before ended.
     let pgbench = format!("{}:{line}: \\gset must follow an SQL command{meta}", source.name);
     Err(source.script_error(at, None, message, pgbench))
 }

@@ -1,7 +1,7 @@
 //! What the load engine needs to open its own connections.
 
 use super::connect::{ConnectError, socket_addresses};
-use super::{ConnectionInfo, Host};
+use super::{ConnectionInfo, Host, Server};
 use dyno_wire::tls::SslMode;
 use dyno_wire::{PgConfig, Secret};
 use std::net::SocketAddr;
@@ -38,9 +38,29 @@ impl ConnectionInfo {
     /// # Errors
     /// The host's name is unknown, or TLS cannot be set up.
     pub fn endpoint(&self) -> Result<Endpoint, ConnectError> {
-        let Some(server) = self.servers.first() else {
-            return Err(ConnectError::no_host());
-        };
+        match self.servers.first() {
+            Some(server) => self.endpoint_of(server),
+            None => Err(ConnectError::no_host()),
+        }
+    }
+
+    /// All hosts as endpoints, in the order in which they are to be tried. A host that cannot be looked up is left out, unless it is the last hope.
+    ///
+    /// # Errors
+    /// No host's name is known, or TLS cannot be set up.
+    pub fn endpoints(&self) -> Result<Vec<Endpoint>, ConnectError> {
+        let mut failed = ConnectError::no_host();
+        let mut endpoints = Vec::with_capacity(self.servers.len());
+        for server in &self.servers {
+            match self.endpoint_of(server) {
+                Ok(endpoint) => endpoints.push(endpoint),
+                Err(error) => failed = error,
+            }
+        }
+        if endpoints.is_empty() { Err(failed) } else { Ok(endpoints) }
+    }
+
+    fn endpoint_of(&self, server: &Server) -> Result<Endpoint, ConnectError> {
         let (socket, server_name, ssl_mode, tls) = match &server.host {
             Host::Unix { directory, port } => {
                 let path = directory.join(format!(".s.PGSQL.{port}"));

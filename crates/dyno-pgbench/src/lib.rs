@@ -3,12 +3,16 @@
 pub mod init;
 mod message;
 mod options;
+mod report;
+mod run;
 mod scripts;
 mod version;
 
-use options::Request;
+use dyno_target::address::ConnectionInfo;
+use options::{Options, Request};
+use run::Signals;
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 /// Does what the words of a command line say, and gives the exit code: 0 done, 1 wrong options or no connection, 2 ended part-way.
 ///
@@ -32,9 +36,54 @@ pub fn main(called: &str, arguments: impl Iterator<Item = OsString>) -> u8 {
                 script.name, script.description, script.text
             ));
         }
-        Request::Initialize(_) | Request::Run(_) => {}
+        Request::Initialize(options) => return with_target(&options, initialize),
+        Request::Run(options) => return with_target(&options, run::run),
     }
     0
+}
+
+/// Does what needs a server, with signals taken over.
+fn with_target(options: &Options, act: impl FnOnce(&Options, &ConnectionInfo, &Signals) -> u8) -> u8 {
+    let target = match run::resolve(options, &environment) {
+        Ok(target) => target,
+        Err(error) => {
+            message::error(&error.to_string());
+            return 1;
+        }
+    };
+    for warning in target.warnings() {
+        message::warning(warning);
+    }
+    let signals = match Signals::take() {
+        Ok(signals) => signals,
+        Err(error) => {
+            message::error(&format!("cannot wait for signals: {error}"));
+            return 1;
+        }
+    };
+    let code = act(options, &target, &signals);
+    signals.die_of_it();
+    code
+}
+
+fn initialize(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 {
+    let mut settings = options.init.clone();
+    settings.progress_in_place = std::io::stderr().is_terminal();
+    match init::initialize(target, &settings, &signals.stop().flag(), &mut |text| {
+        message::raw(text)
+    }) {
+        Ok(()) => 0,
+        Err(error) => {
+            message::error(&error.to_string());
+            if let Some(detail) = error.detail() {
+                message::detail(&detail);
+            }
+            if let Some(hint) = error.hint() {
+                message::hint(&hint);
+            }
+            1
+        }
+    }
 }
 
 fn environment(name: &str) -> Option<String> {

@@ -30,8 +30,6 @@ impl Version {
     pub const V14: Self = Self(14);
     /// 15.
     pub const V15: Self = Self(15);
-    /// 16.
-    pub const V16: Self = Self(16);
     /// 17.
     pub const V17: Self = Self(17);
     /// 18.

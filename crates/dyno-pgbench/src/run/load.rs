@@ -1,0 +1,173 @@
+//! From options to what the engine drives.
+
+use crate::options::Options;
+use dyno_engine::{
+    Address, Connecting, Endpoint, FailurePolicy, Load, NewLog, OnBrokenScript, OnError, Pacing, Phase, Preparing,
+    ScriptProgram, ScriptSet, Tls, Workload,
+};
+use dyno_script::{Random, Seeds, Value, Variables};
+use dyno_target::address::{self, ConnectionInfo};
+use dyno_wire::{PgSession, WireError};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long connecting may take when nobody says.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// pgbench waits for the last transactions as long as they take; this is long enough to be the same.
+const GRACE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// How often recordings are collected when nobody wants to see them.
+const QUIET_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Why there is no load.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// No host can be connected to.
+    #[error(transparent)]
+    Address(#[from] address::ConnectError),
+    /// A statement cannot be sent.
+    #[error(transparent)]
+    Statement(#[from] WireError),
+}
+
+/// All random states of the run.
+pub fn seeds(options: &Options) -> Seeds {
+    let default_seed_given = options.definitions.iter().any(|(name, _)| name == "default_seed");
+    Seeds::draw(options.seed, options.clients, options.threads, default_seed_given)
+}
+
+/// The random states that decide which transactions are logged.
+pub fn samples(seeds: &Seeds) -> Vec<Random> {
+    seeds.threads.iter().map(|thread| thread.sample.clone()).collect()
+}
+
+/// The whole load. `scale` is what scripts find in their variable of this name.
+///
+/// # Errors
+/// A host's name is unknown, TLS cannot be set up, or a statement is too large.
+pub fn load(
+    options: &Options,
+    seeds: &Seeds,
+    scale: i64,
+    target: &ConnectionInfo,
+    log: Option<NewLog>,
+) -> Result<Load<PgSession, ScriptProgram>, LoadError> {
+    let program = program(options, seeds, scale);
+    let resolved = target.endpoints()?;
+    let configs: Vec<_> = resolved.iter().map(|endpoint| Arc::clone(&endpoint.config)).collect();
+    let endpoints = resolved.into_iter().map(|endpoint| Endpoint {
+        address: match endpoint.socket {
+            address::Socket::Unix(path) => Address::Unix(path),
+            address::Socket::Tcp(addresses) => Address::Tcp(addresses),
+        },
+        tls: endpoint.tls.map(|config| Tls {
+            mode: endpoint.ssl_mode,
+            config,
+            server_name: endpoint.server_name,
+        }),
+        connect_timeout: target.connect_timeout().unwrap_or(CONNECT_TIMEOUT),
+    });
+    let workload = Workload {
+        name: "pgbench".to_owned(),
+        clients: options.clients,
+        threads: options.threads,
+        pacing: match options.rate_per_s {
+            None => Pacing::Closed,
+            Some(rate_per_s) => Pacing::Open { rate_per_s },
+        },
+        statements: program.encode(options.protocol)?,
+        program,
+        protocol: options.protocol,
+        endpoints: endpoints.collect(),
+        throttle: seeds.threads.iter().map(|thread| thread.throttle.clone()).collect(),
+        session: Box::new(move |endpoint, tls| {
+            // The engine numbers endpoints as they were given.
+            let config = configs.get(endpoint).or_else(|| configs.first()).map(Arc::clone);
+            let mut session = PgSession::new(config.unwrap_or_default());
+            let certificate = tls.and_then(|tls| tls.peer_certificates()?.first());
+            if let Some(hash) = certificate.and_then(|der| dyno_wire::tls::server_end_point(der)) {
+                session.bind_channel(hash);
+            }
+            session
+        }),
+        transactions_per_client: options.transactions.map(|number| number.unsigned_abs().into()),
+        connecting: if options.connect_each {
+            Connecting::EveryTransaction
+        } else {
+            Connecting::Once
+        },
+        reconnect: options.reconnect,
+        preparing: Preparing::OnFirstUse,
+        failures: FailurePolicy {
+            max_tries: (options.max_tries != 0).then_some(options.max_tries),
+            on_error: if options.continue_on_error {
+                OnError::Count
+            } else {
+                OnError::AbortClient
+            },
+            on_broken_script: OnBrokenScript::AbortClient,
+            abort_load: options.exit_on_abort,
+            report_failures: options.verbose_errors,
+        },
+        latency_limit: options.latency_limit_us.map(Duration::from_micros),
+        time_commands: options.per_command,
+        log,
+    };
+    Ok(Load {
+        workloads: vec![workload],
+        phases: phases(options),
+        interval: match options.progress_s {
+            Some(seconds) => Duration::from_secs(seconds.unsigned_abs().into()),
+            None => QUIET_INTERVAL,
+        },
+        grace: GRACE,
+        include_connecting: options.duration_s.is_some(),
+        record_finishing: true,
+    })
+}
+
+fn phases(options: &Options) -> Vec<Phase> {
+    let phase = |name: &str, seconds: Option<i32>| Phase {
+        name: name.to_owned(),
+        duration: seconds.map_or(Duration::MAX, |seconds| {
+            Duration::from_secs(seconds.unsigned_abs().into())
+        }),
+    };
+    let warmup = options.warmup_s.map(|seconds| phase("warmup", Some(seconds)));
+    let measure = phase("measure", options.duration_s);
+    warmup.into_iter().chain([measure]).collect()
+}
+
+fn program(options: &Options, seeds: &Seeds, scale: i64) -> ScriptProgram {
+    let symbols = &options.scripts.symbols;
+    let mut variables = Variables::new(symbols);
+    let automatic = [
+        ("scale", Some(scale)),
+        ("random_seed", Some(options.seed.cast_signed())),
+        ("default_seed", seeds.default_seed),
+    ];
+    let automatic = automatic
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, Value::Int(value?))));
+    let given = options
+        .definitions
+        .iter()
+        .map(|(name, value)| (name.as_str(), Value::from(value.as_str())));
+    for (name, value) in automatic.chain(given) {
+        if let Some(id) = symbols.lookup(name) {
+            variables.set(id, value);
+        }
+    }
+    let client_id_given = options.definitions.iter().any(|(name, _)| name == "client_id");
+    let chosen = options.scripts.list.iter();
+    ScriptProgram::new(ScriptSet {
+        scripts: chosen
+            .map(|chosen| (Arc::clone(&chosen.script), chosen.weight.into()))
+            .collect(),
+        variables,
+        client_id: symbols.lookup("client_id").filter(|_| !client_id_given),
+        clients: seeds.clients.clone(),
+        choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
+    })
+}

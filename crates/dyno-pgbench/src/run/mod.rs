@@ -1,0 +1,245 @@
+//! A benchmark from its options to its report.
+
+mod load;
+mod log;
+mod progress;
+mod remark;
+mod server_text;
+mod setup;
+mod signals;
+mod watch;
+
+pub use setup::resolve;
+pub use signals::Signals;
+
+use crate::message;
+use crate::options::Options;
+use crate::report::{self, Conditions, Report, ScriptReport};
+use dyno_engine::{DriveError, Ending, Outcome, drive};
+use dyno_target::address::ConnectionInfo;
+use load::LoadError;
+use setup::{Tables, TablesError};
+use std::time::Duration;
+use watch::Watch;
+
+/// Exit codes, as pgbench's.
+const STATIC_ERROR: u8 = 1;
+const ABORTED: u8 = 2;
+
+/// Runs the benchmark, and gives the exit code.
+pub fn run(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 {
+    let (server_version, tables) = match prepare(options, target) {
+        Ok(prepared) => prepared,
+        Err(code) => return code,
+    };
+    let seeds = load::seeds(options);
+    let log = match log::open(options, load::samples(&seeds), usize::from(options.warmup_s.is_some())) {
+        Ok(log) => log,
+        Err(error) => return fail(&error.to_string()),
+    };
+    let load = match load::load(options, &seeds, tables.scale, target, log) {
+        Ok(load) => load,
+        Err(error @ LoadError::Address(_)) => return fail_to_connect(&error.to_string(), "for setup"),
+        Err(error) => return fail(&error.to_string()),
+    };
+    let mut watch = Watch::new(options);
+    let outcome = match drive(&load, &mut watch, signals.stop()) {
+        Ok(outcome) => outcome,
+        Err(DriveError::Connect(error)) => return fail_to_connect(&error.to_string(), "for the clients"),
+        Err(error) => return fail(&error.to_string()),
+    };
+    finish(options, server_version, tables, &watch, &outcome)
+}
+
+/// Everything before the load: the first line, the tables, vacuum.
+fn prepare(options: &Options, target: &ConnectionInfo) -> Result<(String, Tables), u8> {
+    let mut client = match target.connect() {
+        Ok(client) => client,
+        Err(error) => return Err(fail_to_connect(&error.to_string(), "for setup")),
+    };
+    let server_version = setup::server_version(&mut client);
+    if let Some(banner) = Report::banner(options.report_format, &server_version) {
+        crate::print(&banner);
+    }
+    let mut tables = Tables {
+        scale: options.scale.unwrap_or(1).into(),
+        partitions: None,
+    };
+    if options.scripts.any_builtin {
+        tables = setup::tables(&mut client).map_err(|error| {
+            let code = fail(&error.to_string());
+            if matches!(
+                error,
+                TablesError::NoAccounts | TablesError::Count { missing: true, .. }
+            ) {
+                let database = target.database();
+                message::hint(&format!(
+                    "Perhaps you need to do initialization (\"pgbench -i\") in database \"{database}\"."
+                ));
+            }
+            code
+        })?;
+        if options.scale.is_some() {
+            let scale = tables.scale;
+            message::warning(&format!(
+                "scale option ignored, using count from pgbench_branches table ({scale})"
+            ));
+        }
+    }
+    if !options.no_vacuum {
+        setup::vacuum(&mut client, options.vacuum_all);
+    }
+    Ok((server_version, tables))
+}
+
+/// Everything after the load: the report, and what is wrong with it.
+fn finish(options: &Options, server_version: String, tables: Tables, watch: &Watch, outcome: &Outcome) -> u8 {
+    let aborted = outcome.aborted.iter().any(|clients| *clients > 0);
+    let stopped = matches!(outcome.ended_early, Some(Ending::Stopped));
+    let unexpected = match &outcome.ended_early {
+        None | Some(Ending::Stopped | Ending::Aborted) => None,
+        Some(other) => Some(other.to_string()),
+    };
+    if let Some(text) = &unexpected {
+        message::error(text);
+    }
+    let incomplete = aborted || stopped || unexpected.is_some();
+    if options.exit_on_abort
+        && let Some(client) = watch.first_aborted
+    {
+        let thread = thread_of(client, options.clients, options.threads);
+        message::error(&format!("Run was aborted due to an error in thread {thread}"));
+        return ABORTED;
+    }
+    let report = make_report(options, server_version, tables, watch, outcome, incomplete);
+    crate::print(&report.text(options.report_format));
+    if let Some(path) = &options.json
+        && let Err(error) = std::fs::write(path, format!("{:#}\n", report.json()))
+    {
+        let path = path.display();
+        let cause = crate::system_text(&error);
+        message::error(&format!("could not write file \"{path}\": {cause}"));
+    }
+    if incomplete {
+        message::error("Run was aborted; the above results are incomplete.");
+        return ABORTED;
+    }
+    0
+}
+
+fn make_report(
+    options: &Options,
+    server_version: String,
+    tables: Tables,
+    watch: &Watch,
+    outcome: &Outcome,
+    incomplete: bool,
+) -> Report {
+    let recording = &watch.recording;
+    let several = options.scripts.list.len() > 1;
+    let scripts = options.scripts.list.iter().enumerate().map(|(index, chosen)| {
+        let commands = recording.commands.get(index).map(Vec::as_slice).unwrap_or_default();
+        let lines = chosen
+            .script
+            .commands()
+            .iter()
+            .map(|command| command.source().to_owned());
+        ScriptReport {
+            description: chosen.description.clone(),
+            weight: chosen.weight,
+            counts: if several {
+                recording.scripts.get(index).cloned().unwrap_or_default()
+            } else {
+                report::total(recording)
+            },
+            commands: lines
+                .enumerate()
+                .map(|(number, line)| (line, commands.get(number).cloned().unwrap_or_default()))
+                .collect(),
+        }
+    });
+    let warmup = Duration::from_secs(options.warmup_s.unwrap_or(0).unsigned_abs().into());
+    let percentile = |percentile: f64| {
+        let latency_us = recording.latency.percentile_ns(percentile) as f64 / 1000.0;
+        (percentile, latency_us)
+    };
+    Report {
+        server_version,
+        conditions: Conditions {
+            scale: tables.scale,
+            partitions: tables.partitions,
+            protocol: options.protocol,
+            clients: options.clients,
+            threads: options.threads,
+            max_tries: options.max_tries,
+            transactions: options.transactions,
+            duration_s: options.duration_s,
+            failures_detailed: options.failures_detailed,
+            rate_per_s: options.rate_per_s,
+            latency_limit_us: options.latency_limit_us,
+            progress: options.progress_s.is_some(),
+            connect_each: options.connect_each,
+            per_command: options.per_command,
+            seed: options.seed,
+        },
+        total: report::total(recording),
+        late: recording.late,
+        lag: recording.lag_sums,
+        scripts: scripts.collect(),
+        measured: measured(watch, outcome, warmup),
+        connecting: watch.connecting,
+        reconnecting: outcome.connection_time.first().copied().unwrap_or_default(),
+        connections: outcome.connections.first().copied().unwrap_or_default(),
+        percentiles: options.percentiles.iter().copied().map(percentile).collect(),
+        errors: recording
+            .errors_by_state
+            .iter()
+            .map(|error| (error.state.to_string(), error.count, error.example.clone()))
+            .collect(),
+        incomplete,
+    }
+}
+
+/// How long the transactions that count took: from when the clients were ready, or the warm-up was over, to the last of them.
+fn measured(watch: &Watch, outcome: &Outcome, warmup: Duration) -> Duration {
+    if warmup.is_zero() {
+        return outcome.measured;
+    }
+    // The warm-up includes connecting, which `measured` does not.
+    (outcome.measured + watch.connecting).saturating_sub(warmup)
+}
+
+/// The thread that a client belongs to: the first threads have one client more if they cannot be shared out evenly.
+fn thread_of(client: usize, clients: usize, threads: usize) -> usize {
+    let mut dealt = 0;
+    for thread in 0..threads {
+        dealt += (clients - dealt).div_ceil(threads - thread);
+        if client < dealt {
+            return thread;
+        }
+    }
+    threads.saturating_sub(1)
+}
+
+fn fail(text: &str) -> u8 {
+    message::error(text);
+    STATIC_ERROR
+}
+
+fn fail_to_connect(text: &str, purpose: &str) -> u8 {
+    for line in text.lines() {
+        message::error(line);
+    }
+    fail(&format!("could not create connection {purpose}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_shared_out_as_pgbench_does() {
+        let threads: Vec<usize> = (0..7).map(|client| thread_of(client, 7, 3)).collect();
+        assert_eq!(threads, [0, 0, 0, 1, 1, 2, 2]);
+    }
+}

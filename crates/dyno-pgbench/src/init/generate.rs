@@ -7,7 +7,7 @@
 use super::error::StepFailure;
 use super::progress::Progress;
 use super::rows::{Accounts, branches, tellers};
-use super::tables::{ACCOUNTS, TRUNCATE};
+use super::tables::{ACCOUNTS, BEGIN, COMMIT, TRUNCATE};
 use super::work::Work;
 use dyno_target::load::{Loader, LoaderError};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -22,12 +22,12 @@ const COPY_ACCOUNTS: &str = "copy pgbench_accounts from stdin";
 const FREEZE_SINCE: u32 = 14;
 
 pub(super) fn client_side(work: &mut Work<'_, '_>) -> Result<(), StepFailure> {
-    work.execute("begin")?;
+    work.execute(BEGIN)?;
     work.execute(TRUNCATE)?;
     copy_lines(work, "pgbench_branches", &mut branches(work.options.scale))?;
     copy_lines(work, "pgbench_tellers", &mut tellers(work.options.scale))?;
     if work.options.load_jobs > 1 {
-        work.execute("commit")?;
+        work.execute(COMMIT)?;
         return several(work);
     }
     let mut progress = Progress::new(work.options);
@@ -45,7 +45,7 @@ pub(super) fn client_side(work: &mut Work<'_, '_>) -> Result<(), StepFailure> {
     }
     progress.finish(out);
     work.judge(copied, &statement)?;
-    work.execute("commit")
+    work.execute(COMMIT)
 }
 
 /// COPY into `table`, with rows frozen at once where that is allowed: in a plain table, in the transaction that truncated it.
@@ -140,8 +140,8 @@ fn several(work: &mut Work<'_, '_>) -> Result<(), StepFailure> {
     progress.finish(work.out);
     work.judge(outcome, COPY_ACCOUNTS)?;
     for mut loader in loaders {
-        let committed = loader.execute("commit");
-        work.judge(committed, "commit")?;
+        let committed = loader.execute(COMMIT);
+        work.judge(committed, COMMIT)?;
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ fn copy_pieces(
     shared: &Shared,
     sent: &mpsc::Sender<Result<i64, LoaderError>>,
 ) -> Result<(), LoaderError> {
-    loader.execute("begin")?;
+    loader.execute(BEGIN)?;
     let mut piece = Accounts::new(0..0);
     let mut piece_end = 0;
     loader.copy_in(COPY_ACCOUNTS, &mut |buffer| {

@@ -58,9 +58,16 @@ pub fn initialize(
         let started = Instant::now();
         work.step = *step;
         (work.out)(step.announcement());
-        take(*step, &mut work).map_err(|failure| InitError::Step {
-            failure,
-            state: state(&steps, index, options.load_jobs > 1),
+        take(*step, &mut work).map_err(|failure| {
+            let left = if failure.statement == tables::COMMIT {
+                "the rows may or may not have been kept"
+            } else {
+                step.interrupted(options.load_jobs > 1)
+            };
+            InitError::Step {
+                failure,
+                state: state(&steps, index, left),
+            }
         })?;
         let elapsed_s = started.elapsed().as_secs_f64();
         total_s += elapsed_s;
@@ -130,16 +137,16 @@ fn create(work: &mut Work<'_, '_>) -> Result<(), StepFailure> {
 }
 
 fn server_side(work: &mut Work<'_, '_>) -> Result<(), StepFailure> {
-    work.execute("begin")?;
+    work.execute(tables::BEGIN)?;
     work.execute(tables::TRUNCATE)?;
     for statement in tables::generate(work.options.scale) {
         work.execute(&statement)?;
     }
-    work.execute("commit")
+    work.execute(tables::COMMIT)
 }
 
-/// What is there after the step at `index` ended early.
-fn state(steps: &[Step], index: usize, several: bool) -> String {
+/// What is there after the step at `index` ended early and `left` what it left.
+fn state(steps: &[Step], index: usize, left: &str) -> String {
     let names = |steps: &[Step]| steps.iter().map(|step| step.name()).collect::<Vec<_>>().join(", ");
     let done = match &steps[..index] {
         [] => "No step was finished".to_owned(),
@@ -151,9 +158,8 @@ fn state(steps: &[Step], index: usize, several: bool) -> String {
         rest => format!(" Not begun: {}.", names(rest)),
     };
     format!(
-        "{done}. Interrupted: {}, so that {}.{left_out} Run the initialization (-i) again before the tables are used.",
-        step.name(),
-        step.interrupted(several)
+        "{done}. Interrupted: {}, so that {left}.{left_out} Run the initialization (-i) again before the tables are used.",
+        step.name()
     )
 }
 
@@ -185,11 +191,14 @@ mod tests {
     fn an_early_end_says_what_is_there() {
         let steps = planned(&InitOptions::default()).unwrap();
         assert_eq!(
-            state(&steps, 2, false),
+            state(&steps, 2, steps[2].interrupted(false)),
             "Steps finished: drop tables, create tables. Interrupted: client-side generate, so that the tables hold the rows they held before it. \
              Not begun: vacuum, primary keys. Run the initialization (-i) again before the tables are used."
         );
-        assert!(state(&steps, 0, false).starts_with("No step was finished. Interrupted: drop tables, so that the old"));
-        assert!(!state(&steps, 4, false).contains("Not begun"));
+        assert!(
+            state(&steps, 0, steps[0].interrupted(false))
+                .starts_with("No step was finished. Interrupted: drop tables, so that the old")
+        );
+        assert!(!state(&steps, 4, "x").contains("Not begun"));
     }
 }

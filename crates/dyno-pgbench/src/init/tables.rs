@@ -10,6 +10,9 @@ pub(super) const TELLERS: i64 = 10;
 /// From this scale on account numbers are bigint: 2³¹ accounts would be reached at 21,475; pgbench chose a rounder number.
 const BIGINT_SCALE: i64 = 20_000;
 
+pub(super) const BEGIN: &str = "begin";
+pub(super) const COMMIT: &str = "commit";
+
 pub(super) const DROP: &str =
     "drop table if exists pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
 

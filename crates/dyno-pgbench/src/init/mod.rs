@@ -127,7 +127,7 @@ fn take(step: Step, work: &mut Work<'_, '_>) -> Result<(), StepFailure> {
 }
 
 fn create(work: &mut Work<'_, '_>) -> Result<(), StepFailure> {
-    for statement in tables::create(work.options) {
+    for statement in tables::create(work.options, work.loader.server_major()) {
         work.execute(&statement)?;
     }
     if work.options.partitions > 0 {

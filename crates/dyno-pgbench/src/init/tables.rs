@@ -40,18 +40,25 @@ pub(super) const KEYS: [(&str, &str); 3] = [
     ("pgbench_accounts", "aid"),
 ];
 
+/// From this major version on a server refuses a partitioned table that is unlogged, and its pgbench makes only the partitions so.
+const NO_UNLOGGED_WHOLE_SINCE: u32 = 18;
+
 fn unlogged(options: &InitOptions) -> &'static str {
     if options.unlogged { " unlogged" } else { "" }
 }
 
-/// The four tables, without partitions.
-pub(super) fn create(options: &InitOptions) -> [String; 4] {
+/// The four tables, without partitions, for a server of this major version.
+pub(super) fn create(options: &InitOptions, server_major: u32) -> [String; 4] {
     let aid = if options.scale >= BIGINT_SCALE {
         "aid bigint"
     } else {
         "aid    int"
     };
-    let unlogged = unlogged(options);
+    let unlogged = if options.partitions > 0 && server_major >= NO_UNLOGGED_WHOLE_SINCE {
+        ""
+    } else {
+        unlogged(options)
+    };
     let fillfactor = format!(" with (fillfactor={})", options.fillfactor);
     let accounts_storage = match (options.partitions, options.partition_method) {
         (0, _) => fillfactor.clone(),
@@ -155,29 +162,25 @@ mod tests {
 
     #[test]
     fn account_numbers_widen_at_20000() {
-        let columns = |scale| create(&InitOptions { scale, ..options() })[2].clone();
-        assert!(columns(19_999).contains("(aid    int not null,"));
-        assert!(columns(20_000).contains("(aid bigint not null,"));
-        let history = create(&InitOptions {
-            scale: 20_000,
-            ..options()
-        })[0]
-            .clone();
+        let made = |scale| create(&InitOptions { scale, ..options() }, 15);
+        assert!(made(19_999)[2].contains("(aid    int not null,"));
+        assert!(made(20_000)[2].contains("(aid bigint not null,"));
         assert_eq!(
-            history,
+            made(20_000)[0],
             "create table pgbench_history(tid int,bid int,aid bigint,delta int,mtime timestamp,filler char(22))"
         );
     }
 
     #[test]
     fn storage_options_go_where_pgbench_puts_them() {
-        let made = create(&InitOptions {
+        let options = InitOptions {
             unlogged: true,
             fillfactor: 70,
             partitions: 2,
             tablespace: Some("a\"b".to_owned()),
             ..options()
-        });
+        };
+        let made = create(&options, 17);
         assert_eq!(
             made[2],
             "create unlogged table pgbench_accounts(aid    int not null,bid int,abalance int,filler char(84)) partition by range (aid) tablespace \"a\"\"b\""
@@ -187,6 +190,9 @@ mod tests {
             "create unlogged table pgbench_branches(bid int not null,bbalance int,filler char(88)) with (fillfactor=70) tablespace \"a\"\"b\""
         );
         assert!(made[0].ends_with("filler char(22)) tablespace \"a\"\"b\""));
+        // The whole of a partitioned table cannot be unlogged there.
+        assert!(create(&options, 18).iter().all(|sql| sql.starts_with("create table ")));
+        assert!(create_partitions(&options).all(|sql| sql.starts_with("create unlogged table ")));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// How the clients are to work.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -67,23 +67,20 @@ fn children_us() -> Result<(f64, f64)> {
     ))
 }
 
-/// Runs a command to its end and gives its standard output with the CPU time it took.
-fn timed(command: &mut Command) -> Result<(String, (f64, f64))> {
+/// Runs a command to its end and gives its output with the CPU time it took, user and system, in microseconds.
+pub(crate) fn timed(command: &mut Command) -> Result<(Output, (f64, f64))> {
     let before = children_us()?;
     let output = command.stdin(Stdio::null()).output()?;
     let after = children_us()?;
     if !output.status.success() {
         return Err(format!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr)).into());
     }
-    Ok((
-        String::from_utf8_lossy(&output.stdout).into_owned(),
-        (after.0 - before.0, after.1 - before.1),
-    ))
+    Ok((output, (after.0 - before.0, after.1 - before.1)))
 }
 
-fn environment(command: &mut Command, server: &BenchServer, client: Client) {
+pub(crate) fn environment(command: &mut Command, server: &BenchServer, tcp: bool) {
     command
-        .env("PGHOST", server.host(client.tcp))
+        .env("PGHOST", server.host(tcp))
         .env("PGPORT", server.port().to_string())
         .env("PGUSER", BENCH)
         .env("PGDATABASE", BENCH)
@@ -97,7 +94,7 @@ fn environment(command: &mut Command, server: &BenchServer, client: Client) {
 /// It cannot be run, or its report cannot be read.
 pub fn run_pgbench(server: &BenchServer, client: Client) -> Result<Cost> {
     let mut command = Command::new("pgbench");
-    environment(&mut command, server, client);
+    environment(&mut command, server, client.tcp);
     command.args(["-n", "-S", "-M", "prepared"]);
     command.args([
         "-c",
@@ -107,7 +104,8 @@ pub fn run_pgbench(server: &BenchServer, client: Client) -> Result<Cost> {
         "-T",
         &client.seconds.to_string(),
     ]);
-    let (report, cpu_us) = timed(&mut command)?;
+    let (output, cpu_us) = timed(&mut command)?;
+    let report = String::from_utf8_lossy(&output.stdout);
     let after = |label: &str| {
         let line = report.lines().find_map(|line| line.strip_prefix(label));
         let number = line.and_then(|rest| rest.trim().split([' ', '/']).next()?.parse::<f64>().ok());
@@ -126,7 +124,7 @@ pub fn run_pgbench(server: &BenchServer, client: Client) -> Result<Cost> {
 #[must_use]
 pub fn dyno_command(dyno: &Path, server: &BenchServer, client: Client, archive: &Path) -> Command {
     let mut command = Command::new(dyno);
-    environment(&mut command, server, client);
+    environment(&mut command, server, client.tcp);
     command
         .arg("run")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("select-only.toml"));

@@ -2,21 +2,12 @@
 
 mod support;
 
-use dyno_engine::{DriveError, Ending, Pacing, Recording, Stop, drive};
+use dyno_engine::{DriveError, Ending, Pacing, Stop, drive};
 use std::time::Duration;
 use support::scripted_server::{Behaviour, ScriptedServer};
 use support::{Keep, load};
 
 const CLOSED: Pacing = Pacing::Closed;
-
-/// All recordings of one phase added up.
-fn total(keep: &Keep, phase: usize) -> Recording {
-    let mut sum = Recording::new(1);
-    for interval in keep.intervals.iter().filter(|interval| interval.phase == phase) {
-        sum.add(&interval.recordings[0]);
-    }
-    sum
-}
 
 #[test]
 fn every_transaction_is_counted_once_in_the_phase_it_completed_in() {
@@ -48,7 +39,7 @@ fn every_transaction_is_counted_once_in_the_phase_it_completed_in() {
         (1, 650, 100),
     ];
     assert_eq!(shape, expected);
-    let measured = total(&keep, 1);
+    let measured = keep.total(1);
     assert!(measured.transactions > 0);
     assert_eq!(measured.transactions, measured.latency.count());
     assert_eq!(measured.statements, measured.statement_latency[0].count());
@@ -69,7 +60,7 @@ fn a_stalled_server_shows_in_the_open_loop() {
     let load = load(&server, 4, 1, Pacing::Open { rate_per_s }, &[("measure", 2000)]);
     let mut keep = Keep::default();
     drive(&load, &mut keep, &Stop::new()).expect("the load runs");
-    let measured = total(&keep, 0);
+    let measured = keep.total(0);
     // Arrivals go on during the stall: about 500 transactions are late by up to half a second, although only 4 were waiting for the server.
     let late = measured.latency.inner().count_between(100_000_000, 600_000_000);
     assert!(
@@ -99,7 +90,7 @@ fn errors_are_counted_by_state_and_the_load_goes_on() {
     let mut keep = Keep::default();
     let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
     assert!(outcome.ended_early.is_none());
-    let measured = total(&keep, 0);
+    let measured = keep.total(0);
     assert!(measured.errors > 0);
     assert_eq!(measured.errors_by_state.len(), 1);
     assert_eq!(measured.errors_by_state[0].state.as_str(), "40001");
@@ -137,7 +128,7 @@ fn a_lost_connection_is_an_error_and_the_others_go_on() {
     let mut keep = Keep::default();
     let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
     assert!(outcome.ended_early.is_none());
-    let measured = total(&keep, 0);
+    let measured = keep.total(0);
     assert_eq!(measured.errors, 1);
     assert_eq!(measured.errors_by_state[0].state.class(), "08");
     let last = &keep.intervals.last().expect("intervals").recordings[0];
@@ -162,7 +153,7 @@ fn when_all_connections_are_lost_the_load_ends_and_keeps_what_it_has() {
                 matches!(outcome.ended_early, Some(Ending::ConnectionsLost(_))),
                 "{outcome:?}"
             );
-            let measured = total(&keep, 0);
+            let measured = keep.total(0);
             assert_eq!(
                 (measured.transactions, measured.errors),
                 (20 * clients as u64, clients as u64)
@@ -206,7 +197,7 @@ fn transactions_that_never_end_are_cancelled_and_said_to_be_unfinished() {
     let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
     assert_eq!(outcome.unfinished, [2]);
     assert_eq!(server.cancels(), 2);
-    assert_eq!(total(&keep, 0).transactions, 10);
+    assert_eq!(keep.total(0).transactions, 10);
 }
 
 #[test]

@@ -325,7 +325,8 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             _ => u64::MAX,
         };
         let wake_ns = self.sleeping.peek().map_or(u64::MAX, |Reverse((wake_ns, _))| *wake_ns);
-        let client_ns = if self.runnable.is_empty() && self.connecting.is_empty() {
+        let at_rest = self.runnable.is_empty() && self.connecting.is_empty();
+        let client_ns = if at_rest && self.working > 0 && self.ending.is_none() {
             due_ns.min(wake_ns)
         } else {
             0

@@ -3,10 +3,11 @@
 pub mod scripted_server;
 
 use dyno_engine::{
-    Action, Address, CaptureFault, Connected, Connecting, Endpoint, FailurePolicy, Interval, Load, Observer, Pacing,
-    Phase, Preparing, Program, ProgramError, Workload,
+    Action, Address, CaptureFault, Connected, Connecting, Endpoint, FailurePolicy, Interval, Load, Observer,
+    OnBrokenScript, OnError, Pacing, Phase, Preparing, Program, ProgramError, Recording, Remark, ScriptProgram,
+    ScriptSet, Workload,
 };
-use dyno_script::Debugged;
+use dyno_script::{Debugged, Script, Seeds, Symbols, Variables};
 use dyno_wire::{CapturedResult, Parameters, PgConfig, PgSession, PgStatement, Protocol};
 use scripted_server::ScriptedServer;
 use std::ops::{ControlFlow, Range};
@@ -139,11 +140,85 @@ pub fn load(
     }
 }
 
-/// Keeps every interval.
+/// A load of one workload of scripts with weights, which goes on until each client has had `transactions`. What the protocol leaves open is as in
+/// pgbench: errors abort their client, statements are prepared on first use.
+#[allow(dead_code, reason = "each test uses its own part")]
+pub fn script_load(
+    server: &ScriptedServer,
+    protocol: Protocol,
+    clients: usize,
+    transactions: u64,
+    scripts: &[(&str, u64)],
+) -> Load<PgSession, ScriptProgram> {
+    let mut symbols = Symbols::new();
+    let parsed = scripts.iter().map(|(text, weight)| {
+        let script = Script::parse("test", text, &mut symbols).expect("a valid script");
+        (Arc::new(script), *weight)
+    });
+    let scripts = parsed.collect();
+    let seeds = Seeds::draw(1, clients, 1, false);
+    let program = ScriptProgram::new(ScriptSet {
+        scripts,
+        variables: Variables::new(&symbols),
+        client_id: symbols.lookup("client_id"),
+        clients: seeds.clients,
+        choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
+    });
+    let plain = load(server, clients, 1, Pacing::Closed, &[]);
+    let workload = plain.workloads.into_iter().next().expect("one workload");
+    Load {
+        workloads: vec![Workload {
+            name: workload.name,
+            clients,
+            threads: 1,
+            pacing: Pacing::Closed,
+            statements: program.encode(protocol).expect("valid statements"),
+            program,
+            protocol,
+            endpoints: workload.endpoints,
+            throttle: workload.throttle,
+            session: workload.session,
+            transactions_per_client: Some(transactions),
+            connecting: Connecting::Once,
+            reconnect: false,
+            preparing: Preparing::OnFirstUse,
+            failures: FailurePolicy {
+                on_error: OnError::AbortClient,
+                on_broken_script: OnBrokenScript::AbortClient,
+                ..FailurePolicy::default()
+            },
+            latency_limit: None,
+            time_commands: false,
+            log: None,
+        }],
+        phases: vec![Phase {
+            name: "run".into(),
+            duration: Duration::MAX,
+        }],
+        interval: Duration::from_millis(100),
+        grace: Duration::MAX,
+        include_connecting: true,
+        record_finishing: true,
+    }
+}
+
+/// Keeps every interval, and remarks as they are shown for debugging.
 #[derive(Default)]
 pub struct Keep {
     pub intervals: Vec<Interval>,
     pub connected: Option<Connected>,
+    pub remarks: Vec<String>,
+}
+
+impl Keep {
+    /// All recordings of one phase added up.
+    pub fn total(&self, phase: usize) -> Recording {
+        let mut sum = Recording::default();
+        for interval in self.intervals.iter().filter(|interval| interval.phase == phase) {
+            sum.add(&interval.recordings[0]);
+        }
+        sum
+    }
 }
 
 impl Observer for Keep {
@@ -154,5 +229,8 @@ impl Observer for Keep {
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
         self.intervals.push(interval.clone());
         ControlFlow::Continue(())
+    }
+    fn remark(&mut self, remark: &Remark) {
+        self.remarks.push(format!("{remark:?}"));
     }
 }

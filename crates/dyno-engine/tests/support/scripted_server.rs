@@ -4,8 +4,8 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,14 @@ use std::time::{Duration, Instant};
 pub enum Behaviour {
     /// Answer after this long.
     Answer(Duration),
+    /// Answer at once, from within a transaction.
+    AnswerInTransaction,
+    /// Answer at once with one row: a column's name and its value.
+    Row(&'static str, Option<&'static str>),
+    /// Answer at once with no row.
+    NoRow,
+    /// Answer at once, after a warning.
+    Warn,
     /// Answer with an error of this SQLSTATE.
     Fail(&'static str),
     /// Close the connection in the middle of a message.
@@ -27,6 +35,7 @@ pub enum Behaviour {
 pub struct ScriptedServer {
     address: SocketAddr,
     cancels: Arc<AtomicUsize>,
+    queries: Arc<Mutex<Vec<(usize, String)>>>,
 }
 
 impl ScriptedServer {
@@ -39,13 +48,30 @@ impl ScriptedServer {
         let begin = Instant::now();
         let cancels = Arc::new(AtomicUsize::new(0));
         let cancelled = Arc::clone(&cancels);
+        let queries = Arc::new(Mutex::new(Vec::new()));
+        let asked = Arc::clone(&queries);
         thread::spawn(move || {
             for (number, stream) in listener.incoming().flatten().enumerate() {
-                let (script, cancelled) = (Arc::clone(&script), Arc::clone(&cancelled));
-                thread::spawn(move || serve(stream, &cancelled, |request| script(number, request, begin.elapsed())));
+                let (script, cancelled, asked) = (Arc::clone(&script), Arc::clone(&cancelled), Arc::clone(&asked));
+                let note = move |query| asked.lock().expect("no panic").push((number, query));
+                thread::spawn(move || {
+                    serve(stream, &cancelled, note, |request| {
+                        script(number, request, begin.elapsed())
+                    })
+                });
             }
         });
-        Self { address, cancels }
+        Self {
+            address,
+            cancels,
+            queries,
+        }
+    }
+
+    /// The texts of all queries of the simple protocol so far, with the numbers of their connections.
+    #[allow(dead_code, reason = "each test uses its own part")]
+    pub fn queries(&self) -> Vec<(usize, String)> {
+        self.queries.lock().expect("no panic").clone()
     }
 
     /// Where it listens.
@@ -64,7 +90,12 @@ impl ScriptedServer {
 const CANCEL: &[u8] = &80_877_102_i32.to_be_bytes();
 
 /// Serves one connection until it ends. Any log-in is accepted.
-fn serve(mut stream: TcpStream, cancels: &AtomicUsize, script: impl Fn(usize) -> Behaviour) -> Option<()> {
+fn serve(
+    mut stream: TcpStream,
+    cancels: &AtomicUsize,
+    note: impl Fn(String),
+    script: impl Fn(usize) -> Behaviour,
+) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     let mut length = [0; 4];
     stream.read_exact(&mut length).ok()?;
@@ -79,26 +110,54 @@ fn serve(mut stream: TcpStream, cancels: &AtomicUsize, script: impl Fn(usize) ->
         .ok()?;
     let mut request = 0;
     loop {
-        // Requests end with Sync or are a Query; Parse alone (a preparation) is answered at once.
-        let (preparing, begin) = read_request(&mut stream)?;
-        if preparing {
+        let asked = read_request(&mut stream)?;
+        if let Some(query) = asked.query {
+            note(query);
+        } else if asked.executions == 0 {
+            // Nothing but preparations; they are answered at once.
             stream.write_all(b"1\0\0\0\x04Z\0\0\0\x05I").ok()?;
             continue;
         }
+        let one = b"2\0\0\0\x04D\0\0\0\x0b\0\x01\0\0\0\x011C\0\0\0\x0dSELECT 1\0";
+        let answer = one.repeat(asked.executions.max(1));
         match script(request) {
             Behaviour::Answer(delay) => {
-                wait_until(begin + delay);
+                wait_until(asked.arrived + delay);
+                stream.write_all(&[&answer[..], b"Z\0\0\0\x05I"].concat()).ok()?;
+            }
+            Behaviour::AnswerInTransaction => stream.write_all(&[&answer[..], b"Z\0\0\0\x05T"].concat()).ok()?,
+            Behaviour::Warn => {
+                let warning = message(b'N', b"SWARNING\0VWARNING\0C01000\0Mscripted warning\0\0");
                 stream
-                    .write_all(b"2\0\0\0\x04D\0\0\0\x0b\0\x01\0\0\0\x011C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I")
+                    .write_all(&[&warning[..], &answer[..], b"Z\0\0\0\x05I"].concat())
                     .ok()?;
             }
+            Behaviour::NoRow => {
+                let parts = [
+                    message(b'T', &[0; 2]),
+                    message(b'C', b"SELECT 0\0"),
+                    message(b'Z', b"I"),
+                ];
+                stream.write_all(&parts.concat()).ok()?;
+            }
+            Behaviour::Row(name, value) => {
+                let column = [b"\0\x01", name.as_bytes(), &[0; 19]].concat();
+                let row = match value {
+                    Some(value) => [b"\0\x01", &(value.len() as u32).to_be_bytes()[..], value.as_bytes()].concat(),
+                    None => b"\0\x01\xff\xff\xff\xff".to_vec(),
+                };
+                let parts = [
+                    message(b'T', &column),
+                    message(b'D', &row),
+                    message(b'C', b"SELECT 1\0"),
+                    message(b'Z', b"I"),
+                ];
+                stream.write_all(&parts.concat()).ok()?;
+            }
             Behaviour::Fail(state) => {
-                let mut body = format!("SERROR\0VERROR\0C{state}\0Mscripted error\0\0").into_bytes();
-                let mut message = vec![b'E'];
-                message.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
-                message.append(&mut body);
-                message.extend_from_slice(b"Z\0\0\0\x05I");
-                stream.write_all(&message).ok()?;
+                let body = format!("SERROR\0VERROR\0C{state}\0Mscripted error\0\0");
+                let parts = [message(b'E', body.as_bytes()), message(b'Z', b"I")];
+                stream.write_all(&parts.concat()).ok()?;
             }
             Behaviour::BreakOff => {
                 stream.write_all(b"2\0\0\0\x04D\0\0").ok()?;
@@ -110,22 +169,42 @@ fn serve(mut stream: TcpStream, cancels: &AtomicUsize, script: impl Fn(usize) ->
     }
 }
 
-/// Reads up to the end of a request. Says whether it only prepared a statement, and when it had arrived.
-fn read_request(stream: &mut TcpStream) -> Option<(bool, Instant)> {
-    let mut preparing = true;
+/// A message of the protocol.
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    [&[tag], &(body.len() as u32 + 4).to_be_bytes()[..], body].concat()
+}
+
+/// What a client asked for with one Query, or with everything up to a Sync.
+struct Asked {
+    query: Option<String>,
+    executions: usize,
+    arrived: Instant,
+}
+
+/// Reads up to the end of a request.
+fn read_request(stream: &mut TcpStream) -> Option<Asked> {
+    let mut executions = 0;
     loop {
         let mut header = [0; 5];
         stream.read_exact(&mut header).ok()?;
         let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize - 4;
         let mut body = vec![0; length];
         stream.read_exact(&mut body).ok()?;
-        match header[0] {
+        let query = match header[0] {
             b'X' => return None,
-            b'Q' => return Some((false, Instant::now())),
-            b'S' => return Some((preparing, Instant::now())),
-            b'B' | b'E' => preparing = false,
-            _ => {}
-        }
+            b'Q' => Some(String::from_utf8_lossy(body.strip_suffix(b"\0")?).into_owned()),
+            b'S' => None,
+            b'E' => {
+                executions += 1;
+                continue;
+            }
+            _ => continue,
+        };
+        return Some(Asked {
+            query,
+            executions,
+            arrived: Instant::now(),
+        });
     }
 }
 

@@ -1,0 +1,399 @@
+//! What a load may ask of the engine beyond plain transactions, against a scripted server.
+
+mod support;
+
+use dyno_engine::{
+    Address, Connecting, Ending, LogContext, LogEntry, LoggedOutcome, OnError, Outcome, Pacing, Recording, Stop,
+    TransactionLog, drive,
+};
+use dyno_wire::Protocol;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use support::scripted_server::{Behaviour, ScriptedServer};
+use support::{Keep, load, script_load};
+
+type ScriptLoad = dyno_engine::Load<dyno_wire::PgSession, dyno_engine::ScriptProgram>;
+
+const AT_ONCE: Behaviour = Behaviour::Answer(Duration::ZERO);
+
+/// A log that others can read.
+#[derive(Clone, Default)]
+struct Entries(Arc<Mutex<Vec<LogEntry>>>);
+
+impl TransactionLog for Entries {
+    fn transaction(&mut self, entry: &LogEntry) {
+        self.0.lock().expect("no panic").push(*entry);
+    }
+}
+
+impl Entries {
+    fn of(load: &mut ScriptLoad) -> Self {
+        let entries = Self::default();
+        let log = entries.clone();
+        load.workloads[0].log = Some(Box::new(move |_: LogContext| Box::new(log.clone())));
+        entries
+    }
+
+    fn outcomes(&self) -> Vec<LoggedOutcome> {
+        self.0
+            .lock()
+            .expect("no panic")
+            .iter()
+            .map(|entry| entry.outcome)
+            .collect()
+    }
+}
+
+fn run(load: &ScriptLoad) -> (Outcome, Recording, Vec<String>) {
+    let mut keep = Keep::default();
+    let outcome = drive(load, &mut keep, &Stop::new()).expect("the load begins");
+    (outcome, keep.total(0), keep.remarks)
+}
+
+#[test]
+fn every_client_has_its_transactions_and_no_more() {
+    let server = ScriptedServer::start(|_, _, _| AT_ONCE);
+    for connecting in [Connecting::Once, Connecting::EveryTransaction] {
+        for clients in [1, 3] {
+            let mut load = script_load(&server, Protocol::Prepared, clients, 5, &[("select 1;", 1)]);
+            load.workloads[0].connecting = connecting;
+            let (outcome, recording, remarks) = run(&load);
+            assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
+            assert_eq!(recording.transactions, 5 * clients as u64);
+            assert_eq!(recording.latency_sums.count, recording.transactions);
+            let made = match connecting {
+                Connecting::Once => 0,
+                Connecting::EveryTransaction => recording.transactions,
+            };
+            assert_eq!(outcome.connections, [made]);
+            assert!(remarks.is_empty(), "{remarks:?}");
+        }
+    }
+}
+
+#[test]
+fn a_retry_repeats_the_draws() {
+    let server = ScriptedServer::start(|_, request, _| match request {
+        0 => Behaviour::Fail("40001"),
+        1 => Behaviour::Fail("40P01"),
+        _ => AT_ONCE,
+    });
+    let script = "\\set r random(1, 1000000000)\nselect :r;";
+    let mut load = script_load(&server, Protocol::Simple, 1, 2, &[(script, 1)]);
+    load.workloads[0].failures.max_tries = Some(3);
+    let log = Entries::of(&mut load);
+    let (outcome, recording, _) = run(&load);
+    assert!(outcome.ended_early.is_none());
+    assert_eq!((recording.transactions, recording.errors), (2, 0));
+    assert_eq!((recording.retried, recording.retries), (1, 2));
+    let retries: Vec<_> = log
+        .0
+        .lock()
+        .expect("no panic")
+        .iter()
+        .map(|entry| entry.retries)
+        .collect();
+    assert_eq!(retries, [2, 0]);
+    let queries: Vec<_> = server.queries().into_iter().map(|(_, query)| query).collect();
+    assert_eq!(queries.len(), 4);
+    assert!(queries[..3].iter().all(|query| *query == queries[0]), "{queries:?}");
+    assert_ne!(queries[3], queries[0]);
+}
+
+#[test]
+fn what_fails_too_often_counts_and_has_no_latency() {
+    let server = ScriptedServer::start(|_, request, _| match request {
+        0 | 1 => Behaviour::Fail("40001"),
+        2 => Behaviour::Fail("40P01"),
+        _ => AT_ONCE,
+    });
+    let mut load = script_load(&server, Protocol::Extended, 1, 2, &[("select 1;", 1)]);
+    load.workloads[0].failures.max_tries = Some(2);
+    load.workloads[0].failures.report_failures = true;
+    load.workloads[0].time_commands = true;
+    let log = Entries::of(&mut load);
+    let (_, recording, remarks) = run(&load);
+    assert_eq!((recording.transactions, recording.errors), (1, 1));
+    assert_eq!((recording.failures.serialization, recording.failures.deadlock), (1, 0));
+    assert_eq!((recording.retried, recording.retries), (2, 2));
+    assert_eq!(recording.latency_sums.count, 1);
+    let command = &recording.commands[0][0];
+    assert_eq!(
+        (
+            command.failures.serialization,
+            command.retries,
+            command.latency_sums.count
+        ),
+        (1, 2, 1)
+    );
+    assert_eq!(log.outcomes()[0], LoggedOutcome::Serialization);
+    let fates = ["Retried", "GivenUp", "Retried"];
+    assert_eq!(remarks.len(), fates.len());
+    assert!(
+        remarks.iter().zip(fates).all(|(remark, fate)| remark.contains(fate)),
+        "{remarks:?}"
+    );
+}
+
+#[test]
+fn an_error_aborts_its_client_or_counts() {
+    let behaviour = |connection, request, _| match (connection, request) {
+        (1, 2) => Behaviour::Fail("22012"),
+        _ => AT_ONCE,
+    };
+    let server = ScriptedServer::start(behaviour);
+    let mut load = script_load(&server, Protocol::Simple, 3, 10, &[("select 1;", 1)]);
+    let (outcome, recording, remarks) = run(&load);
+    assert!(outcome.ended_early.is_none(), "the others had their transactions");
+    assert_eq!(
+        (outcome.aborted[0], recording.transactions, recording.errors),
+        (1, 22, 0)
+    );
+    assert!(
+        matches!(&remarks[..], [only] if only.starts_with("Aborted") && only.contains("22012")),
+        "{remarks:?}"
+    );
+
+    let server = ScriptedServer::start(behaviour);
+    load.workloads[0].endpoints[0].address = Address::Tcp(vec![server.address()]);
+    load.workloads[0].failures.on_error = OnError::Count;
+    let (outcome, recording, remarks) = run(&load);
+    assert_eq!(
+        (outcome.aborted[0], recording.transactions, recording.failures.other),
+        (0, 29, 1)
+    );
+    assert!(remarks.is_empty(), "{remarks:?}");
+}
+
+#[test]
+fn an_aborted_client_may_end_the_load() {
+    let server = ScriptedServer::start(|connection, request, _| match (connection, request) {
+        (0, 2) => Behaviour::Fail("22012"),
+        _ => Behaviour::Answer(Duration::from_millis(1)),
+    });
+    let mut load = script_load(&server, Protocol::Simple, 2, u64::MAX, &[("select 1;", 1)]);
+    load.workloads[0].failures.abort_load = true;
+    let (outcome, recording, _) = run(&load);
+    assert!(matches!(outcome.ended_early, Some(Ending::Aborted)));
+    assert!(recording.transactions >= 2);
+}
+
+#[test]
+fn scripts_that_cannot_work_abort_their_clients() {
+    let cases: [(&str, Protocol, Behaviour, u64, &str); 6] = [
+        (
+            "begin;",
+            Protocol::Simple,
+            Behaviour::AnswerInTransaction,
+            1,
+            "OpenTransaction",
+        ),
+        ("\\set x 1/0", Protocol::Simple, AT_ONCE, 0, "division by zero"),
+        ("select 1 \\gset", Protocol::Extended, Behaviour::NoRow, 0, "RowCount"),
+        (
+            "select 1 \\gset",
+            Protocol::Prepared,
+            Behaviour::Row("?", None),
+            0,
+            "Name",
+        ),
+        (
+            "\\startpipeline\nselect 1;\n\\endpipeline",
+            Protocol::Simple,
+            AT_ONCE,
+            0,
+            "simple query protocol",
+        ),
+        (
+            "\\startpipeline\nselect 1;",
+            Protocol::Extended,
+            AT_ONCE,
+            0,
+            "pipeline open",
+        ),
+    ];
+    for (script, protocol, behaviour, transactions, part) in cases {
+        let server = ScriptedServer::start(move |_, _, _| behaviour);
+        let (outcome, recording, remarks) = run(&script_load(&server, protocol, 1, 2, &[(script, 1)]));
+        assert!(
+            matches!(outcome.ended_early, Some(Ending::Aborted)),
+            "{script}: {outcome:?}"
+        );
+        assert_eq!(
+            (outcome.aborted[0], recording.transactions),
+            (1, transactions),
+            "{script}"
+        );
+        assert!(
+            matches!(&remarks[..], [only] if only.contains(part)),
+            "{script}: {remarks:?}"
+        );
+    }
+}
+
+#[test]
+fn results_become_variables() {
+    let server = ScriptedServer::start(|_, request, _| match request {
+        0 => Behaviour::Row("a", Some("42")),
+        2 => Behaviour::Row("a", None),
+        _ => AT_ONCE,
+    });
+    let script = "select 1 as a \\gset p_\nselect ':p_a';";
+    let (outcome, _, remarks) = run(&script_load(&server, Protocol::Simple, 1, 2, &[(script, 1)]));
+    assert!(outcome.ended_early.is_none(), "{remarks:?}");
+    let queries: Vec<_> = server.queries().into_iter().map(|(_, query)| query).collect();
+    assert_eq!(queries[1], "select '42';");
+    assert_eq!(queries[3], "select '';", "NULL is an empty text");
+}
+
+#[test]
+fn a_pipeline_is_sent_whole_and_fails_at_its_end() {
+    let script = "\\startpipeline\nselect 1;\nselect 2;\n\\syncpipeline\nselect 3;\n\\endpipeline\nselect 4;";
+    for protocol in [Protocol::Extended, Protocol::Prepared] {
+        // On every connection: both parts of the pipeline, then the statement behind it.
+        let server = ScriptedServer::start(|_, _, _| AT_ONCE);
+        let mut load = script_load(&server, protocol, 2, 3, &[(script, 1)]);
+        load.workloads[0].time_commands = true;
+        let (outcome, recording, remarks) = run(&load);
+        assert!(outcome.ended_early.is_none(), "{remarks:?}");
+        assert_eq!((recording.transactions, recording.statements), (6, 24));
+        let counts: Vec<_> = recording.commands[0]
+            .iter()
+            .map(|command| command.latency_sums.count)
+            .collect();
+        assert_eq!(counts, [6; 7]);
+
+        let server = ScriptedServer::start(|_, request, _| match request {
+            0 => Behaviour::Fail("40001"),
+            5 => Behaviour::Fail("22012"),
+            _ => AT_ONCE,
+        });
+        load.workloads[0].endpoints[0].address = Address::Tcp(vec![server.address()]);
+        load.workloads[0].clients = 1;
+        load.workloads[0].failures.max_tries = Some(2);
+        let (outcome, recording, remarks) = run(&load);
+        assert_eq!((outcome.aborted[0], recording.transactions), (1, 1), "{remarks:?}");
+        assert_eq!(recording.commands[0][5].retries, 1, "the pipeline's end failed");
+        assert!(
+            remarks[0].contains("command: 5") && remarks[0].contains("22012"),
+            "{remarks:?}"
+        );
+    }
+}
+
+#[test]
+fn a_lost_connection_is_made_anew() {
+    let server = ScriptedServer::start(|connection, request, _| match (connection, request) {
+        (0, 3) => Behaviour::BreakOff,
+        _ => AT_ONCE,
+    });
+    for clients in [1, 2] {
+        let mut load = script_load(&server, Protocol::Prepared, clients, 10, &[("select 1;", 1)]);
+        load.workloads[0].reconnect = true;
+        // The first endpoint is dead.
+        let dead = Address::Tcp(vec!["127.0.0.1:1".parse().expect("an address")]);
+        let mut endpoint = load.workloads[0].endpoints[0].clone();
+        endpoint.address = dead;
+        load.workloads[0].endpoints.insert(0, endpoint);
+        let (outcome, recording, remarks) = run(&load);
+        assert!(outcome.ended_early.is_none());
+        if clients == 1 {
+            assert_eq!((recording.transactions, recording.failures.other), (9, 1));
+            assert_eq!(outcome.connections, [1]);
+            assert!(
+                remarks[0].starts_with("Reconnected") && remarks[0].contains("endpoint: 1"),
+                "{remarks:?}"
+            );
+        } else {
+            assert_eq!((recording.transactions, recording.errors), (20, 0));
+        }
+    }
+}
+
+#[test]
+fn late_transactions_are_counted_and_those_too_late_are_skipped() {
+    let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_millis(20)));
+    let mut load = script_load(&server, Protocol::Simple, 2, 50, &[("select 1;", 1)]);
+    load.workloads[0].pacing = Pacing::Open { rate_per_s: 2000.0 };
+    load.workloads[0].latency_limit = Some(Duration::from_millis(10));
+    let log = Entries::of(&mut load);
+    let (outcome, recording, _) = run(&load);
+    assert!(outcome.ended_early.is_none());
+    assert_eq!(
+        recording.transactions + recording.skipped,
+        100,
+        "skipped ones count for their client"
+    );
+    assert!(recording.skipped > 10 && recording.transactions > 1);
+    assert_eq!(recording.late, recording.transactions);
+    assert_eq!(recording.lag_sums.count, recording.transactions);
+    let skipped = log
+        .outcomes()
+        .iter()
+        .filter(|outcome| **outcome == LoggedOutcome::Skipped)
+        .count();
+    assert_eq!(skipped as u64, recording.skipped);
+    let mut numbers: Vec<_> = log
+        .0
+        .lock()
+        .expect("no panic")
+        .iter()
+        .map(|entry| entry.number)
+        .collect();
+    numbers.sort_unstable();
+    assert_eq!(
+        numbers,
+        (1..=50).flat_map(|number| [number, number]).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn scripts_are_chosen_by_weight() {
+    let server = ScriptedServer::start(|_, _, _| AT_ONCE);
+    let scripts = [("select 1;", 1), ("select 2;", 0), ("select 3;", 3)];
+    let load = script_load(&server, Protocol::Prepared, 2, 200, &scripts);
+    let (_, recording, _) = run(&load);
+    let counts: Vec<_> = recording.scripts.iter().map(|script| script.transactions).collect();
+    assert_eq!(counts.iter().sum::<u64>(), 400);
+    assert_eq!(counts[1], 0);
+    assert!((250..350).contains(&counts[2]), "{counts:?}");
+    let histograms: Vec<_> = recording
+        .statement_latency
+        .iter()
+        .map(|latency| latency.count())
+        .collect();
+    assert_eq!(histograms, counts);
+}
+
+#[test]
+fn shell_commands_and_warnings_are_taken_in() {
+    let server = ScriptedServer::start(|_, _, _| Behaviour::Warn);
+    let script = "\\setshell v echo 6\n\\shell true\n\\set w debug(:v + 1)\nselect :w;";
+    let (outcome, _, remarks) = run(&script_load(&server, Protocol::Simple, 1, 1, &[(script, 1)]));
+    assert!(outcome.ended_early.is_none(), "{remarks:?}");
+    assert_eq!(server.queries(), [(0, "select 7;".to_owned())]);
+    assert_eq!(remarks.len(), 2);
+    assert!(
+        remarks[0].starts_with("Debug") && remarks[0].contains("Int(7)"),
+        "{remarks:?}"
+    );
+    assert!(
+        remarks[1].starts_with("Notice") && remarks[1].contains("scripted warning"),
+        "{remarks:?}"
+    );
+}
+
+#[test]
+fn what_finishes_after_the_end_is_recorded_if_asked_for() {
+    for (asked, expected) in [(true, 2), (false, 0)] {
+        let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_millis(300)));
+        let mut load = load(&server, 2, 1, Pacing::Closed, &[("measure", 150)]);
+        load.record_finishing = asked;
+        let mut keep = Keep::default();
+        let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+        assert!(outcome.ended_early.is_none());
+        assert_eq!(keep.total(0).transactions, expected);
+        let last = keep.intervals.last().expect("an interval");
+        assert_eq!(last.duration > Duration::from_millis(100), asked, "{:?}", last.duration);
+    }
+}

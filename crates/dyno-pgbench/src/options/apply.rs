@@ -203,7 +203,14 @@ fn kind(id: Id) -> Kind {
 }
 
 fn integer(option: &'static str, value: &str, min: i64, max: i64) -> Result<i32, OptionError> {
-    let Some(number) = whole_int(value.trim_ascii_end()) else {
+    let trimmed = value.trim_ascii();
+    // As C reads it, nothing at all is 0.
+    let number = if trimmed.is_empty() {
+        Some(0)
+    } else {
+        whole_int(trimmed)
+    };
+    let Some(number) = number else {
         return Err(OptionError::NotANumber {
             option,
             value: value.to_owned(),

@@ -110,7 +110,7 @@ impl Getopt {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (word, None),
         };
-        let long = find(given)?;
+        let long = find(given, word)?;
         let value = match (long.takes, attached) {
             (Takes::Nothing, Some(_)) => return Err(GetoptError::NoValue(long.name)),
             (Takes::Nothing, None) | (Takes::ValueIfAttached, None) => None,
@@ -147,8 +147,8 @@ impl Iterator for Getopt {
     }
 }
 
-/// The option that `given`, perhaps abbreviated, stands for.
-fn find(given: &str) -> Result<Long, GetoptError> {
+/// The option that `given`, perhaps abbreviated, stands for; `word` is what complaints show.
+fn find(given: &str, word: &str) -> Result<Long, GetoptError> {
     if let Some(exact) = LONG.iter().find(|long| long.name == given) {
         return Ok(*exact);
     }
@@ -172,10 +172,10 @@ fn find(given: &str) -> Result<Long, GetoptError> {
         known = candidates;
     }
     match known[..] {
-        [] => Err(GetoptError::UnknownName(given.to_owned())),
+        [] => Err(GetoptError::UnknownName(word.to_owned())),
         [only] => Ok(*only),
         _ => Err(GetoptError::Ambiguous {
-            given: given.to_owned(),
+            given: word.to_owned(),
             possibilities: known.iter().map(|long| long.name).collect(),
         }),
     }
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(text("-x"), "invalid option -- 'x'");
         assert_eq!(text("-c"), "option requires an argument -- 'c'");
         assert_eq!(text("--foo"), "unrecognized option '--foo'");
-        assert_eq!(text("--foo=1"), "unrecognized option '--foo'");
+        assert_eq!(text("--foo=1"), "unrecognized option '--foo=1'");
         assert_eq!(text("--cl"), "option '--client' requires an argument");
         assert_eq!(text("--connect=1"), "option '--connect' doesn't allow an argument");
         assert_eq!(

@@ -36,22 +36,16 @@ impl Report {
         let asked = &self.conditions;
         self.write_conditions(version, out)?;
         let total = &self.total;
-        let count = if version >= Version::V15 {
-            attempted(total)
+        // From 18 on failed transactions count as something to report on, and nothing follows when there is nothing.
+        let nothing = if version >= Version::V18 {
+            attempted(total) == 0
         } else {
-            total.transactions
+            total.transactions == 0
         };
-        // From 18 on nothing follows when nothing was done; before, the failures did.
-        if version >= Version::V18 && count == 0 {
-            return Ok(());
-        }
-        if version >= Version::V15 {
+        if version >= Version::V15 && !(version >= Version::V18 && nothing) {
             write_failures(version, asked, total, "", out)?;
-            if version < Version::V18 && count == 0 {
-                return Ok(());
-            }
         }
-        if version < Version::V15 && count == 0 {
+        if nothing {
             return Ok(());
         }
         self.write_limits(version, out)?;

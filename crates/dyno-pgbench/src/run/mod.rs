@@ -66,7 +66,7 @@ fn prepare(options: &Options, target: &ConnectionInfo) -> Result<(String, Tables
         partitions: None,
     };
     if options.scripts.any_builtin {
-        tables = setup::tables(&mut client).map_err(|error| {
+        tables = setup::tables(&mut client, options.scale.is_some()).map_err(|error| {
             let code = fail(&error.to_string());
             if matches!(
                 error,
@@ -79,12 +79,6 @@ fn prepare(options: &Options, target: &ConnectionInfo) -> Result<(String, Tables
             }
             code
         })?;
-        if options.scale.is_some() {
-            let scale = tables.scale;
-            message::warning(&format!(
-                "scale option ignored, using count from pgbench_branches table ({scale})"
-            ));
-        }
     }
     if !options.no_vacuum {
         setup::vacuum(&mut client, options.vacuum_all);

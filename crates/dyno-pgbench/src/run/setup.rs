@@ -64,11 +64,11 @@ pub fn server_version(client: &mut Client) -> String {
         .unwrap_or_default()
 }
 
-/// Looks at the tables of the built-in scripts.
+/// Looks at the tables of the built-in scripts; warns if the scale was given, because what counts is what is there.
 ///
 /// # Errors
 /// They are not there.
-pub fn tables(client: &mut Client) -> Result<Tables, TablesError> {
+pub fn tables(client: &mut Client, scale_given: bool) -> Result<Tables, TablesError> {
     const COUNT: &str = "select count(*) from pgbench_branches";
     let counted = first_row(client, COUNT).map_err(|error| TablesError::Count {
         text: server_text::of_client(&error, COUNT),
@@ -76,6 +76,11 @@ pub fn tables(client: &mut Client) -> Result<Tables, TablesError> {
     })?;
     let number = |value: Option<&Option<String>>| value?.as_deref()?.parse::<i64>().ok();
     let scale = counted.and_then(|row| number(row.first())).unwrap_or(0);
+    if scale_given {
+        message::warning(&format!(
+            "scale option ignored, using count from pgbench_branches table ({scale})"
+        ));
+    }
     // A server that knows no partitions has none.
     let Ok(found) = first_row(client, PARTITIONS) else {
         return Ok(Tables {

@@ -1,0 +1,104 @@
+//! What fails while it runs.
+
+use crate::case::What::Stderr;
+use crate::case::{case, compare_all, script};
+
+/// The session keeps no more of a server's error than dyno's own messages show.
+const NO_CONTEXT: &str = "the CONTEXT of a server's error is not shown";
+
+#[test]
+fn aborted_clients() {
+    let serialization = "do $$ begin raise exception 'again' using errcode = '40001'; end $$;\n";
+    let deadlock = "do $$ begin raise exception 'stuck' using errcode = '40P01'; end $$;\n";
+    compare_all(
+        "errors",
+        &[],
+        vec![
+            script("select 1/0;"),
+            script("select 1/0;").with("-M extended"),
+            script("select 1/0;").with("-M prepared"),
+            script("select nocolumn;"),
+            script("select 1,\n  nocolumn;").with("-M extended"),
+            script("select nocolumn;").with("-M prepared"),
+            script("select 1; select 2\\; select 1/0;"),
+            script("select 1/0;").with("-r"),
+            script("select 1/0;").with("-C"),
+            script("select 1/0;").with("-l"),
+            script("select 1/0;").with("-c 2 -j 2").unordered(),
+            script("begin;"),
+            script("begin;").with("-C"),
+            script("\\set a 1/0\n"),
+            script("\\set a :nosuch\n"),
+            script("\\set a random(5, 1)\n"),
+            script("\\set a random_gaussian(1, 5, 1.0)\n"),
+            script("\\set a 9223372036854775807 + 1\n"),
+            script("\\set a 1 + 'x'\n"),
+            script("\\set a 1 + true\n"),
+            script("\\if 'x'\n\\endif\n"),
+            script("\\sleep :nosuch\n"),
+            script("\\sleep :u\n").with("-D u=x"),
+            script("select :nosuch;"),
+            script("select :nosuch;").with("-M extended"),
+            script("select 1 where false \\gset\n"),
+            script("select 1 from generate_series(1, 2) \\gset\n"),
+            script("select 1 as \"a-b\" \\gset\n"),
+            script("select 1 as \"a-b\" \\aset\n"),
+            script("select 1 where false \\aset\n"),
+            script("create temp table if not exists t (i int) \\gset\n"),
+            script("\\shell false\n"),
+            script("\\setshell a echo x\n"),
+            script("\\setshell a echo :nosuch\n"),
+            script("\\startpipeline\nselect 1;\n\\endpipeline\n"),
+            script("\\startpipeline\n\\startpipeline\n\\endpipeline\n").with("-M extended"),
+            script("\\endpipeline\n").with("-M extended"),
+            script("\\startpipeline\nselect 1;\n").with("-M extended"),
+            script("\\startpipeline\nselect 1/0;\n\\endpipeline\n").with("-M extended"),
+            script("select 2;\n\\startpipeline\nselect 1;\nselect 1/0;\nselect 3;\n\\endpipeline\n")
+                .with("-M prepared"),
+            script("\\startpipeline\nselect 1 as a \\gset\n\\endpipeline\n").with("-M extended"),
+            script("copy pg_class to stdout;"),
+            script("copy pg_class to stdout;").with("-M extended"),
+            script("create temp table t (i int);\ncopy t from stdin;"),
+            script("select pg_terminate_backend(pg_backend_pid());"),
+            script("select pg_terminate_backend(pg_backend_pid());").with("-M extended"),
+            script("do $$ begin raise exception 'no' using detail = 'why', hint = 'what'; end $$;")
+                .differs(Stderr, NO_CONTEXT),
+            script(serialization),
+            script(serialization).with("-r"),
+            script(serialization).with("-l"),
+            script(serialization).with("-l --failures-detailed"),
+            script(serialization).with("-t 3 --max-tries=3"),
+            script(serialization).with("-r -l -t 2 --max-tries=3 --failures-detailed"),
+            script(serialization)
+                .with("--max-tries=2 --verbose-errors")
+                .differs(Stderr, NO_CONTEXT),
+            script(serialization)
+                .with("--verbose-errors")
+                .differs(Stderr, NO_CONTEXT),
+            script(serialization)
+                .with("--max-tries=2 --verbose-errors -M extended")
+                .differs(Stderr, NO_CONTEXT),
+            script(serialization)
+                .with("--max-tries=2 --verbose-errors -M prepared")
+                .differs(Stderr, NO_CONTEXT),
+            script(deadlock).with("-r -l -t 2 --max-tries=2 --failures-detailed"),
+            script(&format!("begin;\n{serialization}end;\n")).with("-t 2 --max-tries=2 -r"),
+            script(&format!("\\set a debug(random(1, 1000))\n{serialization}")).with("--random-seed=5 --max-tries=3"),
+            script(&format!(
+                "\\startpipeline\nbegin;\n{serialization}end;\n\\endpipeline\n"
+            ))
+            .with("-M extended --max-tries=2 -r"),
+            case("-n -t 3 -r -f a.sql -f b.sql --random-seed=3 --max-tries=2")
+                .file("a.sql", serialization)
+                .file("b.sql", "select 1;"),
+            case("-n -t 4 -f a.sql -f b.sql --random-seed=3")
+                .file("a.sql", "select 1/0;")
+                .file("b.sql", "select 1;"),
+            case("-t 1 -S"),
+            case("-n -t 1 -S"),
+            case("-n -t 1"),
+            case("-n -t 1 -S").before("create table if not exists pgbench_branches ()"),
+            case("-n -t 1 -S -s 4").before("create table if not exists pgbench_branches ()"),
+        ],
+    );
+}

@@ -1,0 +1,7 @@
+//! The command lines.
+
+mod errors;
+mod init;
+mod options;
+mod running;
+mod scripts;

@@ -1,0 +1,113 @@
+//! Scripts of one's own: every meta command, values, several files.
+
+use crate::case::{case, compare_all, script};
+
+#[test]
+fn meta_commands() {
+    compare_all(
+        "meta",
+        &[],
+        vec![
+            script("select 1;"),
+            script("select 1"),
+            script("select 1; select 2;\nselect 3;").with("-r"),
+            script("select 1\\; select 2;").with("-r"),
+            script("-- only a comment\nselect 1; -- and another\n/* more */ select 2;").with("-r"),
+            script("\\set a 1\n\\set b :a + 1\nselect :b;").with("-r"),
+            script("\\set a 1 \\\n + 2\nselect :a;").with("-r"),
+            script("\\set a debug(1)\n\\set b debug(1.5)\n\\set c debug(true)\n\\set d debug(null)\n"),
+            script("\\set a debug(random(1, 1000000))\n").with("--random-seed=1"),
+            script("\\set a debug(random_gaussian(1, 1000, 3.0))\n").with("--random-seed=1"),
+            script("\\set a debug(random_exponential(1, 1000, 3.0))\n").with("--random-seed=1"),
+            script("\\set a debug(random_zipfian(1, 1000, 1.3))\n").with("--random-seed=1"),
+            script("\\set a debug(hash(5))\n\\set b debug(permute(3, 10))\n").with("--random-seed=1"),
+            script("\\set a debug(:client_id)\n\\set b debug(:scale)\n").with("-s 5"),
+            script("\\set a debug(:random_seed)\n\\set b debug(:default_seed)\n").with("--random-seed=1"),
+            script("\\set a debug(:x)\n").with("-D x=5"),
+            script("\\set a debug(:x)\n").with("-D x=5.5"),
+            script("\\set a debug(:x)\n").with("-D x=true"),
+            script("\\set a debug(:x)\n").with("-D x=abc"),
+            script("\\set a debug(:client_id)\n").with("-D client_id=9"),
+            script("\\set a debug(:scale)\n").with("-D scale=9 -s 4"),
+            script("\\set a debug(:random_seed)\n").with("-D random_seed=9"),
+            script("\\set a debug(:x)\n").with("-D x=1 -D x=2"),
+            script("\\if 1\nselect 1;\n\\else\nselect 2;\n\\endif\n").with("-r"),
+            script("\\if 0\nselect 1;\n\\elif 1\nselect 2;\n\\else\nselect 3;\n\\endif\n").with("-r"),
+            script("\\if 0\n\\if 1/0\nselect 1;\n\\endif\n\\endif\n").with("-r"),
+            script("\\if null\nselect 1;\n\\endif\n").with("-r"),
+            script("\\sleep 1 ms\n\\sleep 10 us\nselect 1;").with("-r"),
+            script("\\sleep 0\n").with("-r"),
+            script("\\sleep 2ms\n").with("-r"),
+            script("select 1 as a, 'x' as b \\gset\nselect :a, :'b';\n").with("-r"),
+            script("select 1 as a \\gset p_\n\\set b debug(:p_a)\n").with("-r"),
+            script("select 1 as a \\; select 2 as b \\gset\n\\set b debug(:b)\n").with("-r"),
+            script("select 1 as a \\; select 2 as b \\aset\n\\set b debug(:a + :b)\n").with("-r"),
+            script("select null as a \\gset\nselect ':a';\n").with("-M extended"),
+            script("select 5 as a \\gset\n\\set b debug(:a)\n").with("-M prepared -t 3"),
+            script("\\shell true\n").with("-r"),
+            script("\\setshell a echo 5\n\\set b debug(:a)\n").with("-r"),
+            script("\\set a 3\n\\setshell b expr :a + 1\n\\set c debug(:b)\n"),
+            script("\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline\n").with("-M extended -r"),
+            script("\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline\n").with("-M prepared -r"),
+            script("\\startpipeline\nbegin;\nselect 2;\nend;\n\\endpipeline\nselect 3;").with("-M extended -t 3"),
+            script("\\set x 7\nselect ':x', :x, x::int from (select :x as x) t;"),
+            script("\\set x 7\nselect :x, :x::int;").with("-M extended"),
+            script("\\set x -7\nselect 5-:x;"),
+            case("-n -t 2 -f -").stdin("select 1;\n"),
+            case("-n -t 2 -f a.sql -f b.sql@2 --random-seed=3")
+                .file("a.sql", "select 1;")
+                .file("b.sql", "\\set a 1\nselect 2;"),
+            case("-n -t 2 -r -f a.sql -f b.sql@2 --random-seed=3")
+                .file("a.sql", "select 1;")
+                .file("b.sql", "\\set a 1\nselect 2;"),
+            case("-n -t 10 -f a.sql@0 -f b.sql@2")
+                .file("a.sql", "select 1;")
+                .file("b.sql", "select 2;"),
+            case("-n -c 2 -j 2 -t 2 -f s.sql").file("s.sql", "select 1;"),
+            script("do $$ begin raise notice 'hello'; raise warning 'world'; end $$;"),
+            case("-t 1 -f s.sql").file("s.sql", "select 1;"),
+            case("-v -t 1 -f s.sql").file("s.sql", "select 1;"),
+        ],
+    );
+}
+
+#[test]
+fn mistakes() {
+    compare_all(
+        "mistakes",
+        &[],
+        vec![
+            script(""),
+            script("-- nothing\n"),
+            script("\\foo\n"),
+            script("\\set\n"),
+            script("\\set a\n"),
+            script("\\set a 1 +\n"),
+            script("\\set a (1\n"),
+            script("\\set a 1 2\n"),
+            script("\\set a foo(1)\n"),
+            script("\\set a abs(1, 2)\n"),
+            script("\\set a 99999999999999999999\n"),
+            script("select 1;\n\\set a :b$\n"),
+            script("\\sleep\n"),
+            script("\\sleep 1 h\n"),
+            script("\\sleep x\n"),
+            script("\\sleep 1 ms x\n"),
+            script("\\shell\n"),
+            script("\\setshell a\n"),
+            script("\\if\n"),
+            script("\\if 1\nselect 1;\n"),
+            script("\\endif\n"),
+            script("\\else\n"),
+            script("\\elif 1\n"),
+            script("\\if 1\n\\else\n\\else\n\\endif\n"),
+            script("\\if 1\n\\else\n\\elif 1\n\\endif\n"),
+            script("\\if 1\n\\endif x\n"),
+            script("\\gset\n"),
+            script("\\set a 1\n\\gset\n"),
+            script("select 1 \\gset a b\n"),
+            script("\\startpipeline x\n"),
+            script("select 1;").with("-f nosuchfile"),
+        ],
+    );
+}

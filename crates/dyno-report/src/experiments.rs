@@ -49,24 +49,28 @@ pub fn plan(experiment: &Resolved, repetitions: usize, target: &str, archive: &s
         let pacing = workload.rate_per_s.map_or("closed loop".to_owned(), |rate_per_s| {
             format!("open loop at {} transactions/s", rate(rate_per_s))
         });
-        let how = format!(
-            "{}, {}, {}, {pacing}\n{}",
+        let mut how = format!(
+            "{}, {}, {}, {pacing}",
             counted(workload.clients as u64, "client"),
             counted(workload.threads as u64, "thread"),
             workload.protocol,
-            workload.script.trim()
         );
+        for (script, _) in workload.scripts.iter() {
+            how.push('\n');
+            how.push_str(script.script.trim());
+        }
         rows.push(row("workload", &workload.name, how));
     }
     let phases = experiment.phases();
     rows.extend(
         phases
             .iter()
-            .map(|phase| row("phase", phase.name, duration(phase.duration))),
+            .map(|phase| row("phase", phase.name, lasting(phase.duration))),
     );
     rows.push(row("archive", "", archive.to_owned()));
 
-    let mut text = format!("{} ({}): {}\n", experiment.name, experiment.size, experiment.title);
+    let size = experiment.size.map_or_else(String::new, |size| format!(" ({size})"));
+    let mut text = format!("{}{size}: {}\n", experiment.name, experiment.title);
     text.push_str(&paragraph("", &experiment.question));
     text.push('\n');
     text.push_str(&table(&[], &[0, 1, 2], rows));
@@ -74,7 +78,7 @@ pub fn plan(experiment: &Resolved, repetitions: usize, target: &str, archive: &s
     let times = u32::try_from(repetitions).unwrap_or(u32::MAX);
     let mut expected = vec![format!(
         "{} for the phases",
-        duration(experiment.duration().saturating_mul(times))
+        lasting(experiment.duration().map(|each| each.saturating_mul(times)))
     )];
     if repetitions > 1 {
         expected.push(format!("in {repetitions} runs"));
@@ -90,6 +94,11 @@ pub fn plan(experiment: &Resolved, repetitions: usize, target: &str, archive: &s
     expected.push("some seconds to bring up the server".to_owned());
     text.push_str(&facts([("expected", expected.join(", "))]));
     text
+}
+
+/// How long phases last.
+fn lasting(planned: Option<Duration>) -> String {
+    planned.map_or_else(|| "as long as the transactions take".to_owned(), duration)
 }
 
 #[cfg(test)]

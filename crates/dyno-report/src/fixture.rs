@@ -38,6 +38,11 @@ pub(crate) fn update() -> Summary {
             statements: 246_912,
             errors: 0,
             unfinished: 0,
+            transactions_per_client: None,
+            skipped: 0,
+            late: 0,
+            retried: 0,
+            retries: 0,
             tps: 12_345.6,
             statements_per_s: 12_345.6,
             steadiness: Some(Steadiness {
@@ -54,6 +59,7 @@ pub(crate) fn update() -> Summary {
                 latency: Some(latency(0.99)),
             }],
             errors_by_state: Vec::new(),
+            scripts: Vec::new(),
         }],
         connection: Some(Connection {
             count: 8,
@@ -140,7 +146,7 @@ pub(crate) fn write_archive(folder: &Path) {
     stopped.warnings = vec![Warning::EndedEarly {
         reason: "the server closed all connections".to_owned(),
         measured_s: 4.0,
-        planned_s: 20.0,
+        planned_s: Some(20.0),
     }];
     finish(run, RunState::Incomplete, stopped);
 
@@ -180,6 +186,8 @@ fn begin_run(folder: &Path, started: &str) -> (CampaignWriter, RunWriter) {
         clients: 8,
         threads: 2,
         pacing: Pacing::Closed,
+        transactions_per_client: None,
+        scripts: Vec::new(),
         statements: vec![UPDATE.to_owned()],
     };
     let target = "PostgreSQL 18.6 of dyno, unix socket".to_owned();

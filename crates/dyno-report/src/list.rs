@@ -16,7 +16,8 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
             Ok(record) => {
                 let experiment = &record.experiment;
                 let when = record.started.strftime("%Y-%m-%d %H:%M").to_string();
-                (when, format!("{} {}", experiment.name, experiment.size))
+                let size = experiment.size.map_or_else(String::new, |size| format!(" {size}"));
+                (when, format!("{}{size}", experiment.name))
             }
             Err(_) => ("-".to_owned(), "-".to_owned()),
         };

@@ -13,8 +13,12 @@ pub fn live_line(live: &Live) -> String {
         None => (None, None, None),
     };
     let show = |latency_us: Option<f64>| latency_us.map_or("-".to_owned(), |latency_us| unit.show(latency_us));
+    let left = live.left.map_or_else(String::new, |left| {
+        let whole = Duration::from_secs(left.as_secs_f64().ceil() as u64);
+        format!("   {} left", duration(whole))
+    });
     format!(
-        "{:<7} {:>9} tps   p50 {:>7}  p95 {:>7}  p99 {:>7} {:<2}   {} {}   {} left",
+        "{:<7} {:>9} tps   p50 {:>7}  p95 {:>7}  p99 {:>7} {:<2}   {} {}{left}",
         live.phase,
         rate(live.tps),
         show(p50),
@@ -23,7 +27,6 @@ pub fn live_line(live: &Live) -> String {
         unit.symbol(),
         count(live.errors),
         if live.errors == 1 { "error" } else { "errors" },
-        duration(Duration::from_secs(live.left.as_secs_f64().ceil() as u64)),
     )
 }
 
@@ -39,7 +42,7 @@ mod tests {
             tps: 12_345.6,
             latency_us: Some((612.3, 1_034.5, 1_800.0)),
             errors: 0,
-            left: Duration::from_millis(11_200),
+            left: Some(Duration::from_millis(11_200)),
         };
         insta::assert_snapshot!(live_line(&live), @"measure    12,346 tps   p50   612.3  p95 1,034.5  p99 1,800.0 µs   0 errors   12 s left");
         let stalled = Live {

@@ -12,10 +12,17 @@ pub fn campaign(campaign: &Campaign) -> String {
     let mut text = match &campaign.record {
         Ok(record) => {
             let experiment = &record.experiment;
-            let heading = format!("{}: {}\n{}\n", experiment.name, experiment.title, experiment.question);
+            let mut heading = format!("{}: {}\n", one_line(&experiment.name), one_line(&experiment.title));
+            if !experiment.question.is_empty() {
+                heading.push_str(&experiment.question);
+                heading.push('\n');
+            }
             let about = [
                 ("source", experiment.source.clone()),
-                ("size", experiment.size.to_string()),
+                (
+                    "size",
+                    experiment.size.map_or_else(String::new, |size| size.to_string()),
+                ),
                 ("began", record.started.strftime("%Y-%m-%d %H:%M:%S %:z").to_string()),
                 ("command", one_line(&record.command)),
             ];
@@ -37,14 +44,14 @@ pub fn run(run: &Run) -> String {
     match &run.record {
         Ok(record) => {
             let seconds = |seconds: f64| duration(Duration::try_from_secs_f64(seconds).unwrap_or_default());
-            let phases = record.phases.iter().map(|phase| match phase.start_s.zip(phase.end_s) {
-                Some((start_s, end_s)) => format!(
-                    "{} {} of {}",
-                    phase.name,
-                    seconds(end_s - start_s),
-                    seconds(phase.planned_s)
-                ),
-                None => format!("{} of {}", phase.name, seconds(phase.planned_s)),
+            let phases = record.phases.iter().map(|phase| {
+                let lasted = phase
+                    .start_s
+                    .zip(phase.end_s)
+                    .map(|(start_s, end_s)| seconds(end_s - start_s));
+                let planned = phase.planned_s.map(|planned_s| format!("of {}", seconds(planned_s)));
+                let parts = [Some(phase.name.clone()), lasted, planned];
+                parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
             });
             let phases = phases.collect::<Vec<_>>().join(", ");
             let cell = record.cell.iter().map(|(factor, level)| format!("{factor} = {level}"));

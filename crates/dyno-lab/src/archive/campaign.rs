@@ -41,6 +41,16 @@ pub struct PlannedRun {
 }
 
 impl PlannedRun {
+    /// A cell of its own, measured once or several times: repetition `number` of as many runs.
+    #[must_use]
+    pub fn repetition(number: usize) -> Self {
+        Self {
+            number,
+            cell: IndexMap::new(),
+            repetition: number,
+        }
+    }
+
     /// The name of its folder, such as `003-clients=16-rep1`.
     #[must_use]
     pub fn folder(&self) -> String {

@@ -13,7 +13,7 @@ pub struct Event {
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
     /// A phase began.
@@ -33,6 +33,24 @@ pub enum EventKind {
         count: u64,
         /// The message of the first.
         example: String,
+    },
+    /// A client ended before its time.
+    Aborted {
+        /// The workload.
+        workload: String,
+        /// The client, from 0.
+        client: usize,
+        /// Why.
+        reason: String,
+    },
+    /// A client whose connection was lost has a new one.
+    Reconnected {
+        /// The workload.
+        workload: String,
+        /// The client, from 0.
+        client: usize,
+        /// How long it had none, in seconds.
+        after_s: f64,
     },
     /// Anything else, said in words.
     Note {

@@ -23,9 +23,9 @@ pub struct IntervalRow {
     pub statements: u64,
     /// Transactions that ended with an error.
     pub errors: u64,
-    /// Transactions that were tried again after an error.
+    /// How often transactions were begun again after an error.
     pub retries: u64,
-    /// Transactions of an open loop that were given up because they were too late.
+    /// Transactions of an open loop that were not begun because their turn was further back than the latency limit.
     pub skipped: u64,
     /// Transactions per second.
     pub tps: f64,
@@ -47,6 +47,12 @@ pub struct IntervalRow {
     pub lag_mean_us: Option<f64>,
     /// Open loop: the longest such time.
     pub lag_max_us: Option<f64>,
+    /// Transactions that were begun more than once. This and the next column are missing in archives of the first dynos.
+    #[serde(default)]
+    pub retried: u64,
+    /// Completed transactions that took longer than the latency limit.
+    #[serde(default)]
+    pub late: u64,
 }
 
 impl IntervalRow {
@@ -63,9 +69,8 @@ impl IntervalRow {
             transactions: recording.transactions,
             statements: recording.statements,
             errors: recording.errors,
-            // The engine neither tries again nor gives up yet; the columns are part of the format all the same.
-            retries: 0,
-            skipped: 0,
+            retries: recording.retries,
+            skipped: recording.skipped,
             tps: if interval_s > 0.0 {
                 rounded(recording.transactions as f64 / interval_s)
             } else {
@@ -80,6 +85,8 @@ impl IntervalRow {
             latency_p99_9_us: latency.map(|latency| latency.p99_9_us),
             lag_mean_us: lag.map(|lag| rounded(lag.mean_ns() / 1000.0)),
             lag_max_us: lag.map(|lag| lag.max_ns() as f64 / 1000.0),
+            retried: recording.retried,
+            late: recording.late,
         }
     }
 

@@ -5,7 +5,7 @@ use super::intervals::IntervalRow;
 use super::reader::{Run, json, open};
 use super::{ArchiveError, CAMPAIGN_JSON, CampaignRecord, LATENCY_HLOG, latencies};
 use crate::experiment::MEASURE;
-use crate::summary::{Counts, Pacing, Summary, SummaryBuilder, WorkloadFacts};
+use crate::summary::{Counts, Summary, SummaryBuilder, WorkloadFacts};
 use std::time::Duration;
 
 /// The summary of the measured intervals in a run's folder.
@@ -32,6 +32,10 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
                 transactions,
                 statements,
                 errors,
+                skipped,
+                late,
+                retried,
+                retries,
                 ..
             } = row;
             builder.counts(
@@ -41,8 +45,12 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
                     transactions,
                     statements,
                     errors,
-                    lag,
+                    skipped,
+                    late,
+                    retried,
+                    retries,
                 },
+                lag,
             );
         }
     }
@@ -87,15 +95,10 @@ fn facts(run: &Run) -> Result<(Vec<WorkloadFacts>, f64), ArchiveError> {
     }
     let plan = run.path.parent().unwrap_or(&run.path).join(CAMPAIGN_JSON);
     let experiment = json::<CampaignRecord>(&plan)?.experiment;
-    let workloads = experiment.workloads.into_iter().map(|workload| WorkloadFacts {
-        name: workload.name,
-        clients: workload.clients,
-        threads: workload.threads,
-        pacing: workload
-            .rate_per_s
-            .map_or(Pacing::Closed, |rate_per_s| Pacing::Open { rate_per_s }),
-        // Only the script's parser could say which statements these were.
-        statements: Vec::new(),
-    });
+    // Only the scripts' parser could say which statements these were.
+    let workloads = experiment
+        .workloads
+        .iter()
+        .map(|workload| WorkloadFacts::new(workload, Vec::new()));
     Ok((workloads.collect(), experiment.interval.as_secs_f64()))
 }

@@ -79,8 +79,8 @@ impl fmt::Display for RunState {
 pub struct PhaseRecord {
     /// Its name.
     pub name: String,
-    /// How long it was to last.
-    pub planned_s: f64,
+    /// How long it was to last; `None`: until all clients have had their transactions.
+    pub planned_s: Option<f64>,
     /// When it began, if it did.
     pub start_s: Option<f64>,
     /// When its last interval ended, if it had one.
@@ -99,7 +99,7 @@ impl RunRecord {
     ) -> Self {
         let phases = phases.iter().map(|phase| PhaseRecord {
             name: phase.name.to_owned(),
-            planned_s: phase.duration.as_secs_f64(),
+            planned_s: phase.duration.map(|duration| duration.as_secs_f64()),
             start_s: None,
             end_s: None,
         });

@@ -19,6 +19,8 @@ fn facts() -> Vec<WorkloadFacts> {
         clients: 4,
         threads: 2,
         pacing,
+        transactions_per_client: None,
+        scripts: Vec::new(),
         statements: statements.iter().map(|sql| (*sql).to_owned()).collect(),
     };
     vec![
@@ -62,7 +64,7 @@ fn intervals(measured: u32) -> Vec<Interval> {
 fn record() -> RunRecord {
     let phases = [(WARMUP, 2), (MEASURE, 5)].map(|(name, seconds)| Phase {
         name,
-        duration: SECOND * seconds,
+        duration: Some(SECOND * seconds),
     });
     RunRecord::new(
         "postgres://ann@db/x".to_owned(),
@@ -414,7 +416,7 @@ proptest! {
 fn row() -> impl Strategy<Value = IntervalRow> {
     let number = || (0_u64..10_000_000_000).prop_map(|thousandths| thousandths as f64 / 1000.0);
     let latencies = prop::array::uniform9(prop::option::of(number()));
-    let counts = prop::array::uniform5(any::<u64>());
+    let counts = prop::array::uniform7(any::<u64>());
     (
         "[a-z]{1,8}",
         "[a-zA-Z0-9_-]{1,12}",
@@ -445,6 +447,8 @@ fn row() -> impl Strategy<Value = IntervalRow> {
                 latency_p99_9_us: latencies[6],
                 lag_mean_us: latencies[7],
                 lag_max_us: latencies[8],
+                retried: counts[5],
+                late: counts[6],
             },
         )
 }

@@ -9,6 +9,7 @@ mod diagnostic;
 mod document;
 mod placeholder;
 mod resolve;
+mod scripts;
 mod section;
 mod set;
 mod value;
@@ -16,6 +17,7 @@ mod value;
 pub use builtin::{Builtin, builtin, find};
 pub use diagnostic::Diagnostic;
 pub use resolve::{Data, Fill, Phase, Resolved, Workload};
+pub use scripts::{Script, Scripts, WeightedScript};
 pub use set::SetError;
 pub use value::{Protocol, Size, Value};
 

@@ -1,9 +1,9 @@
 //! From an experiment to the exact work of a run.
 
 use super::placeholder::substitute;
-use super::{Experiment, MEASURE, Protocol, SetError, Size, Value, WARMUP};
+use super::{Experiment, MEASURE, Protocol, Script, Scripts, SetError, Size, Value, WARMUP};
 use indexmap::IndexMap;
-use jiff::fmt::serde::unsigned_duration::friendly::compact::required as friendly;
+use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ pub struct Resolved {
     pub question: String,
     /// Where it was published.
     pub source: String,
-    /// How much of it is done.
-    pub size: Size,
+    /// How much of it is done; `None` for a load that knows no sizes.
+    pub size: Option<Size>,
     /// Variables of all scripts, in the file's order.
     pub parameters: IndexMap<String, Value>,
     /// Server settings by name. A value may still be relative to the server's machine ("25% of memory").
@@ -29,18 +29,18 @@ pub struct Resolved {
     /// What runs, all at the same time.
     pub workloads: Vec<Workload>,
     /// How long the workloads run before results count; may be zero.
-    #[serde(with = "friendly")]
+    #[serde(with = "required")]
     pub warmup: Duration,
-    /// How long results count.
-    #[serde(with = "friendly")]
-    pub measure: Duration,
+    /// How long results count; `None`: until all clients have had their [`Workload::transactions_per_client`].
+    #[serde(with = "optional")]
+    pub measure: Option<Duration>,
     /// How often results are recorded, at least 10 ms.
-    #[serde(with = "friendly")]
+    #[serde(with = "required")]
     pub interval: Duration,
 }
 
 /// How the data is made: first `setup`, then the tables of `fill`, then `finish`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Data {
     /// SQL statements that make the schema; may be empty.
     pub setup: String,
@@ -63,7 +63,7 @@ pub struct Fill {
     pub columns: IndexMap<String, String>,
 }
 
-/// A script run by a number of clients.
+/// One or several scripts run by a number of clients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Unique name of letters, digits, `-` and `_`.
@@ -76,13 +76,12 @@ pub struct Workload {
     pub protocol: Protocol,
     /// Transactions asked for per second over all clients (open loop); `None`: as many as complete (closed loop).
     pub rate_per_s: Option<f64>,
-    /// What messages call the script.
-    pub script_name: String,
-    /// Lines, and characters in the line it begins in, that stand before the script in the file of that name. Needed for messages only.
-    #[serde(default)]
-    pub script_offset: (usize, usize),
-    /// The script's text.
-    pub script: String,
+    /// How many transactions each client is to have; `None`: as many as fit into the phases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions_per_client: Option<u64>,
+    /// What the clients execute.
+    #[serde(flatten)]
+    pub scripts: Scripts,
 }
 
 /// A stretch of the run with its own results.
@@ -90,26 +89,46 @@ pub struct Workload {
 pub struct Phase {
     /// [`WARMUP`] or [`MEASURE`].
     pub name: &'static str,
-    /// How long it lasts.
-    pub duration: Duration,
+    /// How long it lasts; `None`: until all clients have had their transactions.
+    pub duration: Option<Duration>,
 }
 
 impl Resolved {
     /// The phases in order; a warm-up of no length is left out.
     #[must_use]
     pub fn phases(&self) -> Vec<Phase> {
-        let phases = [(WARMUP, self.warmup), (MEASURE, self.measure)];
+        let phases = [(WARMUP, Some(self.warmup)), (MEASURE, self.measure)];
         phases
             .into_iter()
-            .filter(|(_, duration)| !duration.is_zero())
+            .filter(|(_, duration)| *duration != Some(Duration::ZERO))
             .map(|(name, duration)| Phase { name, duration })
             .collect()
     }
 
-    /// How long the phases take together. Preparing the server and loading the data come on top.
+    /// How long the phases take together; `None` if that is for the transactions to say. Preparing the server and loading the data come on top.
     #[must_use]
-    pub fn duration(&self) -> Duration {
-        self.warmup.saturating_add(self.measure)
+    pub fn duration(&self) -> Option<Duration> {
+        Some(self.warmup.saturating_add(self.measure?))
+    }
+
+    /// The load of a program that plans for itself, such as `dyno pgbench`, as the archive keeps it: on data that is there, on a server that stays as it
+    /// is. `name` becomes part of the campaign's folder, `title` says what it is; what else there is to know is for the caller to fill in.
+    #[must_use]
+    pub fn of_load(name: String, title: String, workloads: Vec<Workload>) -> Self {
+        Self {
+            name,
+            title,
+            question: String::new(),
+            source: String::new(),
+            size: None,
+            parameters: IndexMap::new(),
+            settings: IndexMap::new(),
+            data: Data::default(),
+            workloads,
+            warmup: Duration::ZERO,
+            measure: None,
+            interval: Duration::from_secs(1),
+        }
     }
 }
 
@@ -169,7 +188,7 @@ impl Experiment {
             title: self.title,
             question: self.question,
             source: self.source,
-            size,
+            size: Some(size),
             parameters,
             workloads: self
                 .workloads
@@ -180,13 +199,16 @@ impl Experiment {
                     clients: plan.clients,
                     protocol: plan.protocol,
                     rate_per_s: plan.rate_per_s,
-                    script_name: plan.script_name,
-                    script_offset: plan.script_offset,
-                    script: plan.script,
+                    transactions_per_client: None,
+                    scripts: Scripts::One(Script {
+                        script_name: plan.script_name,
+                        script_offset: plan.script_offset,
+                        script: plan.script,
+                    }),
                 })
                 .collect(),
             warmup: self.warmup,
-            measure: self.measure,
+            measure: Some(self.measure),
             interval: self.interval,
         })
     }

@@ -1,32 +1,29 @@
 //! A campaign from its first step to its last: bring the target up, prepare data, drive the load, keep and sum up what happened.
 
 mod data;
+mod ledger;
 mod progress;
 mod recorder;
 mod sampling;
 mod settings;
 mod workload;
 
+pub use ledger::{Entry, Ledger};
 pub use progress::{Live, Progress};
+pub use recorder::Recorder;
 pub use workload::CompileError;
 
-use crate::archive::{
-    ArchiveError, CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter, check_writable,
-};
+use crate::archive::{ArchiveError, CampaignRecord, CampaignWriter, PlannedRun, RunState, check_writable};
 use crate::experiment::Resolved;
-use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning};
+use crate::summary::Summary;
 use dyno_engine::{DriveError, Ending, Outcome, Stop};
 use dyno_target::address::{ConnectError, ConnectionInfo};
 use dyno_target::embedded::{self, DatabaseError, Embedded, EmbeddedError, EmbeddedOptions, Server};
-use dyno_target::facts::{host_facts, server_facts};
+use dyno_target::facts::host_facts;
 use dyno_target::load::LoadError;
 use dyno_target::settings::SizeError;
-use dyno_target::sizes::{DatabaseSizes, database_sizes};
-use indexmap::IndexMap;
 use jiff::Zoned;
-use recorder::Recorder;
-use sampling::Sampling;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use workload::Compiled;
 
@@ -152,13 +149,7 @@ pub fn run(
     // Whatever can be wrong without a server is told before there is one.
     workload::compile(&request.experiment, request.seed)?;
     check_writable(&request.archive)?;
-    let plan: Vec<PlannedRun> = (1..=request.repetitions.max(1))
-        .map(|number| PlannedRun {
-            number,
-            cell: IndexMap::new(),
-            repetition: number,
-        })
-        .collect();
+    let plan: Vec<PlannedRun> = (1..=request.repetitions.max(1)).map(PlannedRun::repetition).collect();
     let record = CampaignRecord::new(
         request.experiment.clone(),
         request.command.clone(),
@@ -293,183 +284,53 @@ fn measure(
         return Err(RunError::Stopped);
     }
     progress.step("Settling: vacuum, analyze, checkpoint");
-    let mut control = target.connect()?;
-    let mut notes = target.warnings().to_vec();
-    notes.append(&mut dyno_target::load::settle(&mut control)?);
-    let server = server_facts(&mut control).map_err(|error| RunError::Server {
-        what: "describe the server".to_owned(),
-        message: error.to_string(),
-    })?;
-    let data_folder = match ready {
-        Ready::Embedded(server) => Some(server.data_folder()),
-        Ready::Address(_) => None,
-    };
-    let host = host_facts(data_folder);
-    let mut warnings = settings::durability(&server);
-    warnings.append(&mut settings::differences(&mut control, experiment, host.capacity())?);
-    let sizes_before = database_sizes(&mut control);
-
+    let notes = dyno_target::load::settle(&mut target.connect()?)?;
     let compiled = workload::compile(experiment, request.seed.wrapping_add(planned.repetition as u64 - 1))?;
-    let facts: Vec<_> = compiled.iter().map(Compiled::facts).collect();
-    let builder = SummaryBuilder::new(&facts, experiment.interval);
+    let statements = compiled.iter().map(Compiled::statements).collect();
     let load = workload::load(experiment, compiled, &target)?;
     if let Ready::Address(_) = ready {
         data::mark_used(&target, experiment)?;
     }
-    let mut record = RunRecord::new(
-        target.to_string(),
-        request.command.clone(),
-        facts,
-        &experiment.phases(),
-        experiment.interval,
-    );
-    record.cell = planned.cell.clone();
-    record.repetition = planned.repetition;
-    record.server = serde_json::to_value(&server).unwrap_or_default();
-    record.host = serde_json::to_value(&host).unwrap_or_default();
-    let mut writer = campaign.run(planned, record)?;
-    let folder = writer.path().to_owned();
-    let sampling = Sampling::prepare(&target, experiment.interval, &writer)?;
-    notes.extend_from_slice(&sampling.warnings);
-
+    let entry = Entry {
+        experiment,
+        statements,
+        target: &target,
+        command: &request.command,
+        data_folder: match ready {
+            Ready::Embedded(server) => Some(server.data_folder()),
+            Ready::Address(_) => None,
+        },
+        notes,
+    };
     let clients: usize = experiment.workloads.iter().map(|workload| workload.clients).sum();
     progress.step(&match clients {
         1 => "Connecting 1 client".to_owned(),
         _ => format!("Connecting {clients} clients"),
     });
-    let mut recorder = Recorder::new(&mut writer, builder, progress, sampling);
-    let driven = dyno_engine::drive(&load, &mut recorder, stop);
-    let mut summary = recorder.finish();
-    let outcome = match driven {
-        Ok(outcome) => outcome,
+    let mut ledger = Ledger::open(campaign, planned, entry, progress)?;
+    match dyno_engine::drive(&load, ledger.observer(), stop) {
+        Ok(outcome) => {
+            let reason = server_end(&outcome, ready);
+            Ok(ledger.close(&outcome, reason))
+        }
         Err(error) => {
-            // Nothing was measured; the folder says so.
-            let _ = writer.finish(RunState::Incomplete, summary);
-            return Err(error.into());
+            ledger.abandon();
+            Err(error.into())
         }
-    };
-    let failure = conclude(&mut summary, &outcome, experiment, ready);
-    let state = match outcome.ended_early {
-        None => RunState::Complete,
-        Some(_) => RunState::Incomplete,
-    };
-    match sizes_before.and_then(|before| Ok((before, database_sizes(&mut control)?))) {
-        Ok((before, after)) => {
-            summary.tables = growth(&before, &after);
-            writer.record_mut().tables = serde_json::to_value(Tables { before, after }).unwrap_or_default();
-        }
-        Err(error) if state == RunState::Complete => notes.push(error.to_string()),
-        // A server that is gone has said enough.
-        Err(_) => {}
     }
-    summary.warnings.append(&mut warnings);
-    summary
-        .warnings
-        .extend(notes.into_iter().map(|text| Warning::Note { text }));
-    settings::host_warnings(&mut summary, matches!(ready, Ready::Embedded(_)));
-    let (state, archived) = finish(writer, state, &mut summary, progress);
-    Ok(FinishedRun {
-        folder,
-        state,
-        target: target.to_string(),
-        summary,
-        failure: failure.or(archived),
+}
+
+/// What to say instead of how the load ended, if it ended because the server did.
+fn server_end(outcome: &Outcome, ready: &Ready) -> Option<String> {
+    let (Ready::Embedded(server), Some(Ending::ConnectionsLost(_))) = (ready, &outcome.ended_early) else {
+        return None;
+    };
+    // The server's processes end a moment after its connections.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    server.has_exited().then(|| {
+        format!(
+            "the server ended while it was measured; its log is {}",
+            server.log_path().display()
+        )
     })
-}
-
-/// The tables before and after a run, with what the server counted about each.
-#[derive(serde::Serialize)]
-struct Tables {
-    before: DatabaseSizes,
-    after: DatabaseSizes,
-}
-
-/// Says in the summary how the run ended. Gives back what ended it before its time, unless that was asked for.
-fn conclude(summary: &mut Summary, outcome: &Outcome, experiment: &Resolved, ready: &Ready) -> Option<String> {
-    // A failure cuts off whatever is under way; only where time was given to finish is it worth a word.
-    let had_time = matches!(outcome.ended_early, None | Some(Ending::Stopped));
-    let unfinished = outcome.unfinished.iter().filter(|_| had_time);
-    for (workload, unfinished) in summary.workloads.iter_mut().zip(unfinished) {
-        workload.unfinished = *unfinished;
-        if *unfinished > 0 {
-            summary.warnings.push(Warning::Unfinished {
-                workload: workload.name.clone(),
-                count: *unfinished,
-            });
-        }
-    }
-    let ending = outcome.ended_early.as_ref()?;
-    let mut reason = ending.to_string();
-    if let (Ready::Embedded(server), Ending::ConnectionsLost(_)) = (ready, ending) {
-        // The server's processes end a moment after its connections.
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        if server.has_exited() {
-            reason = format!(
-                "the server ended while it was measured; its log is {}",
-                shown(server.log_path())
-            );
-        }
-    }
-    summary.warnings.insert(
-        0,
-        Warning::EndedEarly {
-            // The place in a script, drawn with a caret below it, has no room in a paragraph.
-            reason: reason.lines().next().unwrap_or_default().to_owned(),
-            measured_s: summary.measured_s,
-            planned_s: experiment.measure.as_secs_f64(),
-        },
-    );
-    (!matches!(ending, Ending::Stopped)).then_some(reason)
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
-}
-
-/// Sizes before and after of every table that is there after the run.
-fn growth(before: &DatabaseSizes, after: &DatabaseSizes) -> Vec<TableGrowth> {
-    let bytes = |number: i64| u64::try_from(number).unwrap_or(0);
-    let each = after.tables.iter().map(|table| {
-        let earlier = before
-            .tables
-            .iter()
-            .find(|other| (&other.schema, &other.name) == (&table.schema, &table.name));
-        TableGrowth {
-            table: table.name.clone(),
-            table_before_bytes: earlier.map_or(0, |table| bytes(table.table_bytes)),
-            table_after_bytes: bytes(table.table_bytes),
-            indexes_before_bytes: earlier.map_or(0, |table| bytes(table.index_bytes)),
-            indexes_after_bytes: bytes(table.index_bytes),
-        }
-    });
-    each.collect()
-}
-
-/// Writes the run's last word. A run of which the archive could not take everything is not complete; the error says why.
-fn finish(
-    writer: RunWriter,
-    state: RunState,
-    summary: &mut Summary,
-    progress: &mut dyn Progress,
-) -> (RunState, Option<String>) {
-    let stopped = |summary: &Summary| {
-        summary.warnings.iter().find_map(|warning| match warning {
-            Warning::ArchiveStopped { error } => Some(error.clone()),
-            _ => None,
-        })
-    };
-    let mut failure = stopped(summary);
-    let state = if failure.is_some() { RunState::Incomplete } else { state };
-    match writer.finish(state, summary.clone()) {
-        Ok(()) => (state, failure),
-        Err(error) => {
-            let error = error.to_string();
-            if failure.is_none() {
-                progress.note(&error);
-                summary.warnings.push(Warning::ArchiveStopped { error: error.clone() });
-                failure = Some(error);
-            }
-            (RunState::Incomplete, failure)
-        }
-    }
 }

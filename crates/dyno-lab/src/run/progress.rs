@@ -2,25 +2,25 @@
 
 use std::time::Duration;
 
-/// Is told what happens, on the thread that runs the campaign.
+/// Is told what happens, on the thread that runs the campaign. What it has no interest in it need not take note of.
 pub trait Progress {
     /// A step begins, such as "Starting PostgreSQL 18.6.0".
-    fn step(&mut self, text: &str);
+    fn step(&mut self, _text: &str) {}
 
     /// How far the current step has come.
-    fn amount(&mut self, done: u64, total: u64, unit: &str);
+    fn amount(&mut self, _done: u64, _total: u64, _unit: &str) {}
 
     /// The current step is done; `result` says in a few words what came of it.
-    fn done(&mut self, result: &str);
+    fn done(&mut self, _result: &str) {}
 
     /// Something to know that ends nothing.
     fn note(&mut self, text: &str);
 
     /// An interval of the load is over.
-    fn live(&mut self, live: &Live);
+    fn live(&mut self, _live: &Live) {}
 
     /// A run has ended and its summary is written; `folder` is where.
-    fn finished(&mut self, run: &super::FinishedRun);
+    fn finished(&mut self, _run: &super::FinishedRun) {}
 }
 
 /// The state of a running load after an interval, over all workloads.
@@ -30,8 +30,8 @@ pub struct Live {
     pub phase: String,
     /// Since the first phase began.
     pub elapsed: Duration,
-    /// Until the last phase ends.
-    pub left: Duration,
+    /// Until the last phase ends; `None` if that is for the transactions to say.
+    pub left: Option<Duration>,
     /// Transactions per second in this interval.
     pub tps: f64,
     /// Latency in this interval in microseconds: median, 95th and 99th percentile; absent without transactions.

@@ -2,26 +2,27 @@
 
 use super::progress::{Live, Progress};
 use super::sampling::{Running, Sampling};
-use crate::archive::RunWriter;
+use crate::archive::{Event, EventKind, RunWriter};
 use crate::experiment::MEASURE;
 use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning};
-use dyno_engine::{Connected, Interval, LatencyHistogram, Observer};
+use dyno_engine::{AbortReason, Connected, Interval, LatencyHistogram, Observer, Remark};
 use dyno_target::sampler::{HostSampler, Sampler};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Observes one run.
-pub(super) struct Recorder<'a> {
-    writer: &'a mut RunWriter,
+pub struct Recorder<'a> {
+    writer: RunWriter,
     builder: SummaryBuilder,
     progress: &'a mut dyn Progress,
     phases: Vec<String>,
-    planned: Duration,
+    planned: Option<Duration>,
     sampling: Option<Sampling>,
     sampler: Option<Running>,
     connection: Option<Connection>,
+    begun: Option<Instant>,
     cpu: Cpu,
     host: HostSampler,
     load_host: Option<HostCpu>,
@@ -37,16 +38,16 @@ struct Cpu {
 }
 
 impl<'a> Recorder<'a> {
-    pub fn new(
-        writer: &'a mut RunWriter,
+    pub(super) fn new(
+        mut writer: RunWriter,
         builder: SummaryBuilder,
         progress: &'a mut dyn Progress,
         sampling: Sampling,
     ) -> Self {
         let phases = &writer.record_mut().phases;
-        let planned_s = phases.iter().map(|phase| phase.planned_s).sum();
+        let planned_s: Option<f64> = phases.iter().map(|phase| phase.planned_s).sum();
         Self {
-            planned: Duration::from_secs_f64(planned_s),
+            planned: planned_s.and_then(|planned_s| Duration::try_from_secs_f64(planned_s).ok()),
             phases: phases.iter().map(|phase| phase.name.clone()).collect(),
             writer,
             builder,
@@ -54,6 +55,7 @@ impl<'a> Recorder<'a> {
             sampling: Some(sampling),
             sampler: None,
             connection: None,
+            begun: None,
             cpu: Cpu::default(),
             host: HostSampler::new(),
             load_host: None,
@@ -62,8 +64,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The summary of what was measured, with what only the recorder knows filled in.
-    pub fn finish(mut self) -> Summary {
+    /// The summary of what was measured, with what only the recorder knows filled in, and what it needs to be archived.
+    pub(super) fn finish(mut self) -> (Summary, RunWriter, &'a mut dyn Progress) {
         let complaints = self.sampler.take().map(Running::finish).unwrap_or_default();
         self.warnings
             .extend(complaints.into_iter().map(|text| Warning::Note { text }));
@@ -85,7 +87,7 @@ impl<'a> Recorder<'a> {
         summary.connection = self.connection;
         summary.load_host = self.load_host;
         summary.warnings.append(&mut self.warnings);
-        summary
+        (summary, self.writer, self.progress)
     }
 
     /// The host's CPU shares since the measured phase began, unless they were read already.
@@ -128,6 +130,21 @@ fn first_five(row: &[Option<f64>]) -> Option<[f64; 5]> {
     (row.len() >= shares.len()).then_some(shares)
 }
 
+/// Why a client was aborted, in a few words.
+fn reason(why: &AbortReason) -> String {
+    match why {
+        AbortReason::Server { error, .. } => error.to_string(),
+        AbortReason::Copy => "the statement wants to copy from or to the client".to_owned(),
+        AbortReason::ConnectionLost { error: Some(error), .. } => error.to_string(),
+        AbortReason::ConnectionLost { cause, .. } => format!("connection lost: {cause}"),
+        AbortReason::Capture(fault) => fault.to_string(),
+        AbortReason::Program(error) => error.to_string(),
+        AbortReason::OpenTransaction => "the script ended inside a transaction".to_owned(),
+        AbortReason::Rollback(error) => format!("the failed transaction could not be rolled back: {error}"),
+        AbortReason::Connect(error) => error.to_string(),
+    }
+}
+
 /// This process's CPU time, user and system.
 fn own_cpu() -> (Duration, Duration) {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else {
@@ -158,6 +175,7 @@ impl Observer for Recorder<'_> {
                 }),
             }
         }
+        self.begun = Some(Instant::now());
         self.mark_begin();
     }
 
@@ -186,17 +204,49 @@ impl Observer for Recorder<'_> {
         let live = Live {
             phase: phase.to_owned(),
             elapsed,
-            left: self.planned.saturating_sub(elapsed),
+            left: self.planned.map(|planned| planned.saturating_sub(elapsed)),
             tps: transactions as f64 / interval.duration.as_secs_f64().max(1e-9),
             latency_us: (transactions > 0).then(|| (percentile_us(50.0), percentile_us(95.0), percentile_us(99.0))),
             errors: self.errors,
         };
         if phase != MEASURE {
             self.mark_begin();
-        } else if live.left.is_zero() {
+        } else if live.left == Some(Duration::ZERO) {
             self.read_host();
         }
         self.progress.live(&live);
         ControlFlow::Continue(())
+    }
+
+    fn remark(&mut self, remark: &Remark) {
+        let workloads = &self.writer.record_mut().workloads;
+        let workload = |index: usize| workloads.get(index).map(|facts| facts.name.clone()).unwrap_or_default();
+        let kind = match remark {
+            Remark::Aborted {
+                workload: index,
+                client,
+                why,
+                ..
+            } => EventKind::Aborted {
+                workload: workload(*index),
+                client: *client,
+                reason: reason(why),
+            },
+            Remark::Reconnected {
+                workload: index,
+                client,
+                after,
+                ..
+            } => EventKind::Reconnected {
+                workload: workload(*index),
+                client: *client,
+                after_s: after.as_secs_f64(),
+            },
+            _ => return,
+        };
+        let at_s = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
+        if let Err(error) = self.writer.event(&Event { at_s, kind }) {
+            self.archive_failed(&error);
+        }
     }
 }

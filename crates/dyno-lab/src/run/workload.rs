@@ -1,7 +1,6 @@
 //! From an experiment's workloads to what the load engine drives.
 
 use crate::experiment::{Protocol, Resolved, Value, Workload};
-use crate::summary::{Pacing, WorkloadFacts};
 use dyno_engine::{
     Address, Connecting, Endpoint, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, ScriptSet, Tls,
 };
@@ -44,14 +43,18 @@ pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>,
         let seed = seed.wrapping_add(index as u64);
         let seeds = Seeds::draw(seed, workload.clients, workload.threads, false);
         let mut symbols = Symbols::new();
-        // With blanks for what stands before it in its file, messages count lines as an editor does.
-        let (lines, columns) = workload.script_offset;
-        let text = ["\n".repeat(lines), " ".repeat(columns), workload.script.clone()].concat();
-        let script = Script::parse(&workload.script_name, &text, &mut symbols)?;
-        script.check_names()?;
         let protocol = wire_protocol(workload.protocol);
-        if protocol != dyno_wire::Protocol::Simple {
-            script.check_parameters()?;
+        let mut scripts = Vec::new();
+        for (script, weight) in workload.scripts.iter() {
+            // With blanks for what stands before it in its file, messages count lines as an editor does.
+            let (lines, columns) = script.script_offset;
+            let text = ["\n".repeat(lines), " ".repeat(columns), script.script.clone()].concat();
+            let script = Script::parse(&script.script_name, &text, &mut symbols)?;
+            script.check_names()?;
+            if protocol != dyno_wire::Protocol::Simple {
+                script.check_parameters()?;
+            }
+            scripts.push((Arc::new(script), weight));
         }
         let mut variables = Variables::new(&symbols);
         let given = experiment
@@ -72,11 +75,11 @@ pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>,
         }
         let client_id = symbols.lookup("client_id");
         let program = ScriptProgram::new(ScriptSet {
-            scripts: vec![(Arc::new(script), 1)],
+            scripts,
             variables,
             client_id,
             clients: seeds.clients.clone(),
-            choose: Vec::new(),
+            choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
         });
         let statements = program.encode(protocol)?;
         Ok(Compiled {
@@ -90,18 +93,9 @@ pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>,
 }
 
 impl Compiled {
-    /// What the archive and the summary keep of it.
-    pub(super) fn facts(&self) -> WorkloadFacts {
-        WorkloadFacts {
-            name: self.workload.name.clone(),
-            clients: self.workload.clients,
-            threads: self.workload.threads,
-            pacing: match self.workload.rate_per_s {
-                None => Pacing::Closed,
-                Some(rate_per_s) => Pacing::Open { rate_per_s },
-            },
-            statements: self.program.statements(),
-        }
+    /// The SQL of each of its statements.
+    pub(super) fn statements(&self) -> Vec<String> {
+        self.program.statements()
     }
 }
 
@@ -153,7 +147,7 @@ pub(super) fn load(
                 }
                 session
             }),
-            transactions_per_client: None,
+            transactions_per_client: compiled.workload.transactions_per_client,
             connecting: Connecting::Once,
             reconnect: false,
             preparing: Preparing::AtStart,
@@ -170,7 +164,7 @@ pub(super) fn load(
             .into_iter()
             .map(|phase| Phase {
                 name: phase.name.to_owned(),
-                duration: phase.duration,
+                duration: phase.duration.unwrap_or(Duration::MAX),
             })
             .collect(),
         interval: experiment.interval,

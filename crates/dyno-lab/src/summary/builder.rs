@@ -1,9 +1,10 @@
 //! From intervals to a summary, in memory that does not grow with the run.
 
 use super::{
-    ErrorSummary, Lag, Latency, Pacing, StatementSummary, Steadiness, Summary, Warning, WorkloadFacts, WorkloadSummary,
+    ErrorSummary, Lag, Latency, Pacing, ScriptSummary, StatementSummary, Steadiness, Summary, Warning, WorkloadFacts,
+    WorkloadSummary,
 };
-use dyno_engine::{Interval, LatencyHistogram};
+use dyno_engine::{Interval, LatencyHistogram, ScriptRecording};
 use dyno_stats::Running;
 use hdrhistogram::Histogram;
 use std::time::Duration;
@@ -20,24 +21,38 @@ pub struct SummaryBuilder {
 #[derive(Clone, Debug)]
 struct Workload {
     facts: WorkloadFacts,
-    transactions: u64,
-    statements: u64,
-    errors: u64,
+    counts: Counts,
     tps: Running,
     latency: Histogram<u64>,
     lag_sum_us: f64,
     lag_max_us: f64,
     statement_latencies: Vec<Histogram<u64>>,
     errors_by_state: Vec<ErrorSummary>,
+    scripts: Vec<ScriptRecording>,
 }
 
-/// The counts of one workload in one interval.
+/// What a workload did: in one interval, or altogether.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub transactions: u64,
     pub statements: u64,
     pub errors: u64,
-    pub lag: Option<Lag>,
+    pub skipped: u64,
+    pub late: u64,
+    pub retried: u64,
+    pub retries: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Self) {
+        self.transactions += other.transactions;
+        self.statements += other.statements;
+        self.errors += other.errors;
+        self.skipped += other.skipped;
+        self.late += other.late;
+        self.retried += other.retried;
+        self.retries += other.retries;
+    }
 }
 
 impl SummaryBuilder {
@@ -46,15 +61,14 @@ impl SummaryBuilder {
     pub fn new(workloads: &[WorkloadFacts], interval: Duration) -> Self {
         let workloads = workloads.iter().map(|facts| Workload {
             facts: facts.clone(),
-            transactions: 0,
-            statements: 0,
-            errors: 0,
+            counts: Counts::default(),
             tps: Running::new(),
             latency: empty(),
             lag_sum_us: 0.0,
             lag_max_us: 0.0,
             statement_latencies: vec![empty(); facts.statements.len()],
             errors_by_state: Vec::new(),
+            scripts: Vec::new(),
         });
         Self {
             interval_s: interval.as_secs_f64(),
@@ -76,9 +90,13 @@ impl SummaryBuilder {
                 transactions: recording.transactions,
                 statements: recording.statements,
                 errors: recording.errors,
-                lag,
+                skipped: recording.skipped,
+                late: recording.late,
+                retried: recording.retried,
+                retries: recording.retries,
             };
-            self.counts(index, duration_s, counts);
+            self.counts(index, duration_s, counts, lag);
+            self.scripts(index, &recording.scripts);
             self.latency(index, None, recording.latency.inner());
             for (statement, latency) in recording.statement_latency.iter().enumerate() {
                 self.latency(index, Some(statement), latency.inner());
@@ -95,21 +113,31 @@ impl SummaryBuilder {
     }
 
     /// Adds the counts of a workload in an interval.
-    pub(crate) fn counts(&mut self, workload: usize, duration_s: f64, counts: Counts) {
+    pub(crate) fn counts(&mut self, workload: usize, duration_s: f64, counts: Counts, lag: Option<Lag>) {
         // The clock of an interval is exact; the allowance is for times that went through the archive's rounding.
         let complete = duration_s >= self.interval_s * 0.99;
         let Some(workload) = self.workloads.get_mut(workload) else {
             return;
         };
-        workload.transactions += counts.transactions;
-        workload.statements += counts.statements;
-        workload.errors += counts.errors;
+        workload.counts.add(&counts);
         if complete && duration_s > 0.0 {
             workload.tps.add(counts.transactions as f64 / duration_s);
         }
-        if let Some(lag) = counts.lag {
+        if let Some(lag) = lag {
             workload.lag_sum_us += lag.mean_us * counts.transactions as f64;
             workload.lag_max_us = workload.lag_max_us.max(lag.max_us);
+        }
+    }
+
+    /// Adds what the scripts of a workload did, if it has several.
+    fn scripts(&mut self, workload: usize, scripts: &[ScriptRecording]) {
+        let Some(workload) = self.workloads.get_mut(workload) else {
+            return;
+        };
+        let known = workload.scripts.len().max(scripts.len());
+        workload.scripts.resize_with(known, ScriptRecording::default);
+        for (sum, part) in workload.scripts.iter_mut().zip(scripts) {
+            sum.add(part);
         }
     }
 
@@ -189,22 +217,29 @@ impl Workload {
             variation_percent: self.tps.variation().map(|share| share * 100.0),
         });
         let statements = self.facts.statements.iter().zip(&self.statement_latencies);
+        let scripts = self.facts.scripts.iter().zip(&self.scripts);
         let open = matches!(self.facts.pacing, Pacing::Open { .. });
+        let counts = self.counts;
         WorkloadSummary {
             name: self.facts.name.clone(),
             clients: self.facts.clients,
             threads: self.facts.threads,
             pacing: self.facts.pacing,
-            transactions: self.transactions,
-            statements: self.statements,
-            errors: self.errors,
+            transactions: counts.transactions,
+            statements: counts.statements,
+            errors: counts.errors,
             unfinished: 0,
-            tps: per_second(self.transactions),
-            statements_per_s: per_second(self.statements),
+            transactions_per_client: self.facts.transactions_per_client,
+            skipped: counts.skipped,
+            late: counts.late,
+            retried: counts.retried,
+            retries: counts.retries,
+            tps: per_second(counts.transactions),
+            statements_per_s: per_second(counts.statements),
             steadiness,
             latency: latency_of(&self.latency),
-            lag: (open && self.transactions > 0).then(|| Lag {
-                mean_us: self.lag_sum_us / self.transactions as f64,
+            lag: (open && counts.transactions > 0).then(|| Lag {
+                mean_us: self.lag_sum_us / counts.transactions as f64,
                 max_us: self.lag_max_us,
             }),
             statement_latencies: statements
@@ -215,6 +250,25 @@ impl Workload {
                 })
                 .collect(),
             errors_by_state,
+            scripts: scripts
+                .map(|(facts, counts)| {
+                    let completed = counts.latency_sums.count > 0;
+                    ScriptSummary {
+                        name: facts.name.clone(),
+                        weight: facts.weight,
+                        transactions: counts.transactions,
+                        tps: per_second(counts.transactions),
+                        latency_mean_us: completed.then(|| counts.latency_sums.mean_us()),
+                        latency_stddev_us: completed.then(|| counts.latency_sums.stddev_us()),
+                        skipped: counts.skipped,
+                        retried: counts.retried,
+                        retries: counts.retries,
+                        serialization_failures: counts.failures.serialization,
+                        deadlock_failures: counts.failures.deadlock,
+                        other_failures: counts.failures.other,
+                    }
+                })
+                .collect(),
         }
     }
 }

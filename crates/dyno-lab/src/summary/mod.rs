@@ -10,6 +10,7 @@ pub use builder::SummaryBuilder;
 pub(crate) use builder::{Counts, latency_of};
 pub use warning::Warning;
 
+use crate::experiment::{Scripts, Workload};
 use serde::{Deserialize, Serialize};
 
 /// All figures of a run. Parts that were not observed are absent.
@@ -48,8 +49,51 @@ pub struct WorkloadFacts {
     /// What began a transaction.
     #[serde(flatten)]
     pub pacing: Pacing,
-    /// The SQL of each statement of its script, in order.
+    /// How many transactions each client was to have; `None`: as many as fit into the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions_per_client: Option<u64>,
+    /// Its scripts, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<ScriptFacts>,
+    /// The SQL of each statement of its scripts, in order.
     pub statements: Vec<String>,
+}
+
+/// One script of several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptFacts {
+    /// What it is called.
+    pub name: String,
+    /// Its share of all weights is its share of the transactions.
+    pub weight: u64,
+}
+
+impl WorkloadFacts {
+    /// What is to be kept of `workload`, whose scripts have these `statements`.
+    #[must_use]
+    pub fn new(workload: &Workload, statements: Vec<String>) -> Self {
+        let scripts = match &workload.scripts {
+            Scripts::One(_) => [].as_slice(),
+            Scripts::Several { scripts } => scripts,
+        };
+        Self {
+            name: workload.name.clone(),
+            clients: workload.clients,
+            threads: workload.threads,
+            pacing: workload
+                .rate_per_s
+                .map_or(Pacing::Closed, |rate_per_s| Pacing::Open { rate_per_s }),
+            transactions_per_client: workload.transactions_per_client,
+            scripts: scripts
+                .iter()
+                .map(|weighted| ScriptFacts {
+                    name: weighted.script.script_name.clone(),
+                    weight: weighted.weight,
+                })
+                .collect(),
+            statements,
+        }
+    }
 }
 
 /// When a client begins its next transaction.
@@ -86,6 +130,21 @@ pub struct WorkloadSummary {
     /// Transactions that were still running when the run ended, and count nowhere else.
     #[serde(default)]
     pub unfinished: u64,
+    /// How many transactions each client was to have; `None`: as many as fit into the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions_per_client: Option<u64>,
+    /// Transactions of an open loop that were not begun, because their turn was further back than the latency limit.
+    #[serde(default)]
+    pub skipped: u64,
+    /// Transactions that completed, but took longer than the latency limit.
+    #[serde(default)]
+    pub late: u64,
+    /// Transactions, completed or failed, that were begun more than once.
+    #[serde(default)]
+    pub retried: u64,
+    /// How often they were begun again.
+    #[serde(default)]
+    pub retries: u64,
     /// Transactions per second over the whole time measured.
     pub tps: f64,
     /// Statements per second over the whole time measured.
@@ -100,6 +159,38 @@ pub struct WorkloadSummary {
     pub statement_latencies: Vec<StatementSummary>,
     /// Errors by SQLSTATE, the most frequent first.
     pub errors_by_state: Vec<ErrorSummary>,
+    /// Each script, if there are several. Absent in a summary that was made from the intervals of a run that was killed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<ScriptSummary>,
+}
+
+/// The figures of one script of several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScriptSummary {
+    /// What it is called.
+    pub name: String,
+    /// Its share of all weights was to be its share of the transactions.
+    pub weight: u64,
+    /// Transactions that completed without error.
+    pub transactions: u64,
+    /// The same per second, over the whole time measured.
+    pub tps: f64,
+    /// Mean latency in microseconds; absent if none completed.
+    pub latency_mean_us: Option<f64>,
+    /// Standard deviation of the latency in microseconds; absent if none completed.
+    pub latency_stddev_us: Option<f64>,
+    /// Transactions that were not begun.
+    pub skipped: u64,
+    /// Transactions that were begun more than once.
+    pub retried: u64,
+    /// How often they were begun again.
+    pub retries: u64,
+    /// Transactions that ended with SQLSTATE 40001.
+    pub serialization_failures: u64,
+    /// Transactions that ended with SQLSTATE 40P01.
+    pub deadlock_failures: u64,
+    /// Transactions that ended with any other error.
+    pub other_failures: u64,
 }
 
 impl WorkloadSummary {

@@ -14,8 +14,17 @@ pub enum Warning {
         reason: String,
         /// Seconds measured.
         measured_s: f64,
-        /// Seconds that were to be measured.
-        planned_s: f64,
+        /// Seconds that were to be measured; `None`: as many as the transactions take.
+        planned_s: Option<f64>,
+    },
+    /// Clients ended before their time.
+    Aborted {
+        /// The workload.
+        workload: String,
+        /// How many.
+        aborted: u64,
+        /// Of how many.
+        clients: u64,
     },
     /// A workload completed nothing.
     NoTransactions {
@@ -148,9 +157,24 @@ impl fmt::Display for Warning {
                 reason,
                 measured_s,
                 planned_s,
+            } => {
+                write!(f, "The run ended after {measured_s:.1} s")?;
+                if let Some(planned_s) = planned_s {
+                    write!(f, " of {planned_s:.1} s")?;
+                }
+                write!(
+                    f,
+                    ": {reason}. What was measured until then is kept; run it again for the whole."
+                )
+            }
+            Self::Aborted {
+                workload,
+                aborted,
+                clients,
             } => write!(
                 f,
-                "The run ended after {measured_s:.1} s of {planned_s:.1} s: {reason}. What was measured until then is kept; run it again for the whole."
+                "{aborted} of {} of `{workload}` ended with an error before their time: from then on the load was less than asked for. Mend what the error says, and run it again.",
+                counted(*clients, "client")
             ),
             Self::NoTransactions { workload } => write!(
                 f,

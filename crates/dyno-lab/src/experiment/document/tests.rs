@@ -211,10 +211,10 @@ fn what_is_not_said_has_a_default() {
     assert_eq!(
         (
             resolved.warmup.as_secs(),
-            resolved.measure.as_secs(),
+            resolved.measure.map(|measure| measure.as_secs()),
             resolved.interval.as_secs()
         ),
-        (10, 60, 1)
+        (10, Some(60), 1)
     );
     let workload = &resolved.workloads[0];
     assert_eq!(
@@ -222,7 +222,12 @@ fn what_is_not_said_has_a_default() {
         ("main", 1, 1)
     );
     assert_eq!((workload.protocol, workload.rate_per_s), (Protocol::Prepared, None));
-    assert_eq!(workload.script_name, "mine.toml, workload main");
+    let scripts: Vec<_> = workload
+        .scripts
+        .iter()
+        .map(|(script, _)| script.script_name.as_str())
+        .collect();
+    assert_eq!(scripts, ["mine.toml, workload main"]);
 }
 
 #[test]

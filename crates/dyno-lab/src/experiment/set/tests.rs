@@ -80,7 +80,7 @@ fn each_name_reaches_its_value() {
         ("simple", "simple")
     );
     assert_eq!(run.phases().len(), 1);
-    assert_eq!(run.duration(), Duration::from_secs(90));
+    assert_eq!(run.duration(), Some(Duration::from_secs(90)));
     assert_eq!(run.interval, Duration::from_millis(500));
 }
 

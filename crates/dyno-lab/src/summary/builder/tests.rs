@@ -12,6 +12,8 @@ fn facts(pacing: Pacing) -> Vec<WorkloadFacts> {
         clients: 1,
         threads: 1,
         pacing,
+        transactions_per_client: None,
+        scripts: Vec::new(),
         statements: vec!["select 1".to_owned(), "select 2".to_owned()],
     }]
 }

@@ -1,0 +1,295 @@
+//! The keeping of one run: what is there before the load, what happens meanwhile, what came of it.
+//!
+//! It does not matter who plans and drives the load. A campaign of experiments keeps a ledger for each run, and so does `dyno pgbench --archive`; both
+//! leave the same folder behind.
+
+use super::recorder::Recorder;
+use super::sampling::Sampling;
+use super::{FinishedRun, Progress, RunError, settings};
+use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
+use crate::experiment::Resolved;
+use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts};
+use dyno_engine::{Ending, Outcome};
+use dyno_target::address::ConnectionInfo;
+use dyno_target::facts::{host_facts, server_facts};
+use dyno_target::sizes::{DatabaseSizes, SizesError, database_sizes};
+use jiff::Zoned;
+use postgres::Client;
+use std::path::{Path, PathBuf};
+
+/// What is about to be driven, as far as it is to be kept.
+pub struct Entry<'a> {
+    /// What is to be done. Names, clients and phases of the load are the same, and in the same order.
+    pub experiment: &'a Resolved,
+    /// The SQL of each statement, for each workload, in the order of its program.
+    pub statements: Vec<Vec<String>>,
+    /// The database.
+    pub target: &'a ConnectionInfo,
+    /// The command line as it may be archived; see [`crate::archive::redacted`].
+    pub command: &'a str,
+    /// Where the server keeps its data, if it runs on this machine as dyno's own.
+    pub data_folder: Option<&'a Path>,
+    /// What is to be kept in mind already, as sentences.
+    pub notes: Vec<String>,
+}
+
+/// Keeps one run. It is opened when the data is ready, watches the load, and is closed when the load is over.
+pub struct Ledger<'a> {
+    /// The campaign, if it is of this run alone.
+    campaign: Option<CampaignWriter>,
+    recorder: Recorder<'a>,
+    folder: PathBuf,
+    target: String,
+    planned_s: Option<f64>,
+    control: Client,
+    sizes_before: Result<DatabaseSizes, SizesError>,
+    warnings: Vec<Warning>,
+    notes: Vec<String>,
+    server_too: bool,
+}
+
+impl<'a> Ledger<'a> {
+    /// Opens the ledger of a load that is a campaign of its own, whose folder is made in `archive`. `seed` is what all random numbers follow from.
+    ///
+    /// # Errors
+    /// The server does not answer, or the archive cannot be written. Then nothing is left in it.
+    pub fn open_alone(
+        archive: &Path,
+        entry: Entry<'_>,
+        seed: u64,
+        progress: &'a mut dyn Progress,
+    ) -> Result<Self, RunError> {
+        let planned = PlannedRun::repetition(1);
+        let record = CampaignRecord::new(
+            entry.experiment.clone(),
+            entry.command.to_owned(),
+            Zoned::now(),
+            seed,
+            vec![planned.clone()],
+        );
+        let campaign = CampaignWriter::create(archive, &record)?;
+        match Self::open(&campaign, &planned, entry, progress) {
+            Ok(ledger) => Ok(Self {
+                campaign: Some(campaign),
+                ..ledger
+            }),
+            Err(error) => {
+                campaign.discard();
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens the ledger of a run of `campaign`: describes the server and this machine, and makes the run's folder.
+    ///
+    /// # Errors
+    /// The server does not answer, or the archive cannot be written.
+    pub fn open(
+        campaign: &CampaignWriter,
+        planned: &PlannedRun,
+        entry: Entry<'_>,
+        progress: &'a mut dyn Progress,
+    ) -> Result<Self, RunError> {
+        let Entry { experiment, target, .. } = entry;
+        let mut control = target.connect()?;
+        let server = server_facts(&mut control).map_err(|error| RunError::Server {
+            what: "describe the server".to_owned(),
+            message: error.to_string(),
+        })?;
+        let host = host_facts(entry.data_folder);
+        let mut warnings = settings::durability(&server);
+        warnings.append(&mut settings::differences(&mut control, experiment, host.capacity())?);
+        let sizes_before = database_sizes(&mut control);
+
+        let workloads = experiment.workloads.iter().zip(entry.statements);
+        let facts: Vec<_> = workloads
+            .map(|(workload, statements)| WorkloadFacts::new(workload, statements))
+            .collect();
+        let builder = SummaryBuilder::new(&facts, experiment.interval);
+        let mut record = RunRecord::new(
+            target.to_string(),
+            entry.command.to_owned(),
+            facts,
+            &experiment.phases(),
+            experiment.interval,
+        );
+        record.cell = planned.cell.clone();
+        record.repetition = planned.repetition;
+        record.server = serde_json::to_value(&server).unwrap_or_default();
+        record.host = serde_json::to_value(&host).unwrap_or_default();
+        let writer = campaign.run(planned, record)?;
+        let folder = writer.path().to_owned();
+        let sampling = Sampling::prepare(target, experiment.interval, &writer)?;
+        let mut notes = target.warnings().to_vec();
+        notes.extend(entry.notes);
+        notes.extend_from_slice(&sampling.warnings);
+        Ok(Self {
+            campaign: None,
+            recorder: Recorder::new(writer, builder, progress, sampling),
+            folder,
+            target: target.to_string(),
+            planned_s: experiment.measure.map(|duration| duration.as_secs_f64()),
+            control,
+            sizes_before,
+            warnings,
+            notes,
+            server_too: entry.data_folder.is_some(),
+        })
+    }
+
+    /// What is to see everything that the load has to say, from the calls of its own thread.
+    pub fn observer(&mut self) -> &mut Recorder<'a> {
+        &mut self.recorder
+    }
+
+    /// The load could not begin: there is nothing to keep. A campaign of this run alone is removed.
+    pub fn abandon(self) {
+        let (summary, writer, _) = self.recorder.finish();
+        // Nothing was measured; the folder says so.
+        let _ = writer.finish(RunState::Incomplete, summary);
+        if let Some(campaign) = self.campaign {
+            campaign.discard();
+        }
+    }
+
+    /// Sums up the load, which is over. `reason` is what to say instead of how it ended, if the caller knows better.
+    #[must_use]
+    pub fn close(mut self, outcome: &Outcome, reason: Option<String>) -> FinishedRun {
+        let (mut summary, mut writer, progress) = self.recorder.finish();
+        let failure = conclude(&mut summary, outcome, self.planned_s, reason);
+        let complete = outcome.ended_early.is_none() && outcome.aborted.iter().all(|aborted| *aborted == 0);
+        let state = if complete {
+            RunState::Complete
+        } else {
+            RunState::Incomplete
+        };
+        let sizes = self.sizes_before;
+        match sizes.and_then(|before| Ok((before, database_sizes(&mut self.control)?))) {
+            Ok((before, after)) => {
+                summary.tables = growth(&before, &after);
+                writer.record_mut().tables = serde_json::to_value(Tables { before, after }).unwrap_or_default();
+            }
+            Err(error) if state == RunState::Complete => self.notes.push(error.to_string()),
+            // A server that is gone has said enough.
+            Err(_) => {}
+        }
+        summary.warnings.append(&mut self.warnings);
+        summary
+            .warnings
+            .extend(self.notes.into_iter().map(|text| Warning::Note { text }));
+        settings::host_warnings(&mut summary, self.server_too);
+        let (state, archived) = finish(writer, state, &mut summary, progress);
+        FinishedRun {
+            folder: self.folder,
+            state,
+            target: self.target,
+            summary,
+            failure: failure.or(archived),
+        }
+    }
+}
+
+/// The tables before and after a run, with what the server counted about each.
+#[derive(serde::Serialize)]
+struct Tables {
+    before: DatabaseSizes,
+    after: DatabaseSizes,
+}
+
+/// Says in the summary how the run ended. Gives back what ended it before its time, or parts of it, unless that was asked for.
+fn conclude(
+    summary: &mut Summary,
+    outcome: &Outcome,
+    planned_s: Option<f64>,
+    reason: Option<String>,
+) -> Option<String> {
+    // A failure cuts off whatever is under way; only where time was given to finish is it worth a word.
+    let had_time = matches!(outcome.ended_early, None | Some(Ending::Stopped));
+    let unfinished = outcome.unfinished.iter().filter(|_| had_time);
+    for (workload, unfinished) in summary.workloads.iter_mut().zip(unfinished) {
+        workload.unfinished = *unfinished;
+        if *unfinished > 0 {
+            summary.warnings.push(Warning::Unfinished {
+                workload: workload.name.clone(),
+                count: *unfinished,
+            });
+        }
+    }
+    let mut failure = None;
+    for (workload, aborted) in summary.workloads.iter().zip(&outcome.aborted) {
+        if *aborted > 0 {
+            let warning = Warning::Aborted {
+                workload: workload.name.clone(),
+                aborted: *aborted,
+                clients: workload.clients as u64,
+            };
+            failure.get_or_insert(warning.to_string());
+            summary.warnings.push(warning);
+        }
+    }
+    let Some(ending) = outcome.ended_early.as_ref() else {
+        return failure;
+    };
+    let reason = reason.unwrap_or_else(|| ending.to_string());
+    summary.warnings.insert(
+        0,
+        Warning::EndedEarly {
+            // The place in a script, drawn with a caret below it, has no room in a paragraph.
+            reason: reason.lines().next().unwrap_or_default().to_owned(),
+            measured_s: summary.measured_s,
+            planned_s,
+        },
+    );
+    match ending {
+        Ending::Stopped => failure,
+        _ => Some(reason),
+    }
+}
+
+/// Sizes before and after of every table that is there after the run.
+fn growth(before: &DatabaseSizes, after: &DatabaseSizes) -> Vec<TableGrowth> {
+    let bytes = |number: i64| u64::try_from(number).unwrap_or(0);
+    let each = after.tables.iter().map(|table| {
+        let earlier = before
+            .tables
+            .iter()
+            .find(|other| (&other.schema, &other.name) == (&table.schema, &table.name));
+        TableGrowth {
+            table: table.name.clone(),
+            table_before_bytes: earlier.map_or(0, |table| bytes(table.table_bytes)),
+            table_after_bytes: bytes(table.table_bytes),
+            indexes_before_bytes: earlier.map_or(0, |table| bytes(table.index_bytes)),
+            indexes_after_bytes: bytes(table.index_bytes),
+        }
+    });
+    each.collect()
+}
+
+/// Writes the run's last word. A run of which the archive could not take everything is not complete; the error says why.
+fn finish(
+    writer: RunWriter,
+    state: RunState,
+    summary: &mut Summary,
+    progress: &mut dyn Progress,
+) -> (RunState, Option<String>) {
+    let stopped = |summary: &Summary| {
+        summary.warnings.iter().find_map(|warning| match warning {
+            Warning::ArchiveStopped { error } => Some(error.clone()),
+            _ => None,
+        })
+    };
+    let mut failure = stopped(summary);
+    let state = if failure.is_some() { RunState::Incomplete } else { state };
+    match writer.finish(state, summary.clone()) {
+        Ok(()) => (state, failure),
+        Err(error) => {
+            let error = error.to_string();
+            if failure.is_none() {
+                progress.note(&error);
+                summary.warnings.push(Warning::ArchiveStopped { error: error.clone() });
+                failure = Some(error);
+            }
+            (RunState::Incomplete, failure)
+        }
+    }
+}

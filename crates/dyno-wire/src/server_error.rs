@@ -18,6 +18,8 @@ pub struct ServerError {
     pub detail: Option<String>,
     /// What to do about it.
     pub hint: Option<String>,
+    /// Where in the server the error arose, such as a function's line.
+    pub context: Option<String>,
     /// Where in the statement's text, in characters from 1.
     pub position: Option<u32>,
     /// Whether the server ends the connection after this.
@@ -43,6 +45,7 @@ impl ServerError {
                 b'M' => error.message = text(),
                 b'D' => error.detail = Some(text()),
                 b'H' => error.hint = Some(text()),
+                b'W' => error.context = Some(text()),
                 b'P' => error.position = text().parse().ok(),
                 _ => {}
             }

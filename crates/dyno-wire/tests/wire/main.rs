@@ -5,6 +5,7 @@
 
 mod chaos;
 mod replies;
+mod results;
 mod start_up;
 mod support;
 mod tls;

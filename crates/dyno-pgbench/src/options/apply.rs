@@ -15,10 +15,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 impl Parser {
     /// Nothing given yet but the environment.
-    pub(super) fn new(environment: Environment) -> Result<Self, OptionError> {
+    pub(super) fn new(command: String, environment: Environment) -> Result<Self, OptionError> {
         let seed = seed(environment("PGBENCH_RANDOM_SEED").as_deref(), SeedOrigin::Environment)?;
         Ok(Self {
             options: Options {
+                command,
                 connection: Connection::default(),
                 debug: false,
                 init: InitOptions::default(),

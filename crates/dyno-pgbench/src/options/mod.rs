@@ -44,6 +44,8 @@ pub enum Request {
 /// Everything that can be said, with pgbench's defaults.
 #[derive(Debug)]
 pub struct Options {
+    /// The command line, without passwords.
+    pub command: String,
     /// Where the database is.
     pub connection: Connection,
     /// `--debug`.
@@ -154,7 +156,8 @@ pub fn parse(words: Vec<String>, environment: Environment) -> Result<Request, Op
         Some("--version" | "-V") => return Ok(Request::Version),
         _ => {}
     }
-    let mut parser = Parser::new(environment)?;
+    let command = dyno_lab::archive::redacted(std::iter::once("pgbench").chain(words.iter().map(String::as_str)));
+    let mut parser = Parser::new(command, environment)?;
     let mut operands = Vec::new();
     for element in Getopt::new(words) {
         match element? {

@@ -17,8 +17,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// pgbench waits for the last transactions as long as they take; this is long enough to be the same.
 const GRACE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// How often recordings are collected when nobody wants to see them.
+/// How often recordings are collected when nobody wants to see them, and when an archive does.
 const QUIET_INTERVAL: Duration = Duration::from_secs(10);
+const ARCHIVE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What the load's only workload is called.
+pub const WORKLOAD: &str = "pgbench";
 
 /// Why there is no load.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +73,7 @@ pub fn load(
         connect_timeout: target.connect_timeout().unwrap_or(CONNECT_TIMEOUT),
     });
     let workload = Workload {
-        name: "pgbench".to_owned(),
+        name: WORKLOAD.to_owned(),
         clients: options.clients,
         threads: options.threads,
         pacing: match options.rate_per_s {
@@ -117,14 +121,20 @@ pub fn load(
     Ok(Load {
         workloads: vec![workload],
         phases: phases(options),
-        interval: match options.progress_s {
-            Some(seconds) => Duration::from_secs(seconds.unsigned_abs().into()),
-            None => QUIET_INTERVAL,
-        },
+        interval: interval(options),
         grace: GRACE,
         include_connecting: options.duration_s.is_some(),
         record_finishing: true,
     })
+}
+
+/// How often recordings are collected.
+pub fn interval(options: &Options) -> Duration {
+    match options.progress_s {
+        Some(seconds) => Duration::from_secs(seconds.unsigned_abs().into()),
+        None if options.archive.is_some() => ARCHIVE_INTERVAL,
+        None => QUIET_INTERVAL,
+    }
 }
 
 fn phases(options: &Options) -> Vec<Phase> {

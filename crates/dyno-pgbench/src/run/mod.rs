@@ -1,5 +1,6 @@
 //! A benchmark from its options to its report.
 
+mod archive;
 mod load;
 mod log;
 mod progress;
@@ -15,7 +16,8 @@ pub use signals::Signals;
 use crate::message;
 use crate::options::Options;
 use crate::report::{self, Conditions, Report, ScriptReport};
-use dyno_engine::{DriveError, Ending, Outcome, drive};
+use dyno_engine::{DriveError, Ending, Outcome, Program, drive};
+use dyno_lab::run::Ledger;
 use dyno_target::address::ConnectionInfo;
 use load::LoadError;
 use setup::{Tables, TablesError};
@@ -43,11 +45,35 @@ pub fn run(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 
         Err(error) => return fail(&error.to_string()),
     };
     let mut watch = Watch::new(options);
-    let outcome = match drive(&load, &mut watch, signals.stop()) {
-        Ok(outcome) => outcome,
-        Err(DriveError::Connect(error)) => return fail_to_connect(&error.to_string(), "for the clients"),
-        Err(error) => return fail(&error.to_string()),
+    let mut notes = archive::Notes;
+    let mut ledger = None;
+    if let Some(folder) = &options.archive {
+        let statements = load.workloads.first().map(|workload| workload.program.statements());
+        match archive::open(folder, options, target, statements.unwrap_or_default(), &mut notes) {
+            Ok(opened) => ledger = Some(opened),
+            Err(error) => return fail(&error.to_string()),
+        }
+    }
+    let mut observer = archive::Both {
+        watch: &mut watch,
+        recorder: ledger.as_mut().map(Ledger::observer),
     };
+    let outcome = match drive(&load, &mut observer, signals.stop()) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            if let Some(ledger) = ledger {
+                ledger.abandon();
+            }
+            return match error {
+                DriveError::Connect(error) => fail_to_connect(&error.to_string(), "for the clients"),
+                other => fail(&other.to_string()),
+            };
+        }
+    };
+    if let Some(ledger) = ledger {
+        let kept = ledger.close(&outcome, None);
+        message::info(&format!("archived in {}", kept.folder.display()));
+    }
     finish(options, server_version, tables, &watch, &outcome)
 }
 

@@ -29,6 +29,8 @@ pub struct Chosen {
     pub script: Arc<Script>,
     /// What reports call it: its file as given, or a built-in script's description.
     pub description: String,
+    /// Its text.
+    pub text: String,
     /// Its share of all weights is its share of the transactions.
     pub weight: u32,
 }
@@ -103,6 +105,7 @@ impl Scripts {
         self.list.push(Chosen {
             script: Arc::new(script),
             description: description.to_owned(),
+            text: text.to_owned(),
             weight,
         });
         Ok(())

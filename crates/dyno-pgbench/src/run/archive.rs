@@ -1,0 +1,107 @@
+//! `--archive`: the run is kept in the archive as `dyno run` keeps one, so that everything that reads archives reads it too.
+
+use crate::message;
+use crate::options::Options;
+use dyno_engine::{Connected, Interval, Observer, Remark};
+use dyno_lab::experiment::{Protocol, Resolved, Scripts, Value, Workload};
+use dyno_lab::run::{Entry, Ledger, Progress, Recorder, RunError};
+use dyno_target::address::ConnectionInfo;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+/// Tells what the ledger has to say.
+pub struct Notes;
+
+impl Progress for Notes {
+    fn note(&mut self, text: &str) {
+        message::warning(text);
+    }
+}
+
+/// Opens the ledger of this run in `archive`. The load's workload has this name, these statements, and this interval.
+///
+/// # Errors
+/// The archive cannot be written, or the server does not answer.
+pub fn open<'a>(
+    archive: &Path,
+    options: &Options,
+    target: &ConnectionInfo,
+    statements: Vec<String>,
+    notes: &'a mut Notes,
+) -> Result<Ledger<'a>, RunError> {
+    let experiment = experiment(options);
+    let entry = Entry {
+        experiment: &experiment,
+        statements: vec![statements],
+        target,
+        command: &options.command,
+        data_folder: None,
+        notes: Vec::new(),
+    };
+    Ledger::open_alone(archive, entry, options.seed, notes)
+}
+
+/// The options as an experiment.
+fn experiment(options: &Options) -> Resolved {
+    let scripts = options.scripts.list.iter();
+    let title = match &options.scripts.list[..] {
+        [only] => format!("pgbench {}", only.description),
+        several => format!("pgbench with {} scripts", several.len()),
+    };
+    let workload = Workload {
+        name: super::load::WORKLOAD.to_owned(),
+        clients: options.clients,
+        threads: options.threads,
+        protocol: match options.protocol {
+            dyno_wire::Protocol::Simple => Protocol::Simple,
+            dyno_wire::Protocol::Extended => Protocol::Extended,
+            dyno_wire::Protocol::Prepared => Protocol::Prepared,
+        },
+        rate_per_s: options.rate_per_s,
+        transactions_per_client: options.transactions.map(|number| number.unsigned_abs().into()),
+        scripts: Scripts::new(
+            scripts.map(|chosen| (chosen.description.clone(), chosen.text.clone(), chosen.weight.into())),
+        ),
+    };
+    let mut experiment = Resolved::of_load("pgbench".to_owned(), title, vec![workload]);
+    for (name, value) in &options.definitions {
+        experiment.parameters.insert(name.clone(), Value::from(value.as_str()));
+    }
+    let seconds = |seconds: i32| Duration::from_secs(seconds.unsigned_abs().into());
+    experiment.warmup = options.warmup_s.map(seconds).unwrap_or_default();
+    experiment.measure = options.duration_s.map(seconds);
+    experiment.interval = super::load::interval(options);
+    experiment
+}
+
+/// Lets two see the load: who reports and who keeps.
+pub struct Both<'a, 'b, W> {
+    /// Always.
+    pub watch: &'a mut W,
+    /// With `--archive`.
+    pub recorder: Option<&'a mut Recorder<'b>>,
+}
+
+impl<W: Observer> Observer for Both<'_, '_, W> {
+    fn connected(&mut self, connected: &Connected) {
+        self.watch.connected(connected);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.connected(connected);
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.interval(interval)?;
+        }
+        self.watch.interval(interval)
+    }
+
+    fn remark(&mut self, remark: &Remark) {
+        self.watch.remark(remark);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.remark(remark);
+        }
+    }
+}

@@ -33,7 +33,7 @@ pub enum LoadError {
     #[error(transparent)]
     Script(#[from] ScriptError),
     /// A meta command where only SQL can be.
-    #[error("{what}, line {line}: {command} is a meta command; only SQL statements can be here")]
+    #[error("{what}, line {line}: {command} is or has a meta command; only SQL statements can be here")]
     MetaCommand {
         /// What the text is.
         what: String,
@@ -92,7 +92,8 @@ pub fn run_sql(client: &mut Client, text: &str, what: &str) -> Result<(), LoadEr
     }
     let script = Script::parse(what, text, &mut Symbols::new())?;
     let statements = script.commands().iter().map(|command| match command {
-        Command::Statement(statement) => Ok(statement),
+        // A result kept in variables is a meta command's doing, though it belongs to its statement.
+        Command::Statement(statement) if statement.capture().is_none() => Ok(statement),
         other => Err(LoadError::MetaCommand {
             what: what.to_owned(),
             line: other.position().line,

@@ -311,6 +311,28 @@ fn a_lost_connection_is_made_anew() {
 }
 
 #[test]
+fn a_connection_may_be_lost_in_a_sleep() {
+    let server = ScriptedServer::start(|connection, request, _| match (connection, request) {
+        (0, 0) => Behaviour::AnswerLast,
+        _ => AT_ONCE,
+    });
+    let script = "select 1;\n\\sleep 30 ms\nselect 2;";
+    let mut load = script_load(&server, Protocol::Simple, 1, 3, &[(script, 1)]);
+    load.workloads[0].reconnect = true;
+    let (outcome, recording, _) = run(&load);
+    assert!(outcome.ended_early.is_none());
+    assert_eq!(
+        (recording.transactions, recording.errors, outcome.connections[0]),
+        (2, 1, 1)
+    );
+    assert_eq!(server.queries().len(), 5);
+    assert!(
+        recording.latency.min_ns() >= 30_000_000,
+        "the sleep that was cut off wakes nobody"
+    );
+}
+
+#[test]
 fn late_transactions_are_counted_and_those_too_late_are_skipped() {
     let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_millis(20)));
     let mut load = script_load(&server, Protocol::Simple, 2, 50, &[("select 1;", 1)]);

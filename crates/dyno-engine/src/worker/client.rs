@@ -71,6 +71,8 @@ pub(super) struct Client<S, P> {
     pub lag_ns: u64,
     /// When the command under way began.
     pub statement_ns: u64,
+    /// When it is to be woken, if it still is to be then.
+    pub wake_ns: u64,
     /// When its connection was lost.
     pub lost_ns: u64,
     /// Transactions that are over, whatever their end.

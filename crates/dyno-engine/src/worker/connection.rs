@@ -10,7 +10,6 @@ use crate::program::Program;
 use crate::remark::{AbortReason, Remark};
 use crate::transport::Transport;
 use dyno_wire::{Protocol, Session};
-use std::cmp::Reverse;
 use std::time::Duration;
 
 /// How long to wait before trying again to replace a lost connection.
@@ -53,7 +52,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                 }
                 (Err(ConnectError::Stopped), _) => self.clients[index].waiting = Waiting::Turn,
                 (Err(_), Waiting::Replacement) => {
-                    self.sleeping.push(Reverse((now_ns.saturating_add(PAUSE_NS), index)));
+                    self.sleep(index, now_ns.saturating_add(PAUSE_NS));
                 }
                 (Err(error), _) => self.unconnected(index, error, now_ns),
             }
@@ -88,7 +87,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             let client = &mut self.clients[index];
             client.waiting = Waiting::Replacement;
             client.lost_ns = now_ns;
-            self.sleeping.push(Reverse((now_ns.saturating_add(PAUSE_NS), index)));
+            self.sleep(index, now_ns.saturating_add(PAUSE_NS));
         } else {
             self.abort(index, AbortReason::Connect(error));
         }

@@ -179,6 +179,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         self.runnable.retain(|&other| other != index);
         let client = &mut self.clients[index];
         client.lost_ns = now_ns;
+        client.wake_ns = u64::MAX;
         client.failure = None;
         client.waiting = Waiting::Replacement;
         if executing {

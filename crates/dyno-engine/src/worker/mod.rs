@@ -191,6 +191,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
                     transaction_ns: 0,
                     lag_ns: 0,
                     statement_ns: 0,
+                    wake_ns: 0,
                     lost_ns: 0,
                     done: 0,
                     prepared: vec![all_known; workload.statements.len()].into_boxed_slice(),

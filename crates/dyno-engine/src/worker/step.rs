@@ -21,7 +21,10 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                 break;
             }
             self.sleeping.pop();
-            self.wake(index, now_ns);
+            // A client that lost its connection in its sleep has other things to do.
+            if self.clients[index].wake_ns == wake_ns {
+                self.wake(index, now_ns);
+            }
         }
         if !self.over {
             self.start_scheduled(now_ns);
@@ -32,6 +35,12 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                 self.begin(index, now_ns, now_ns);
             }
         }
+    }
+
+    /// A client does nothing until then.
+    pub(super) fn sleep(&mut self, index: usize, wake_ns: u64) {
+        self.clients[index].wake_ns = wake_ns;
+        self.sleeping.push(Reverse((wake_ns, index)));
     }
 
     fn wake(&mut self, index: usize, mut now_ns: u64) {
@@ -125,9 +134,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                 Ok(Action::Sleep(duration)) => {
                     client.waiting = Waiting::Wake;
                     client.statement_ns = now_ns;
-                    let wake_ns = now_ns.saturating_add(duration_ns(duration));
-                    self.sleeping.push(Reverse((wake_ns, index)));
-                    return;
+                    return self.sleep(index, now_ns.saturating_add(duration_ns(duration)));
                 }
                 Ok(Action::StartPipeline) => {
                     if self.start_pipeline(index, now_ns) {

@@ -25,6 +25,8 @@ pub enum Behaviour {
     Warn,
     /// Answer with an error of this SQLSTATE.
     Fail(&'static str),
+    /// Answer at once, and close the connection.
+    AnswerLast,
     /// Close the connection in the middle of a message.
     BreakOff,
     /// Send bytes that are no message.
@@ -126,6 +128,10 @@ fn serve(
                 stream.write_all(&[&answer[..], b"Z\0\0\0\x05I"].concat()).ok()?;
             }
             Behaviour::AnswerInTransaction => stream.write_all(&[&answer[..], b"Z\0\0\0\x05T"].concat()).ok()?,
+            Behaviour::AnswerLast => {
+                stream.write_all(&[&answer[..], b"Z\0\0\0\x05I"].concat()).ok()?;
+                return None;
+            }
             Behaviour::Warn => {
                 let warning = message(b'N', b"SWARNING\0VWARNING\0C01000\0Mscripted warning\0\0");
                 stream

@@ -4,8 +4,8 @@ use dyno_engine::{Interval, Recording};
 use dyno_lab::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
 use dyno_lab::experiment::{Size, find};
 use dyno_lab::summary::{
-    ClientCpu, Connection, ErrorSummary, HostCpu, Lag, Latency, Pacing, StatementSummary, Steadiness, Summary,
-    TableGrowth, Warning, WorkloadFacts, WorkloadSummary,
+    ClientCpu, Connection, ErrorSummary, HostCpu, Lag, Latency, Pacing, ScriptSummary, StatementSummary, Steadiness,
+    Summary, TableGrowth, Warning, WorkloadFacts, WorkloadSummary,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -132,6 +132,53 @@ pub(crate) fn two_workloads() -> Summary {
         server_too: true,
     });
     summary.workloads.push(writer);
+    summary
+}
+
+/// A mix of two scripts by a schedule with a latency limit, where failures are tried again.
+pub(crate) fn scripts() -> Summary {
+    let mut summary = update();
+    let workload = &mut summary.workloads[0];
+    workload.name = "pgbench".to_owned();
+    workload.pacing = Pacing::Open { rate_per_s: 1_000.0 };
+    workload.transactions_per_client = Some(2_500);
+    (workload.transactions, workload.statements) = (19_876, 98_000);
+    (workload.skipped, workload.late, workload.retried, workload.retries) = (120, 34, 1, 2);
+    workload.errors = 4;
+    workload.errors_by_state = vec![ErrorSummary {
+        sqlstate: "40001".to_owned(),
+        count: 4,
+        example: "ERROR: could not serialize access due to concurrent update".to_owned(),
+    }];
+    workload.scripts = vec![
+        ScriptSummary {
+            name: "<builtin: TPC-B (sort of)>".to_owned(),
+            weight: 3,
+            transactions: 14_900,
+            tps: 745.0,
+            latency_mean_us: Some(812.4),
+            latency_stddev_us: Some(140.1),
+            skipped: 90,
+            retried: 1,
+            retries: 2,
+            serialization_failures: 4,
+            ..ScriptSummary::default()
+        },
+        ScriptSummary {
+            name: "checks/balances.sql".to_owned(),
+            weight: 1,
+            transactions: 4_976,
+            tps: 248.8,
+            latency_mean_us: Some(144.2),
+            latency_stddev_us: Some(20.7),
+            skipped: 30,
+            ..ScriptSummary::default()
+        },
+        ScriptSummary {
+            name: "never.sql".to_owned(),
+            ..ScriptSummary::default()
+        },
+    ];
     summary
 }
 

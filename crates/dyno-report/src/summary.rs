@@ -2,7 +2,7 @@
 
 use crate::figures::{TimeUnit, bytes, count, counted, decimal, one_line, percent, rate, time};
 use crate::table::{facts, paragraph, table};
-use dyno_lab::summary::{Latency, Pacing, Summary, WorkloadSummary};
+use dyno_lab::summary::{Latency, Pacing, ScriptSummary, Summary, WorkloadSummary};
 
 /// All of a summary as text.
 #[must_use]
@@ -11,9 +11,11 @@ pub fn summary(summary: &Summary) -> String {
         workloads(summary),
         throughput(summary),
         latency(summary),
+        scripts(summary),
         statements(summary),
     ];
-    sections.extend([errors(summary), tables(summary), costs(summary), warnings(summary)]);
+    sections.extend([errors(summary), turns(summary)]);
+    sections.extend([tables(summary), costs(summary), warnings(summary)]);
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
 }
@@ -25,9 +27,12 @@ fn workloads(summary: &Summary) -> String {
             Pacing::Closed => "closed loop".to_owned(),
             Pacing::Open { rate_per_s } => format!("open loop at {} transactions/s", rate(rate_per_s)),
         };
+        let each = workload.transactions_per_client.map_or_else(String::new, |each| {
+            format!(", {} per client", counted(each, "transaction"))
+        });
         let what = format!(
-            "{} transactions in {} s, {}, {}, {pacing}",
-            count(workload.transactions),
+            "{} in {} s, {}, {}, {pacing}{each}",
+            counted(workload.transactions, "transaction"),
             decimal(summary.measured_s, 1),
             counted(workload.clients as u64, "client"),
             counted(workload.threads as u64, "thread"),
@@ -127,6 +132,57 @@ fn latency(summary: &Summary) -> String {
     )
 }
 
+/// The figures of each script, where a workload has several.
+fn scripts(summary: &Summary) -> String {
+    let scripts = || {
+        summary.workloads.iter().flat_map(|workload| {
+            let scripts = workload.scripts.iter();
+            scripts.map(move |script| (workload, script))
+        })
+    };
+    let failed =
+        |script: &ScriptSummary| script.serialization_failures + script.deadlock_failures + script.other_failures;
+    let unit = TimeUnit::for_max(
+        scripts()
+            .filter_map(|(_, script)| script.latency_mean_us)
+            .fold(0.0, f64::max),
+    );
+    // What never happened needs no column.
+    type Column = (&'static str, fn(&ScriptSummary) -> u64);
+    let columns: [Column; 3] = [
+        ("failed", failed),
+        ("retried", |script| script.retried),
+        ("skipped", |script| script.skipped),
+    ];
+    let columns: Vec<_> = columns
+        .into_iter()
+        .filter(|(_, value)| scripts().any(|(_, script)| value(script) > 0))
+        .collect();
+    let rows: Vec<_> = scripts()
+        .map(|(workload, script)| {
+            let mut row = vec![count(script.transactions), count(script.weight), rate(script.tps)];
+            let latencies = [script.latency_mean_us, script.latency_stddev_us];
+            row.extend(latencies.map(|time_us| time_us.map_or_else(|| "-".to_owned(), |time_us| unit.show(time_us))));
+            row.extend(columns.iter().map(|(_, value)| count(value(script))));
+            row.push(label(summary, workload, &one_line(&script.name)));
+            row
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mean = format!("mean ({})", unit.symbol());
+    let mut header = vec!["transactions", "weight", "TPS", &mean, "stddev"];
+    header.extend(columns.iter().map(|(name, _)| *name));
+    header.push("script");
+    table(&header, &[header.len() - 1], rows)
+}
+
+/// `part` of `all` in percent; `None` of nothing.
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 * 100.0 / all as f64)
+}
+
 fn statements(summary: &Summary) -> String {
     let statements = || {
         summary.workloads.iter().flat_map(|workload| {
@@ -178,7 +234,7 @@ fn errors(summary: &Summary) -> String {
         .iter()
         .filter(|workload| workload.errors > 0)
         .flat_map(|workload| {
-            let of_all = |count: u64| count as f64 * 100.0 / (workload.transactions + workload.errors) as f64;
+            let of_all = |count: u64| share(count, workload.transactions + workload.errors);
             let states = workload.errors_by_state.iter().map(move |error| {
                 let state = one_line(&error.sqlstate);
                 vec![
@@ -191,6 +247,35 @@ fn errors(summary: &Summary) -> String {
             std::iter::once(total(workload)).chain(states)
         });
     table(&["errors", "share", "SQLSTATE", "first message"], &[2, 3], rows)
+}
+
+/// What else became of transactions, if anything did.
+fn turns(summary: &Summary) -> String {
+    let rows = summary.workloads.iter().flat_map(|workload| {
+        let WorkloadSummary {
+            transactions,
+            errors,
+            skipped,
+            late,
+            retried,
+            retries,
+            ..
+        } = *workload;
+        let of = |part: u64, all: u64| format!("{} ({})", counted(part, "transaction"), percent(share(part, all)));
+        let begun = transactions + errors;
+        let again = format!("{}, begun again {}", of(retried, begun), counted(retries, "time"));
+        let behind = format!("{}, too far behind schedule to be begun", of(skipped, begun + skipped));
+        let slow = format!("{}, slower than the latency limit", of(late, transactions));
+        let rows = [
+            ("retried", retried, again),
+            ("skipped", skipped, behind),
+            ("late", late, slow),
+        ];
+        rows.into_iter()
+            .filter(|(_, number, _)| *number > 0)
+            .map(|(name, _, text)| vec![label(summary, workload, name), text])
+    });
+    table(&[], &[0, 1], rows)
 }
 
 fn tables(summary: &Summary) -> String {

@@ -1,7 +1,7 @@
 //! A run written and read back: whole, killed, torn, and under foreign files.
 
 use super::*;
-use crate::experiment::{MEASURE, Phase, Size, WARMUP, find};
+use crate::experiment::{MEASURE, Phase, Protocol, Resolved, Scripts, Size, WARMUP, Workload, find};
 use crate::summary::{Pacing, Summary, SummaryBuilder, WorkloadFacts};
 use dyno_engine::{Interval, Recording};
 use dyno_wire::SqlState;
@@ -46,6 +46,7 @@ fn intervals(measured: u32) -> Vec<Interval> {
             writer.lag.record(10_000 * event);
             writer.statement_latency[0].record(latency_ns);
         }
+        (writer.skipped, writer.late, writer.retried, writer.retries) = (number.into(), 2, 1, 3 * u64::from(number));
         if number % 2 == 1 {
             writer.count_error(SqlState::DEADLOCK_DETECTED, || {
                 "deadlock \"detected\",\nsaid the server".to_owned()
@@ -164,6 +165,11 @@ fn a_complete_run_comes_back_as_it_was_written() {
         (MEASURE, "writer", 2.0)
     );
     assert_eq!((rows[12].tps, rows[12].interval_s), (112.0, 0.5));
+    let writer = &rows[13];
+    assert_eq!(
+        (writer.skipped, writer.late, writer.retried, writer.retries),
+        (6, 2, 1, 18)
+    );
     assert!(rows[4].lag_mean_us.is_none() && rows[5].lag_mean_us.is_some());
     let events: Vec<_> = read.events().unwrap().collect();
     assert_eq!(events.len(), 5, "{events:?}");
@@ -179,6 +185,82 @@ fn a_campaign_comes_back_as_it_was_written() {
     CampaignWriter::create(archive.path(), &campaign_record()).unwrap();
     let campaign = Archive::new(archive.path()).campaigns().unwrap().remove(0);
     assert_eq!(campaign.record.unwrap(), campaign_record());
+}
+
+#[test]
+fn a_load_that_plans_for_itself_comes_back_as_it_was_written() {
+    let archive = TempDir::new().unwrap();
+    let scripts =
+        |names: &[&str]| Scripts::new(names.iter().map(|name| ((*name).to_owned(), "select 1;".to_owned(), 2)));
+    let workload = |scripts| Workload {
+        name: "pgbench".to_owned(),
+        clients: 4,
+        threads: 2,
+        protocol: Protocol::Extended,
+        rate_per_s: None,
+        transactions_per_client: Some(10),
+        scripts,
+    };
+    let workloads = vec![workload(scripts(&["a.sql"])), workload(scripts(&["a.sql", "b.sql"]))];
+    let experiment = Resolved::of_load("a/b".to_owned(), "multiple scripts".to_owned(), workloads);
+    assert_eq!((experiment.duration(), experiment.phases().len()), (None, 1));
+    let record = CampaignRecord {
+        experiment,
+        ..campaign_record()
+    };
+    let writer = CampaignWriter::create(archive.path(), &record).unwrap();
+    assert!(writer.path().ends_with("2026-11-21T19-40-12-a_b"));
+    let campaign = Archive::new(archive.path()).campaigns().unwrap().remove(0);
+    assert_eq!(campaign.record.unwrap(), record);
+    let facts = WorkloadFacts::new(&record.experiment.workloads[1], Vec::new());
+    let named: Vec<_> = facts
+        .scripts
+        .iter()
+        .map(|script| (script.name.as_str(), script.weight))
+        .collect();
+    assert_eq!(
+        (facts.transactions_per_client, named),
+        (Some(10), vec![("a.sql", 2), ("b.sql", 2)])
+    );
+}
+
+#[test]
+fn a_campaign_of_the_first_dynos_can_be_read() {
+    let mut json = serde_json::to_value(campaign_record()).unwrap();
+    // What they wrote is what is written of experiments today: every key is still there, under its name.
+    let workload = json["experiment"]["workloads"][0].as_object_mut().unwrap();
+    let mut keys: Vec<_> = workload.keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!(
+        keys,
+        [
+            "clients",
+            "name",
+            "protocol",
+            "rate_per_s",
+            "script",
+            "script_name",
+            "script_offset",
+            "threads"
+        ]
+    );
+    assert_eq!(
+        (
+            json["experiment"]["measure"].as_str(),
+            json["experiment"]["size"].as_str()
+        ),
+        (Some("20s"), Some("small"))
+    );
+    assert!(serde_json::from_value::<CampaignRecord>(json).is_ok());
+}
+
+#[test]
+fn intervals_of_the_first_dynos_can_be_read() {
+    let csv = "phase,interval_start_s,interval_s,workload,transactions,statements,errors,retries,skipped,tps,latency_mean_us,\
+        latency_min_us,latency_max_us,latency_p50_us,latency_p95_us,latency_p99_us,latency_p99_9_us,lag_mean_us,lag_max_us\n\
+        measure,0.0,1.0,main,5,5,0,0,0,5.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,,\n";
+    let rows: Vec<_> = intervals::rows(csv.as_bytes()).collect();
+    assert_eq!((rows.len(), rows[0].transactions, rows[0].late), (1, 5, 0));
 }
 
 #[test]

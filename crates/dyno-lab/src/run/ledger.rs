@@ -293,3 +293,77 @@ fn finish(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::Pacing;
+    use std::time::Duration;
+
+    fn summary() -> Summary {
+        let facts = WorkloadFacts {
+            name: "main".to_owned(),
+            clients: 8,
+            threads: 1,
+            pacing: Pacing::Closed,
+            transactions_per_client: None,
+            scripts: Vec::new(),
+            statements: Vec::new(),
+        };
+        let mut summary = SummaryBuilder::new(&[facts], Duration::from_secs(1)).build();
+        (summary.measured_s, summary.warnings) = (4.0, Vec::new());
+        summary
+    }
+
+    fn outcome(ended_early: Option<Ending>, unfinished: u64, aborted: u64) -> Outcome {
+        Outcome {
+            ended_early,
+            unfinished: vec![unfinished],
+            aborted: vec![aborted],
+            connections: vec![0],
+            connection_time: vec![Duration::ZERO],
+            measured: Duration::ZERO,
+        }
+    }
+
+    /// What is said of a load that ended so, and what the caller is told failed.
+    fn concluded(outcome: &Outcome, planned_s: Option<f64>, reason: Option<&str>) -> (Vec<String>, Option<String>) {
+        let mut summary = summary();
+        let failure = conclude(&mut summary, outcome, planned_s, reason.map(str::to_owned));
+        (summary.warnings.iter().map(Warning::to_string).collect(), failure)
+    }
+
+    #[test]
+    fn a_load_that_went_well_is_not_talked_about() {
+        assert_eq!(concluded(&outcome(None, 0, 0), Some(4.0), None), (vec![], None));
+    }
+
+    #[test]
+    fn clients_that_were_aborted_are_told_although_the_load_went_on() {
+        let (warnings, failure) = concluded(&outcome(None, 0, 3), None, None);
+        assert!(
+            warnings[0].starts_with("3 of 8 clients of `main` ended"),
+            "{warnings:?}"
+        );
+        assert_eq!(failure, Some(warnings[0].clone()));
+    }
+
+    #[test]
+    fn what_ended_it_comes_first_and_a_wish_is_no_failure() {
+        let (warnings, failure) = concluded(&outcome(Some(Ending::Stopped), 2, 0), Some(20.0), None);
+        assert!(
+            warnings[0].starts_with("The run ended after 4.0 s of 20.0 s: stopped on request."),
+            "{warnings:?}"
+        );
+        assert_eq!((warnings.len(), failure), (2, None));
+
+        let lost = || Some(Ending::ConnectionsLost("terminating".to_owned()));
+        let (warnings, failure) = concluded(&outcome(lost(), 2, 0), None, Some("the server ended"));
+        assert!(
+            warnings[0].starts_with("The run ended after 4.0 s: the server ended."),
+            "{warnings:?}"
+        );
+        // What a failure cut off is not worth a word.
+        assert_eq!((warnings.len(), failure.as_deref()), (1, Some("the server ended")));
+    }
+}

@@ -250,3 +250,125 @@ impl Observer for Recorder<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{Archive, CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState};
+    use crate::experiment::{Protocol, Resolved, Scripts, Workload};
+    use crate::summary::WorkloadFacts;
+    use dyno_engine::{LatencyHistogram, Recording};
+    use dyno_target::address::ConnectionInfo;
+
+    #[derive(Default)]
+    struct Lefts(Vec<Option<Duration>>);
+
+    impl Progress for Lefts {
+        fn note(&mut self, text: &str) {
+            panic!("{text}");
+        }
+
+        fn live(&mut self, live: &Live) {
+            self.0.push(live.left);
+        }
+    }
+
+    fn load() -> Resolved {
+        let workload = Workload {
+            name: "pgbench".to_owned(),
+            clients: 2,
+            threads: 1,
+            protocol: Protocol::Simple,
+            rate_per_s: None,
+            transactions_per_client: Some(5),
+            scripts: Scripts::new([("a.sql".to_owned(), "select 1;".to_owned(), 1)]),
+        };
+        Resolved::of_load("pgbench".to_owned(), "a.sql".to_owned(), vec![workload])
+    }
+
+    #[test]
+    fn a_load_that_lasts_as_long_as_its_transactions_is_kept_with_what_happens_to_its_clients() {
+        let folder = tempfile::tempdir().unwrap();
+        let load = load();
+        let plan = PlannedRun::repetition(1);
+        let now = jiff::Zoned::now();
+        let record = CampaignRecord::new(load.clone(), "dyno pgbench".to_owned(), now, 1, vec![plan.clone()]);
+        let campaign = CampaignWriter::create(folder.path(), &record).unwrap();
+        let facts = vec![WorkloadFacts::new(&load.workloads[0], vec!["select 1".to_owned()])];
+        let builder = SummaryBuilder::new(&facts, load.interval);
+        let record = RunRecord::new(
+            "nowhere".to_owned(),
+            "dyno pgbench".to_owned(),
+            facts,
+            &load.phases(),
+            load.interval,
+        );
+        let writer = campaign.run(&plan, record).unwrap();
+        // Nobody listens there: the server is not sampled, which is no reason to stop.
+        let nowhere = format!("host={} user=nobody", folder.path().display());
+        let nowhere = ConnectionInfo::resolve(Some(&nowhere), &|_| None).unwrap();
+        let sampling = Sampling::prepare(&nowhere, load.interval, &writer).unwrap();
+        assert_eq!(sampling.warnings.len(), 1);
+
+        let mut lefts = Lefts::default();
+        let mut recorder = Recorder::new(writer, builder, &mut lefts, sampling);
+        recorder.connected(&Connected {
+            connect_time: vec![LatencyHistogram::new()],
+            total: Duration::ZERO,
+        });
+        let (workload, client) = (0, 1);
+        recorder.remark(&Remark::Reconnected {
+            workload,
+            client,
+            endpoint: 0,
+            after: Duration::from_millis(1_500),
+        });
+        recorder.remark(&Remark::Aborted {
+            workload,
+            client,
+            script: 0,
+            command: 0,
+            why: AbortReason::OpenTransaction,
+        });
+        let mut recording = Recording::new(1);
+        recording.transactions = 10;
+        let interval = Interval {
+            phase: 0,
+            start: Duration::ZERO,
+            duration: Duration::from_millis(300),
+            recordings: vec![recording],
+        };
+        assert!(recorder.interval(&interval).is_continue());
+        let (summary, writer, _) = recorder.finish();
+        writer.finish(RunState::Complete, summary).unwrap();
+        assert_eq!(lefts.0, [None]);
+
+        let run = Archive::new(folder.path())
+            .campaigns()
+            .unwrap()
+            .remove(0)
+            .runs
+            .remove(0);
+        let record = run.record.as_ref().unwrap();
+        assert_eq!((record.phases[0].planned_s, record.phases[0].end_s), (None, Some(0.3)));
+        let workload = &run.summary().unwrap().workloads[0];
+        assert_eq!((workload.transactions, workload.transactions_per_client), (10, Some(5)));
+        let happened: Vec<_> = run.events().unwrap().map(|event| event.kind).collect();
+        let name = || "pgbench".to_owned();
+        assert_eq!(
+            happened[..2],
+            [
+                EventKind::Reconnected {
+                    workload: name(),
+                    client,
+                    after_s: 1.5
+                },
+                EventKind::Aborted {
+                    workload: name(),
+                    client,
+                    reason: "the script ended inside a transaction".to_owned()
+                },
+            ]
+        );
+    }
+}

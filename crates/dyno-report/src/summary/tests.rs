@@ -1,7 +1,7 @@
 //! Summaries as people see them.
 
 use super::*;
-use crate::fixture::{two_workloads, update};
+use crate::fixture::{scripts, two_workloads, update};
 use crate::table::WIDTH;
 use dyno_lab::summary::Warning;
 use insta::assert_snapshot;
@@ -14,6 +14,11 @@ fn a_complete_run() {
 #[test]
 fn two_workloads_errors_and_warnings() {
     assert_snapshot!(summary(&two_workloads()));
+}
+
+#[test]
+fn several_scripts_with_retries_and_a_latency_limit() {
+    assert_snapshot!(summary(&scripts()));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Summaries against figures worked out by hand.
 
 use super::*;
+use crate::summary::ScriptFacts;
 use dyno_engine::Recording;
 use dyno_wire::SqlState;
 
@@ -134,6 +135,68 @@ fn errors_are_counted_by_state_the_most_frequent_first() {
     assert_eq!((workload.errors, errors), (4, vec![("40P01", 3), ("40001", 1)]));
     assert!((workload.error_percent() - 100.0 / 3.0).abs() < 1e-9);
     assert_eq!(workload.errors_by_state[0].example, "40P01 happened");
+}
+
+#[test]
+fn scripts_retries_and_limits_are_summed_up() {
+    let mut facts = facts(Pacing::Closed);
+    facts[0].scripts = [("a.sql", 2), ("b.sql", 1)]
+        .map(|(name, weight)| script_facts(name, weight))
+        .to_vec();
+    let mut builder = SummaryBuilder::new(&facts, SECOND);
+    for number in 1..=2 {
+        let mut interval = interval(10, 1_000_000, SECOND);
+        let recording = &mut interval.recordings[0];
+        (recording.skipped, recording.late, recording.retried, recording.retries) = (number, 3, 1, 10 * number);
+        recording.scripts = vec![ScriptRecording::default(); 2];
+        let script = &mut recording.scripts[0];
+        (script.transactions, script.skipped, script.failures.deadlock) = (2, number, 1);
+        script.latency_sums.record(1_000_000);
+        script.latency_sums.record(3_000_000);
+        builder.interval(&interval);
+    }
+    let workload = builder.build().workloads.remove(0);
+    assert_eq!(
+        (workload.skipped, workload.late, workload.retried, workload.retries),
+        (3, 6, 2, 30)
+    );
+    let expected = ScriptSummary {
+        name: "a.sql".to_owned(),
+        weight: 2,
+        transactions: 4,
+        tps: 2.0,
+        latency_mean_us: Some(2_000.0),
+        latency_stddev_us: Some(1_000.0),
+        skipped: 3,
+        deadlock_failures: 2,
+        ..ScriptSummary::default()
+    };
+    assert_eq!(workload.scripts[0], expected);
+    let idle = &workload.scripts[1];
+    assert_eq!(
+        (idle.name.as_str(), idle.transactions, idle.latency_mean_us),
+        ("b.sql", 0, None)
+    );
+}
+
+fn script_facts(name: &str, weight: u64) -> ScriptFacts {
+    ScriptFacts {
+        name: name.to_owned(),
+        weight,
+    }
+}
+
+#[test]
+fn a_summary_of_the_first_dynos_can_be_read() {
+    let mut builder = SummaryBuilder::new(&facts(Pacing::Closed), SECOND);
+    builder.interval(&interval(7, 1_234_567, SECOND));
+    let summary = builder.build();
+    let mut json = serde_json::to_value(&summary).unwrap();
+    let workload = json["workloads"][0].as_object_mut().unwrap();
+    for later in ["skipped", "late", "retried", "retries"] {
+        assert!(workload.remove(later).is_some());
+    }
+    assert_eq!(serde_json::from_value::<Summary>(json).unwrap(), summary);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 mod support;
 
 use dyno_bench::{Result, Spread, archive, option};
-use dyno_engine::{Pacing, Recording, Stop, drive};
+use dyno_engine::{Pacing, Stop, drive};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -53,14 +53,6 @@ fn stopwatch(server: &ScriptedServer, clients: usize, pause: Duration, duration:
     })
 }
 
-fn total(keep: &Keep) -> Recording {
-    let mut sum = Recording::new(1);
-    keep.intervals
-        .iter()
-        .for_each(|interval| sum.add(&interval.recordings[0]));
-    sum
-}
-
 /// The percentile of exact values, in microseconds.
 fn exact_us(sorted: &[Duration], percent: f64) -> f64 {
     let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
@@ -95,7 +87,7 @@ fn main() -> Result<()> {
                 &mut keep,
                 &Stop::new(),
             )?;
-            let recorded = total(&keep);
+            let recorded = keep.total(0);
             let pause = match pacing {
                 Pacing::Closed => Duration::ZERO,
                 Pacing::Open { rate_per_s } => Duration::from_secs_f64(clients as f64 / rate_per_s),
@@ -140,7 +132,7 @@ fn main() -> Result<()> {
             &mut keep,
             &Stop::new(),
         )?;
-        let recorded = total(&keep);
+        let recorded = keep.total(0);
         let ms = |percent| recorded.latency.percentile_ns(percent) as f64 / 1e6;
         let service_ms = recorded.statement_latency[0].percentile_ns(99.0) as f64 / 1e6;
         rows.push((ms(50.0), ms(95.0), ms(99.0), service_ms));

@@ -9,6 +9,7 @@ mod scripts;
 mod version;
 
 use dyno_target::address::ConnectionInfo;
+use init::InitError;
 use options::{Options, Request};
 use run::Signals;
 use std::ffi::OsString;
@@ -73,6 +74,11 @@ fn initialize(options: &Options, target: &ConnectionInfo, signals: &Signals) -> 
         message::raw(text)
     }) {
         Ok(()) => 0,
+        Err(InitError::Connect(error)) => {
+            message::error(&error.libpq());
+            message::error("could not create connection for initialization");
+            1
+        }
         Err(error) => {
             message::error(&error.to_string());
             if let Some(detail) = error.detail() {

@@ -41,7 +41,7 @@ pub fn run(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 
     };
     let load = match load::load(options, &seeds, tables.scale, target, log) {
         Ok(load) => load,
-        Err(error @ LoadError::Address(_)) => return fail_to_connect(&error.to_string(), "for setup"),
+        Err(LoadError::Address(error)) => return fail_to_connect(&error.libpq(), "for setup"),
         Err(error) => return fail(&error.to_string()),
     };
     let mut watch = Watch::new(options);
@@ -65,7 +65,7 @@ pub fn run(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 
                 ledger.abandon();
             }
             return match error {
-                DriveError::Connect(error) => fail_to_connect(&error.to_string(), "for the clients"),
+                DriveError::Connect(error) => fail_to_connect(&server_text::of_connecting(&error), "for the clients"),
                 other => fail(&other.to_string()),
             };
         }
@@ -81,7 +81,7 @@ pub fn run(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 
 fn prepare(options: &Options, target: &ConnectionInfo) -> Result<(String, Tables), u8> {
     let mut client = match target.connect() {
         Ok(client) => client,
-        Err(error) => return Err(fail_to_connect(&error.to_string(), "for setup")),
+        Err(error) => return Err(fail_to_connect(&error.libpq(), "for setup")),
     };
     let server_version = setup::server_version(&mut client);
     if let Some(banner) = Report::banner(options.report_format, &server_version) {
@@ -247,9 +247,7 @@ fn fail(text: &str) -> u8 {
 }
 
 fn fail_to_connect(text: &str, purpose: &str) -> u8 {
-    for line in text.lines() {
-        message::error(line);
-    }
+    message::error(text);
     fail(&format!("could not create connection {purpose}"))
 }
 

@@ -24,7 +24,7 @@ pub fn tell(remark: &Remark, manner: Manner) {
             why,
             ..
         } => aborted(*client, *script, *command, why),
-        Remark::Notice { notice, .. } => message::raw(&server_text::of_server(notice, None)),
+        Remark::Notice { notice, .. } => message::raw(&format!("{}\n", server_text::of_server(notice, None))),
         Remark::Failed {
             client,
             script,
@@ -128,7 +128,7 @@ fn aborted(client: usize, script: usize, command: usize, why: &AbortReason) {
             server_text::of_server(error, None)
         ),
         AbortReason::Connect(error) => {
-            message::error(&error.to_string());
+            message::error(&server_text::of_connecting(error));
             format!("client {client} aborted while establishing connection")
         }
     };

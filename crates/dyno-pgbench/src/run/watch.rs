@@ -15,8 +15,6 @@ pub struct Watch {
     pub recording: Recording,
     /// From the first connection attempt to the last client being ready.
     pub connecting: Duration,
-    /// When the measurement began, counted from the load's begin; with warm-up that is later.
-    pub measure_start: Option<Duration>,
     /// The first client that was aborted.
     pub first_aborted: Option<usize>,
     /// The phase that counts.
@@ -26,6 +24,8 @@ pub struct Watch {
 }
 
 struct Progress {
+    /// How many lines there were.
+    lines: u32,
     layout: Layout,
     every: Duration,
     timestamp: bool,
@@ -37,7 +37,6 @@ impl Watch {
         Self {
             recording: Recording::default(),
             connecting: Duration::ZERO,
-            measure_start: None,
             first_aborted: None,
             measured_phase: usize::from(options.warmup_s.is_some()),
             manner: Manner {
@@ -45,6 +44,7 @@ impl Watch {
                 latency_limit_us: options.latency_limit_us,
             },
             progress: options.progress_s.map(|seconds| Progress {
+                lines: 0,
                 layout: Layout::of(options),
                 every: Duration::from_secs(seconds.unsigned_abs().into()),
                 timestamp: options.progress_timestamp,
@@ -62,10 +62,9 @@ impl Observer for Watch {
         if interval.phase == self.measured_phase
             && let Some(recording) = interval.recordings.first()
         {
-            let start = *self.measure_start.get_or_insert(interval.start);
             self.recording.add(recording);
-            if let Some(progress) = &self.progress {
-                progress.show(interval, start, recording);
+            if let Some(progress) = &mut self.progress {
+                progress.show(interval, self.connecting, recording);
             }
         }
         ControlFlow::Continue(())
@@ -82,19 +81,17 @@ impl Observer for Watch {
 }
 
 impl Progress {
-    fn show(&self, interval: &Interval, start: Duration, recording: &Recording) {
-        // Like pgbench's, no line tells of the rest at the end.
-        if interval.duration < self.every.mul_f64(0.99) {
+    fn show(&mut self, interval: &Interval, connecting: Duration, recording: &Recording) {
+        // Like pgbench's, no line tells of the rest at the end; but with -T the last interval is shorter by the time that connecting took.
+        if interval.duration + connecting < self.every.mul_f64(0.99) {
             return;
         }
+        self.lines += 1;
         let time = if self.timestamp {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             fixed(now.as_secs_f64(), 3)
         } else {
-            fixed(
-                (interval.start + interval.duration).saturating_sub(start).as_secs_f64(),
-                1,
-            )
+            fixed((self.every * self.lines).as_secs_f64(), 1)
         };
         message::raw(&self.layout.line(&time, interval.duration, recording));
     }

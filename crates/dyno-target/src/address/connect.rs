@@ -28,6 +28,8 @@ struct Failure {
     host: String,
     what: String,
     advice: String,
+    /// The same in libpq's words.
+    libpq: String,
     sqlstate: Option<String>,
     is_handshake: bool,
 }
@@ -51,10 +53,12 @@ impl std::error::Error for ConnectError {}
 
 impl ConnectError {
     fn one(host: &Host, what: impl Into<String>, advice: impl Into<String>) -> Self {
+        let what = what.into();
         Self {
             failures: vec![Failure {
                 host: host.to_string(),
-                what: what.into(),
+                libpq: in_libpq_words(host, &what),
+                what,
                 advice: advice.into(),
                 sqlstate: None,
                 is_handshake: false,
@@ -67,6 +71,7 @@ impl ConnectError {
             failures: vec![Failure {
                 host: "any server".to_owned(),
                 what: "no host is given".to_owned(),
+                libpq: "no host is given".to_owned(),
                 advice: "give one as host=… or in PGHOST".to_owned(),
                 sqlstate: None,
                 is_handshake: false,
@@ -81,6 +86,13 @@ impl ConnectError {
     /// Whether the outcome may be another one with, or without, TLS: the server's access rules or the handshake objected.
     fn depends_on_tls(&self) -> bool {
         self.sqlstate() == Some("28000") || self.failures.iter().any(|failure| failure.is_handshake)
+    }
+
+    /// What happened in the words of libpq, for programs that stand in for one of PostgreSQL's: a line or two for each server tried.
+    #[must_use]
+    pub fn libpq(&self) -> String {
+        let each = self.failures.iter().map(|failure| failure.libpq.as_str());
+        each.collect::<Vec<_>>().join("\n")
     }
 
     /// The SQLSTATE of the last server tried, when it was a server that refused.
@@ -235,7 +247,11 @@ impl ConnectionInfo {
             None => self.explain_before_server(error),
         };
         let mut failure = ConnectError::one(&server.host, what, advice);
+        let reason = libpq_reason(&server.host, error);
         for failure in &mut failure.failures {
+            if let Some(reason) = &reason {
+                failure.libpq = in_libpq_words(&server.host, reason);
+            }
             failure.sqlstate = error.code().map(|code| code.code().to_owned());
             failure.is_handshake = server_message(error).contains("TLS handshake");
         }
@@ -298,6 +314,39 @@ impl ConnectionInfo {
             _ => (text, "check that a PostgreSQL server runs there".to_owned()),
         }
     }
+}
+
+/// That a connection failed, and why, as libpq tells it.
+fn in_libpq_words(host: &Host, reason: &str) -> String {
+    match host {
+        Host::Unix { .. } => format!("connection to server on socket \"{host}\" failed: {reason}"),
+        Host::Tcp { name, port, .. } => format!("connection to server at \"{name}\", port {port} failed: {reason}"),
+    }
+}
+
+/// Why a connection failed in libpq's words, where it has some of its own.
+fn libpq_reason(host: &Host, error: &postgres::Error) -> Option<String> {
+    if let Some(refusal) = error.as_db_error() {
+        return Some(format!("{}:  {}", refusal.severity(), refusal.message()));
+    }
+    if server_message(error).contains("password missing") {
+        return Some("fe_sendauth: no password supplied".to_owned());
+    }
+    let system = match io_kind(error)? {
+        ErrorKind::ConnectionRefused => "Connection refused",
+        ErrorKind::NotFound => "No such file or directory",
+        ErrorKind::PermissionDenied => "Permission denied",
+        ErrorKind::TimedOut => "timeout expired",
+        _ => return None,
+    };
+    Some(match host {
+        Host::Unix { .. } => {
+            format!("{system}\n\tIs the server running locally and accepting connections on that socket?")
+        }
+        Host::Tcp { .. } => {
+            format!("{system}\n\tIs the server running on that host and accepting TCP/IP connections?")
+        }
+    })
 }
 
 /// The kind of the input/output error underneath, if there is one.

@@ -53,6 +53,11 @@ impl Database {
         }
     }
 
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     fn info(&self) -> ConnectionInfo {
         self.shared.server.connection(&self.name)
     }

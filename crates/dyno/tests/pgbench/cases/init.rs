@@ -1,5 +1,6 @@
 //! `-i`: what is said, and the tables that are left.
 
+use crate::case::What::{Code, Rows, Stderr};
 use crate::case::{Case, case, compare_all};
 
 /// Everything about the tables that can be asked for in one query.
@@ -17,6 +18,9 @@ const CONTENT: &str = "select (select md5(string_agg(t::text, ',' order by aid))
      (select count(*) from pgbench_history)";
 
 const DROP: &str = "drop table if exists pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
+
+/// Since 18 the server refuses what pgbench up to 17 asks for.
+const UNLOGGED: &str = "dyno makes the partitions unlogged, but not the partitioned table";
 
 const EXISTING: &str = "create table pgbench_accounts (); create table pgbench_branches (); \
      create table pgbench_history (); create table pgbench_tellers ()";
@@ -50,7 +54,10 @@ fn definitions() {
             fresh("-i --partitions=1 -I dtp"),
             fresh("-i --partitions=7 --partition-method=range -I dtp"),
             fresh("-i --partitions=2 --partition-method=hash -F 80 -I dtp"),
-            fresh("-i --partitions=2 --unlogged-tables -I dtp"),
+            fresh("-i --partitions=2 --unlogged-tables -I dtp")
+                .differs(Code, UNLOGGED)
+                .differs(Stderr, UNLOGGED)
+                .differs(Rows, UNLOGGED),
             fresh("-i --tablespace=pg_default --index-tablespace=pg_default -I dtp"),
             fresh("-i --tablespace=nosuch -I dt"),
             fresh("-i -s 20000 -I dtp"),

@@ -157,11 +157,9 @@ impl<'a> Ledger<'a> {
     pub fn close(mut self, outcome: &Outcome, reason: Option<String>) -> FinishedRun {
         let (mut summary, mut writer, progress) = self.recorder.finish();
         let failure = conclude(&mut summary, outcome, self.planned_s, reason);
-        let complete = outcome.ended_early.is_none() && outcome.aborted.iter().all(|aborted| *aborted == 0);
-        let state = if complete {
-            RunState::Complete
-        } else {
-            RunState::Incomplete
+        let state = match (&outcome.ended_early, outcome.aborted.iter().sum()) {
+            (None, 0_u64) => RunState::Complete,
+            _ => RunState::Incomplete,
         };
         let sizes = self.sizes_before;
         match sizes.and_then(|before| Ok((before, database_sizes(&mut self.control)?))) {
@@ -215,18 +213,8 @@ fn conclude(
             });
         }
     }
-    let mut failure = None;
-    for (workload, aborted) in summary.workloads.iter().zip(&outcome.aborted) {
-        if *aborted > 0 {
-            let warning = Warning::Aborted {
-                workload: workload.name.clone(),
-                aborted: *aborted,
-                clients: workload.clients as u64,
-            };
-            failure.get_or_insert(warning.to_string());
-            summary.warnings.push(warning);
-        }
-    }
+    let aborted = |warning: &&Warning| matches!(warning, Warning::Aborted { .. });
+    let failure = summary.warnings.iter().find(aborted).map(Warning::to_string);
     let Some(ending) = outcome.ended_early.as_ref() else {
         return failure;
     };
@@ -315,11 +303,11 @@ mod tests {
         summary
     }
 
-    fn outcome(ended_early: Option<Ending>, unfinished: u64, aborted: u64) -> Outcome {
+    fn outcome(ended_early: Option<Ending>, unfinished: u64) -> Outcome {
         Outcome {
             ended_early,
             unfinished: vec![unfinished],
-            aborted: vec![aborted],
+            aborted: vec![0],
             connections: vec![0],
             connection_time: vec![Duration::ZERO],
             measured: Duration::ZERO,
@@ -335,22 +323,26 @@ mod tests {
 
     #[test]
     fn a_load_that_went_well_is_not_talked_about() {
-        assert_eq!(concluded(&outcome(None, 0, 0), Some(4.0), None), (vec![], None));
+        assert_eq!(concluded(&outcome(None, 0), Some(4.0), None), (vec![], None));
     }
 
     #[test]
-    fn clients_that_were_aborted_are_told_although_the_load_went_on() {
-        let (warnings, failure) = concluded(&outcome(None, 0, 3), None, None);
-        assert!(
-            warnings[0].starts_with("3 of 8 clients of `main` ended"),
-            "{warnings:?}"
-        );
-        assert_eq!(failure, Some(warnings[0].clone()));
+    fn clients_that_were_aborted_are_a_failure_although_the_load_went_on() {
+        let mut summary = summary();
+        summary.warnings.push(Warning::Aborted {
+            workload: "main".to_owned(),
+            aborted: 3,
+            clients: 8,
+            reason: "ERROR: division by zero".to_owned(),
+        });
+        let failure = conclude(&mut summary, &outcome(None, 0), None, None).unwrap();
+        let expected = "3 of 8 clients of `main` ended before their time, the first with: ERROR: division by zero.";
+        assert!(failure.starts_with(expected), "{failure}");
     }
 
     #[test]
     fn what_ended_it_comes_first_and_a_wish_is_no_failure() {
-        let (warnings, failure) = concluded(&outcome(Some(Ending::Stopped), 2, 0), Some(20.0), None);
+        let (warnings, failure) = concluded(&outcome(Some(Ending::Stopped), 2), Some(20.0), None);
         assert!(
             warnings[0].starts_with("The run ended after 4.0 s of 20.0 s: stopped on request."),
             "{warnings:?}"
@@ -358,7 +350,7 @@ mod tests {
         assert_eq!((warnings.len(), failure), (2, None));
 
         let lost = || Some(Ending::ConnectionsLost("terminating".to_owned()));
-        let (warnings, failure) = concluded(&outcome(lost(), 2, 0), None, Some("the server ended"));
+        let (warnings, failure) = concluded(&outcome(lost(), 2), None, Some("the server ended"));
         assert!(
             warnings[0].starts_with("The run ended after 4.0 s: the server ended."),
             "{warnings:?}"

@@ -27,6 +27,8 @@ pub struct Recorder<'a> {
     host: HostSampler,
     load_host: Option<HostCpu>,
     errors: u64,
+    /// For each workload how many of its clients were aborted, and why the first was.
+    aborts: Vec<(u64, String)>,
     warnings: Vec<Warning>,
 }
 
@@ -60,6 +62,7 @@ impl<'a> Recorder<'a> {
             host: HostSampler::new(),
             load_host: None,
             errors: 0,
+            aborts: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -71,6 +74,16 @@ impl<'a> Recorder<'a> {
             .extend(complaints.into_iter().map(|text| Warning::Note { text }));
         self.read_host();
         let mut summary = self.builder.build();
+        let aborts = summary.workloads.iter().zip(self.aborts);
+        let aborts = aborts.filter(|(_, (aborted, _))| *aborted > 0);
+        let aborts = aborts.map(|(workload, (aborted, reason))| Warning::Aborted {
+            workload: workload.name.clone(),
+            aborted,
+            clients: workload.clients as u64,
+            // The place in a script, drawn with a caret below it, has no room in a paragraph.
+            reason: reason.lines().next().unwrap_or_default().to_owned(),
+        });
+        self.warnings.extend(aborts);
         let transactions: u64 = summary
             .workloads
             .iter()
@@ -158,7 +171,8 @@ impl Observer for Recorder<'_> {
     fn connected(&mut self, connected: &Connected) {
         let mut times = LatencyHistogram::new();
         connected.connect_time.iter().for_each(|workload| times.add(workload));
-        self.connection = Some(Connection {
+        // There are none yet if each transaction has its own.
+        self.connection = (times.count() > 0).then(|| Connection {
             count: times.count(),
             mean_us: times.mean_ns() / 1e3,
             max_us: times.max_ns() as f64 / 1e3,
@@ -227,11 +241,21 @@ impl Observer for Recorder<'_> {
                 client,
                 why,
                 ..
-            } => EventKind::Aborted {
-                workload: workload(*index),
-                client: *client,
-                reason: reason(why),
-            },
+            } => {
+                let reason = reason(why);
+                let known = self.aborts.len().max(index + 1);
+                self.aborts.resize_with(known, Default::default);
+                let (aborted, first) = &mut self.aborts[*index];
+                *aborted += 1;
+                if *aborted == 1 {
+                    first.clone_from(&reason);
+                }
+                EventKind::Aborted {
+                    workload: workload(*index),
+                    client: *client,
+                    reason,
+                }
+            }
             Remark::Reconnected {
                 workload: index,
                 client,
@@ -353,6 +377,13 @@ mod tests {
         assert_eq!((record.phases[0].planned_s, record.phases[0].end_s), (None, Some(0.3)));
         let workload = &run.summary().unwrap().workloads[0];
         assert_eq!((workload.transactions, workload.transactions_per_client), (10, Some(5)));
+        let aborted = Warning::Aborted {
+            workload: "pgbench".to_owned(),
+            aborted: 1,
+            clients: 2,
+            reason: "the script ended inside a transaction".to_owned(),
+        };
+        assert!(run.summary().unwrap().warnings.contains(&aborted));
         let happened: Vec<_> = run.events().unwrap().map(|event| event.kind).collect();
         let name = || "pgbench".to_owned();
         assert_eq!(

@@ -25,6 +25,8 @@ pub enum Warning {
         aborted: u64,
         /// Of how many.
         clients: u64,
+        /// Why the first was.
+        reason: String,
     },
     /// A workload completed nothing.
     NoTransactions {
@@ -171,9 +173,10 @@ impl fmt::Display for Warning {
                 workload,
                 aborted,
                 clients,
+                reason,
             } => write!(
                 f,
-                "{aborted} of {} of `{workload}` ended with an error before their time: from then on the load was less than asked for. Mend what the error says, and run it again.",
+                "{aborted} of {} of `{workload}` ended before their time, the first with: {reason}. From then on the load was less than asked for. Mend that and run it again.",
                 counted(*clients, "client")
             ),
             Self::NoTransactions { workload } => write!(
@@ -191,7 +194,7 @@ impl fmt::Display for Warning {
             ),
             Self::FewIntervals { intervals } => write!(
                 f,
-                "Only {}: too few to say how steady this is. Measure longer (--set measure=2m).",
+                "Only {}: too few to say how steady this is. Measure longer (--set measure=2m, or -T 120 with pgbench).",
                 counted(*intervals, "complete interval")
             ),
             Self::Unsteady {

@@ -5,6 +5,7 @@
 use dyno_bench::{BenchServer, Client, Cost, Result, Spread, archive, dyno_binary, option, run_dyno, run_pgbench};
 use serde_json::json;
 use std::fmt::Write;
+use std::process::Command;
 
 fn main() -> Result<()> {
     let pairs: usize = option("--pairs", 10)?;
@@ -12,7 +13,7 @@ fn main() -> Result<()> {
     let only: String = option("--only", String::new())?;
     let dyno = dyno_binary()?;
     let server = BenchServer::start()?;
-    let pgbench = std::process::Command::new("pgbench").arg("--version").output()?;
+    let pgbench = Command::new("pgbench").arg("--version").output()?;
     let pgbench = String::from_utf8_lossy(&pgbench.stdout).trim().to_owned();
     let mut table = "| path | clients | threads | dyno CPU µs/tx | pgbench CPU µs/tx | CPU ratio | user ratio | dyno user µs | pgbench user µs | TPS ratio |\n\
                      |---|---|---|---|---|---|---|---|---|---|\n"
@@ -31,14 +32,15 @@ fn main() -> Result<()> {
             if !only.is_empty() && only != format!("{path}-{clients}-{threads}") {
                 continue;
             }
+            let theirs = || run_pgbench(Command::new("pgbench"), &server, client, &["-S", "-M", "prepared"]);
             let mut measured: Vec<(Cost, Cost)> = Vec::new();
             for pair in 0..pairs {
                 // Who goes first changes, so that a drift of the machine favours neither.
                 measured.push(if pair % 2 == 0 {
                     let ours = run_dyno(&dyno, &server, client)?;
-                    (ours, run_pgbench(&server, client)?)
+                    (ours, theirs()?)
                 } else {
-                    let theirs = run_pgbench(&server, client)?;
+                    let theirs = theirs()?;
                     (run_dyno(&dyno, &server, client)?, theirs)
                 });
             }

@@ -88,22 +88,17 @@ pub(crate) fn environment(command: &mut Command, server: &BenchServer, tcp: bool
         .env("PGSSLMODE", "disable");
 }
 
-/// Runs `pgbench --select-only --protocol=prepared`.
+/// Runs pgbench, or what stands in for it, with `words` for the work to do, and reads its report.
 ///
 /// # Errors
 /// It cannot be run, or its report cannot be read.
-pub fn run_pgbench(server: &BenchServer, client: Client) -> Result<Cost> {
-    let mut command = Command::new("pgbench");
+pub fn run_pgbench(mut command: Command, server: &BenchServer, client: Client, words: &[&str]) -> Result<Cost> {
     environment(&mut command, server, client.tcp);
-    command.args(["-n", "-S", "-M", "prepared"]);
-    command.args([
-        "-c",
-        &client.clients.to_string(),
-        "-j",
-        &client.threads.to_string(),
-        "-T",
-        &client.seconds.to_string(),
-    ]);
+    command.arg("-n").args(words);
+    for (option, value) in [("-c", client.clients), ("-j", client.threads)] {
+        command.args([option, &value.to_string()]);
+    }
+    command.args(["-T", &client.seconds.to_string()]);
     let (output, cpu_us) = timed(&mut command)?;
     let report = String::from_utf8_lossy(&output.stdout);
     let after = |label: &str| {

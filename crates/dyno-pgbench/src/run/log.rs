@@ -241,7 +241,7 @@ impl Part {
         }
     }
 
-    /// Writes the line. From 15 on it has all fields always, what does not apply being 0; before, only those that apply.
+    /// Writes the line. From 15 on it has all fields always, what does not apply being 0; before, only those that apply. 19 adds other failures.
     fn write(&self, out: &mut impl Write, layout: Layout, start_s: u64) -> io::Result<()> {
         let sums = |sums: &Sums| {
             format!(
@@ -271,14 +271,17 @@ impl Part {
         } else {
             FailureCounts::default()
         };
-        writeln!(
+        write!(
             out,
-            " {} {skipped} {retried} {retries} {} {} {}",
+            " {} {skipped} {retried} {retries} {} {}",
             sums(&lag),
             failures.serialization,
-            failures.deadlock,
-            failures.other
-        )
+            failures.deadlock
+        )?;
+        if layout.version >= Version::V19 {
+            write!(out, " {}", failures.other)?;
+        }
+        out.write_all(b"\n")
     }
 }
 
@@ -352,6 +355,8 @@ mod tests {
         let mut layout = LAYOUT;
         (layout.lag, layout.limited, layout.retries, layout.detailed) = (true, true, true, true);
         assert_eq!(line(layout), "5 1 2000 4000000 2000 2000 2 3 2 2 1 2 4 1 0 0\n");
+        layout.version = Version::V18;
+        assert_eq!(line(layout), "5 1 2000 4000000 2000 2000 2 3 2 2 1 2 4 1 0\n");
         layout.version = Version::V14;
         assert_eq!(line(layout), "5 1 2000 4000000 2000 2000 2 3 2 2 1\n");
         layout.lag = false;

@@ -18,7 +18,7 @@ use crate::options::Options;
 use crate::report::{self, Conditions, Report, ScriptReport};
 use dyno_engine::{DriveError, Ending, Outcome, Program, drive};
 use dyno_lab::run::Ledger;
-use dyno_target::address::ConnectionInfo;
+use dyno_target::address::{ConnectionInfo, Host};
 use load::LoadError;
 use setup::{Tables, TablesError};
 use std::time::Duration;
@@ -87,6 +87,9 @@ fn prepare(options: &Options, target: &ConnectionInfo) -> Result<(String, Tables
     if let Some(banner) = Report::banner(options.report_format, &server_version) {
         crate::print(&banner);
     }
+    if options.debug {
+        message::info(&debug_line(options, target));
+    }
     let mut tables = Tables {
         scale: options.scale.unwrap_or(1).into(),
         partitions: None,
@@ -110,6 +113,24 @@ fn prepare(options: &Options, target: &ConnectionInfo) -> Result<(String, Tables
         setup::vacuum(&mut client, options.vacuum_all);
     }
     Ok((server_version, tables))
+}
+
+/// What `--debug` says of the connection.
+fn debug_line(options: &Options, target: &ConnectionInfo) -> String {
+    let (host, port) = match target.hosts().next() {
+        Some(Host::Unix { directory, port }) => (directory.display().to_string(), *port),
+        Some(Host::Tcp { name, port, .. }) => (name.clone(), *port),
+        None => (String::new(), 0),
+    };
+    let (limit, number) = match (options.duration_s, options.transactions) {
+        (Some(duration), _) => ("duration", duration),
+        (None, transactions) => ("nxacts", transactions.unwrap_or(0)),
+    };
+    format!(
+        "pghost: {host} pgport: {port} nclients: {} {limit}: {number} dbName: {}",
+        options.clients,
+        target.database()
+    )
 }
 
 /// Everything after the load: the report, and what is wrong with it.

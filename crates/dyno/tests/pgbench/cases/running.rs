@@ -101,7 +101,8 @@ fn logs() {
             seeded("-n -S -l -t 50 --sampling-rate=0.5 -c 2 -j 2"),
             seeded("-n -l --log-prefix=/nowhere/x -t 1")
                 .differs(Stderr, "the process number is part of the file's name"),
-            seeded("-n -S -l -t 3 --aggregate-interval=1"),
+            case("-n -S -l -T 2 --aggregate-interval=1").timed(),
+            case("-n -S -l -T 2 --aggregate-interval=1 -R 200 -L 100 --max-tries=2 --failures-detailed").timed(),
         ],
     );
 }

@@ -12,6 +12,7 @@ mod interrupts;
 mod kills;
 mod messages;
 mod repetitions;
+mod studies;
 mod support;
 mod terminal;
 mod tls;

@@ -31,7 +31,9 @@ fn shared() -> Arc<Shared> {
         return running;
     }
     let embedded = embedded("tests-e2e");
-    let server = embedded.start(&[], &mut |_| ()).unwrap();
+    // The studies use up to 128 clients.
+    let settings = [("max_connections".to_owned(), "200".to_owned())];
+    let server = embedded.start(&settings, &mut |_| ()).unwrap();
     let started = Arc::new(Shared {
         server,
         _embedded: embedded,

@@ -339,7 +339,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             .min(LONGEST_WAIT_NS);
         Wait {
             timeout: Duration::from_nanos(timeout_ns),
-            exact: client_ns <= report_ns,
+            exact: client_ns <= report_ns && client_ns != u64::MAX,
         }
     }
 

@@ -57,7 +57,11 @@ impl ConnectionInfo {
                 Err(error) => failed = error,
             }
         }
-        if endpoints.is_empty() { Err(failed) } else { Ok(endpoints) }
+        if endpoints.is_empty() {
+            Err(failed)
+        } else {
+            Ok(endpoints)
+        }
     }
 
     fn endpoint_of(&self, server: &Server) -> Result<Endpoint, ConnectError> {

@@ -1,6 +1,7 @@
 //! A campaign from its first step to its last: bring the target up, prepare data, drive the load, keep and sum up what happened.
 
 mod data;
+mod gateway;
 mod ledger;
 mod progress;
 mod recorder;
@@ -8,6 +9,7 @@ mod sampling;
 mod settings;
 mod workload;
 
+pub use gateway::Gateway;
 pub use ledger::{Entry, Ledger};
 pub use progress::{Live, Progress};
 pub use recorder::Recorder;

@@ -1,20 +1,16 @@
 //! From an experiment's workloads to what the load engine drives.
 
+use super::gateway::Gateway;
 use crate::experiment::{Protocol, Resolved, Value, Workload};
-use dyno_engine::{
-    Address, Connecting, Endpoint, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, ScriptSet, Tls,
-};
+use dyno_engine::{Connecting, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, ScriptSet};
 use dyno_script::{Script, ScriptError, Seeds, Symbols, Variables};
-use dyno_target::address::{self, ConnectionInfo};
+use dyno_target::address::{ConnectError, ConnectionInfo};
 use dyno_wire::{PgSession, PgStatement, WireError};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long clients may take to finish their last transaction.
 const GRACE: Duration = Duration::from_secs(10);
-
-/// How long connecting may take when the target does not say: longer than a server needs that is forking hundreds of processes.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A workload whose script is parsed, before there is a server.
 pub(super) struct Compiled {
@@ -104,58 +100,35 @@ pub(super) fn load(
     experiment: &Resolved,
     compiled: Vec<Compiled>,
     target: &ConnectionInfo,
-) -> Result<Load<PgSession, ScriptProgram>, address::ConnectError> {
-    let endpoint = target.endpoint()?;
-    let config = endpoint.config;
-    let connect = Endpoint {
-        address: match endpoint.socket {
-            address::Socket::Unix(path) => Address::Unix(path),
-            address::Socket::Tcp(addresses) => Address::Tcp(addresses),
+) -> Result<Load<PgSession, ScriptProgram>, ConnectError> {
+    let gateway = Gateway::to(target)?;
+    let workloads = compiled.into_iter().map(|compiled| dyno_engine::Workload {
+        name: compiled.workload.name,
+        clients: compiled.workload.clients,
+        threads: compiled.workload.threads,
+        pacing: match compiled.workload.rate_per_s {
+            None => dyno_engine::Pacing::Closed,
+            Some(rate_per_s) => dyno_engine::Pacing::Open { rate_per_s },
         },
-        tls: endpoint.tls.map(|config| Tls {
-            mode: endpoint.ssl_mode,
-            config,
-            server_name: endpoint.server_name,
-        }),
-        connect_timeout: target.connect_timeout().unwrap_or(CONNECT_TIMEOUT),
-    };
-    let workloads = compiled.into_iter().map(|compiled| {
-        let config = Arc::clone(&config);
-        dyno_engine::Workload {
-            name: compiled.workload.name,
-            clients: compiled.workload.clients,
-            threads: compiled.workload.threads,
-            pacing: match compiled.workload.rate_per_s {
-                None => dyno_engine::Pacing::Closed,
-                Some(rate_per_s) => dyno_engine::Pacing::Open { rate_per_s },
-            },
-            program: compiled.program,
-            statements: compiled.statements,
-            protocol: wire_protocol(compiled.workload.protocol),
-            endpoints: vec![connect.clone()],
-            throttle: compiled
-                .seeds
-                .threads
-                .into_iter()
-                .map(|thread| thread.throttle)
-                .collect(),
-            session: Box::new(move |_, tls| {
-                let mut session = PgSession::new(Arc::clone(&config));
-                let certificate = tls.and_then(|tls| tls.peer_certificates()?.first());
-                if let Some(hash) = certificate.and_then(|der| dyno_wire::tls::server_end_point(der)) {
-                    session.bind_channel(hash);
-                }
-                session
-            }),
-            transactions_per_client: compiled.workload.transactions_per_client,
-            connecting: Connecting::Once,
-            reconnect: false,
-            preparing: Preparing::AtStart,
-            failures: FailurePolicy::default(),
-            latency_limit: None,
-            time_commands: false,
-            log: None,
-        }
+        program: compiled.program,
+        statements: compiled.statements,
+        protocol: wire_protocol(compiled.workload.protocol),
+        endpoints: gateway.endpoints(),
+        throttle: compiled
+            .seeds
+            .threads
+            .into_iter()
+            .map(|thread| thread.throttle)
+            .collect(),
+        session: gateway.sessions(),
+        transactions_per_client: compiled.workload.transactions_per_client,
+        connecting: Connecting::Once,
+        reconnect: false,
+        preparing: Preparing::AtStart,
+        failures: FailurePolicy::default(),
+        latency_limit: None,
+        time_commands: false,
+        log: None,
     });
     Ok(Load {
         workloads: workloads.collect(),

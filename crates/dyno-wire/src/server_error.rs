@@ -4,7 +4,7 @@ use std::fmt;
 
 /// An error or notice as the server reported it.
 ///
-/// Displays as psql shows it: severity and message, then detail and hint on lines of their own. Fields and their meaning:
+/// Displays as psql shows it, without places and context: severity and message, then detail and hint on lines of their own. Fields and their meaning:
 /// PostgreSQL documentation, "Error and Notice Message Fields".
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerError {
@@ -22,6 +22,10 @@ pub struct ServerError {
     pub context: Option<String>,
     /// Where in the statement's text, in characters from 1.
     pub position: Option<u32>,
+    /// A statement that the server made itself, such as one of a function, when the error lies in that.
+    pub internal_query: Option<String>,
+    /// Where in the text of `internal_query`, in characters from 1.
+    pub internal_position: Option<u32>,
     /// Whether the server ends the connection after this.
     pub fatal: bool,
 }
@@ -47,6 +51,8 @@ impl ServerError {
                 b'H' => error.hint = Some(text()),
                 b'W' => error.context = Some(text()),
                 b'P' => error.position = text().parse().ok(),
+                b'q' => error.internal_query = Some(text()),
+                b'p' => error.internal_position = text().parse().ok(),
                 _ => {}
             }
         }
@@ -140,6 +146,15 @@ mod tests {
         assert_eq!(error.sqlstate.class(), "42");
         assert_eq!(error.position, Some(15));
         assert!(!error.fatal);
+    }
+
+    #[test]
+    fn a_statement_of_the_servers_own_is_kept_with_its_place() {
+        let error = ServerError::parse(b"SERROR\0C42703\0Mno column\0p12\0qselect 1 + n\0Wfunction f() line 1\0\0");
+        assert_eq!(error.internal_query.as_deref(), Some("select 1 + n"));
+        assert_eq!(error.internal_position, Some(12));
+        assert_eq!(error.context.as_deref(), Some("function f() line 1"));
+        assert_eq!(error.position, None);
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl std::fmt::Display for StepFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.error {
             LoaderError::Refused(error) | LoaderError::Ended(error) => {
-                write!(f, "query failed: {}", server_text(error, &self.statement))
+                write!(f, "query failed: {}", server_text(error, Some(&self.statement)))
             }
             LoaderError::Stopped => write!(f, "initialization was stopped during the step \"{}\"", self.step.name()),
             other => write!(f, "query failed: {other}"),

@@ -1,6 +1,7 @@
 //! A server's error in the words of libpq, which shows the place in the statement that the server points at.
 
 use dyno_wire::ServerError;
+use std::fmt::Write;
 use std::ops::Range;
 
 /// Widest piece of a line that is shown, in characters.
@@ -8,19 +9,31 @@ const WIDTH: usize = 60;
 /// How much of it stays to the right of the place.
 const RIGHT: usize = 10;
 
-/// `error` as libpq words it: severity and message, the place in `statement`, detail, hint.
+/// `error` as libpq words it: severity and message, the place in `statement` (if its text was sent) or in one that the server made itself, detail, hint,
+/// context.
 #[must_use]
-pub fn server_text(error: &ServerError, statement: &str) -> String {
-    let whole = error.to_string();
-    let place = error
-        .position
-        .and_then(|position| excerpt(statement, usize::try_from(position).ok()?.checked_sub(1)?));
-    let Some(place) = place else {
-        return whole;
+pub fn server_text(error: &ServerError, statement: Option<&str>) -> String {
+    let place = |statement: Option<&str>, position: Option<u32>| {
+        let place = usize::try_from(position?).ok()?.checked_sub(1)?;
+        excerpt(statement?, place)
     };
-    let head = format!("{}:  {}", error.severity, error.message);
-    let rest = whole.strip_prefix(head.as_str()).unwrap_or_default();
-    format!("{head}\n{place}{rest}")
+    let place = match error.position {
+        Some(position) => place(statement, Some(position)),
+        None => place(error.internal_query.as_deref(), error.internal_position),
+    };
+    let mut text = format!("{}:  {}", error.severity, error.message);
+    // Writing to a string cannot fail.
+    let _ = place.map(|place| write!(text, "\n{place}"));
+    let rest = [
+        ("DETAIL", &error.detail),
+        ("HINT", &error.hint),
+        ("QUERY", &error.internal_query),
+        ("CONTEXT", &error.context),
+    ];
+    for (name, more) in rest {
+        let _ = more.as_ref().map(|more| write!(text, "\n{name}:  {more}"));
+    }
+    text
 }
 
 /// The line of `statement` around the character at `place` (from 0), and under it a caret; `None` if there is no such character.
@@ -85,10 +98,28 @@ mod tests {
             ..ServerError::default()
         };
         assert_eq!(
-            server_text(&error, create),
+            server_text(&error, Some(create)),
             "ERROR:  permission denied for schema public\n\
              LINE 1: create table pgbench_history(tid int,bid int,aid    int,delt...\n\
              \x20                    ^\nHINT:  Ask."
+        );
+    }
+
+    #[test]
+    fn shows_the_servers_own_statement() {
+        // As printed by pgbench 15.
+        let error = ServerError {
+            severity: "ERROR".to_owned(),
+            message: "column \"a\" does not exist".to_owned(),
+            internal_query: Some("select a".to_owned()),
+            internal_position: Some(8),
+            context: Some("PL/pgSQL function inline_code_block line 1 at EXECUTE".to_owned()),
+            ..ServerError::default()
+        };
+        assert_eq!(
+            server_text(&error, None),
+            "ERROR:  column \"a\" does not exist\nLINE 1: select a\n               ^\nQUERY:  select a\n\
+             CONTEXT:  PL/pgSQL function inline_code_block line 1 at EXECUTE"
         );
     }
 
@@ -109,7 +140,7 @@ mod tests {
             position: Some(100),
             ..ServerError::default()
         };
-        assert_eq!(server_text(&error, "select"), "ERROR:  no");
+        assert_eq!(server_text(&error, Some("select")), "ERROR:  no");
         assert_eq!(excerpt("", 0).unwrap(), "LINE 1: \n        ^");
     }
 

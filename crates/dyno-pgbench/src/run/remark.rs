@@ -1,6 +1,7 @@
 //! What clients have to say, in pgbench's words.
 
-use super::server_text;
+use super::server_text::of_connecting;
+use crate::init::server_text;
 use crate::message;
 use crate::report::fixed;
 use dyno_engine::{AbortReason, CaptureFault, Fate, Remark};
@@ -24,7 +25,7 @@ pub fn tell(remark: &Remark, manner: Manner) {
             why,
             ..
         } => aborted(*client, *script, *command, why),
-        Remark::Notice { notice, .. } => message::raw(&format!("{}\n", server_text::of_server(notice, None))),
+        Remark::Notice { notice, .. } => message::raw(&format!("{}\n", notice)),
         Remark::Failed {
             client,
             script,
@@ -36,7 +37,7 @@ pub fn tell(remark: &Remark, manner: Manner) {
             fate,
             ..
         } => {
-            let text = server_text::of_server(error, query.as_deref());
+            let text = server_text(error, query.as_deref());
             message::info(&format!(
                 "client {client} got an error in command {command} (SQL) of script {script}; {text}"
             ));
@@ -55,7 +56,7 @@ pub fn tell(remark: &Remark, manner: Manner) {
             }
             message::info(&format!("client {client} {what} ({tried})"));
         }
-        Remark::Unprepared { error, query, .. } => message::error(&server_text::of_server(error, Some(query))),
+        Remark::Unprepared { error, query, .. } => message::error(&server_text(error, Some(query))),
         Remark::Debug { script, values, .. } => {
             for shown in values {
                 let command = shown.command + 1;
@@ -81,13 +82,13 @@ fn aborted(client: usize, script: usize, command: usize, why: &AbortReason) {
             error,
             query_number,
             query: sent,
-        } => query(*query_number, &server_text::of_server(error, sent.as_deref())),
+        } => query(*query_number, &server_text(error, sent.as_deref())),
         AbortReason::Copy => "COPY is not supported in pgbench, aborting".to_owned(),
         AbortReason::ConnectionLost {
             error: Some(error),
             executing: true,
             ..
-        } => query(0, &server_text::of_server(error, None)),
+        } => query(0, &server_text(error, None)),
         AbortReason::ConnectionLost {
             executing: true, cause, ..
         } => {
@@ -125,10 +126,10 @@ fn aborted(client: usize, script: usize, command: usize, why: &AbortReason) {
         }
         AbortReason::Rollback(error) => format!(
             "client {client} aborted while rolling back the transaction after an error; {}",
-            server_text::of_server(error, None)
+            server_text(error, None)
         ),
         AbortReason::Connect(error) => {
-            message::error(&server_text::of_connecting(error));
+            message::error(&of_connecting(error));
             format!("client {client} aborted while establishing connection")
         }
     };

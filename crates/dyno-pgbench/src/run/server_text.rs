@@ -1,17 +1,9 @@
-//! What a server says, in libpq's layout: severity and message, the statement's line with a mark, detail, hint.
+//! What went wrong with connections, in libpq's words.
 
 use crate::init::server_text;
 use dyno_engine::ConnectError;
 use dyno_wire::{ServerError, SqlState};
 use postgres::error::ErrorPosition;
-
-/// An error of the load's own connections; `query` is the statement as it was sent, if its text was.
-pub fn of_server(error: &ServerError, query: Option<&str>) -> String {
-    match query {
-        Some(query) => server_text(error, query),
-        None => error.to_string(),
-    }
-}
 
 /// An error of the connection for everything else.
 pub fn of_client(error: &postgres::Error, query: &str) -> String {
@@ -24,12 +16,18 @@ pub fn of_client(error: &postgres::Error, query: &str) -> String {
         message: said.message().to_owned(),
         detail: said.detail().map(str::to_owned),
         hint: said.hint().map(str::to_owned),
+        context: said.where_().map(str::to_owned),
         ..ServerError::default()
     };
-    if let Some(ErrorPosition::Original(position)) = said.position() {
-        error.position = Some(*position);
+    match said.position() {
+        Some(ErrorPosition::Original(position)) => error.position = Some(*position),
+        Some(ErrorPosition::Internal { position, query }) => {
+            error.internal_position = Some(*position);
+            error.internal_query = Some(query.clone());
+        }
+        None => {}
     }
-    server_text(&error, query)
+    server_text(&error, Some(query))
 }
 
 /// Why one of the load's own connections could not be made.

@@ -113,8 +113,13 @@ pub enum Ending {
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     /// A client could not be connected.
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
+    #[error("{cause}")]
+    Connect {
+        /// Counting from 0 in its workload.
+        client: usize,
+        /// Why.
+        cause: ConnectError,
+    },
     /// The system refused a thread or a poller.
     #[error("cannot start {threads} load threads: {cause}")]
     Thread {
@@ -311,8 +316,9 @@ fn client_thread<S: Session, P: Program>(
                 connections.push(Some(client.connection));
                 times.record(clock.now_ns() - begin_ns);
             }
-            Err(error) => {
-                let _ = messages.send(Message::Failed(error.into()));
+            Err(cause) => {
+                let error = DriveError::Connect { client: number, cause };
+                let _ = messages.send(Message::Failed(error));
                 return;
             }
         }

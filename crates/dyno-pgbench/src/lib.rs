@@ -62,33 +62,40 @@ fn with_target(options: &Options, act: impl FnOnce(&Options, &ConnectionInfo, &S
             return 1;
         }
     };
-    let code = act(options, &target, &signals);
-    signals.die_of_it();
-    code
+    act(options, &target, &signals)
 }
 
 fn initialize(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 {
     let mut settings = options.init.clone();
     settings.progress_in_place = std::io::stderr().is_terminal();
-    match init::initialize(target, &settings, &signals.stop().flag(), &mut |text| {
-        message::raw(text)
-    }) {
-        Ok(()) => 0,
-        Err(InitError::Connect(error)) => {
-            message::error(&error.libpq());
-            message::error("could not create connection for initialization");
-            1
-        }
-        Err(error) => {
-            message::error(&error.to_string());
-            if let Some(detail) = error.detail() {
-                message::detail(&detail);
-            }
-            if let Some(hint) = error.hint() {
-                message::hint(&hint);
-            }
-            1
-        }
+    let stop = signals.stop().flag();
+    let done = init::initialize(target, &settings, &stop, &mut |text| message::raw(text));
+    if let Err(error) = &done {
+        explain(error);
+    }
+    // pgbench asks the server to cancel, and then fails as it would by any other error.
+    if !signals.interrupted() {
+        signals.die_of_it();
+    }
+    done.is_err().into()
+}
+
+/// Says why an initialization ended early.
+fn explain(error: &InitError) {
+    if let InitError::Connect(error) = error {
+        message::error(&error.libpq());
+        message::error("could not create connection for initialization");
+        return;
+    }
+    if error.is_stop() {
+        message::raw("Cancel request sent\n");
+    }
+    message::error(&error.to_string());
+    if let Some(detail) = error.detail() {
+        message::detail(&detail);
+    }
+    if let Some(hint) = error.hint() {
+        message::hint(&hint);
     }
 }
 

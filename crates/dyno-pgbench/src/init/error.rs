@@ -44,6 +44,12 @@ pub enum InitError {
 }
 
 impl InitError {
+    /// Whether a step was interrupted because that was asked for; the server was then asked to cancel what it was executing.
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::Step { failure, .. } if matches!(failure.error, LoaderError::Stopped))
+    }
+
     /// What pgbench prints as `detail`.
     #[must_use]
     pub fn detail(&self) -> Option<String> {

@@ -28,8 +28,14 @@ use watch::Watch;
 const STATIC_ERROR: u8 = 1;
 const ABORTED: u8 = 2;
 
-/// Runs the benchmark, and gives the exit code.
+/// Runs the benchmark, and gives the exit code, unless a signal ended it: then the process dies of that.
 pub fn run(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 {
+    let code = benchmark(options, target, signals);
+    signals.die_of_it();
+    code
+}
+
+fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 {
     let (server_version, tables) = match prepare(options, target) {
         Ok(prepared) => prepared,
         Err(code) => return code,
@@ -65,7 +71,9 @@ pub fn run(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 
                 ledger.abandon();
             }
             return match error {
-                DriveError::Connect(error) => fail_to_connect(&server_text::of_connecting(&error), "for the clients"),
+                DriveError::Connect { client, cause } => {
+                    fail_to_connect(&server_text::of_connecting(&cause), &format!("for client {client}"))
+                }
                 other => fail(&other.to_string()),
             };
         }

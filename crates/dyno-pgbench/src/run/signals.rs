@@ -1,5 +1,5 @@
 //! Ctrl-C and its like: the run ends early and what was measured is reported; then the process dies of the signal, as pgbench does at once, so that a shell's
-//! loop around it ends too. A second signal ends it without delay.
+//! loop around it ends too. An initialization is cancelled at the server, which pgbench answers Ctrl-C with too. A second signal ends it without delay.
 
 use dyno_engine::Stop;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -34,6 +34,11 @@ impl Signals {
     /// Raised by a signal.
     pub fn stop(&self) -> &Stop {
         &self.stop
+    }
+
+    /// Whether Ctrl-C came.
+    pub fn interrupted(&self) -> bool {
+        i32::try_from(self.received.load(Ordering::Relaxed)) == Ok(SIGINT)
     }
 
     /// Dies of the signal that came, if one came.

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -46,6 +46,21 @@ impl Desk {
         assert!(output.status.success(), "{words}\n{output:?}");
         text(&output)
     }
+
+    /// Waits until a query has a row.
+    fn wait_for(&self, query: &str) {
+        let begun = Instant::now();
+        while self.database.rows(query).is_empty() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{query}: nothing comes");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// Ctrl-C.
+fn interrupt(child: &Child) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
 }
 
 fn text(output: &Output) -> String {
@@ -133,6 +148,29 @@ fn the_name_pgbench_is_enough() {
 }
 
 #[test]
+fn an_interrupted_initialization_fails_and_says_what_is_there() {
+    let desk = Desk::new("own_init_interrupt");
+    let database = &desk.database;
+    let child = desk
+        .dyno()
+        .args(["pgbench", "-i", "-I", "dtG", "-s", "1000"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    desk.wait_for(&format!(
+        "select 1 from pg_stat_activity where datname = '{}' and query like 'insert into pgbench_accounts%' and state = 'active'",
+        database.name()
+    ));
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("Cancel request sent\npgbench: error: "), "{said}");
+    assert!(said.contains("Interrupted: server-side generate"), "{said}");
+    assert_eq!(database.rows("select count(*) from pgbench_accounts"), "(0)");
+}
+
+#[test]
 fn an_interrupted_run_reports_what_was_measured_and_dies_of_the_signal() {
     let desk = Desk::new("own_interrupt");
     let child = desk
@@ -142,17 +180,11 @@ fn an_interrupted_run_reports_what_was_measured_and_dies_of_the_signal() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let active = format!(
+    desk.wait_for(&format!(
         "select 1 from pg_stat_activity where datname = '{}' and application_name = 'pgbench' and query like '%abalance%'",
         desk.database.name()
-    );
-    let begun = Instant::now();
-    while desk.database.rows(&active).is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the load does not begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    ));
+    interrupt(&child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.signal(), Some(2), "{output:?}");
     assert!(

@@ -92,3 +92,24 @@ fn aborted_clients() {
         ],
     );
 }
+
+#[test]
+fn connections_refused() {
+    let limited =
+        "do $$ begin create role limited login connection limit 2; exception when duplicate_object then null; end $$";
+    compare_all(
+        "refused",
+        &[],
+        vec![
+            script("select 1;").with("-U limited -c 4").before(limited),
+            script("select pg_sleep(0.2);")
+                .with("-U limited -c 2 -C")
+                .before(limited),
+            script("select 1;").with("-U nobody"),
+            case("-i -U nobody"),
+            script("select 1;").with("nodatabase"),
+            script("select 1;").with("-h /nosuch"),
+            script("select 1;").with("-h 127.0.0.1 -p 1"),
+        ],
+    );
+}

@@ -183,6 +183,17 @@ impl Source {
         (self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1), offset)
     }
 
+    /// How many bytes of the script as it was given lie between two offsets of the text.
+    fn bytes_between(&self, start: usize, end: usize) -> usize {
+        let (_, whole) = self.line_start(end);
+        let bytes = self.text.get(start..whole).map_or(0, dyno_text::encoded_len);
+        // The end may lie in a character; one that stands for a byte has no inside.
+        match self.text[whole..].chars().next() {
+            Some(character) if dyno_text::encoded_len_of(character) > 1 => bytes + (end - whole),
+            _ => bytes,
+        }
+    }
+
     pub(crate) fn diagnose(&self, offset: usize, command: Option<&str>, message: String) -> Diagnostic {
         let (start, offset) = self.line_start(offset);
         let before = self.text[start..offset].chars().count();
@@ -234,7 +245,7 @@ impl Source {
         if let Shown::Caret(at) = mistake.shown {
             // A width is not enough for this: it has 16 bits.
             pgbench.push('\n');
-            pgbench.extend(std::iter::repeat_n(' ', at.saturating_sub(start)));
+            pgbench.extend(std::iter::repeat_n(' ', self.bytes_between(start, at)));
             pgbench.push_str("^ error found here");
         }
         let keyword = name.to_ascii_lowercase();

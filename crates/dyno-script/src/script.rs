@@ -26,14 +26,16 @@ pub struct Script {
 
 impl Script {
     /// Parses a script. `name` is the file's name or whatever tells a person which script it is; the variables' names are
-    /// added to `symbols`.
+    /// added to `symbols`. The text need not be UTF-8: its bytes reach the server as they are, and stand in texts as
+    /// [`dyno_text`] says.
     ///
     /// # Errors
     ///
     /// When there is no command at all, a meta command is unknown, has wrong arguments or cannot be where it is, or the text
     /// contains a NUL byte, which no server accepts. SQL is not checked: that is for the server.
-    pub fn parse(name: &str, text: &str, symbols: &mut Symbols) -> Result<Script, ScriptError> {
-        let source = Source::new(name, text);
+    pub fn parse(name: &str, text: &(impl AsRef<[u8]> + ?Sized), symbols: &mut Symbols) -> Result<Script, ScriptError> {
+        let source = Source::new(name, &dyno_text::decode(text.as_ref()));
+        let text = &source.text;
         let refused = |offset, message: &str| source.script_error(offset, None, message, message.to_owned());
         if let Some(offset) = text.find('\0') {
             return Err(refused(offset, "the script contains a NUL byte, remove it"));

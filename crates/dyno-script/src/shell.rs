@@ -28,7 +28,7 @@ pub(crate) enum Word {
 /// A command line to be given to `sh -c`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellLine {
-    /// The command line with the values of variables in it.
+    /// The command line with the values of variables in it; see [`dyno_text`] for what is not UTF-8.
     pub text: String,
     /// Whether [`Script::shell_done`] wants the standard output (`\setshell`), or whether it goes where the program's own goes (`\shell`).
     pub wants_output: bool,
@@ -98,7 +98,7 @@ impl Script {
         if line.is_empty() {
             return Err(failed("could not read result of shell command".to_owned()));
         }
-        let line = String::from_utf8_lossy(&line[..line.len().min(MAX_OUTPUT)]);
+        let line = dyno_text::decode(&line[..line.len().min(MAX_OUTPUT)]);
         let Some(value) = read_integer(&line) else {
             return Err(failed(format!("shell command must return an integer (not \"{line}\")")));
         };

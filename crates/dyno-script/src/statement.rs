@@ -18,7 +18,9 @@ pub struct Statement {
     index: usize,
     place: Place,
     text: String,
-    /// Where in the text the variables are; each stands for the parameter of the same number.
+    /// The text as the server is to get it.
+    bytes: Vec<u8>,
+    /// Where in the bytes the variables are; each stands for the parameter of the same number.
     places: Vec<Range<usize>>,
     parameters: Vec<VariableId>,
     parameterized: String,
@@ -57,7 +59,7 @@ impl CaptureKind {
 
 impl Statement {
     pub(crate) fn new(index: usize, place: Place, text: String, symbols: &mut Symbols) -> Statement {
-        let places = variable_places(&text);
+        let places = variable_places(text.as_bytes());
         let mut parameterized = String::with_capacity(text.len());
         let mut parameters = Vec::with_capacity(places.len());
         let mut copied = 0;
@@ -69,11 +71,13 @@ impl Statement {
         }
         parameterized.push_str(&text[copied..]);
         let first_line = first_line_length(&text);
+        let bytes = dyno_text::encode(&text).into_owned();
         Statement {
             index,
             place,
+            places: variable_places(&bytes),
+            bytes,
             text,
-            places,
             parameters,
             parameterized,
             first_line,
@@ -121,7 +125,7 @@ impl Statement {
         let mut copied = 0;
         for (place, &id) in self.places.iter().zip(&self.parameters) {
             let Some(value) = variables.get(id) else { continue };
-            out.extend_from_slice(&self.text.as_bytes()[copied..place.start]);
+            out.extend_from_slice(&self.bytes[copied..place.start]);
             copied = place.end;
             if *value == Value::Null {
                 out.extend_from_slice(b"NULL");
@@ -129,7 +133,7 @@ impl Statement {
                 variables.write_text(id, out);
             }
         }
-        out.extend_from_slice(&self.text.as_bytes()[copied..]);
+        out.extend_from_slice(&self.bytes[copied..]);
     }
 
     /// The statement for the extended and prepared protocols: every variable is a parameter `$1`, `$2`, … of its own, also one
@@ -145,8 +149,7 @@ impl Statement {
 }
 
 /// Where `:name` occurs. A run of several colons is a cast and no variable.
-fn variable_places(text: &str) -> Vec<Range<usize>> {
-    let bytes = text.as_bytes();
+fn variable_places(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut at = 0;
     while let Some(found) = bytes[at..].iter().position(|&byte| byte == b':') {
@@ -163,11 +166,12 @@ fn variable_places(text: &str) -> Vec<Range<usize>> {
 }
 
 fn first_line_length(text: &str) -> usize {
-    let mut length = text.find(['\n', '\r']).unwrap_or(text.len()).min(127);
-    while !text.is_char_boundary(length) {
-        length -= 1;
-    }
-    length
+    let mut bytes = 0;
+    let beyond = text.find(|character| {
+        bytes += dyno_text::encoded_len_of(character);
+        matches!(character, '\n' | '\r') || bytes > 127
+    });
+    beyond.unwrap_or(text.len())
 }
 
 #[cfg(test)]
@@ -233,10 +237,30 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_are_not_utf8_reach_the_server_as_they_are() {
+        let mut symbols = Symbols::new();
+        let text = dyno_text::decode(b"select '\xe9', :\xe9, :a;");
+        let statement = statement(&text, &mut symbols);
+        let mut variables = Variables::new(&symbols);
+        assert!(variables.set_named(&dyno_text::decode(b"\xe9"), Value::from(&*dyno_text::decode(b"\xfc"))));
+        let mut out = Vec::new();
+        statement.write_simple(&variables, &mut out);
+        assert_eq!(out, b"select '\xe9', \xfc, :a;");
+        assert_eq!(
+            *dyno_text::encode(statement.parameterized()),
+            *b"select '\xe9', $1, $2;"
+        );
+    }
+
+    #[test]
     fn the_first_line_is_cut_between_characters() {
         let mut symbols = Symbols::new();
         let long = format!("{}\u{e9}", "x".repeat(126));
         assert_eq!(statement(&long, &mut symbols).first_line().len(), 126);
+        let bytes = [b'\xe9'; 200];
+        let long = dyno_text::decode(&bytes);
+        let statement_of_bytes = statement(&long, &mut symbols);
+        assert_eq!(*dyno_text::encode(statement_of_bytes.first_line()), bytes[..127]);
         assert_eq!(statement("select 1\r\n, 2;", &mut symbols).first_line(), "select 1");
     }
 }

@@ -14,8 +14,8 @@ pub enum Value {
     /// A double-precision number.
     Double(f64),
     /// Text given from outside (`-D`, a query's result). It is sent to the server unchanged, and read as NULL, a truth
-    /// value, an integer or a double when an expression uses it.
-    Text(Arc<str>),
+    /// value, an integer or a double when an expression uses it. It need not be UTF-8.
+    Text(Arc<[u8]>),
 }
 
 impl From<i64> for Value {
@@ -24,9 +24,10 @@ impl From<i64> for Value {
     }
 }
 
+/// Characters that stand for bytes ([`dyno_text`]) become these.
 impl From<&str> for Value {
     fn from(value: &str) -> Value {
-        Value::Text(value.into())
+        Value::Text(dyno_text::encode(value).into())
     }
 }
 
@@ -98,7 +99,7 @@ impl Scalar {
             Value::Bool(value) => Some(Scalar::Bool(*value)),
             Value::Int(value) => Some(Scalar::Int(*value)),
             Value::Double(value) => Some(Scalar::Double(*value)),
-            Value::Text(text) => Scalar::read(text),
+            Value::Text(text) => Scalar::read(str::from_utf8(text).ok()?),
         }
     }
 

@@ -39,7 +39,7 @@ impl fmt::Display for Debugged {
         };
         let mut text = Vec::new();
         write_value(&self.value, &mut text);
-        write!(f, "{kind} {}", String::from_utf8_lossy(&text))
+        write!(f, "{kind} {}", dyno_text::decode(&text))
     }
 }
 
@@ -110,7 +110,7 @@ impl Variables {
         }
         let mut bytes = Vec::new();
         self.write_text(id, &mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
+        dyno_text::decode(&bytes).into_owned()
     }
 
     /// Sets a variable by its name, as for the columns that [`Capture`](crate::Capture) asks for. Gives `false`, and there is nothing
@@ -174,7 +174,7 @@ fn write_value(value: &Value, out: &mut Vec<u8>) -> bool {
         Value::Bool(false) => out.extend_from_slice(b"false"),
         Value::Int(value) => write_int(*value, out),
         Value::Double(value) => write_double(*value, out),
-        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Text(text) => out.extend_from_slice(text),
     }
     true
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// An error or notice as the server reported it.
 ///
-/// Displays as psql shows it, without places and context: severity and message, then detail and hint on lines of their own. Fields and their meaning:
+/// Text that is not UTF-8 is kept as [`dyno_text`] says. Displays as psql shows it, without places and context: severity and message, then detail and hint on lines of their own. Fields and their meaning:
 /// PostgreSQL documentation, "Error and Notice Message Fields".
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerError {
@@ -41,7 +41,7 @@ impl ServerError {
             let Some((&kind, value)) = field.split_first() else {
                 break;
             };
-            let text = || String::from_utf8_lossy(value).into_owned();
+            let text = || dyno_text::decode(value).into_owned();
             match kind {
                 b'S' => error.severity = text(),
                 b'V' => unlocalized = Some(value),

@@ -130,7 +130,7 @@ pub struct Reply {
     pub copy_refused: bool,
 }
 
-/// What was kept of one query's result.
+/// What was kept of one query's result. Text that is not UTF-8 is kept as [`dyno_text`] says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CapturedResult {
     /// Whether it is one that returns rows, even if there were none.

@@ -62,9 +62,8 @@ impl Capture {
     }
 }
 
-/// Servers are asked for UTF-8; what is not is made so.
 fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    dyno_text::decode(bytes).into_owned()
 }
 
 #[cfg(test)]

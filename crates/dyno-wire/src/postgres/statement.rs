@@ -1,8 +1,5 @@
 //! Statements encoded once.
 
-use bytes::BytesMut;
-use postgres_protocol::message::frontend;
-
 use crate::{Parameters, Protocol, WireError};
 
 /// What the protocol can count: parameters travel with a 16-bit count.
@@ -26,6 +23,9 @@ pub struct PgStatement {
     described: bool,
 }
 
+/// The longest text, in bytes: what a server can take.
+const MAX_TEXT: usize = 1 << 30;
+
 /// What follows the parameter values: "all results as text" ends Bind, then Execute (unnamed portal, all rows) and Sync.
 const TAIL: [u8; 17] = *b"\0\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 /// How much of [`TAIL`] still belongs to Bind.
@@ -34,7 +34,7 @@ const TAIL_OF_BIND: usize = 2;
 const DESCRIBE: [u8; 7] = *b"D\0\0\0\x06P\0";
 
 impl PgStatement {
-    /// Encodes `sql`, whose parameters are `$1` to `$parameter_count`.
+    /// Encodes `sql`, whose parameters are `$1` to `$parameter_count`. Characters that stand for bytes ([`dyno_text`]) become these.
     ///
     /// `index` tells a workload's statements apart: the prepared statement's name is made from it, so two statements
     /// used in one session must not share it.
@@ -49,18 +49,25 @@ impl PgStatement {
                 "a statement has {parameter_count} parameters, the protocol allows {MAX_PARAMETERS}: write some values into its text"
             )));
         }
-        let unsendable = |error| {
+        let unsendable = |why| {
             WireError::Unsendable(format!(
-                "a statement cannot be sent to the server: {error} (its text begins with \"{}\")",
+                "a statement cannot be sent to the server: {why} (its text begins with \"{}\")",
                 sql.chars().take(40).collect::<String>().escape_debug()
             ))
         };
+        let text = dyno_text::encode(sql);
+        if text.contains(&0) {
+            return Err(unsendable("it contains a NUL byte"));
+        }
+        if text.len() > MAX_TEXT {
+            return Err(unsendable("it is longer than 1 GiB"));
+        }
         let name = match protocol {
             // As pgbench names them, since the name shows in the server's errors.
             Protocol::Prepared => format!("P_{index}"),
             Protocol::Extended | Protocol::Simple => String::new(),
         };
-        let (mut prepare, mut head) = (BytesMut::new(), BytesMut::new());
+        let (mut prepare, mut head) = (Vec::new(), Vec::new());
         let mut bind_length_at = 0;
         if protocol == Protocol::Simple {
             if parameter_count > 0 {
@@ -68,16 +75,17 @@ impl PgStatement {
                     "the simple protocol has no parameters: write the values into the statement's text".into(),
                 ));
             }
-            frontend::query(sql, &mut head).map_err(unsendable)?;
+            write_message(b'Q', &[&text, b"\0"], &mut head);
         } else {
             let parse = if protocol == Protocol::Prepared {
                 &mut prepare
             } else {
                 &mut head
             };
-            frontend::parse(&name, sql, [], parse).map_err(unsendable)?;
+            // No parameter's type is given.
+            write_message(b'P', &[name.as_bytes(), b"\0", &text, b"\0", b"\0\0"], parse);
             if protocol == Protocol::Prepared {
-                frontend::sync(&mut prepare);
+                write_message(b'S', &[], &mut prepare);
             }
             // Bind up to the number of values: unnamed portal, statement, no format codes, that is, all values as text.
             bind_length_at = head.len() + 1;
@@ -88,8 +96,8 @@ impl PgStatement {
         Ok(Self {
             protocol,
             parameter_count,
-            prepare: prepare[..].into(),
-            head: head[..].into(),
+            prepare: prepare.into(),
+            head: head.into(),
             bind_length_at,
             described: false,
         })
@@ -159,6 +167,18 @@ impl PgStatement {
 /// The length that stands for NULL.
 const NULL: [u8; 4] = (-1_i32).to_be_bytes();
 
+/// Appends a message with its type and length. Written here and not by `postgres-protocol`, which knows only UTF-8.
+fn write_message(kind: u8, parts: &[&[u8]], out: &mut Vec<u8>) {
+    out.push(kind);
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+    let length = out.len() - at;
+    write_length(out, at, length);
+}
+
 /// Puts a length into the four bytes at `at`.
 ///
 /// A length no message can have (beyond 4 GiB) becomes the greatest there is, which every server refuses.
@@ -172,7 +192,9 @@ pub(super) fn write_length(out: &mut [u8], at: usize, length: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytes::BytesMut;
     use postgres_protocol::IsNull;
+    use postgres_protocol::message::frontend;
 
     struct Values(&'static [Option<&'static str>]);
 
@@ -227,6 +249,10 @@ mod tests {
             let mut out = b"before".to_vec();
             prepared.write_execution(&values, &mut out);
             assert_eq!(out[6..], expected(None, "P_7", &values));
+            let mut preparation = BytesMut::new();
+            frontend::parse("P_7", sql, [], &mut preparation).unwrap();
+            frontend::sync(&mut preparation);
+            assert_eq!(prepared.preparation(), preparation);
 
             let extended = PgStatement::new(7, sql, 3, Protocol::Extended).unwrap();
             out.truncate(6);
@@ -245,10 +271,21 @@ mod tests {
     }
 
     #[test]
+    fn text_need_not_be_utf8() {
+        let sql = dyno_text::decode(b"select '\xe9'");
+        for protocol in [Protocol::Simple, Protocol::Extended, Protocol::Prepared] {
+            let statement = PgStatement::new(0, &sql, 0, protocol).unwrap();
+            let mut out = statement.preparation().to_vec();
+            statement.write_execution(&(), &mut out);
+            assert!(out.windows(11).any(|part| part == b"select '\xe9'\0"), "{out:?}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_sent_is_refused() {
         let cases = [
-            ("select 1\0", 0, Protocol::Prepared, "embedded null"),
-            ("select 1\0", 0, Protocol::Simple, "embedded null"),
+            ("select 1\0", 0, Protocol::Prepared, "a NUL byte"),
+            ("select 1\0", 0, Protocol::Simple, "a NUL byte"),
             ("select $1", 1, Protocol::Simple, "write the values into"),
             ("select", 65_536, Protocol::Extended, "the protocol allows 65535"),
         ];

@@ -14,12 +14,16 @@ use options::{Options, Request};
 use run::Signals;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
 
 /// Does what the words of a command line say, and gives the exit code: 0 done, 1 wrong options or no connection, 2 ended part-way.
 ///
 /// `called` is the name the program was called by, which complaints about options begin with; `arguments` are the words after it.
 pub fn main(called: &str, arguments: impl Iterator<Item = OsString>) -> u8 {
-    let words = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = arguments
+        .map(|word| dyno_text::decode(word.as_bytes()).into_owned())
+        .collect();
     let request = match options::parse(words, &environment) {
         Ok(request) => request,
         Err(error) => {
@@ -103,10 +107,15 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// The path that a word of the command line names.
+fn path(word: &str) -> PathBuf {
+    PathBuf::from(OsString::from_vec(dyno_text::encode(word).into_owned()))
+}
+
 /// Writes to stdout, where a closed pipe is no reason to fail.
 fn print(text: &str) {
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes());
+    let _ = stdout.write_all(&dyno_text::encode(text));
     let _ = stdout.flush();
 }
 

@@ -32,10 +32,10 @@ pub fn info(text: &str) {
     say("", text);
 }
 
-/// Writes text as it is.
+/// Writes text as it is; what is not UTF-8 goes out as the bytes that came in.
 pub fn raw(text: &str) {
     let mut stderr = std::io::stderr().lock();
-    let _ = stderr.write_all(text.as_bytes());
+    let _ = stderr.write_all(&dyno_text::encode(text));
     let _ = stderr.flush();
 }
 

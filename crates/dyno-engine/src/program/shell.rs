@@ -1,7 +1,9 @@
 //! Runs a script's shell command, and waits for it: as in pgbench, the other clients of the thread wait too.
 
 use dyno_script::ShellLine;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
 /// More than this of a command's first line is not looked at, in bytes.
@@ -11,7 +13,9 @@ const MAX_LINE: u64 = 4096;
 /// nothing: a command may end because nobody reads on).
 pub(super) fn run(line: &ShellLine) -> (bool, Vec<u8>) {
     let mut command = Command::new("sh");
-    command.arg("-c").arg(&line.text);
+    command
+        .arg("-c")
+        .arg(OsStr::from_bytes(&dyno_text::encode(&line.text)));
     if !line.wants_output {
         return (command.status().is_ok_and(|status| status.success()), Vec::new());
     }
@@ -43,6 +47,12 @@ mod tests {
         assert_eq!(run(&line("printf 7; exit 3", true)).1, b"7");
         assert_eq!(run(&line("true", false)), (true, vec![]));
         assert_eq!(run(&line("exit 1", false)), (false, vec![]));
+    }
+
+    #[test]
+    fn a_command_line_need_not_be_utf8() {
+        let text = dyno_text::decode(b"echo \xe9");
+        assert_eq!(run(&line(&text, true)).1, b"\xe9\n");
     }
 
     #[test]

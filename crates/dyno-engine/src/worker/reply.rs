@@ -93,7 +93,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             Protocol::Simple => {
                 let mut text = Vec::new();
                 program.write_text(&client.program, statement, &mut text);
-                Some(String::from_utf8_lossy(&text).into_owned())
+                Some(dyno_text::decode(&text).into_owned())
             }
             Protocol::Extended => Some(program.parameterized(statement).to_owned()),
             Protocol::Prepared => None,

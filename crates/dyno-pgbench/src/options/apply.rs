@@ -10,7 +10,6 @@ use crate::scripts::Scripts;
 use crate::version::Version;
 use dyno_wire::Protocol;
 use rustix::process::{Resource, Rlimit};
-use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 impl Parser {
@@ -77,7 +76,7 @@ impl Parser {
             Id::AggregateInterval => options.aggregate_s = Some(positive("--aggregate-interval", &value)?),
             Id::Archive => {
                 let folder = if value.is_empty() { "archive" } else { &value };
-                options.archive = Some(PathBuf::from(folder));
+                options.archive = Some(crate::path(folder));
             }
             Id::Builtin => options.scripts.add_builtin(&value)?,
             Id::Clients => {
@@ -98,7 +97,7 @@ impl Parser {
                 options.init.fillfactor = u8::try_from(percent).unwrap_or(100);
             }
             Id::ForeignKeys => options.init.foreign_keys = true,
-            Id::Host => options.connection.host = Some(value),
+            Id::Host => options.connection.host = some(value),
             Id::IndexTablespace => options.init.index_tablespace = Some(value),
             Id::Initialize => self.initialize = true,
             Id::InitSteps => {
@@ -106,7 +105,7 @@ impl Parser {
                 self.steps = Some(value);
             }
             Id::Jobs => options.threads = positive("-j/--jobs", &value)?.unsigned_abs() as usize,
-            Id::Json => options.json = Some(PathBuf::from(value)),
+            Id::Json => options.json = Some(crate::path(&value)),
             Id::LatencyLimit => {
                 let limit_ms = above_zero(&value).ok_or(OptionError::LatencyLimit(value))?;
                 options.latency_limit_us = Some((limit_ms * 1000.0) as u64);
@@ -130,7 +129,7 @@ impl Parser {
                 options.init.partitions = number.unsigned_abs();
             }
             Id::Percentiles => options.percentiles = percentiles(&value)?,
-            Id::Port => options.connection.port = Some(value),
+            Id::Port => options.connection.port = some(value),
             Id::Progress => options.progress_s = Some(positive("-P/--progress", &value)?),
             Id::ProgressTimestamp => options.progress_timestamp = true,
             Id::Protocol => {
@@ -161,13 +160,18 @@ impl Parser {
             Id::Time => options.duration_s = Some(positive("-T/--time", &value)?),
             Id::Transactions => options.transactions = Some(positive("-t/--transactions", &value)?),
             Id::UnloggedTables => options.init.unlogged = true,
-            Id::User => options.connection.user = Some(value),
+            Id::User => options.connection.user = some(value),
             Id::VacuumAll => options.vacuum_all = true,
             Id::VerboseErrors => options.verbose_errors = true,
             Id::Warmup => options.warmup_s = Some(positive("--warmup", &value)?),
         }
         Ok(())
     }
+}
+
+/// An empty word counts as not given, as in libpq: wrappers write `-U "$DBUSER"`.
+fn some(value: String) -> Option<String> {
+    Some(value).filter(|value| !value.is_empty())
 }
 
 /// In which mode an option may be given.

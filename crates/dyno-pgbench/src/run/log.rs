@@ -53,7 +53,7 @@ pub fn open(options: &Options, sample: Vec<Random>, first_phase: usize) -> Resul
             0 => format!("{prefix}.{process}"),
             _ => format!("{prefix}.{process}.{thread}"),
         };
-        let file = File::create(&name).map_err(|cause| LogError { name, cause })?;
+        let file = File::create(crate::path(&name)).map_err(|cause| LogError { name, cause })?;
         files.push(Mutex::new(Some(file)));
     }
     let layout = Layout {

@@ -63,9 +63,6 @@ pub enum ScriptsError {
         /// What the system said.
         cause: io::Error,
     },
-    /// The text is not UTF-8, so that it cannot be told apart into words.
-    #[error("the script \"{0}\" is not UTF-8 text; convert it, for example with iconv")]
-    Encoding(String),
     /// The script does not follow the language.
     #[error("{}", .0.pgbench())]
     Script(ScriptError),
@@ -82,8 +79,7 @@ impl Scripts {
     pub fn add_file(&mut self, given: &str) -> Result<(), ScriptsError> {
         let (name, weight) = split_weight(given)?;
         let bytes = read(name)?;
-        let text = String::from_utf8(bytes).map_err(|_| ScriptsError::Encoding(name.to_owned()))?;
-        self.add(name, &text, weight)
+        self.add(name, &bytes, weight)
     }
 
     /// Adds a built-in script given as `NAME` or `NAME@WEIGHT`.
@@ -94,10 +90,10 @@ impl Scripts {
         let (name, weight) = split_weight(given)?;
         let Builtin { description, text, .. } = builtin::find(name)?;
         self.any_builtin = true;
-        self.add(description, text, weight)
+        self.add(description, text.as_bytes(), weight)
     }
 
-    fn add(&mut self, description: &str, text: &str, weight: u32) -> Result<(), ScriptsError> {
+    fn add(&mut self, description: &str, text: &[u8], weight: u32) -> Result<(), ScriptsError> {
         let script = Script::parse(description, text, &mut self.symbols).map_err(ScriptsError::Script)?;
         if self.list.len() >= MOST {
             return Err(ScriptsError::TooMany);
@@ -105,7 +101,7 @@ impl Scripts {
         self.list.push(Chosen {
             script: Arc::new(script),
             description: description.to_owned(),
-            text: text.to_owned(),
+            text: dyno_text::decode(text).into_owned(),
             weight,
         });
         Ok(())
@@ -127,7 +123,7 @@ fn read(name: &str) -> Result<Vec<u8>, ScriptsError> {
         io::stdin().lock().read_to_end(&mut bytes).map_err(unreadable)?;
         return Ok(bytes);
     }
-    let mut file = std::fs::File::open(name).map_err(|cause| ScriptsError::Open {
+    let mut file = std::fs::File::open(crate::path(name)).map_err(|cause| ScriptsError::Open {
         name: name.to_owned(),
         cause,
     })?;

@@ -13,9 +13,7 @@ const MAX_LINE: u64 = 4096;
 /// nothing: a command may end because nobody reads on).
 pub(super) fn run(line: &ShellLine) -> (bool, Vec<u8>) {
     let mut command = Command::new("sh");
-    command
-        .arg("-c")
-        .arg(OsStr::from_bytes(&dyno_text::encode(&line.text)));
+    command.arg("-c").arg(OsStr::from_bytes(&dyno_text::encode(&line.text)));
     if !line.wants_output {
         return (command.status().is_ok_and(|status| status.success()), Vec::new());
     }

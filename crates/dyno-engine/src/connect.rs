@@ -76,6 +76,17 @@ pub enum ConnectError {
         /// What the server said.
         error: Box<ServerError>,
     },
+    /// The server lets us in, but its sessions are not of the kind that is wanted.
+    #[error("the server at {address} is not the one wanted: {why}")]
+    Unwanted {
+        /// Where.
+        address: String,
+        /// What it is, in libpq's words.
+        why: &'static str,
+    },
+    /// No endpoint would do.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Everywhere(Vec<ConnectError>),
     /// The workload names no endpoint.
     #[error("there is no server to connect to")]
     NoEndpoint,
@@ -92,9 +103,10 @@ impl ConnectError {
             | Self::Broken { .. }
             | Self::Tls(_)
             | Self::Handshake { .. }
+            | Self::Unwanted { .. }
             | Self::Protocol { .. } => true,
             Self::Refused { error, .. } => error.sqlstate.as_str() == CANNOT_CONNECT_NOW,
-            Self::Statement { .. } | Self::NoEndpoint | Self::Stopped => false,
+            Self::Statement { .. } | Self::Everywhere(_) | Self::NoEndpoint | Self::Stopped => false,
         }
     }
 }
@@ -124,17 +136,25 @@ const CANNOT_CONNECT_NOW: &str = "57P03";
 
 /// Connects, logs in, and prepares the statements if the workload wants that; `texts` are the statements as written.
 ///
-/// Endpoints are tried in order. As with libpq, one that lets us speak but refuses the log-in ends the search, unless it cannot serve anybody now.
+/// Endpoints are tried in order. As with libpq, one that lets us speak but refuses the log-in ends the search, unless it cannot serve anybody now. All
+/// that went wrong is told.
 pub(crate) fn open<S: Session, P: Program>(
     workload: &Workload<S, P>,
     texts: &[String],
     stop: &Stop,
 ) -> Result<Client<S>, ConnectError> {
-    let mut endpoints = workload.endpoints.iter().enumerate().peekable();
-    while let Some((number, endpoint)) = endpoints.next() {
+    let mut errors = Vec::new();
+    for (number, endpoint) in workload.endpoints.iter().enumerate() {
         let (mut opening, mut session) = match log_in_somehow(workload, number, endpoint, stop) {
-            Err(error) if endpoints.peek().is_some() && error.is_elsewhere_better() => continue,
-            other => other?,
+            Ok(opened) => opened,
+            Err(error) if error.is_elsewhere_better() => {
+                errors.push(error);
+                continue;
+            }
+            Err(error) => {
+                errors.push(error);
+                break;
+            }
         };
         if workload.preparing == Preparing::AtStart {
             prepare(workload, texts, &mut opening, &mut session)?;
@@ -145,7 +165,15 @@ pub(crate) fn open<S: Session, P: Program>(
             endpoint: number,
         });
     }
-    Err(ConnectError::NoEndpoint)
+    match (errors.pop(), errors.is_empty()) {
+        (None, _) => Err(ConnectError::NoEndpoint),
+        (Some(error), true) => Err(error),
+        (Some(ConnectError::Stopped), false) => Err(ConnectError::Stopped),
+        (Some(last), false) => {
+            errors.push(last);
+            Err(ConnectError::Everywhere(errors))
+        }
+    }
 }
 
 /// With TLS optional, what one way of connecting is refused is tried the other way, as libpq does.
@@ -285,6 +313,7 @@ impl Opening<'_> {
         let address = self.address.clone();
         match cause {
             WireError::Server(error) => ConnectError::Refused { address, error },
+            WireError::SessionKind(why) => ConnectError::Unwanted { address, why },
             cause => ConnectError::Protocol { address, cause },
         }
     }

@@ -10,6 +10,10 @@ pub enum WireError {
     #[error("{0}")]
     Server(Box<ServerError>),
 
+    /// The session is not of the kind that was asked for.
+    #[error("{0}")]
+    SessionKind(&'static str),
+
     /// A message breaks the protocol's own rules.
     #[error(
         "the server sent a malformed message: {0}; is this really a PostgreSQL server, and is nothing between it and us altering the stream?"

@@ -36,7 +36,7 @@ mod session;
 pub mod tls;
 
 pub use error::WireError;
-pub use postgres::{BackendKey, PgConfig, PgSession, PgStatement, Secret, cancel_request};
+pub use postgres::{BackendKey, PgConfig, PgSession, PgStatement, Secret, SessionKind, cancel_request};
 pub use protocol::{Protocol, UnknownProtocol};
 pub use server_error::{ServerError, SqlState};
 pub use session::{CapturedResult, Event, Parameters, Reply, Session, TransactionStatus};

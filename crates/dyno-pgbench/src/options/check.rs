@@ -142,7 +142,7 @@ impl Connection {
         }
         if self.database.contains('=') {
             target += &self.database;
-        } else {
+        } else if !self.database.is_empty() {
             target += &format!("dbname={}", quoted(&self.database));
         }
         (target, Vec::new())

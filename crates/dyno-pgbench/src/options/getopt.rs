@@ -72,7 +72,7 @@ impl Getopt {
         };
         let rest = letters.as_str().to_owned();
         if letter == 'd' {
-            return Ok(self.letter_d(rest));
+            return self.letter_d(rest);
         }
         let Some(&(_, id, takes)) = SHORT.iter().find(|(known, _, _)| *known == letter) else {
             self.bundle = rest;
@@ -90,7 +90,7 @@ impl Getopt {
         }
     }
 
-    fn letter_d(&mut self, rest: String) -> Element {
+    fn letter_d(&mut self, rest: String) -> Result<Element, GetoptError> {
         let names_database = match self.version {
             Some(version) => version >= Version::V17,
             None if rest.is_empty() => self.words.as_slice().first().is_some_and(|next| !next.starts_with('-')),
@@ -98,11 +98,12 @@ impl Getopt {
         };
         if !names_database {
             self.bundle = rest;
-            return Element::Option(Id::Debug, None);
+            return Ok(Element::Option(Id::Debug, None));
         }
         self.bundle.clear();
         let value = if rest.is_empty() { self.words.next() } else { Some(rest) };
-        Element::Option(Id::Database, value)
+        let value = value.ok_or(GetoptError::LetterNeedsValue('d'))?;
+        Ok(Element::Option(Id::Database, Some(value)))
     }
 
     fn name(&mut self, word: &str) -> Result<Element, GetoptError> {
@@ -277,6 +278,7 @@ mod tests {
             split("--report-format 17 -d -n").unwrap()[1],
             option(Id::Database, "-n")
         );
+        assert_eq!(split("--report-format=17 -d"), Err(GetoptError::LetterNeedsValue('d')));
     }
 
     proptest! {

@@ -188,3 +188,15 @@ fn the_environment_may_give_the_seed() {
     assert!(parse_with("--help", &[("PGBENCH_RANDOM_SEED", "x")]).is_ok());
     assert!(parse_with("-n", &[("PGBENCH_RANDOM_SEED", "x")]).is_err());
 }
+
+#[test]
+fn empty_words_count_as_not_given() {
+    for line in ["-U  -h  -p  -d ", ""] {
+        let words = line.split(' ').map(str::to_owned).collect();
+        let Ok(Request::Run(options)) = super::parse(words, &|name| (name == "PGDATABASE").then(|| "bench".to_owned()))
+        else {
+            panic!("{line}")
+        };
+        assert_eq!(options.connection.target(), (String::new(), Vec::new()), "{line}");
+    }
+}

@@ -1,5 +1,6 @@
 //! From options to what the engine drives.
 
+use super::session_settings::SessionSettings;
 use crate::options::Options;
 use dyno_engine::{
     Address, Connecting, Endpoint, FailurePolicy, Load, NewLog, OnBrokenScript, OnError, Pacing, Phase, Preparing,
@@ -59,7 +60,11 @@ pub fn load(
 ) -> Result<Load<PgSession, ScriptProgram>, LoadError> {
     let program = program(options, seeds, scale);
     let resolved = target.endpoints()?;
-    let configs: Vec<_> = resolved.iter().map(|endpoint| Arc::clone(&endpoint.config)).collect();
+    let settings = SessionSettings::of(&crate::environment);
+    let configs: Vec<_> = resolved
+        .iter()
+        .map(|endpoint| Arc::new(settings.apply(&endpoint.config)))
+        .collect();
     let endpoints = resolved.into_iter().map(|endpoint| Endpoint {
         address: match endpoint.socket {
             address::Socket::Unix(path) => Address::Unix(path),

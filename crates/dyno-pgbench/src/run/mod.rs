@@ -6,6 +6,7 @@ mod log;
 mod progress;
 mod remark;
 mod server_text;
+mod session_settings;
 mod setup;
 mod signals;
 mod watch;
@@ -21,6 +22,8 @@ use dyno_lab::run::Ledger;
 use dyno_target::address::{ConnectionInfo, Host};
 use load::LoadError;
 use setup::{Tables, TablesError};
+use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 use watch::Watch;
 
@@ -36,6 +39,13 @@ pub fn run(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 
 }
 
 fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 {
+    if let Some(path) = options.json.as_deref().filter(|path| *path != Path::new("-"))
+        // Better now than after a night's run.
+        && let Err(error) = File::create(path)
+    {
+        let cause = crate::system_text(&error);
+        return fail(&format!("could not create file \"{}\": {cause}", path.display()));
+    }
     let (server_version, tables) = match prepare(options, target) {
         Ok(prepared) => prepared,
         Err(code) => return code,
@@ -162,18 +172,29 @@ fn finish(options: &Options, server_version: String, tables: Tables, watch: &Wat
     }
     let report = make_report(options, server_version, tables, watch, outcome, incomplete);
     crate::print(&report.text(options.report_format));
-    if let Some(path) = &options.json
-        && let Err(error) = std::fs::write(path, format!("{:#}\n", report.json()))
-    {
-        let path = path.display();
-        let cause = crate::system_text(&error);
-        message::error(&format!("could not write file \"{path}\": {cause}"));
-    }
+    let json = options.json.as_deref().map(|path| write_json(path, &report));
     if incomplete {
         message::error("Run was aborted; the above results are incomplete.");
         return ABORTED;
     }
-    0
+    json.unwrap_or(0)
+}
+
+/// `--json`; `-` is stdout.
+fn write_json(path: &Path, report: &Report) -> u8 {
+    let text = format!("{:#}\n", report.json());
+    if path == Path::new("-") {
+        crate::print(&text);
+        return 0;
+    }
+    match std::fs::write(path, text) {
+        Ok(()) => 0,
+        Err(error) => {
+            let cause = crate::system_text(&error);
+            message::error(&format!("could not write file \"{}\": {cause}", path.display()));
+            ABORTED
+        }
+    }
 }
 
 fn make_report(

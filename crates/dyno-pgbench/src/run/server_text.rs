@@ -47,6 +47,8 @@ pub fn of_connecting(error: &ConnectError) -> String {
             let cause = crate::system_text(cause);
             format!("connection to server {} failed: {cause}", server(address))
         }
+        ConnectError::Unwanted { address, why } => format!("connection to server {} failed: {why}", server(address)),
+        ConnectError::Everywhere(errors) => errors.iter().map(of_connecting).collect::<Vec<_>>().join("\n"),
         other => other.to_string(),
     }
 }

@@ -22,6 +22,10 @@ impl Signals {
         let stop = Stop::new();
         let received = Arc::new(AtomicUsize::new(0));
         for signal in [SIGINT, SIGTERM] {
+            // Background jobs of a script ignore Ctrl-C, which is not meant for them.
+            if is_ignored(signal) {
+                continue;
+            }
             let flag: Arc<AtomicBool> = stop.flag();
             // In this order: the first signal finds the flag lowered.
             signal_hook::flag::register_conditional_default(signal, Arc::clone(&flag))?;
@@ -48,4 +52,12 @@ impl Signals {
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     }
+}
+
+/// Whether the process was started with this signal ignored. Linux shows it as a bit of a hexadecimal number; asking by `sigaction` would need unsafe code.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

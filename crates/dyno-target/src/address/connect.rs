@@ -1,10 +1,12 @@
 //! Control connections, and errors that say which server, what happened and what to do.
 
 use super::tls::TlsError;
-use super::{ConnectionInfo, Host, Server, SessionKind};
+use super::{ConnectionInfo, Host, Server};
 use crate::server_message;
+use dyno_wire::SessionKind;
 use dyno_wire::tls::{Encryption, SslMode};
-use postgres::config::{SslMode as Negotiation, TargetSessionAttrs};
+use postgres::SimpleQueryMessage;
+use postgres::config::SslMode as Negotiation;
 use std::fmt;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -116,17 +118,28 @@ impl ConnectionInfo {
     /// # Errors
     /// [`ConnectError`] with every server tried.
     pub fn first_reachable(&self) -> Result<Self, ConnectError> {
-        let (_, index) = self.connect_any()?;
-        let mut narrowed = self.clone();
-        narrowed.servers = vec![self.servers[index].clone()];
-        Ok(narrowed)
+        let (_, servers) = self.connect_any()?;
+        Ok(Self {
+            servers: vec![servers.clone()],
+            // It has been looked at.
+            session_kind: SessionKind::Any,
+            second_kind: None,
+            ..self.clone()
+        })
     }
 
-    fn connect_any(&self) -> Result<(postgres::Client, usize), ConnectError> {
+    /// The servers in the order in which they are to be tried, each with the kind of session that is wanted of it then.
+    pub(super) fn choices(&self) -> impl Iterator<Item = (SessionKind, &Server)> {
+        let kinds = std::iter::once(self.session_kind).chain(self.second_kind);
+        kinds.flat_map(|kind| self.servers.iter().map(move |server| (kind, server)))
+    }
+
+    fn connect_any(&self) -> Result<(postgres::Client, &Server), ConnectError> {
         let mut failures = Vec::new();
-        for (index, server) in self.servers.iter().enumerate() {
-            match self.connect_one(server) {
-                Ok(client) => return Ok((client, index)),
+        for (kind, server) in self.choices() {
+            let connected = self.connect_one(server);
+            match connected.and_then(|client| check_kind(client, kind, &server.host)) {
+                Ok(client) => return Ok((client, server)),
                 Err(error) => failures.extend(error.failures),
             }
         }
@@ -139,11 +152,6 @@ impl ConnectionInfo {
             .user(&self.user)
             .dbname(&self.database)
             .application_name(&self.application_name)
-            .target_session_attrs(match self.session_kind {
-                SessionKind::Any => TargetSessionAttrs::Any,
-                SessionKind::ReadWrite => TargetSessionAttrs::ReadWrite,
-                SessionKind::ReadOnly => TargetSessionAttrs::ReadOnly,
-            })
             // The server's notices are not for the terminal; what matters comes back as errors.
             .notice_callback(|_| {});
         if let Some(password) = &server.password {
@@ -313,6 +321,24 @@ impl ConnectionInfo {
             Some(ErrorKind::TimedOut) => (NO_ANSWER.0.to_owned(), NO_ANSWER.1.to_owned()),
             _ => (text, "check that a PostgreSQL server runs there".to_owned()),
         }
+    }
+}
+
+/// Hands the connection on if its session is of this kind.
+fn check_kind(mut client: postgres::Client, kind: SessionKind, host: &Host) -> Result<postgres::Client, ConnectError> {
+    let Some(question) = kind.question() else {
+        return Ok(client);
+    };
+    let answer = client
+        .simple_query(question)
+        .map_err(|error| ConnectError::one(host, server_message(&error), ""))?;
+    let yes = answer.iter().any(|message| match message {
+        SimpleQueryMessage::Row(row) => matches!(row.get(0), Some("on" | "t")),
+        _ => false,
+    });
+    match kind.refusal(yes) {
+        None => Ok(client),
+        Some(why) => Err(ConnectError::one(host, why, "")),
     }
 }
 

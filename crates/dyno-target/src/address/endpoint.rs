@@ -3,7 +3,7 @@
 use super::connect::{ConnectError, socket_addresses};
 use super::{ConnectionInfo, Host, Server};
 use dyno_wire::tls::SslMode;
-use dyno_wire::{PgConfig, Secret};
+use dyno_wire::{PgConfig, Secret, SessionKind};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,20 +39,21 @@ impl ConnectionInfo {
     /// The host's name is unknown, or TLS cannot be set up.
     pub fn endpoint(&self) -> Result<Endpoint, ConnectError> {
         match self.servers.first() {
-            Some(server) => self.endpoint_of(server),
+            Some(server) => self.endpoint_of(server, self.session_kind),
             None => Err(ConnectError::no_host()),
         }
     }
 
-    /// All hosts as endpoints, in the order in which they are to be tried. A host that cannot be looked up is left out, unless it is the last hope.
+    /// All hosts as endpoints, in the order in which they are to be tried; twice if sessions of one kind are preferred to others. A host that cannot be
+    /// looked up is left out, unless it is the last hope.
     ///
     /// # Errors
     /// No host's name is known, or TLS cannot be set up.
     pub fn endpoints(&self) -> Result<Vec<Endpoint>, ConnectError> {
         let mut failed = ConnectError::no_host();
         let mut endpoints = Vec::with_capacity(self.servers.len());
-        for server in &self.servers {
-            match self.endpoint_of(server) {
+        for (kind, server) in self.choices() {
+            match self.endpoint_of(server, kind) {
                 Ok(endpoint) => endpoints.push(endpoint),
                 Err(error) => failed = error,
             }
@@ -64,7 +65,7 @@ impl ConnectionInfo {
         }
     }
 
-    fn endpoint_of(&self, server: &Server) -> Result<Endpoint, ConnectError> {
+    fn endpoint_of(&self, server: &Server, session_kind: SessionKind) -> Result<Endpoint, ConnectError> {
         let (socket, server_name, ssl_mode, tls) = match &server.host {
             Host::Unix { directory, port } => {
                 let path = directory.join(format!(".s.PGSQL.{port}"));
@@ -92,6 +93,8 @@ impl ConnectionInfo {
                 .iter()
                 .map(|options| ("options".to_owned(), options.clone()))
                 .collect(),
+            client_encoding: Some("UTF8".to_owned()),
+            session_kind,
         };
         Ok(Endpoint {
             socket,

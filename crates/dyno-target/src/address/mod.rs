@@ -14,6 +14,7 @@ mod service;
 mod tls;
 mod uri;
 
+use dyno_wire::SessionKind;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -144,14 +145,6 @@ struct Server {
     password: Option<Password>,
 }
 
-/// Which servers of several are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SessionKind {
-    Any,
-    ReadWrite,
-    ReadOnly,
-}
-
 /// Everything needed to connect.
 ///
 /// `Display` gives the address without the password, fit for an archive: `postgres://user@host:port/database`.
@@ -163,7 +156,10 @@ pub struct ConnectionInfo {
     application_name: String,
     options: Option<String>,
     connect_timeout: Option<Duration>,
+    /// Which sessions are wanted.
     session_kind: SessionKind,
+    /// Which are taken if there are none of these.
+    second_kind: Option<SessionKind>,
     tls: TlsSettings,
     warnings: Vec<String>,
 }
@@ -191,6 +187,7 @@ impl ConnectionInfo {
             options: None,
             connect_timeout: Some(resolve::CONNECT_TIMEOUT),
             session_kind: SessionKind::Any,
+            second_kind: None,
             tls: TlsSettings::disabled(),
             warnings: Vec::new(),
         }

@@ -3,8 +3,9 @@
 use super::keyword::{Standing, standing};
 use super::passfile::PassFile;
 use super::tls::TlsSettings;
-use super::{AddressError, ConnectionInfo, Host, Password, Server, SessionKind};
+use super::{AddressError, ConnectionInfo, Host, Password, Server};
 use super::{conninfo, service, uri};
+use dyno_wire::SessionKind;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -165,18 +166,23 @@ fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Re
         .map_or(Some(CONNECT_TIMEOUT), |seconds| {
             u64::try_from(seconds).ok().filter(|s| *s > 0).map(Duration::from_secs)
         });
-    let session_kind = parameters
+    let (session_kind, second_kind) = parameters
         .parse(
             "target_session_attrs",
-            "dyno knows any, read-write, read-only",
-            |text| match text {
-                "any" => Some(SessionKind::Any),
-                "read-write" => Some(SessionKind::ReadWrite),
-                "read-only" => Some(SessionKind::ReadOnly),
-                _ => None,
+            "give any, read-write, read-only, primary, standby or prefer-standby",
+            |text| {
+                Some(match text {
+                    "any" => (SessionKind::Any, None),
+                    "read-write" => (SessionKind::ReadWrite, None),
+                    "read-only" => (SessionKind::ReadOnly, None),
+                    "primary" => (SessionKind::Primary, None),
+                    "standby" => (SessionKind::Standby, None),
+                    "prefer-standby" => (SessionKind::Standby, Some(SessionKind::Any)),
+                    _ => return None,
+                })
             },
         )?
-        .unwrap_or(SessionKind::Any);
+        .unwrap_or_default();
     let mode = parameters.parse(
         "sslmode",
         "give disable, allow, prefer, require, verify-ca or verify-full",
@@ -202,6 +208,7 @@ fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Re
         options: parameters.get("options").map(str::to_owned),
         connect_timeout,
         session_kind,
+        second_kind,
         tls,
         warnings: parameters.warnings,
         user,
@@ -482,7 +489,7 @@ mod tests {
             ),
             ("hostaddr=name", "numeric address"),
             ("mysql://h/d", "mysql://"),
-            ("target_session_attrs=standby", "read-write"),
+            ("target_session_attrs=slave", "read-write"),
             ("channel_binding=require", "does not support"),
             ("postgres://u:hunter2", "port"),
             ("postgres://h:0/d", "1 to 65535"),

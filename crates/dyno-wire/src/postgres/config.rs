@@ -15,6 +15,48 @@ pub struct PgConfig {
     pub application_name: String,
     /// Further settings for the connection, name and value, such as `("search_path", "bench")` or `("options", "-c jit=off")`.
     pub runtime_parameters: Vec<(String, String)>,
+    /// The encoding of text in both directions, such as `UTF8`; `None`: the database's own.
+    pub client_encoding: Option<String>,
+    /// Which sessions are of use; with another one the start-up fails.
+    pub session_kind: SessionKind,
+}
+
+/// Which sessions are of use when several servers may be tried: libpq's `target_session_attrs`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SessionKind {
+    /// All.
+    #[default]
+    Any,
+    /// Those whose transactions may write unless they say otherwise.
+    ReadWrite,
+    /// Those whose transactions may not write unless they say otherwise, or at all.
+    ReadOnly,
+    /// Those of a server that is no standby.
+    Primary,
+    /// Those of a standby.
+    Standby,
+}
+
+impl SessionKind {
+    /// What to ask a server that does not report it (those before 14); it answers `on` or `t` for yes. `None` if nothing matters.
+    pub fn question(self) -> Option<&'static str> {
+        match self {
+            Self::Any => None,
+            Self::ReadWrite | Self::ReadOnly => Some("show transaction_read_only"),
+            Self::Primary | Self::Standby => Some("select pg_catalog.pg_is_in_recovery()"),
+        }
+    }
+
+    /// Why a session is of no use for which the answer is `yes` (read-only, or a standby), in libpq's words; `None` if it is of use.
+    pub fn refusal(self, yes: bool) -> Option<&'static str> {
+        match (self, yes) {
+            (Self::ReadWrite, true) => Some("session is read-only"),
+            (Self::ReadOnly, false) => Some("session is not read-only"),
+            (Self::Primary, true) => Some("server is in hot standby mode"),
+            (Self::Standby, false) => Some("server is not in hot standby mode"),
+            _ => None,
+        }
+    }
 }
 
 /// A password. Never shown: `Debug` prints nothing of it.

@@ -12,6 +12,6 @@ mod session;
 mod statement;
 
 pub use cancel::{BackendKey, cancel_request};
-pub use config::{PgConfig, Secret};
+pub use config::{PgConfig, Secret, SessionKind};
 pub use session::PgSession;
 pub use statement::PgStatement;

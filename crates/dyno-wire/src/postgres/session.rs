@@ -11,8 +11,8 @@ use super::framing::{Framing, Message};
 use super::parameter_status::ParameterStatus;
 use super::statement::write_length;
 use crate::{
-    BackendKey, CapturedResult, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session, SqlState,
-    TransactionStatus, WireError,
+    BackendKey, CapturedResult, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session, SessionKind,
+    SqlState, TransactionStatus, WireError,
 };
 
 /// How many notices wait to be taken; further ones are dropped.
@@ -44,6 +44,8 @@ pub struct PgSession {
     key: Option<BackendKey>,
     /// Until the server is ready for the first time.
     authentication: Option<Box<Authentication>>,
+    /// Whether the session awaits the answer to the session kind's question.
+    asking: bool,
     config: Arc<PgConfig>,
 }
 
@@ -64,6 +66,7 @@ impl PgSession {
             parameters: ParameterStatus::default(),
             key: None,
             authentication: Some(Box::default()),
+            asking: false,
             config,
         }
     }
@@ -91,7 +94,7 @@ impl PgSession {
 
     /// The server is ready for the next statement.
     #[inline]
-    fn ready(&mut self, body: &[u8]) -> Result<Event, WireError> {
+    fn ready(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Event, WireError> {
         self.status = match body {
             b"I" => TransactionStatus::Idle,
             b"T" => TransactionStatus::Open,
@@ -99,7 +102,7 @@ impl PgSession {
             _ => return Err(WireError::Malformed("its transaction status is unknown")),
         };
         if self.authentication.is_some() {
-            return self.started();
+            return self.started(out);
         }
         let Some(awaited) = self.awaited.checked_sub(1) else {
             return Err(WireError::Unexpected {
@@ -111,12 +114,16 @@ impl PgSession {
         self.error_stands = self.reply.failed;
         self.reply.accepted = self.framing.take_accepted();
         self.framing.keep_rows(false);
-        Ok(Event::Reply(std::mem::take(&mut self.reply)))
+        let reply = std::mem::take(&mut self.reply);
+        if self.asking {
+            return self.answered();
+        }
+        Ok(Event::Reply(reply))
     }
 
     /// The server is ready for the first time.
     #[cold]
-    fn started(&mut self) -> Result<Event, WireError> {
+    fn started(&mut self, out: &mut Vec<u8>) -> Result<Event, WireError> {
         if self
             .authentication
             .take_if(|authentication| authentication.is_done())
@@ -129,7 +136,45 @@ impl PgSession {
         }
         self.parameters.shrink();
         self.reply = Reply::default();
-        Ok(Event::Started)
+        let reported = |name| self.parameters.get(name).map(|value| value == "on");
+        let standby = reported("in_hot_standby");
+        let yes = match self.config.session_kind {
+            SessionKind::Any => None,
+            SessionKind::Primary | SessionKind::Standby => standby,
+            SessionKind::ReadWrite | SessionKind::ReadOnly => standby
+                .zip(reported("default_transaction_read_only"))
+                .map(|(standby, read_only)| standby || read_only),
+        };
+        match (yes, self.config.session_kind.question()) {
+            (Some(yes), _) => self.judge(yes),
+            (None, None) => Ok(Event::Started),
+            (None, Some(question)) => {
+                self.asking = true;
+                self.capture();
+                self.query(|sql| sql.extend_from_slice(question.as_bytes()), out);
+                Ok(Event::NeedInput)
+            }
+        }
+    }
+
+    /// The server has answered the session kind's question.
+    #[cold]
+    fn answered(&mut self) -> Result<Event, WireError> {
+        self.asking = false;
+        if let Some(error) = self.error.take_if(|_| self.error_stands) {
+            return Err(WireError::Server(error));
+        }
+        let capture = self.capture.take().unwrap_or_default();
+        let value = capture.results.first().and_then(|result| result.last_row.first());
+        let yes = value.is_some_and(|value| matches!(value.as_deref(), Some("on" | "t")));
+        self.judge(yes)
+    }
+
+    fn judge(&self, yes: bool) -> Result<Event, WireError> {
+        match self.config.session_kind.refusal(yes) {
+            None => Ok(Event::Started),
+            Some(why) => Err(WireError::SessionKind(why)),
+        }
     }
 
     /// Takes in a message that does not come with every reply.
@@ -309,8 +354,10 @@ impl Session for PgSession {
             .runtime_parameters
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()));
-        // All text here is UTF-8.
-        let encoding = [("client_encoding", "UTF8")];
+        let encoding = config
+            .client_encoding
+            .iter()
+            .map(|name| ("client_encoding", name.as_str()));
         let mut message = BytesMut::new();
         frontend::startup_message(fixed.chain(encoding).chain(others), &mut message).map_err(|error| {
             WireError::Unsendable(format!("the user, database or a setting cannot be sent: {error}"))
@@ -334,7 +381,7 @@ impl Session for PgSession {
                     self.reply.affected = self.reply.affected.saturating_add(affected(&body));
                     self.complete();
                 }
-                b'Z' => return Ok((at, self.ready(&body)?)),
+                b'Z' => return Ok((at, self.ready(&body, out)?)),
                 _ => self.rare(tag, &body, out)?,
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use dyno_wire::{BackendKey, Event, PgConfig, PgSession, Session, WireError};
+use dyno_wire::{BackendKey, Event, PgConfig, PgSession, Session, SessionKind, WireError};
 use ring::{digest, hmac, pbkdf2};
 
 use crate::support::{Log, config, feed, message, welcome};
@@ -236,6 +236,81 @@ fn a_refused_start_up_gives_the_servers_reason() {
             panic!("{log:?}")
         };
         assert_eq!(error.sqlstate.as_str(), code);
+    }
+}
+
+/// A session that takes only one kind of server.
+fn choosy(session_kind: SessionKind) -> PgSession {
+    begun(Arc::new(PgConfig {
+        session_kind,
+        ..PgConfig::clone(&config())
+    }))
+}
+
+/// Every kind with what it takes: a read-only session, a standby.
+const KINDS: [(SessionKind, Option<bool>, Option<bool>); 5] = [
+    (SessionKind::Any, None, None),
+    (SessionKind::ReadWrite, Some(false), None),
+    (SessionKind::ReadOnly, Some(true), None),
+    (SessionKind::Primary, None, Some(false)),
+    (SessionKind::Standby, None, Some(true)),
+];
+
+#[test]
+fn a_server_that_reports_its_kind_is_believed() {
+    for (kind, read_only, standby) in KINDS {
+        for (is_read_only, is_standby) in [(false, false), (true, false), (false, true)] {
+            let word = |yes| if yes { "on" } else { "off" };
+            let reports = [
+                ("default_transaction_read_only", is_read_only),
+                ("in_hot_standby", is_standby),
+            ];
+            let reports = reports.map(|(name, yes)| message(b'S', format!("{name}\0{}\0", word(yes))));
+            let log = feed(
+                &mut choosy(kind),
+                &[&[request(0, b""), reports.concat(), message(b'Z', b"I")].concat()],
+            );
+            let fits = read_only.is_none_or(|wanted| wanted == (is_read_only || is_standby))
+                && standby.is_none_or(|wanted| wanted == is_standby);
+            assert_eq!(is_started(&log), fits, "{kind:?} {log:?}");
+            assert_eq!(
+                matches!(log.end, Some(WireError::SessionKind(_))),
+                !fits,
+                "{kind:?} {log:?}"
+            );
+            assert!(log.sent.is_empty());
+        }
+    }
+}
+
+#[test]
+fn an_older_server_is_asked_for_its_kind() {
+    for (kind, question, yes, no) in [
+        (SessionKind::ReadOnly, "show transaction_read_only", "on", "off"),
+        (SessionKind::Standby, "select pg_catalog.pg_is_in_recovery()", "t", "f"),
+    ] {
+        let answer = |value: &str| {
+            let row = [&[0, 1, 0, 0, 0, value.len() as u8], value.as_bytes()].concat();
+            let column = [&b"\0\x01x\0"[..], &[0; 18]].concat();
+            let parts = [message(b'T', column), message(b'D', row), message(b'C', b"SELECT 1\0")];
+            [parts.concat(), message(b'Z', b"I")].concat()
+        };
+        let mut session = choosy(kind);
+        let log = feed(&mut session, &[&welcome()]);
+        assert!(log.seen.is_empty() && log.end.is_none(), "{log:?}");
+        assert_eq!(log.sent, message(b'Q', format!("{question}\0")));
+        assert!(is_started(&feed(&mut session, &[&answer(yes)])));
+
+        let mut session = choosy(kind);
+        feed(&mut session, &[&welcome()]);
+        let log = feed(&mut session, &[&answer(no)]);
+        assert!(matches!(log.end, Some(WireError::SessionKind(_))), "{log:?}");
+
+        let mut session = choosy(kind);
+        feed(&mut session, &[&welcome()]);
+        let refused = message(b'E', b"SERROR\0C42501\0Mno\0\0");
+        let log = feed(&mut session, &[&[refused, message(b'Z', b"I")].concat()]);
+        assert!(matches!(log.end, Some(WireError::Server(_))), "{log:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dyno_wire::{Event, PgConfig, PgSession, ServerError, Session, TransactionStatus, WireError};
+use dyno_wire::{Event, PgConfig, PgSession, ServerError, Session, SessionKind, TransactionStatus, WireError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -13,6 +13,8 @@ pub fn config() -> Arc<PgConfig> {
         database: "bench".into(),
         application_name: "dyno".into(),
         runtime_parameters: Vec::new(),
+        client_encoding: Some("UTF8".into()),
+        session_kind: SessionKind::Any,
     })
 }
 

@@ -148,6 +148,71 @@ fn the_name_pgbench_is_enough() {
 }
 
 #[test]
+fn a_client_without_a_connection_is_named() {
+    let desk = Desk::new("own_refused");
+    desk.database.execute(
+        "drop role if exists limited; create role limited login connection limit 2; grant select on pgbench_branches to limited",
+    );
+    let run = desk
+        .dyno()
+        .args(["pgbench", "-n", "-S", "-c", "4", "-U", "limited"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(run.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("failed: FATAL:  too many connections for role \"limited\"\n"),
+        "{said}"
+    );
+    // The server may still be busy with the end of the first connection.
+    let named = [1, 2].map(|client| format!("pgbench: error: could not create connection for client {client}\n"));
+    assert!(named.iter().any(|line| said.ends_with(line)), "{said}");
+}
+
+#[test]
+fn json_that_cannot_be_written_is_told_before_the_run() {
+    let desk = Desk::new("own_json_refused");
+    let run = desk
+        .dyno()
+        .args(["pgbench", "-n", "-S", "-T", "600", "--json=/nowhere/x"])
+        .output()
+        .unwrap();
+    assert_eq!(run.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8_lossy(&run.stderr),
+        "pgbench: error: could not create file \"/nowhere/x\": No such file or directory\n"
+    );
+    let shown = desk.pgbench("-n -S -t 1 --json=-");
+    let (_, json) = shown.split_once("\n{").unwrap();
+    assert!(
+        serde_json::from_str::<serde_json::Value>(&format!("{{{json}")).is_ok(),
+        "{shown}"
+    );
+}
+
+#[test]
+fn an_ignored_signal_stays_ignored() {
+    let desk = Desk::new("own_ignored");
+    // As background jobs of a script are started.
+    fs::write(desk.folder.path().join("s.sql"), "select pg_sleep(1);").unwrap();
+    let child = desk
+        .command(Path::new("sh"))
+        .args(["-c", "trap '' INT; exec \"$0\" pgbench -n -f s.sql -t 1"])
+        .arg(env!("CARGO_BIN_EXE_dyno"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    desk.wait_for(&format!(
+        "select 1 from pg_stat_activity where datname = '{}' and query like '%pg_sleep%' and pid <> pg_backend_pid()",
+        desk.database.name()
+    ));
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(text(&output).contains("actually processed: 1/1"), "{output:?}");
+}
+
+#[test]
 fn an_interrupted_initialization_fails_and_says_what_is_there() {
     let desk = Desk::new("own_init_interrupt");
     let database = &desk.database;

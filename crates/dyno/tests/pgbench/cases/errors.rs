@@ -20,7 +20,7 @@ fn aborted_clients() {
             script("select 1/0;").with("-r"),
             script("select 1/0;").with("-C"),
             script("select 1/0;").with("-l"),
-            script("select 1/0;").with("-c 2 -j 2").unordered(),
+            script("select 1/0;").with("-c 2").unordered(),
             script("begin;"),
             script("begin;").with("-C"),
             script("\\set a 1/0\n"),
@@ -89,27 +89,6 @@ fn aborted_clients() {
             case("-n -t 1"),
             case("-n -t 1 -S").before("create table if not exists pgbench_branches ()"),
             case("-n -t 1 -S -s 4").before("create table if not exists pgbench_branches ()"),
-        ],
-    );
-}
-
-#[test]
-fn connections_refused() {
-    let limited =
-        "do $$ begin create role limited login connection limit 2; exception when duplicate_object then null; end $$";
-    compare_all(
-        "refused",
-        &[],
-        vec![
-            script("select 1;").with("-U limited -c 4").before(limited),
-            script("select pg_sleep(0.2);")
-                .with("-U limited -c 2 -C")
-                .before(limited),
-            script("select 1;").with("-U nobody"),
-            case("-i -U nobody"),
-            script("select 1;").with("nodatabase"),
-            script("select 1;").with("-h /nosuch"),
-            script("select 1;").with("-h 127.0.0.1 -p 1"),
         ],
     );
 }

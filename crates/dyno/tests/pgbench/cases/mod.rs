@@ -1,5 +1,6 @@
 //! The command lines.
 
+mod connecting;
 mod errors;
 mod init;
 mod options;

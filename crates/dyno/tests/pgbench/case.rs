@@ -3,6 +3,8 @@
 use crate::real;
 use crate::server::Database;
 use crate::text::{Normal, normal};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -19,7 +21,7 @@ pub enum What {
 /// A command line with what it needs.
 pub struct Case {
     words: String,
-    files: Vec<(&'static str, String)>,
+    files: Vec<(&'static str, Vec<u8>)>,
     stdin: &'static str,
     environment: Vec<(&'static str, &'static str)>,
     before: Vec<&'static str>,
@@ -44,20 +46,20 @@ pub fn case(words: &str) -> Case {
 }
 
 /// A command line that executes this script, quickly and once.
-pub fn script(text: &str) -> Case {
+pub fn script(text: &(impl AsRef<[u8]> + ?Sized)) -> Case {
     case("-n -t 1 -f s.sql").file("s.sql", text)
 }
 
 impl Case {
     /// Puts a file into the folder that the program runs in.
-    pub fn file(mut self, name: &'static str, text: &str) -> Self {
-        self.files.push((name, text.to_owned()));
+    pub fn file(mut self, name: &'static str, text: &(impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.files.push((name, text.as_ref().to_vec()));
         self
     }
 
-    /// More words behind the others.
-    pub fn with(mut self, words: &str) -> Self {
-        self.words = format!("{} {words}", self.words);
+    /// More words behind the others, which need not be UTF-8.
+    pub fn with(mut self, words: &(impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.words = format!("{} {}", self.words, dyno_text::decode(words.as_ref()));
         self
     }
 
@@ -161,7 +163,12 @@ impl Case {
                 command.arg(format!("--report-format={}", real::VERSION));
             }
         }
-        let output = feed(command.args(words), self.stdin);
+        command.args(
+            words
+                .iter()
+                .map(|word| OsStr::from_bytes(&dyno_text::encode(word)).to_owned()),
+        );
+        let output = feed(&mut command, self.stdin);
         Seen::of(&output, folder.path(), self, database)
     }
 }
@@ -176,7 +183,7 @@ struct Seen {
 
 impl Seen {
     fn of(output: &Output, folder: &Path, case: &Case, database: &Database) -> Self {
-        let text = |bytes: &[u8]| normal(&String::from_utf8_lossy(bytes), case.style);
+        let text = |bytes: &[u8]| normal(&dyno_text::decode(bytes), case.style);
         let mut rows = case.rows.map(|query| database.rows(query)).unwrap_or_default();
         rows += &crate::text::logs(folder);
         Self {

@@ -1,5 +1,6 @@
 //! Scripts of one's own: every meta command, values, several files.
 
+use crate::case::What::Stderr;
 use crate::case::{case, compare_all, script};
 
 #[test]
@@ -108,6 +109,74 @@ fn mistakes() {
             script("select 1 \\gset a b\n"),
             script("\\startpipeline x\n"),
             script("select 1;").with("-f nosuchfile"),
+        ],
+    );
+}
+
+/// Bytes that are not UTF-8 go through as they are, whatever encoding they are meant in.
+#[test]
+fn other_encodings() {
+    let latin1 = |text: &[u8]| script(text).env("PGCLIENTENCODING", "LATIN1");
+    let prepared = "-M prepared -t 2";
+    compare_all(
+        "encodings",
+        &[],
+        vec![
+            script(b"-- caf\xe9 \xfc\n\\set a 1 -- no comment\n"),
+            script(b"-- caf\xe9 \xfc\nselect 1;\n"),
+            script(b"/* caf\xe9 */ select 1;\n").with("-r"),
+            script(b"select 'caf\xe9';\n"),
+            script(b"select 'caf\xe9';\n").with("-M extended"),
+            script(b"select 'caf\xe9';\n").with(prepared),
+            latin1(b"select 'caf\xe9' as \"na\xefve\";\n").with("-r"),
+            latin1(b"select 1 / (length('\xe9') - 1);\n"),
+            latin1(b"select 1 / (length('\xe9') - 1);\n").with("-M extended"),
+            latin1(b"select 1 / (length('\xe9') - 1);\n").with("-M prepared"),
+            latin1(b"select '\xe9' from caf\xe9 where x = 1;\n"),
+            latin1(b"select '\xe9' from caf\xe9 where x = 1;\n").with("-M extended"),
+            latin1(b"select '\xe9' from caf\xe9 where x = 1;\n").with("-M prepared"),
+            latin1(b"do $$ begin raise notice 'caf\xe9'; end $$;\n"),
+            latin1(b"do $$ begin raise exception 'caf\xe9' using hint = '\xfc'; end $$;\n"),
+            latin1(b"do $\xe9$ begin raise notice ';\xe9'; end $\xe9$; select 2;\n").with("-r"),
+            latin1(b"select e'\\\xe9', E'\xe9\\';\xe9';\n").with("-r"),
+            latin1(b"\\set caf\xe9 7\nselect :caf\xe9 as n \\gset\n\\set x debug(:n)\n").with("-r"),
+            latin1(b"\\set caf\xe9 7\nselect :caf\xe9 as n \\gset\n\\set x debug(:n)\n").with(prepared),
+            latin1(b"select 5 as caf\xe9 \\gset p\xfc\n\\set x debug(:p\xfccaf\xe9)\n"),
+            latin1(b"select 'caf\xe9' as v \\gset\nselect 1 / (length(':v') - 4);\n"),
+            latin1(b"select 'caf\xe9' as v \\gset\nselect 1 / (length(:v) - 4);\n").with("-M extended"),
+            latin1(b"select 'caf\xe9' as v \\gset\n\\set x :v\n"),
+            latin1(b"select 'caf\xe9' as \"caf\xe9 \" \\gset\n"),
+            latin1(b"select 1 / (length(':v') - 4);\n").with(b"-D v=caf\xe9"),
+            latin1(b"select 1 / (length(:v) - 4);\n").with(b"-M prepared -D v=caf\xe9"),
+            latin1(b"\\set x debug(:caf\xe9)\n").with(b"-D caf\xe9=5"),
+            latin1(b"\\shell echo caf\xe9\n\\setshell x echo caf\xe9\n"),
+            latin1(b"\\setshell x sh -c 'echo :v | wc -c'\n").with(b"-D v=caf\xe9"),
+            latin1(b"select 1;\n").with(b"-D caf\xe9"),
+            latin1(b"select 1;\n").with(b"-f caf\xe9.sql"),
+            script(b"\\set caf\xe9 1 +\n"),
+            script(b"\\set caf\xe9 :\xe9 ^ 1\n"),
+            script(b"\\set x caf\xe9(1)\n"),
+            script(b"\\set x :caf\xe9\n"),
+            script(b"\\sleep 1 caf\xe9\n"),
+            script(b"\\sleep caf\xe9 ms\n"),
+            script(b"\\caf\xe9 1\n"),
+            script(b"\\sleep 1 \xe9\xc3\xa9\xe9x y\n"),
+            script(&[&b"select '"[..], &[b'\xe9'; 200], b"';\n"].concat())
+                .env("PGCLIENTENCODING", "LATIN1")
+                .with("-r"),
+            // In GBK the second byte may be a backslash, which is one for pgbench, too.
+            script(b"select '\x95\x5c';\n")
+                .env("PGCLIENTENCODING", "GBK")
+                .with("-r"),
+            script(b"select 1 as \x95\x5c;\n").env("PGCLIENTENCODING", "GBK"),
+            script(b"select '\xb0\xa1' || 1 / (length('\xb0\xa1') - 1);\n").env("PGCLIENTENCODING", "EUC_CN"),
+            latin1(b"select '\xc3\xa9', x from nosuch;\n"),
+            script(b"select '\xb0\xa1', x from nosuch;\n")
+                .env("PGCLIENTENCODING", "EUC_CN")
+                .differs(
+                    Stderr,
+                    "characters two columns wide are one for the mark under the line",
+                ),
         ],
     );
 }

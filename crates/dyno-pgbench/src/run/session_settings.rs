@@ -7,30 +7,23 @@ use dyno_wire::PgConfig;
 const VARIABLES: [(&str, &str); 3] = [("PGDATESTYLE", "datestyle"), ("PGTZ", "timezone"), ("PGGEQO", "geqo")];
 
 /// What the environment says of sessions.
-pub struct SessionSettings {
-    /// `PGCLIENTENCODING`. Without it text is sent and shown as it is, in the database's own encoding.
-    client_encoding: Option<String>,
-    others: Vec<(String, String)>,
-}
+pub struct SessionSettings(Vec<(String, String)>);
 
 impl SessionSettings {
     /// Looks the variables up.
     pub fn of(environment: Environment) -> Self {
         let set = |name| environment(name).filter(|value| !value.is_empty());
-        let others = VARIABLES.into_iter();
-        Self {
-            client_encoding: set("PGCLIENTENCODING"),
-            others: others
-                .filter_map(|(variable, setting)| Some((setting.to_owned(), set(variable)?)))
+        let each = VARIABLES.into_iter();
+        Self(
+            each.filter_map(|(variable, setting)| Some((setting.to_owned(), set(variable)?)))
                 .collect(),
-        }
+        )
     }
 
     /// The same start-up with these settings.
     pub fn apply(&self, config: &PgConfig) -> PgConfig {
         let mut config = config.clone();
-        config.client_encoding.clone_from(&self.client_encoding);
-        config.runtime_parameters.extend_from_slice(&self.others);
+        config.runtime_parameters.extend_from_slice(&self.0);
         config
     }
 }

@@ -45,14 +45,15 @@ pub enum TablesError {
 /// The address cannot be understood.
 pub fn resolve(options: &Options, environment: Environment) -> Result<ConnectionInfo, AddressError> {
     let (target, overlay) = options.connection.target();
-    ConnectionInfo::resolve(Some(&target), &|name| {
+    let target = ConnectionInfo::resolve(Some(&target), &|name| {
         let given = overlay.iter().find(|(known, _)| *known == name);
         match given {
             Some((_, value)) => Some(value.clone()),
             None if name == "PGAPPNAME" => environment(name).or_else(|| Some("pgbench".to_owned())),
             None => environment(name),
         }
-    })
+    })?;
+    Ok(target.in_client_encoding())
 }
 
 /// The server's version as it names it; empty if it does not say.

@@ -93,7 +93,7 @@ impl ConnectionInfo {
                 .iter()
                 .map(|options| ("options".to_owned(), options.clone()))
                 .collect(),
-            client_encoding: Some("UTF8".to_owned()),
+            client_encoding: self.client_encoding.clone(),
             session_kind,
         };
         Ok(Endpoint {

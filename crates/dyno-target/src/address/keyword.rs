@@ -5,6 +5,7 @@ use super::AddressError;
 /// Keywords with an effect.
 const HONOURED: &[&str] = &[
     "application_name",
+    "client_encoding",
     "connect_timeout",
     "dbname",
     "fallback_application_name",
@@ -25,7 +26,6 @@ const HONOURED: &[&str] = &[
 
 /// Keywords that change neither who is talked to nor what is measured; ignored with a warning.
 const HARMLESS: &[&str] = &[
-    "client_encoding",
     "gsslib",
     "keepalives",
     "keepalives_count",

@@ -155,6 +155,10 @@ pub struct ConnectionInfo {
     database: String,
     application_name: String,
     options: Option<String>,
+    /// Of the load's connections; `None`: the database's own.
+    client_encoding: Option<String>,
+    /// What `client_encoding` or its variable says.
+    asked_encoding: Option<String>,
     connect_timeout: Option<Duration>,
     /// Which sessions are wanted.
     session_kind: SessionKind,
@@ -185,6 +189,8 @@ impl ConnectionInfo {
             database: database.to_owned(),
             application_name: resolve::APPLICATION_NAME.to_owned(),
             options: None,
+            client_encoding: Some(resolve::UTF8.to_owned()),
+            asked_encoding: None,
             connect_timeout: Some(resolve::CONNECT_TIMEOUT),
             session_kind: SessionKind::Any,
             second_kind: None,
@@ -208,6 +214,20 @@ impl ConnectionInfo {
         let earlier = other.options.take().unwrap_or_default();
         other.options = Some(format!("{earlier} -c search_path={schema}").trim_start().to_owned());
         other
+    }
+
+    /// The same with [endpoints](Self::endpoints) whose text is in the encoding that `client_encoding` or `PGCLIENTENCODING` names, and in the database's own
+    /// if none is named, as in libpq. Otherwise text is UTF-8. `auto` is SQL_ASCII, that is, any bytes: what libpq makes of it in a program that, like
+    /// pgbench, never asked for its locale.
+    #[must_use]
+    pub fn in_client_encoding(mut self) -> Self {
+        let asked = self.asked_encoding.take().filter(|name| !name.is_empty());
+        self.client_encoding = asked.map(|name| match name.as_str() {
+            "auto" => "SQL_ASCII".to_owned(),
+            _ => name,
+        });
+        self.warnings.retain(|warning| warning != resolve::ENCODING_IGNORED);
+        self
     }
 
     /// The servers to try, in order; never empty.

@@ -14,17 +14,26 @@ use std::time::Duration;
 /// What connections are called in `pg_stat_activity` unless the user says otherwise.
 pub(super) const APPLICATION_NAME: &str = "dyno";
 
+/// Said of `client_encoding`, unless [`ConnectionInfo::in_client_encoding`] follows it.
+pub(super) const ENCODING_IGNORED: &str = "client_encoding has no effect in dyno and is ignored";
+
 /// How long a host may take to answer when nothing is said; libpq would wait as long as the system does, which is minutes.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The encoding of connections.
+pub(super) const UTF8: &str = "UTF8";
 
 const DEFAULT_PORT: u16 = 5432;
 
 /// Folders where servers put their socket: Debian's and Red Hat's choice, then PostgreSQL's own.
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
+const ENCODING_VARIABLE: &str = "PGCLIENTENCODING";
+
 /// Environment variables and the keywords they stand for.
 const VARIABLES: &[(&str, &str)] = &[
     ("PGAPPNAME", "application_name"),
+    (ENCODING_VARIABLE, "client_encoding"),
     ("PGCONNECT_TIMEOUT", "connect_timeout"),
     ("PGDATABASE", "dbname"),
     ("PGHOST", "host"),
@@ -196,6 +205,14 @@ fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Re
         path("sslkey"),
         home.as_deref(),
     );
+    let asked_encoding = parameters.values.remove("client_encoding");
+    // The variable is meant for all programs, and is not told off.
+    if asked_encoding
+        .as_ref()
+        .is_some_and(|given| given.origin != ENCODING_VARIABLE)
+    {
+        parameters.warnings.push(ENCODING_IGNORED.to_owned());
+    }
     let hosts = hosts(&parameters)?;
     let servers = with_passwords(hosts, &mut parameters, &database, &user, home.as_deref());
     Ok(ConnectionInfo {
@@ -206,6 +223,8 @@ fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Re
             .unwrap_or(APPLICATION_NAME)
             .to_owned(),
         options: parameters.get("options").map(str::to_owned),
+        client_encoding: Some(UTF8.to_owned()),
+        asked_encoding: asked_encoding.map(|given| given.value),
         connect_timeout,
         session_kind,
         second_kind,
@@ -502,6 +521,25 @@ mod tests {
         assert!(error.contains("PGPORT"), "{error}");
         let info = resolve_with("host=h keepalives=1", &[]).unwrap();
         assert!(info.warnings()[0].contains("keepalives"));
+    }
+
+    #[test]
+    fn connections_are_in_utf8_unless_the_clients_encoding_is_to_be_followed() {
+        for (target, variable, asked) in [
+            ("host=/h", "", None),
+            ("host=/h", "latin1", Some("latin1")),
+            ("host=/h client_encoding=gbk", "latin1", Some("gbk")),
+            ("host=/h client_encoding=''", "latin1", None),
+            ("host=/h", "auto", Some("SQL_ASCII")),
+        ] {
+            let info = resolve_with(target, &[("PGCLIENTENCODING", variable)]).unwrap();
+            let encoding = |info: &ConnectionInfo| info.endpoint().unwrap().config.client_encoding.clone();
+            assert_eq!(encoding(&info).as_deref(), Some("UTF8"));
+            assert_eq!(info.warnings().len(), usize::from(target.contains("client_encoding")));
+            let info = info.in_client_encoding();
+            assert_eq!(encoding(&info).as_deref(), asked, "{target} {variable}");
+            assert!(info.warnings().is_empty());
+        }
     }
 
     proptest! {

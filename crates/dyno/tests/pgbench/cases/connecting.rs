@@ -54,6 +54,11 @@ fn settings_from_the_environment() {
             shown("client_encoding"),
             shown("client_encoding").env("PGCLIENTENCODING", "LATIN1"),
             shown("client_encoding").env("PGCLIENTENCODING", ""),
+            shown("client_encoding").env("PGCLIENTENCODING", "auto"),
+            shown("client_encoding").with("client_encoding=latin1"),
+            shown("client_encoding")
+                .env("PGCLIENTENCODING", "latin2")
+                .with("'client_encoding=koi8r'"),
             script("select 1;")
                 .env("PGCLIENTENCODING", "nosuch")
                 .differs(Stdout, UTF8)

@@ -168,6 +168,82 @@ fn nothing_done_is_reported_as_such() {
 }
 
 #[test]
+fn nothing_but_skipped_transactions_is_something_from_9_6_on() {
+    let mut report = plain();
+    report.conditions.rate_per_s = Some(500.0);
+    report.conditions.latency_limit_us = Some(5500);
+    report.total = ScriptRecording {
+        skipped: 20,
+        ..ScriptRecording::default()
+    };
+    report.scripts[0].counts = report.total.clone();
+    let middle = |version| {
+        let text = report.text(version);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[6..].join("\n")
+    };
+    let expected = "number of transactions actually processed: 0
+number of failed transactions: 0 (0.000%)
+number of transactions skipped: 20 (100.000%)
+number of transactions above the 5.5 ms latency limit: 0/0 (0.000%)
+rate limit schedule lag: avg NaN (max 0.000) ms
+";
+    assert!(middle(Version::V17).contains(expected), "{}", middle(Version::V17));
+    let expected = "number of transactions actually processed: 0
+number of transactions skipped: 20 (100.000 %)
+number of transactions above the 5.5 ms latency limit: 0/0 (0.000 %)
+rate limit schedule lag: avg 0.000 (max 0.000) ms
+initial";
+    assert!(middle(Version::V14).contains(expected), "{}", middle(Version::V14));
+    let expected = "latency average = -nan ms
+latency stddev = -nan ms
+rate limit schedule lag: avg 0.000 (max 0.000) ms
+tps = 0.000000 (including connections establishing)
+tps = 0.000000 (excluding connections establishing)
+script statistics:
+ - number of transactions skipped: 20 (100.000%)";
+    assert!(middle(Version::V10).ends_with(expected), "{}", middle(Version::V10));
+    assert_eq!(middle(Version::V9_5), "number of transactions actually processed: 0");
+}
+
+#[test]
+fn skipped_transactions_count_for_scripts_up_to_14() {
+    let mut report = rich();
+    report.total.skipped = 500;
+    report.scripts[1].counts.skipped = 480;
+    let line = |version, script: usize| {
+        let text = report.text(version);
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("% of total, tps")).collect();
+        lines[script].to_owned()
+    };
+    assert_eq!(
+        line(Version::V14, 1),
+        " - 480 transactions (32.0% of total, tps = 0.000000)"
+    );
+    assert_eq!(
+        line(Version::V17, 1),
+        " - 0 transactions (0.0% of total, tps = 0.000000)"
+    );
+    assert_eq!(
+        line(Version::V14, 0),
+        " - 1020 transactions (68.0% of total, tps = 16.666667)"
+    );
+    assert_eq!(
+        line(Version::V13, 0),
+        " - 1020 transactions (68.0% of total, tps = 16.663238)"
+    );
+}
+
+#[test]
+fn the_time_of_connecting_counts_up_to_13() {
+    let mut report = plain();
+    report.connecting = Duration::from_secs(15);
+    assert!(report.text(Version::V14).contains("latency average = 240.000 ms\n"));
+    assert!(report.text(Version::V13).contains("latency average = 300.000 ms\n"));
+    assert!(report.text(Version::V9_4).contains("latency average: 300.000 ms\n"));
+}
+
+#[test]
 fn the_first_line_tells_versions_that_differ() {
     assert_eq!(Report::banner(Version::V13, "13.2"), None);
     assert_eq!(

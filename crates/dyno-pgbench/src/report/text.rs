@@ -2,8 +2,11 @@
 //!
 //! Layouts were read off the programs' outputs and sources: 9.3 to 13 tell tps with and without connecting; 9.6 brings weights and names of scripts, 13
 //! partitions, 14 its version and a new way to tell connecting, 15 tries and failures, 18 failures in place of tps per script.
+//!
+//! What a line counts is what its version counts, but for two mistakes that later versions mended: 9.6 and 10 took skipped transactions for processed ones,
+//! and 9.6 to 13 divided the time of connecting by the clients instead of the threads.
 
-use super::number::{fixed, percent};
+use super::number::{fixed, fixed_in, percent};
 use super::{Report, ScriptReport, attempted, protocol_name};
 use crate::version::Version;
 use dyno_engine::{ScriptRecording, Sums};
@@ -36,9 +39,11 @@ impl Report {
         let asked = &self.conditions;
         self.write_conditions(version, out)?;
         let total = &self.total;
-        // From 18 on failed transactions count as something to report on, and nothing follows when there is nothing.
+        // What counts as something to report on; from 18 on not even the failures follow when there is nothing.
         let nothing = if version >= Version::V18 {
             attempted(total) == 0
+        } else if version >= Version::V9_6 {
+            total.transactions + total.skipped == 0
         } else {
             total.transactions == 0
         };
@@ -151,7 +156,7 @@ impl Report {
             } else {
                 self.total.transactions
             };
-            let average_ms = self.measured.as_secs_f64() * 1e3 * asked.clients as f64 / count as f64;
+            let average_ms = self.span_s(version) * 1e3 * asked.clients as f64 / count as f64;
             let note = if failures > 0 && version >= Version::V15 {
                 " (including failures)"
             } else {
@@ -163,7 +168,10 @@ impl Report {
             writeln!(out, "latency p{percentile}{is} {} ms", fixed(latency_us / 1000.0, 3))?;
         }
         if asked.rate_per_s.is_some() && version >= Version::V9_4 {
-            let average_ms = self.lag.sum_us / self.total.transactions as f64 / 1000.0;
+            let average_ms = match self.total.transactions {
+                0 if version < Version::V15 => 0.0,
+                done => self.lag.sum_us / done as f64 / 1000.0,
+            };
             writeln!(
                 out,
                 "rate limit schedule lag: avg {} (max {}) ms",
@@ -179,12 +187,7 @@ impl Report {
         let done = self.total.transactions as f64;
         let measured_s = self.measured.as_secs_f64();
         if version < Version::V14 {
-            let all_s = measured_s
-                + if asked.connect_each {
-                    0.0
-                } else {
-                    self.connecting.as_secs_f64()
-                };
+            let all_s = self.span_s(version);
             let without_s = if asked.connect_each {
                 all_s - self.reconnecting.as_secs_f64() / asked.clients as f64
             } else {
@@ -214,6 +217,16 @@ impl Report {
         }
     }
 
+    /// The time that rates are told of, in seconds: up to 13 it includes the first connecting.
+    fn span_s(&self, version: Version) -> f64 {
+        let measured_s = self.measured.as_secs_f64();
+        if version < Version::V14 && !self.conditions.connect_each {
+            measured_s + self.connecting.as_secs_f64()
+        } else {
+            measured_s
+        }
+    }
+
     fn write_scripts(&self, version: Version, out: &mut String) -> std::fmt::Result {
         let several = self.scripts.len() > 1;
         for (index, script) in self.scripts.iter().enumerate() {
@@ -225,6 +238,7 @@ impl Report {
                     && (self.conditions.per_command || self.conditions.latency_limit_us.is_some())
                 {
                     writeln!(out, "script statistics:")?;
+                    self.write_skipped(version, &script.counts, out)?;
                 }
             }
             if self.conditions.per_command {
@@ -251,7 +265,7 @@ impl Report {
             script.weight,
             percent(script.weight.into(), weights, 1)
         )?;
-        let tps = fixed(counts.transactions as f64 / self.measured.as_secs_f64(), 6);
+        let tps = fixed(counts.transactions as f64 / self.span_s(version), 6);
         let all = attempted(counts);
         if version >= Version::V18 {
             writeln!(
@@ -268,31 +282,38 @@ impl Report {
                 write_failures(version, asked, counts, " - ", out)?;
             }
         } else {
+            let counted = |counts: &ScriptRecording| match version >= Version::V15 {
+                true => counts.transactions,
+                false => counts.transactions + counts.skipped,
+            };
             writeln!(
                 out,
                 " - {} transactions ({}% of total, tps = {tps})",
-                counts.transactions,
-                percent(counts.transactions, self.total.transactions, 1)
+                counted(counts),
+                percent(counted(counts), counted(&self.total), 1)
             )?;
             if version >= Version::V15 {
                 write_failures(version, asked, counts, " - ", out)?;
             }
         }
-        let skipping = asked.latency_limit_us.is_some() && (asked.rate_per_s.is_some() || version < Version::V11);
-        if skipping && (version < Version::V18 || all > 0) {
-            let of = if version >= Version::V15 {
-                all
-            } else {
-                counts.skipped + counts.transactions
-            };
-            writeln!(
-                out,
-                " - number of transactions skipped: {} ({}%)",
-                counts.skipped,
-                percent(counts.skipped, of, 3)
-            )?;
-        }
+        self.write_skipped(version, counts, out)?;
         write_sums(" - latency", " =", &counts.latency_sums, version, out)
+    }
+
+    /// How many transactions of a script were skipped. From 11 on only where some may have been.
+    fn write_skipped(&self, version: Version, counts: &ScriptRecording, out: &mut String) -> std::fmt::Result {
+        let asked = &self.conditions;
+        let all = if version >= Version::V15 {
+            attempted(counts)
+        } else {
+            counts.transactions + counts.skipped
+        };
+        let told = version < Version::V11 || asked.rate_per_s.is_some() && all > 0;
+        if asked.latency_limit_us.is_none() || !told {
+            return Ok(());
+        }
+        let share = fixed_in(version, 100.0 * counts.skipped as f64 / all as f64, 3);
+        writeln!(out, " - number of transactions skipped: {} ({share}%)", counts.skipped)
     }
 
     fn write_commands(
@@ -323,7 +344,11 @@ impl Report {
                 writeln!(out, "\t{}\t{line}", fixed(latency_ms, 6))?;
                 continue;
             }
-            write!(out, "   {:>11}  ", fixed(latency_ms, 3))?;
+            let latency_ms = match command.latency_sums.count {
+                0 if version < Version::V11 => f64::NAN,
+                _ => latency_ms,
+            };
+            write!(out, "   {:>11}  ", fixed_in(version, latency_ms, 3))?;
             if version >= Version::V15 {
                 write!(out, "{:>10}{blank}", command.failures.total())?;
                 if retrying {
@@ -376,7 +401,7 @@ fn write_failures(
 
 /// Mean and standard deviation.
 fn write_sums(name: &str, is: &str, sums: &Sums, version: Version, out: &mut String) -> std::fmt::Result {
-    // Up to 10, without transactions there was NaN in place of these lines' numbers.
+    // Up to 10, without transactions these lines told of no numbers.
     if sums.count == 0 && version >= Version::V11 {
         return Ok(());
     }
@@ -384,6 +409,6 @@ fn write_sums(name: &str, is: &str, sums: &Sums, version: Version, out: &mut Str
         0 => (f64::NAN, f64::NAN),
         _ => (sums.mean_us(), sums.stddev_us()),
     };
-    writeln!(out, "{name} average{is} {} ms", fixed(mean / 1000.0, 3))?;
-    writeln!(out, "{name} stddev{is} {} ms", fixed(deviation / 1000.0, 3))
+    writeln!(out, "{name} average{is} {} ms", fixed_in(version, mean / 1000.0, 3))?;
+    writeln!(out, "{name} stddev{is} {} ms", fixed_in(version, deviation / 1000.0, 3))
 }

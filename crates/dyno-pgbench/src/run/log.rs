@@ -148,7 +148,9 @@ impl TransactionLog for Plain {
 }
 
 fn write_plain(out: &mut impl Write, layout: Layout, epoch_us: u64, entry: &LogEntry) -> io::Result<()> {
-    write!(out, "{} {} ", entry.client, entry.number)?;
+    // Up to 10 a client's first transaction is number 0.
+    let number = entry.number - u64::from(layout.version < Version::V11 && entry.number > 0);
+    write!(out, "{} {number} ", entry.client)?;
     match entry.outcome {
         LoggedOutcome::Done { latency_ns } => write!(out, "{}", rounded_us(latency_ns))?,
         LoggedOutcome::Skipped => out.write_all(b"skipped")?,
@@ -249,7 +251,12 @@ impl Part {
                 sums.sum_us, sums.sum_squares_us2, sums.min_us, sums.max_us
             )
         };
-        write!(out, "{start_s} {} {}", self.transactions, sums(&self.latency))?;
+        // Up to 14 skipped transactions count here too.
+        let counted = match layout.version < Version::V15 {
+            true => self.transactions + self.skipped,
+            false => self.transactions,
+        };
+        write!(out, "{start_s} {counted} {}", sums(&self.latency))?;
         let lag = if layout.lag { self.lag } else { Sums::default() };
         let skipped = if layout.limited { self.skipped } else { 0 };
         if layout.version < Version::V15 {
@@ -321,6 +328,11 @@ mod tests {
     fn a_line_has_what_applies() {
         let done = LoggedOutcome::Done { latency_ns: 12_345_678 };
         assert_eq!(plain(LAYOUT, done), "3 7 12346 1 1000000002 200000\n");
+        let old = Layout {
+            version: Version::V10,
+            ..LAYOUT
+        };
+        assert_eq!(plain(old, done), "3 6 12346 1 1000000002 200000\n");
         let mut layout = LAYOUT;
         layout.lag = true;
         layout.retries = true;
@@ -358,8 +370,8 @@ mod tests {
         layout.version = Version::V18;
         assert_eq!(line(layout), "5 1 2000 4000000 2000 2000 2 3 2 2 1 2 4 1 0\n");
         layout.version = Version::V14;
-        assert_eq!(line(layout), "5 1 2000 4000000 2000 2000 2 3 2 2 1\n");
+        assert_eq!(line(layout), "5 2 2000 4000000 2000 2000 2 3 2 2 1\n");
         layout.lag = false;
-        assert_eq!(line(layout), "5 1 2000 4000000 2000 2000\n");
+        assert_eq!(line(layout), "5 2 2000 4000000 2000 2000\n");
     }
 }

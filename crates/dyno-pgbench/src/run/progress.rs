@@ -1,7 +1,7 @@
 //! The lines of `-P`.
 
 use crate::options::Options;
-use crate::report::fixed;
+use crate::report::{fixed, fixed_in};
 use crate::version::Version;
 use dyno_engine::Recording;
 use std::fmt::Write;
@@ -35,18 +35,23 @@ impl Layout {
     pub fn line(&self, time: &str, lasted: Duration, recording: &Recording) -> String {
         let tps = recording.transactions as f64 / lasted.as_secs_f64();
         let latency = &recording.latency_sums;
+        // Up to 10, lines about no transactions told of no numbers.
+        let milliseconds = |us: f64| match recording.transactions {
+            0 if self.version < Version::V11 => fixed_in(self.version, f64::NAN, 3),
+            _ => fixed(us / 1000.0, 3),
+        };
         let mut line = format!(
             "progress: {time} s, {} tps, lat {} ms stddev {}",
             fixed(tps, 1),
-            fixed(latency.mean_us() / 1000.0, 3),
-            fixed(latency.stddev_us() / 1000.0, 3)
+            milliseconds(latency.mean_us()),
+            milliseconds(latency.stddev_us())
         );
         // Writing to a string does not fail.
         if self.version >= Version::V15 {
             let _ = write!(line, ", {} failed", recording.failures.total());
         }
         if self.lag {
-            let _ = write!(line, ", lag {} ms", fixed(recording.lag_sums.mean_us() / 1000.0, 3));
+            let _ = write!(line, ", lag {} ms", milliseconds(recording.lag_sums.mean_us()));
         }
         if self.skipped {
             let _ = write!(line, ", {} skipped", recording.skipped);
@@ -102,6 +107,27 @@ mod tests {
         assert_eq!(
             line(layout),
             "progress: 5.0 s, 2.0 tps, lat 2.000 ms stddev 1.000, lag 2.000 ms, 1 skipped\n"
+        );
+    }
+
+    #[test]
+    fn an_interval_without_transactions_is_told() {
+        let line = |version| {
+            let layout = Layout {
+                version,
+                lag: true,
+                skipped: true,
+                retries: false,
+            };
+            layout.line("5.0", Duration::from_secs(5), &Recording::default())
+        };
+        assert_eq!(
+            line(Version::V11),
+            "progress: 5.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, lag 0.000 ms, 0 skipped\n"
+        );
+        assert_eq!(
+            line(Version::V10),
+            "progress: 5.0 s, 0.0 tps, lat -nan ms stddev -nan, lag -nan ms, 0 skipped\n"
         );
     }
 }

@@ -31,21 +31,15 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// The slices of `phases`, which begin at `start_ns`, in steps of `interval` (at least a millisecond). `spent_ns` of the phases are over by then.
+    /// The slices of `phases` from `start_ns` on, in steps of `interval` (at least a millisecond) from each phase's begin. The first phase began `spent_ns`
+    /// before: what is over by then has no slices.
     pub fn new(phases: &[Phase], interval: Duration, start_ns: u64, spent_ns: u64) -> Self {
-        let mut spent_ns = spent_ns;
-        let left_ns = |phase: &Phase| {
-            let whole_ns = duration_ns(phase.duration);
-            let left_ns = whole_ns.saturating_sub(spent_ns);
-            spent_ns -= whole_ns - left_ns;
-            left_ns
-        };
         Self {
-            durations_ns: phases.iter().map(left_ns).collect(),
+            durations_ns: phases.iter().map(|phase| duration_ns(phase.duration)).collect(),
             interval_ns: duration_ns(interval).max(1_000_000),
             index: 0,
             phase: 0,
-            phase_start_ns: start_ns,
+            phase_start_ns: start_ns.saturating_sub(spent_ns),
             next_ns: start_ns,
         }
     }
@@ -58,11 +52,12 @@ impl Iterator for Timeline {
         loop {
             let phase_end_ns = self.phase_start_ns.saturating_add(*self.durations_ns.get(self.phase)?);
             if self.next_ns < phase_end_ns {
+                let step_ns = self.interval_ns - (self.next_ns - self.phase_start_ns) % self.interval_ns;
                 let slice = Slice {
                     index: self.index,
                     phase: self.phase,
                     start_ns: self.next_ns,
-                    end_ns: self.next_ns.saturating_add(self.interval_ns).min(phase_end_ns),
+                    end_ns: self.next_ns.saturating_add(step_ns).min(phase_end_ns),
                 };
                 self.index += 1;
                 self.next_ns = slice.end_ns;
@@ -106,19 +101,28 @@ mod tests {
     #[test]
     fn what_is_spent_is_taken_off_the_first_phases() {
         let phases = [phase("warmup", 25), phase("measure", 20)];
-        let slices: Vec<_> = Timeline::new(&phases, Duration::from_millis(100), 7, 30_000_000)
-            .map(|slice| (slice.phase, slice.start_ns, slice.end_ns))
-            .collect();
-        assert_eq!(slices, [(1, 7, 15_000_007)]);
+        let slices = |interval_ms, spent_ns| {
+            let slices = Timeline::new(&phases, Duration::from_millis(interval_ms), spent_ns + 7, spent_ns);
+            slices
+                .map(|slice| (slice.phase, slice.start_ns, slice.end_ns))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(slices(100, 30_000_000), [(1, 30_000_007, 45_000_007)]);
         assert_eq!(
-            Timeline::new(&phases, Duration::from_millis(100), 7, 45_000_000).count(),
-            0
+            slices(10, 12_000_000),
+            [
+                (0, 12_000_007, 20_000_007),
+                (0, 20_000_007, 25_000_007),
+                (1, 25_000_007, 35_000_007),
+                (1, 35_000_007, 45_000_007),
+            ]
         );
+        assert_eq!(slices(100, 45_000_000), []);
         let endless = [Phase {
             name: "all".into(),
             duration: Duration::MAX,
         }];
-        let first = Timeline::new(&endless, Duration::MAX, 7, 45_000_000).next();
+        let first = Timeline::new(&endless, Duration::MAX, 45_000_007, 45_000_000).next();
         assert!(first.is_some_and(|slice| slice.end_ns > u64::MAX / 2));
     }
 

@@ -128,7 +128,8 @@ pub fn load(
         phases: phases(options),
         interval: interval(options),
         grace: GRACE,
-        include_connecting: options.duration_s.is_some(),
+        // Progress, too, counts from then.
+        include_connecting: true,
         record_finishing: true,
     })
 }

@@ -24,8 +24,9 @@ pub struct Watch {
 }
 
 struct Progress {
-    /// How many lines there were.
-    lines: u32,
+    /// Times in lines count from the first connection attempt, as in pgbench, or from the end of the warm-up.
+    connecting: Duration,
+    warmup: Duration,
     layout: Layout,
     every: Duration,
     timestamp: bool,
@@ -44,7 +45,8 @@ impl Watch {
                 latency_limit_us: options.latency_limit_us,
             },
             progress: options.progress_s.map(|seconds| Progress {
-                lines: 0,
+                connecting: Duration::ZERO,
+                warmup: Duration::from_secs(options.warmup_s.unwrap_or(0).unsigned_abs().into()),
                 layout: Layout::of(options),
                 every: Duration::from_secs(seconds.unsigned_abs().into()),
                 timestamp: options.progress_timestamp,
@@ -56,6 +58,9 @@ impl Watch {
 impl Observer for Watch {
     fn connected(&mut self, connected: &Connected) {
         self.connecting = connected.total;
+        if let Some(progress) = &mut self.progress {
+            progress.begin(connected.total);
+        }
     }
 
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
@@ -64,7 +69,7 @@ impl Observer for Watch {
         {
             self.recording.add(recording);
             if let Some(progress) = &mut self.progress {
-                progress.show(interval, self.connecting, recording);
+                progress.show(interval, recording);
             }
         }
         ControlFlow::Continue(())
@@ -81,18 +86,37 @@ impl Observer for Watch {
 }
 
 impl Progress {
-    fn show(&mut self, interval: &Interval, connecting: Duration, recording: &Recording) {
-        // Like pgbench's, no line tells of the rest at the end; but with -T the last interval is shorter by the time that connecting took.
-        if interval.duration + connecting < self.every.mul_f64(0.99) {
-            return;
+    /// All clients are connected. As pgbench does, tells at once that nothing happened if that took long.
+    fn begin(&mut self, connecting: Duration) {
+        self.connecting = connecting;
+        if connecting >= self.every && self.warmup.is_zero() {
+            self.say(connecting, connecting, &Recording::default());
         }
-        self.lines += 1;
+    }
+
+    fn show(&self, interval: &Interval, recording: &Recording) {
+        let ended = self.connecting + interval.start + interval.duration;
+        // Connecting took a part of the first one, in which nothing happened, as pgbench sees it.
+        let taken_s = match interval.start.is_zero() {
+            true => self.connecting.as_secs_f64() % self.every.as_secs_f64(),
+            false => 0.0,
+        };
+        let lasted = interval.duration + Duration::from_secs_f64(taken_s);
+        // As in pgbench, no line tells of a rest at the end.
+        if lasted >= self.every.mul_f64(0.99) {
+            // The last one lasts until the last transaction is over; its line is one of the regular instants all the same.
+            let instants = (ended.saturating_sub(self.warmup).as_secs_f64() / self.every.as_secs_f64() + 0.01).floor();
+            self.say(self.every.mul_f64(instants), lasted, recording);
+        }
+    }
+
+    fn say(&self, ended: Duration, lasted: Duration, recording: &Recording) {
         let time = if self.timestamp {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             fixed(now.as_secs_f64(), 3)
         } else {
-            fixed((self.every * self.lines).as_secs_f64(), 1)
+            fixed(ended.as_secs_f64(), 1)
         };
-        message::raw(&self.layout.line(&time, interval.duration, recording));
+        message::raw(&self.layout.line(&time, lasted, recording));
     }
 }

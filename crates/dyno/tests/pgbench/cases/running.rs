@@ -120,3 +120,12 @@ fn partitioned() {
         vec![case("-n -N -t 1")],
     );
 }
+
+#[test]
+fn progress_counts_from_the_first_connection() {
+    // There is a line about the time that connecting took, in which nothing happened.
+    let slow = case("-n -t 1 -P 1 -f s.sql")
+        .file("s.sql", "select pg_sleep(0.1);")
+        .env("PGOPTIONS", "-c post_auth_delay=1");
+    compare_all("progress", &[], vec![slow]);
+}

@@ -6,7 +6,6 @@ use crate::command::Place;
 use crate::diagnostic::Position;
 use crate::symbols::{Symbols, VariableId};
 use crate::token::{is_name, is_name_start};
-use crate::value::Value;
 use crate::variables::Variables;
 
 /// The most parameters that pgbench allows in a statement of the extended and prepared protocols.
@@ -124,13 +123,12 @@ impl Statement {
     pub fn write_simple(&self, variables: &Variables, out: &mut Vec<u8>) {
         let mut copied = 0;
         for (place, &id) in self.places.iter().zip(&self.parameters) {
-            let Some(value) = variables.get(id) else { continue };
+            let before = out.len();
             out.extend_from_slice(&self.bytes[copied..place.start]);
-            copied = place.end;
-            if *value == Value::Null {
-                out.extend_from_slice(b"NULL");
+            if variables.write_text(id, out) {
+                copied = place.end;
             } else {
-                variables.write_text(id, out);
+                out.truncate(before);
             }
         }
         out.extend_from_slice(&self.bytes[copied..]);

@@ -176,6 +176,7 @@ fn first_line_length(text: &str) -> usize {
 mod tests {
     use super::*;
     use crate::diagnostic::Source;
+    use crate::value::Value;
 
     fn statement(text: &str, symbols: &mut Symbols) -> Statement {
         let place = Place {

@@ -36,6 +36,8 @@ pub struct InitOptions {
     pub partition_method: Option<PartitionMethod>,
     /// Connections that load accounts and build keys; 1 does as pgbench does.
     pub load_jobs: usize,
+    /// Whether progress lines name the table, as in 17 and later.
+    pub progress_names_table: bool,
     /// Whether progress lines replace each other (stderr is a terminal) instead of following each other.
     pub progress_in_place: bool,
 }
@@ -56,6 +58,7 @@ impl Default for InitOptions {
             partitions: 0,
             partition_method: None,
             load_jobs: 1,
+            progress_names_table: false,
             progress_in_place: false,
         }
     }

@@ -12,6 +12,7 @@ pub(super) struct Progress {
     total: i64,
     quiet: bool,
     in_place: bool,
+    names_table: bool,
     started: Instant,
     /// Rows at the last report.
     reported: i64,
@@ -28,6 +29,7 @@ impl Progress {
             total: ACCOUNTS * options.scale,
             quiet: options.quiet,
             in_place: options.progress_in_place,
+            names_table: options.progress_names_table,
             started: Instant::now(),
             reported: 0,
             interval: 1.0,
@@ -57,8 +59,9 @@ impl Progress {
         self.reported = rows;
         self.interval = (elapsed_s / QUIET_S).ceil();
         let remaining_s = (self.total - rows) as f64 * elapsed_s / rows as f64;
+        let table = if self.names_table { " of pgbench_accounts" } else { "" };
         let mut text = format!(
-            "{rows} of {} tuples ({}%) done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)",
+            "{rows} of {} tuples ({}%){table} done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)",
             self.total,
             rows * 100 / self.total.max(1)
         );
@@ -90,6 +93,19 @@ mod tests {
         }
         progress.finish(&mut |text| lines.push(text.to_owned()));
         lines
+    }
+
+    #[test]
+    fn later_versions_name_the_table() {
+        let options = InitOptions {
+            scale: 2,
+            progress_names_table: true,
+            ..InitOptions::default()
+        };
+        assert_eq!(
+            reports(&options, &[(100_000, 0.25)]),
+            ["100000 of 200000 tuples (50%) of pgbench_accounts done (elapsed 0.25 s, remaining 0.25 s)\n"]
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What options mean together.
 
 use super::{Connection, Environment, OptionError, Options, Parser, Request};
+use crate::version::Version;
 
 /// Transactions per client when neither `-t` nor `-T` is given.
 const DEFAULT_TRANSACTIONS: i32 = 10;
@@ -38,6 +39,7 @@ impl Parser {
         }
         let mut options = self.options;
         let init = &mut options.init;
+        init.progress_names_table = options.report_format >= Version::V17;
         if init.partitions == 0 && self.partition_method.is_some() {
             return Err(OptionError::MethodWithoutPartitions);
         }

@@ -151,7 +151,9 @@ struct Parser {
 /// # Errors
 /// The first fault.
 pub fn parse(words: Vec<String>, environment: Environment) -> Result<Request, OptionError> {
-    match words.first().map(String::as_str) {
+    // Wrappers may always put dyno's own option first.
+    let mut others = words.iter().filter(|word| !word.starts_with("--report-format="));
+    match others.next().map(String::as_str) {
         Some("--help" | "-?") => return Ok(Request::Help),
         Some("--version" | "-V") => return Ok(Request::Version),
         _ => {}

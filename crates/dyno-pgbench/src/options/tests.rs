@@ -171,6 +171,7 @@ fn initialization_collects_its_options() {
 fn some_requests_end_at_once() {
     assert!(matches!(parse_with("--help -c 0", &[]), Ok(Request::Help)));
     assert!(matches!(parse_with("-V", &[]), Ok(Request::Version)));
+    assert!(matches!(parse_with("--report-format=15 -V", &[]), Ok(Request::Version)));
     assert!(matches!(parse_with("-n -b list -c 0", &[]), Ok(Request::ListBuiltins)));
     assert!(
         matches!(parse_with("--show-script=se", &[]), Ok(Request::ShowScript(script)) if script.name == "select-only")
@@ -198,5 +199,19 @@ fn empty_words_count_as_not_given() {
             panic!("{line}")
         };
         assert_eq!(options.connection.target(), (String::new(), Vec::new()), "{line}");
+    }
+}
+
+#[test]
+fn progress_of_an_initialization_names_the_table_from_17_on() {
+    for (line, names) in [
+        ("-i", true),
+        ("-i --report-format=17", true),
+        ("-i --report-format=16", false),
+    ] {
+        let Ok(Request::Initialize(options)) = parse_with(line, &[("PGDATABASE", "bench")]) else {
+            panic!("{line}")
+        };
+        assert_eq!(options.init.progress_names_table, names, "{line}");
     }
 }

@@ -135,7 +135,7 @@ impl Emergency {
 /// A target that is up.
 enum Ready {
     Embedded(Server),
-    Address(ConnectionInfo),
+    Address(Box<ConnectionInfo>),
 }
 
 /// Runs a campaign. Gives back its runs; the last one is incomplete if it was stopped or failed part-way.
@@ -215,7 +215,7 @@ fn bring_up(
             progress.step(&format!("Connecting to {info}"));
             let reachable = info.first_reachable()?;
             settings::check_connections(&mut reachable.connect()?, &request.experiment)?;
-            Ready::Address(reachable)
+            Ready::Address(Box::new(reachable))
         }
     };
     if stop.requested() {

@@ -6,7 +6,7 @@ use dyno_engine::{
     Address, Connecting, Ending, LogContext, LogEntry, LoggedOutcome, OnError, Outcome, Pacing, Recording, Stop,
     TransactionLog, drive,
 };
-use dyno_wire::Protocol;
+use dyno_wire::{PgConfig, PgSession, Protocol, SessionKind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::scripted_server::{Behaviour, ScriptedServer};
@@ -308,6 +308,45 @@ fn a_lost_connection_is_made_anew() {
             assert_eq!((recording.transactions, recording.errors), (20, 0));
         }
     }
+}
+
+#[test]
+fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint() {
+    // The first request of a connection asks what kind it is. The first server is read-only; on the second, the fourth transaction is the end.
+    let first = ScriptedServer::start(|_, _, _| Behaviour::Row("transaction_read_only", Some("on")));
+    let second = ScriptedServer::start(|connection, request, _| match (connection, request) {
+        (_, 0) => Behaviour::Row("transaction_read_only", Some("off")),
+        (0, 4) => Behaviour::BreakOff,
+        _ => AT_ONCE,
+    });
+    let choosy = || {
+        let config = Arc::new(PgConfig {
+            user: "test".into(),
+            session_kind: SessionKind::ReadWrite,
+            ..PgConfig::default()
+        });
+        Box::new(move |_: usize, _: Option<&rustls::ClientConnection>| PgSession::new(Arc::clone(&config)))
+    };
+    let mut load = script_load(&first, Protocol::Simple, 1, 10, &[("select 1;", 1)]);
+    load.workloads[0].session = choosy();
+    load.workloads[0].reconnect = true;
+    let mut endpoint = load.workloads[0].endpoints[0].clone();
+    endpoint.address = Address::Tcp(vec![second.address()]);
+    load.workloads[0].endpoints.push(endpoint);
+    let (outcome, recording, remarks) = run(&load);
+    assert!(outcome.ended_early.is_none());
+    assert_eq!((recording.transactions, recording.failures.other), (9, 1));
+    assert!(
+        remarks[0].starts_with("Reconnected") && remarks[0].contains("endpoint: 1"),
+        "{remarks:?}"
+    );
+    // At the start, and when reconnecting.
+    assert_eq!(first.queries().len(), 2);
+
+    let mut load = script_load(&first, Protocol::Simple, 1, 1, &[("select 1;", 1)]);
+    load.workloads[0].session = choosy();
+    let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("no server is read-write");
+    assert!(error.to_string().ends_with("session is read-only"), "{error}");
 }
 
 #[test]

@@ -4,8 +4,9 @@ use std::fmt;
 
 /// An error or notice as the server reported it.
 ///
-/// Text that is not UTF-8 is kept as [`dyno_text`] says. Displays as psql shows it, without places and context: severity and message, then detail and hint on lines of their own. Fields and their meaning:
-/// PostgreSQL documentation, "Error and Notice Message Fields".
+/// Text that is not UTF-8 is kept as [`dyno_text`] says. Displays as psql shows it, without places and context: severity
+/// and message, then detail and hint on lines of their own. Fields and their meaning: PostgreSQL documentation, "Error
+/// and Notice Message Fields".
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerError {
     /// ERROR, FATAL, PANIC, or a notice's WARNING, NOTICE, INFO, LOG, DEBUG; in the server's language.

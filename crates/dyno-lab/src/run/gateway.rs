@@ -45,6 +45,15 @@ impl Gateway {
         Ok(Self { endpoints, configs })
     }
 
+    /// Logs in with what `change` makes of the target's start-up parameters.
+    #[must_use]
+    pub fn with(mut self, change: impl Fn(&PgConfig) -> PgConfig) -> Self {
+        for config in &mut self.configs {
+            *config = Arc::new(change(config));
+        }
+        self
+    }
+
     /// The hosts in the order in which they are tried.
     #[must_use]
     pub fn endpoints(&self) -> Vec<Endpoint> {

@@ -3,17 +3,15 @@
 use super::session_settings::SessionSettings;
 use crate::options::Options;
 use dyno_engine::{
-    Address, Connecting, Endpoint, FailurePolicy, Load, NewLog, OnBrokenScript, OnError, Pacing, Phase, Preparing,
-    ScriptProgram, ScriptSet, Tls, Workload,
+    Connecting, FailurePolicy, Load, NewLog, OnBrokenScript, OnError, Pacing, Phase, Preparing, ScriptProgram,
+    ScriptSet, Workload,
 };
+use dyno_lab::run::Gateway;
 use dyno_script::{Random, Seeds, Value, Variables};
 use dyno_target::address::{self, ConnectionInfo};
 use dyno_wire::{PgSession, WireError};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How long connecting may take when nobody says.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// pgbench waits for the last transactions as long as they take; this is long enough to be the same.
 const GRACE: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -59,24 +57,8 @@ pub fn load(
     log: Option<NewLog>,
 ) -> Result<Load<PgSession, ScriptProgram>, LoadError> {
     let program = program(options, seeds, scale);
-    let resolved = target.endpoints()?;
     let settings = SessionSettings::of(&crate::environment);
-    let configs: Vec<_> = resolved
-        .iter()
-        .map(|endpoint| Arc::new(settings.apply(&endpoint.config)))
-        .collect();
-    let endpoints = resolved.into_iter().map(|endpoint| Endpoint {
-        address: match endpoint.socket {
-            address::Socket::Unix(path) => Address::Unix(path),
-            address::Socket::Tcp(addresses) => Address::Tcp(addresses),
-        },
-        tls: endpoint.tls.map(|config| Tls {
-            mode: endpoint.ssl_mode,
-            config,
-            server_name: endpoint.server_name,
-        }),
-        connect_timeout: target.connect_timeout().unwrap_or(CONNECT_TIMEOUT),
-    });
+    let gateway = Gateway::to(target)?.with(|config| settings.apply(config));
     let workload = Workload {
         name: WORKLOAD.to_owned(),
         clients: options.clients,
@@ -88,18 +70,9 @@ pub fn load(
         statements: program.encode(options.protocol)?,
         program,
         protocol: options.protocol,
-        endpoints: endpoints.collect(),
+        endpoints: gateway.endpoints(),
         throttle: seeds.threads.iter().map(|thread| thread.throttle.clone()).collect(),
-        session: Box::new(move |endpoint, tls| {
-            // The engine numbers endpoints as they were given.
-            let config = configs.get(endpoint).or_else(|| configs.first()).map(Arc::clone);
-            let mut session = PgSession::new(config.unwrap_or_default());
-            let certificate = tls.and_then(|tls| tls.peer_certificates()?.first());
-            if let Some(hash) = certificate.and_then(|der| dyno_wire::tls::server_end_point(der)) {
-                session.bind_channel(hash);
-            }
-            session
-        }),
+        session: gateway.sessions(),
         transactions_per_client: options.transactions.map(|number| number.unsigned_abs().into()),
         connecting: if options.connect_each {
             Connecting::EveryTransaction

@@ -243,7 +243,8 @@ fn a_lost_connection_says_what_is_there() {
             killed = true;
             text(
                 &info,
-                "select count(pg_terminate_backend(pid))::text from pg_stat_activity where query like 'copy pgbench_accounts%'",
+                "select count(pg_terminate_backend(pid))::text from pg_stat_activity
+                 where datname = current_database() and query like 'copy pgbench_accounts%'",
             );
         }
     })

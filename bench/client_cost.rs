@@ -2,7 +2,9 @@
 //!
 //!     cargo bench --bench client_cost -- [--pairs 10] [--seconds 3] [--only unix-16-1]
 
-use dyno_bench::{BenchServer, Client, Cost, Result, Spread, archive, dyno_binary, option, run_dyno, run_pgbench};
+use dyno_bench::{
+    BenchServer, Client, Cost, Result, Spread, archive, dyno_binary, in_turn, option, run_dyno, run_pgbench,
+};
 use serde_json::json;
 use std::fmt::Write;
 use std::process::Command;
@@ -33,17 +35,8 @@ fn main() -> Result<()> {
                 continue;
             }
             let theirs = || run_pgbench(Command::new("pgbench"), &server, client, &["-S", "-M", "prepared"]);
-            let mut measured: Vec<(Cost, Cost)> = Vec::new();
-            for pair in 0..pairs {
-                // Who goes first changes, so that a drift of the machine favours neither.
-                measured.push(if pair % 2 == 0 {
-                    let ours = run_dyno(&dyno, &server, client)?;
-                    (ours, theirs()?)
-                } else {
-                    let theirs = theirs()?;
-                    (run_dyno(&dyno, &server, client)?, theirs)
-                });
-            }
+            let ours = || run_dyno(&dyno, &server, client);
+            let measured: Vec<(Cost, Cost)> = in_turn(pairs, ours, theirs)?;
             let spread = |figure: &dyn Fn(&(Cost, Cost)) -> f64| Spread::of(measured.iter().map(figure));
             let ours = spread(&|(dyno, _)| dyno.cpu_us());
             let theirs = spread(&|(_, pgbench)| pgbench.cpu_us());

@@ -3,8 +3,8 @@
 //!     cargo bench --bench drop_in_cost -- [--pairs 10] [--seconds 5] [--only "rw simple unix 16"]
 
 use dyno_bench::{
-    BenchServer, Client, Cost, Initialization, Result, Spread, archive, dyno_binary, option, run_initialization,
-    run_pgbench,
+    BenchServer, Client, Cost, Initialization, Result, Spread, archive, dyno_binary, in_turn, option,
+    run_initialization, run_pgbench,
 };
 use serde_json::json;
 use std::fmt::Write;
@@ -57,17 +57,7 @@ fn main() -> Result<()> {
                 run_pgbench(command, &server, client, words)
             };
             let theirs = || run_pgbench(Command::new("pgbench"), &server, client, words);
-            let mut measured: Vec<(Cost, Cost)> = Vec::new();
-            for pair in 0..pairs {
-                // Who goes first changes, so that a drift of the machine favours neither.
-                measured.push(if pair % 2 == 0 {
-                    let ours = ours()?;
-                    (ours, theirs()?)
-                } else {
-                    let theirs = theirs()?;
-                    (ours()?, theirs)
-                });
-            }
+            let measured: Vec<(Cost, Cost)> = in_turn(pairs, ours, theirs)?;
             let spread = |figure: &dyn Fn(&(Cost, Cost)) -> f64| Spread::of(measured.iter().map(figure));
             let our_cpu = spread(&|(dyno, _)| dyno.cpu_us());
             let their_cpu = spread(&|(_, pgbench)| pgbench.cpu_us());

@@ -2,7 +2,9 @@
 //!
 //!     cargo bench --bench init_cost -- [--pairs 5] [--scale 50]
 
-use dyno_bench::{BenchServer, Initialization, Result, Spread, archive, dyno_binary, option, run_initialization};
+use dyno_bench::{
+    BenchServer, Initialization, Result, Spread, archive, dyno_binary, in_turn, option, run_initialization,
+};
 use serde_json::json;
 use std::fmt::Write;
 use std::process::Command;
@@ -24,17 +26,7 @@ fn main() -> Result<()> {
             let what = Initialization { scale, unlogged };
             let ours = || run_initialization(Command::new(&dyno).arg("pgbench"), &server, what);
             let theirs = || run_initialization(&mut Command::new("pgbench"), &server, what);
-            let mut measured = Vec::new();
-            for pair in 0..pairs {
-                // Who goes first changes, so that a drift of the machine favours neither.
-                measured.push(if pair % 2 == 0 {
-                    let ours = ours()?;
-                    (ours, theirs()?)
-                } else {
-                    let theirs = theirs()?;
-                    (ours()?, theirs)
-                });
-            }
+            let measured = in_turn(pairs, ours, theirs)?;
             let our_cpu = Spread::of(measured.iter().map(|(dyno, _)| dyno.cpu_s()));
             let their_cpu = Spread::of(measured.iter().map(|(_, pgbench)| pgbench.cpu_s()));
             let cpu = Spread::of(measured.iter().map(|(dyno, pgbench)| dyno.cpu_s() / pgbench.cpu_s()));

@@ -32,6 +32,23 @@ pub fn option<T: std::str::FromStr>(name: &str, default: T) -> Result<T> {
     }
 }
 
+/// Runs both sides `pairs` times in turn. Who goes first changes, so that a drift of the machine favours neither.
+///
+/// # Errors
+/// The first that a run reports.
+pub fn in_turn<T>(pairs: usize, ours: impl Fn() -> Result<T>, theirs: impl Fn() -> Result<T>) -> Result<Vec<(T, T)>> {
+    let pair = |number: usize| {
+        Ok(if number.is_multiple_of(2) {
+            let ours = ours()?;
+            (ours, theirs()?)
+        } else {
+            let theirs = theirs()?;
+            (ours()?, theirs)
+        })
+    };
+    (0..pairs).map(pair).collect()
+}
+
 /// Keeps a result in `bench/results` under today's date, with what is needed to read it: host, versions and the command line.
 ///
 /// # Errors

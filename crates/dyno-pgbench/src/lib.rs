@@ -1,5 +1,6 @@
 //! A drop-in for PostgreSQL's `pgbench`: the same options, scripts, tables, texts and exit codes, on dyno's engine.
 
+mod excerpt;
 pub mod init;
 mod message;
 mod options;

@@ -1,7 +1,7 @@
 //! Why an initialization ended early, and what it left.
 
-use super::excerpt::server_text;
 use super::step::Step;
+use crate::excerpt::server_text;
 use dyno_target::address::ConnectError;
 use dyno_target::load::LoaderError;
 

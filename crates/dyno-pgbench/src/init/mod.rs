@@ -4,7 +4,6 @@
 //! and wrappers read what they expect. What differs is the cost: rows are made far cheaper, and several connections may load.
 
 mod error;
-mod excerpt;
 mod generate;
 mod keys;
 mod options;
@@ -15,7 +14,6 @@ mod tables;
 mod work;
 
 pub use error::{InitError, StepFailure};
-pub use excerpt::server_text;
 pub use options::{InitOptions, PartitionMethod};
 pub use step::Step;
 

@@ -1,7 +1,7 @@
 //! What clients have to say, in pgbench's words.
 
 use super::server_text::of_connecting;
-use crate::init::server_text;
+use crate::excerpt::server_text;
 use crate::message;
 use crate::report::fixed;
 use dyno_engine::{AbortReason, CaptureFault, Fate, Remark};

@@ -1,6 +1,6 @@
 //! What went wrong with connections, in libpq's words.
 
-use crate::init::server_text;
+use crate::excerpt::server_text;
 use dyno_engine::ConnectError;
 use dyno_wire::{ServerError, SqlState};
 use postgres::error::ErrorPosition;

@@ -24,7 +24,7 @@ pub use drive::{Connected, DriveError, Ending, Interval, Observer, Outcome, driv
 pub use histogram::{HIGHEST_NS, LatencyHistogram};
 pub use load::{
     Address, Connecting, Endpoint, FailurePolicy, Load, NewSession, OnBrokenScript, OnError, Pacing, Phase, Preparing,
-    Stop, Tls, Workload,
+    Span, Stage, Stop, Tls, Workload,
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
 pub use program::{Action, Program, ProgramError, ScriptProgram, ScriptSet, ScriptState, ScriptThread};

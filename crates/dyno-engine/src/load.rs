@@ -46,8 +46,16 @@ pub struct Workload<S: dyno_wire::Session, P: crate::Program> {
     pub clients: usize,
     /// Number of threads that share the clients out among themselves, 1 to `clients`.
     pub threads: usize,
-    /// Closed or open loop.
+    /// Closed or open loop, where no stage says otherwise.
     pub pacing: Pacing,
+    /// No transaction begins earlier than this after the begin of the first phase. Connections are made before it, as those of all workloads.
+    pub start_delay: Duration,
+    /// When the first stage begins, counted from the begin of the first phase: the length of the warm-up. Until then the clients behave as at the
+    /// begin of the first stage. Without meaning if there are no stages.
+    pub stages_begin: Duration,
+    /// How many clients are active, and how fast transactions begin, one stage after the other. No transaction begins after the last one. Empty: all
+    /// clients are active at the workload's own pacing all the time.
+    pub stages: Vec<Stage>,
     /// What the clients do.
     pub program: P,
     /// The program's statements in its order, encoded once for all clients.
@@ -77,6 +85,27 @@ pub struct Workload<S: dyno_wire::Session, P: crate::Program> {
     pub time_commands: bool,
     /// Makes the log of each thread; `None`: no log.
     pub log: Option<NewLog>,
+}
+
+/// A stretch of time in which the number of active clients and the rate of a workload are constant or change evenly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stage {
+    /// How long it lasts. The next one follows without a pause.
+    pub duration: Duration,
+    /// How many of the workload's clients are active, rounded to the nearest whole number, 0 to all of them; `None`: all. The others keep their
+    /// connections and rest: one that is no longer active finishes its transaction first. While no client is active nothing is due, whatever the rate.
+    pub clients: Option<Span>,
+    /// Transactions per second of an open loop, over all clients of the workload together, 0 or more; `None`: the workload's own pacing.
+    pub rate_per_s: Option<Span>,
+}
+
+/// A value that changes linearly over a stage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// At the begin of the stage.
+    pub from: f64,
+    /// At its end.
+    pub to: f64,
 }
 
 /// How long a connection is used.

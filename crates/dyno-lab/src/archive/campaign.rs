@@ -1,12 +1,12 @@
 //! A campaign's folder and `campaign.json`.
 
-use super::{ArchiveError, CAMPAIGN_JSON, FORMAT, RunRecord, RunWriter, replace_json};
+use super::{ArchiveError, CAMPAIGN_JSON, EARLIER, FORMAT, RunRecord, RunWriter, replace_json};
 use crate::experiment::Resolved;
 use indexmap::IndexMap;
 use jiff::Zoned;
 use nix::unistd::AccessFlags;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -76,10 +76,11 @@ fn harmless(character: char) -> char {
     }
 }
 
-/// Makes a campaign's folder and the folders of its runs.
+/// Makes a campaign's folder and the folders of its runs. While there is one, `campaign.json` is locked: two dynos never work on one campaign.
 #[derive(Debug)]
 pub struct CampaignWriter {
     path: PathBuf,
+    lock: File,
 }
 
 impl CampaignWriter {
@@ -94,13 +95,24 @@ impl CampaignWriter {
         let name = format!("{}-{experiment}", record.started.strftime("%Y-%m-%dT%H-%M-%S"));
         let path = unique_folder(archive, &name)?;
         replace_json(&path.join(CAMPAIGN_JSON), record)?;
-        Ok(Self { path })
+        let lock = lock(&path)?;
+        Ok(Self { path, lock })
+    }
+
+    /// Takes up the campaign in the folder `path` again, to make the runs that it lacks.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::InUse`], or the folder is no campaign.
+    pub fn resume(path: PathBuf) -> Result<Self, ArchiveError> {
+        let lock = lock(&path)?;
+        Ok(Self { path, lock })
     }
 
     /// Removes the folder with everything in it: a campaign that measured nothing is nothing to keep.
     pub fn discard(self) {
         // What cannot be removed reads as a campaign without figures, which it is.
-        let _ = fs::remove_dir_all(self.path);
+        let _ = fs::remove_dir_all(&self.path);
     }
 
     /// The campaign's folder.
@@ -115,9 +127,60 @@ impl CampaignWriter {
     ///
     /// If folder or files cannot be written, or the run was made before.
     pub fn run(&self, run: &PlannedRun, record: RunRecord) -> Result<RunWriter, ArchiveError> {
+        RunWriter::create(self.folder(run)?, record)
+    }
+
+    /// Keeps a run that could not begin: its folder gets `record` and nothing else. Gives back the folder.
+    ///
+    /// # Errors
+    ///
+    /// If folder or file cannot be written, or the run was made before.
+    pub fn failed(&self, run: &PlannedRun, record: &RunRecord) -> Result<PathBuf, ArchiveError> {
+        let path = self.folder(run)?;
+        record.write(&path)?;
+        Ok(path)
+    }
+
+    fn folder(&self, run: &PlannedRun) -> Result<PathBuf, ArchiveError> {
         let path = self.path.join(run.folder());
         fs::create_dir(&path).map_err(ArchiveError::write(&path))?;
-        RunWriter::create(path, record)
+        Ok(path)
+    }
+
+    /// Makes way for another attempt at a run: what an earlier one left is kept in the folder `earlier`, where it counts for nothing.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be moved.
+    pub fn set_aside(&self, run: &PlannedRun) -> Result<(), ArchiveError> {
+        let name = run.folder();
+        let path = self.path.join(&name);
+        // A kill may leave a folder that is still empty: nothing to keep.
+        if !path.exists() || fs::remove_dir(&path).is_ok() {
+            return Ok(());
+        }
+        let earlier = self.path.join(EARLIER);
+        fs::create_dir_all(&earlier).map_err(ArchiveError::write(&earlier))?;
+        let free = |number: usize| Some(earlier.join(format!("{name}-attempt{number}"))).filter(|path| !path.exists());
+        let kept = (1..).find_map(free).unwrap_or_else(|| earlier.join(&name));
+        fs::rename(&path, &kept).map_err(ArchiveError::write(&kept))
+    }
+}
+
+impl Drop for CampaignWriter {
+    /// Releases the lock at once: closing alone would leave it to a child process that is just being started and still holds a copy of the file.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Locks the campaign in the folder `path`. A file system without locks is no reason to fail.
+fn lock(path: &Path) -> Result<File, ArchiveError> {
+    let plan = path.join(CAMPAIGN_JSON);
+    let file = File::open(&plan).map_err(ArchiveError::read(&plan))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(ArchiveError::InUse { path: path.to_owned() }),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }
 }
 

@@ -31,6 +31,8 @@ use std::path::{Path, PathBuf};
 pub const FORMAT: u32 = 1;
 
 const CAMPAIGN_JSON: &str = "campaign.json";
+/// The folder in a campaign that keeps earlier attempts at runs that were made again.
+const EARLIER: &str = "earlier";
 const RUN_JSON: &str = "run.json";
 const INTERVALS_CSV: &str = "intervals.csv";
 const LATENCY_HLOG: &str = "latency.hlog";
@@ -70,6 +72,12 @@ pub enum ArchiveError {
         path: PathBuf,
         /// Its format.
         found: u32,
+    },
+    /// Another dyno works on the campaign.
+    #[error("another dyno is working on {}; wait for its end, or end it", path.display())]
+    InUse {
+        /// The campaign's folder.
+        path: PathBuf,
     },
 }
 

@@ -5,8 +5,8 @@
 
 use super::append::AppendFile;
 use super::{
-    ArchiveError, CAMPAIGN_JSON, CampaignRecord, EVENTS_JSONL, Event, FORMAT, INTERVALS_CSV, IntervalRow, RUN_JSON,
-    RunRecord, RunState, intervals, rebuild,
+    ArchiveError, CAMPAIGN_JSON, CampaignRecord, EVENTS_JSONL, Event, FORMAT, INTERVALS_CSV, IntervalRow, PlannedRun,
+    RUN_JSON, RunRecord, RunState, intervals, rebuild,
 };
 use crate::summary::Summary;
 use serde::de::DeserializeOwned;
@@ -80,8 +80,22 @@ impl Campaign {
         name_of(&self.path)
     }
 
+    /// Whether a living dyno works on it.
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        AppendFile::is_locked(&self.path.join(CAMPAIGN_JSON))
+    }
+
+    /// Whether this run of its plan is complete.
+    #[must_use]
+    pub fn has(&self, planned: &PlannedRun) -> bool {
+        let folder = planned.folder();
+        let mut made = self.runs.iter().filter(|run| run.state == RunState::Complete);
+        made.any(|run| run.name() == folder)
+    }
+
     /// Reads the folder `path`; `None` if it is no campaign.
-    fn read(path: PathBuf) -> Option<Self> {
+    pub(crate) fn read(path: PathBuf) -> Option<Self> {
         let runs: Vec<Run> = folders(&path).ok()?.into_iter().filter_map(Run::read).collect();
         let record = json(&path.join(CAMPAIGN_JSON));
         let foreign = runs.is_empty() && is_absent(&record);

@@ -23,6 +23,9 @@ pub struct RunRecord {
     pub format: u32,
     /// How far it came.
     pub state: RunState,
+    /// Its position in the plan, from 1; 0 in the records of the first dynos.
+    #[serde(default)]
+    pub number: usize,
     /// The levels of the factors; empty without factors.
     pub cell: IndexMap<String, String>,
     /// Which repetition of its cell it is, from 1.
@@ -50,6 +53,9 @@ pub struct RunRecord {
     pub tables: Value,
     /// The figures, once the run is over.
     pub summary: Option<Summary>,
+    /// What ended it before its time, or why it could not begin, in full; `None` if nothing did, or if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// How far a run came.
@@ -62,6 +68,8 @@ pub enum RunState {
     Complete,
     /// It ended early. What was measured is there.
     Incomplete,
+    /// It could not begin, or nothing was measured; [`RunRecord::failure`] says why.
+    Failed,
 }
 
 impl fmt::Display for RunState {
@@ -70,6 +78,7 @@ impl fmt::Display for RunState {
             Self::Running => "running",
             Self::Complete => "complete",
             Self::Incomplete => "incomplete",
+            Self::Failed => "failed",
         })
     }
 }
@@ -106,6 +115,7 @@ impl RunRecord {
         Self {
             format: FORMAT,
             state: RunState::Running,
+            number: 1,
             cell: IndexMap::new(),
             repetition: 1,
             target,
@@ -119,7 +129,13 @@ impl RunRecord {
             host: Value::Null,
             tables: Value::Null,
             summary: None,
+            failure: None,
         }
+    }
+
+    /// Writes the record of a run that never came to write intervals, into the folder `path`, which exists and is empty.
+    pub(super) fn write(&self, path: &Path) -> Result<(), ArchiveError> {
+        replace_json(&path.join(RUN_JSON), self)
     }
 }
 

@@ -114,7 +114,7 @@ impl<'a> Ledger<'a> {
             experiment.interval,
         );
         record.cell = planned.cell.clone();
-        record.repetition = planned.repetition;
+        (record.number, record.repetition) = (planned.number, planned.repetition);
         record.server = serde_json::to_value(&server).unwrap_or_default();
         record.host = serde_json::to_value(&host).unwrap_or_default();
         let writer = campaign.run(planned, record)?;

@@ -49,8 +49,8 @@ impl HostFacts {
     #[must_use]
     pub fn capacity(&self) -> Capacity {
         Capacity {
-            memory_bytes: self.memory_bytes,
-            cores: self.cores,
+            memory_bytes: Some(self.memory_bytes).filter(|bytes| *bytes > 0),
+            cores: Some(self.cores),
         }
     }
 }

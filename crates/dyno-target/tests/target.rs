@@ -163,9 +163,9 @@ fn loads_settles_and_measures() {
     fill.connections = 3;
     let running = AtomicBool::new(false);
     let mut last = 0;
-    let filled = fill_table(&info, &fill, &running, &mut |rows| {
-        assert!(rows > last);
-        last = rows;
+    let filled = fill_table(&info, &fill, &running, &mut |filling| {
+        assert!(filling.rows > last);
+        last = filling.rows;
     })
     .unwrap();
     assert_eq!((filled.rows, last), (10_001, 10_001));

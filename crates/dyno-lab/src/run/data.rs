@@ -203,8 +203,8 @@ fn load(
             .iter()
             .map(|(name, expression)| (name.clone(), expression.clone()));
         let plan = Fill::new(&fill.table, fill.rows, columns.collect());
-        let filled = fill_table(info, &plan, &stop.flag(), &mut |rows| {
-            progress.amount(rows, fill.rows, "rows")
+        let filled = fill_table(info, &plan, &stop.flag(), &mut |filling| {
+            progress.amount(filling.rows, fill.rows, "rows")
         })?;
         progress.done(&format!("{:.1} s, {:.0} rows/s", filled.elapsed_s, filled.rows_per_s));
     }

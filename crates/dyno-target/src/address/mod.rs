@@ -216,6 +216,20 @@ impl ConnectionInfo {
         other
     }
 
+    /// The same with sessions in which these settings hold. Names are made of letters, digits, `_` and `.`.
+    #[must_use]
+    pub fn with_settings(&self, settings: &[(String, String)]) -> Self {
+        let mut other = self.clone();
+        let mut options = other.options.take().unwrap_or_default();
+        for (name, value) in settings {
+            // The server splits at spaces that no backslash precedes (libpq, "options").
+            let value = value.replace('\\', "\\\\").replace(' ', "\\ ");
+            options.push_str(&format!(" -c {name}={value}"));
+        }
+        other.options = Some(options.trim_start().to_owned()).filter(|options| !options.is_empty());
+        other
+    }
+
     /// The same with [endpoints](Self::endpoints) whose text is in the encoding that `client_encoding` or `PGCLIENTENCODING` names, and in the database's own
     /// if none is named, as in libpq. Otherwise text is UTF-8. `auto` is SQL_ASCII, that is, any bytes: what libpq makes of it in a program that, like
     /// pgbench, never asked for its locale.

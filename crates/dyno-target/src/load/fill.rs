@@ -5,7 +5,7 @@ use crate::address::ConnectionInfo;
 use crate::server_message;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Most connections used for one table unless asked otherwise; more gained nothing in loading accounts.
 const MOST_CONNECTIONS: usize = 4;
@@ -70,7 +70,33 @@ pub struct Filled {
     pub rows_per_s: f64,
 }
 
-/// Inserts the rows. `progress` is told the rows that are in, after every batch, on the calling thread; `stop` set by another thread ends
+/// How far a fill has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Filling {
+    /// Rows that are in.
+    pub rows: u64,
+    /// Rows there will be.
+    pub of_rows: u64,
+    /// Time since the first connection.
+    pub elapsed: Duration,
+}
+
+impl Filling {
+    /// Rows per second so far.
+    #[must_use]
+    pub fn rows_per_s(&self) -> f64 {
+        self.rows as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// Time left if it goes on like this; none before the first row.
+    #[must_use]
+    pub fn left(&self) -> Option<Duration> {
+        let left_s = self.of_rows.saturating_sub(self.rows) as f64 / self.rows_per_s();
+        Duration::try_from_secs_f64(left_s).ok()
+    }
+}
+
+/// Inserts the rows. `progress` is told how far it has come, after every batch, on the calling thread; `stop` set by another thread ends
 /// the work after the batches under way.
 ///
 /// # Errors
@@ -79,7 +105,7 @@ pub fn fill_table(
     info: &ConnectionInfo,
     fill: &Fill,
     stop: &AtomicBool,
-    progress: &mut dyn FnMut(u64),
+    progress: &mut dyn FnMut(Filling),
 ) -> Result<Filled, LoadError> {
     if fill.columns.is_empty() {
         return Err(LoadError::NoColumns {
@@ -115,7 +141,11 @@ pub fn fill_table(
             match message {
                 Ok(inserted) => {
                     rows += inserted;
-                    progress(rows);
+                    progress(Filling {
+                        rows,
+                        of_rows: fill.rows,
+                        elapsed: started.elapsed(),
+                    });
                 }
                 Err(error) => {
                     first_error.get_or_insert(error);

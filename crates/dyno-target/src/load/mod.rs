@@ -1,5 +1,6 @@
 //! Bringing data in: SQL texts, generated rows, and the quiet afterwards.
 
+mod existing;
 mod fill;
 mod loader;
 
@@ -8,7 +9,8 @@ use dyno_script::{Command, Script, ScriptError, Symbols};
 use postgres::Client;
 use postgres::error::SqlState;
 
-pub use fill::{Fill, Filled, fill_table};
+pub use existing::check_columns;
+pub use fill::{Fill, Filled, Filling, fill_table};
 pub use loader::{Loader, LoaderError, StopRequested};
 
 /// Data could not be loaded.
@@ -67,6 +69,16 @@ pub enum LoadError {
         table: String,
         /// Rows that are in.
         rows: u64,
+    },
+    /// A table of the same name has other columns.
+    #[error(
+        "the table {table} exists and is another one: {differences}; rename or move it, or choose another database"
+    )]
+    OtherColumns {
+        /// Table.
+        table: String,
+        /// How its columns differ.
+        differences: String,
     },
     /// Settling failed.
     #[error("{what} failed: {message}")]

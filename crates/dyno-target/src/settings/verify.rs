@@ -1,65 +1,7 @@
-//! Server settings: sizes relative to the host, and the check that a server runs with what was asked for.
-//!
-//! Experiments say `shared_buffers = "25% of memory"` so that they fit every machine; a remote server may run with something else
-//! altogether, which a report must say.
+//! The check that a server runs with what was asked for, whatever the units and spellings.
 
 use crate::server_message;
 use postgres::Client;
-
-/// What sizes are relative to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
-    /// Main memory.
-    pub memory_bytes: u64,
-    /// Processor cores that may be used, at least 1.
-    pub cores: u64,
-}
-
-/// A relative size that cannot be understood.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "\"{text}\" is not a size: write for example \"25% of memory\", \"memory / 4\", \"50% of cores\", \"cores / 2\" or \"2 * cores\""
-)]
-pub struct SizeError {
-    text: String,
-}
-
-/// Turns a size relative to memory or cores into an absolute one: `25% of memory` on 24 GiB becomes `6144MB`, `cores / 2` on 8 cores
-/// becomes `4`. Fractions are rounded down, to 1 (MB or core) at least. Any other text is given back as it is.
-///
-/// # Errors
-/// The text starts like a relative size and goes on otherwise.
-pub fn resolve_size(text: &str, host: Capacity) -> Result<String, SizeError> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let relative = match words.as_slice() {
-        [share, "of", of @ ("memory" | "cores")] => share
-            .strip_suffix('%')
-            .and_then(positive)
-            .map(|percent| (percent / 100.0, *of)),
-        [of @ ("memory" | "cores")] => Some((1.0, *of)),
-        [of @ ("memory" | "cores"), "/", divisor] => positive(divisor).map(|d| (1.0 / d, *of)),
-        [of @ "cores", "*", factor] | [factor, "*", of @ "cores"] => positive(factor).map(|factor| (factor, *of)),
-        [of @ "memory", "*", factor] | [factor, "*", of @ "memory"] => positive(factor).map(|factor| (factor, *of)),
-        ["memory" | "cores", "/" | "*", ..] => None,
-        [share, "of", ..] if share.ends_with('%') => None,
-        _ => return Ok(text.to_owned()),
-    };
-    let Some((factor, of)) = relative else {
-        return Err(SizeError { text: text.to_owned() });
-    };
-    // Both products are far below 2^53, where f64 is exact to one.
-    Ok(match of {
-        "memory" => {
-            let megabytes = (host.memory_bytes as f64 / 1_048_576.0 * factor).floor().max(1.0);
-            format!("{megabytes:.0}MB")
-        }
-        _ => format!("{:.0}", (host.cores as f64 * factor).floor().max(1.0)),
-    })
-}
-
-fn positive(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|number: &f64| *number > 0.0 && *number < 1e6)
-}
 
 /// A setting that is not as wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,43 +150,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const HOST: Capacity = Capacity {
-        memory_bytes: 24 << 30,
-        cores: 8,
-    };
-
-    #[test]
-    fn resolves_relative_sizes() {
-        for (text, expected) in [
-            ("25% of memory", "6144MB"),
-            ("12.5%  of memory", "3072MB"),
-            ("memory / 4", "6144MB"),
-            ("cores", "8"),
-            ("cores / 2", "4"),
-            ("cores / 100", "1"),
-            ("2 * cores", "16"),
-            ("cores * 1.5", "12"),
-            ("50% of cores", "4"),
-            ("0.0001% of memory", "1MB"),
-            ("16GB", "16GB"),
-            ("on", "on"),
-            ("a, b", "a, b"),
-            ("", ""),
-        ] {
-            assert_eq!(resolve_size(text, HOST).unwrap(), expected, "{text}");
-        }
-        for bad in [
-            "25% of disk",
-            "x% of memory",
-            "cores / 0",
-            "cores / x",
-            "-5% of memory",
-            "NaN% of memory",
-        ] {
-            assert!(resolve_size(bad, HOST).is_err(), "{bad}");
-        }
-    }
-
     #[test]
     fn compares_across_units() {
         assert!(equal("6GB", "786432", "8kB", "integer"));
@@ -265,7 +170,6 @@ mod tests {
     proptest! {
         #[test]
         fn never_panics(text in any::<String>(), unit in any::<String>()) {
-            let _ = resolve_size(&text, HOST);
             let _ = equal(&text, &text, &unit, "integer");
             let _ = truth(&text);
         }

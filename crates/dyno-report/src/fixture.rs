@@ -86,6 +86,7 @@ pub(crate) fn update() -> Summary {
             system_us: 7.41,
         }),
         warnings: Vec::new(),
+        ..Summary::default()
     }
 }
 

@@ -4,7 +4,7 @@ use super::events::EventKind;
 use super::intervals::IntervalRow;
 use super::reader::{Run, json, open};
 use super::{ArchiveError, CAMPAIGN_JSON, CampaignRecord, LATENCY_HLOG, latencies};
-use crate::experiment::MEASURE;
+use crate::experiment::WARMUP;
 use crate::summary::{Counts, Summary, SummaryBuilder, WorkloadFacts};
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
     // The log of latencies knows no phases, so they are told by time.
     let mut measured: Option<(f64, f64)> = None;
     let mut counted_s = f64::NEG_INFINITY;
-    for row in run.intervals()?.filter(|row| row.phase == MEASURE) {
+    for row in run.intervals()?.filter(|row| row.phase != WARMUP) {
         let (start_s, end_s) = (row.interval_start_s, row.interval_start_s + row.interval_s);
         if start_s > counted_s {
             // The first row of its interval; each further workload has one too.
-            builder.time(row.interval_s);
+            builder.time(&row.phase, start_s, row.interval_s);
             counted_s = start_s;
         }
         measured = Some((measured.map_or(start_s, |(first_s, _)| first_s), end_s));
@@ -64,7 +64,7 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
     if let Ok(log) = open(&run.path.join(LATENCY_HLOG)) {
         for line in latencies::lines(log).filter(|line| began_in_time(line.start_s)) {
             if let Some(workload) = position(&line.workload) {
-                builder.latency(workload, line.statement, &line.histogram);
+                builder.latency(line.start_s, workload, line.statement, &line.histogram);
             }
         }
     }
@@ -77,7 +77,7 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
                 count,
                 example,
             } = event.kind
-                && phase == MEASURE
+                && phase != WARMUP
                 && event.at_s <= end_s + TOLERANCE_S
                 && let Some(workload) = position(&workload)
             {

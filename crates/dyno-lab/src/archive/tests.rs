@@ -105,7 +105,7 @@ fn write_run(archive: &TempDir, measured: u32) -> (RunWriter, Summary) {
     for interval in intervals(measured) {
         run.interval(&interval).unwrap();
         if interval.phase == 1 {
-            builder.interval(&interval);
+            builder.interval(crate::experiment::MEASURE, &interval);
         }
     }
     (run, builder.build())

@@ -200,7 +200,7 @@ impl Observer for Recorder<'_> {
         let phase = self.phases.get(interval.phase).map(String::as_str).unwrap_or_default();
         let elapsed = interval.start + interval.duration;
         if phase == MEASURE {
-            self.builder.interval(interval);
+            self.builder.interval(phase, interval);
             self.cpu.end = own_cpu();
         }
         let mut latency = LatencyHistogram::new();

@@ -1,8 +1,8 @@
 //! From intervals to a summary, in memory that does not grow with the run.
 
 use super::{
-    ErrorSummary, Lag, Latency, Pacing, ScriptSummary, StatementSummary, Steadiness, Summary, Warning, WorkloadFacts,
-    WorkloadSummary,
+    ErrorSummary, Lag, Latency, Pacing, ScriptSummary, StageSummary, StageWorkload, StatementSummary, Steadiness,
+    Summary, Total, Warning, WorkloadFacts, WorkloadSummary,
 };
 use dyno_engine::{Interval, LatencyHistogram, ScriptRecording};
 use dyno_stats::Running;
@@ -15,6 +15,17 @@ pub struct SummaryBuilder {
     interval_s: f64,
     measured_s: f64,
     workloads: Vec<Workload>,
+    stages: Vec<Stage>,
+}
+
+/// What is known of one stage so far.
+#[derive(Clone, Debug)]
+struct Stage {
+    name: String,
+    start_s: f64,
+    end_s: f64,
+    /// Of each workload its transactions and their latencies.
+    workloads: Vec<(u64, Histogram<u64>)>,
 }
 
 /// What is known of one workload so far.
@@ -74,13 +85,14 @@ impl SummaryBuilder {
             interval_s: interval.as_secs_f64(),
             measured_s: 0.0,
             workloads: workloads.collect(),
+            stages: Vec::new(),
         }
     }
 
-    /// Adds an interval of the measured phase; those of other phases are not to be given here.
-    pub fn interval(&mut self, interval: &Interval) {
+    /// Adds an interval of a phase that is measured; those of the warm-up are not to be given here. A run may have several such phases: its stages.
+    pub fn interval(&mut self, phase: &str, interval: &Interval) {
         let duration_s = interval.duration.as_secs_f64();
-        self.time(duration_s);
+        self.time(phase, interval.start.as_secs_f64(), duration_s);
         for (index, recording) in interval.recordings.iter().enumerate() {
             let lag = (recording.lag.count() > 0).then(|| Lag {
                 mean_us: recording.lag.mean_ns() / 1000.0,
@@ -97,9 +109,10 @@ impl SummaryBuilder {
             };
             self.counts(index, duration_s, counts, lag);
             self.scripts(index, &recording.scripts);
-            self.latency(index, None, recording.latency.inner());
+            let start_s = interval.start.as_secs_f64();
+            self.latency(start_s, index, None, recording.latency.inner());
             for (statement, latency) in recording.statement_latency.iter().enumerate() {
-                self.latency(index, Some(statement), latency.inner());
+                self.latency(start_s, index, Some(statement), latency.inner());
             }
             for error in &recording.errors_by_state {
                 self.error(index, &error.state.to_string(), error.count, &error.example);
@@ -107,15 +120,32 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds to the time measured.
-    pub(crate) fn time(&mut self, duration_s: f64) {
+    /// Adds to the time measured: an interval of `phase` that began at `start_s`. What is added next is of that phase.
+    pub(crate) fn time(&mut self, phase: &str, start_s: f64, duration_s: f64) {
         self.measured_s += duration_s;
+        let end_s = start_s + duration_s;
+        match self.stages.last_mut().filter(|stage| stage.name == phase) {
+            Some(stage) => stage.end_s = end_s,
+            None => self.stages.push(Stage {
+                name: phase.to_owned(),
+                start_s,
+                end_s,
+                workloads: self.workloads.iter().map(|_| (0, empty())).collect(),
+            }),
+        }
     }
 
     /// Adds the counts of a workload in an interval.
     pub(crate) fn counts(&mut self, workload: usize, duration_s: f64, counts: Counts, lag: Option<Lag>) {
         // The clock of an interval is exact; the allowance is for times that went through the archive's rounding.
         let complete = duration_s >= self.interval_s * 0.99;
+        if let Some((transactions, _)) = self
+            .stages
+            .last_mut()
+            .and_then(|stage| stage.workloads.get_mut(workload))
+        {
+            *transactions += counts.transactions;
+        }
         let Some(workload) = self.workloads.get_mut(workload) else {
             return;
         };
@@ -141,8 +171,17 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds latencies of a workload's transactions, or of one of its statements.
-    pub(crate) fn latency(&mut self, workload: usize, statement: Option<usize>, latency: &Histogram<u64>) {
+    /// Adds latencies of a workload's transactions, or of one of its statements, in the interval that began at `start_s`.
+    pub(crate) fn latency(
+        &mut self,
+        start_s: f64,
+        workload: usize,
+        statement: Option<usize>,
+        latency: &Histogram<u64>,
+    ) {
+        if statement.is_none() {
+            self.stage_latency(start_s, workload, latency);
+        }
         let Some(workload) = self.workloads.get_mut(workload) else {
             return;
         };
@@ -151,6 +190,16 @@ impl SummaryBuilder {
             Some(index) => workload.statement_latencies.get_mut(index),
         };
         if let Some(sum) = sum.filter(|_| !latency.is_empty()) {
+            // Fails only for values beyond the engine's bounds, which no histogram of the engine has.
+            let _ = sum.add(latency);
+        }
+    }
+
+    /// Adds latencies of a workload's transactions to the stage in which they were measured.
+    fn stage_latency(&mut self, start_s: f64, workload: usize, latency: &Histogram<u64>) {
+        // The allowance is for times that went through the archive's rounding.
+        let stage = self.stages.iter_mut().rfind(|stage| stage.start_s <= start_s + 0.002);
+        if let Some((_, sum)) = stage.and_then(|stage| stage.workloads.get_mut(workload)) {
             // Fails only for values beyond the engine's bounds, which no histogram of the engine has.
             let _ = sum.add(latency);
         }
@@ -190,11 +239,51 @@ impl SummaryBuilder {
                 warnings.push(warning);
             }
         }
+        let stages = self.stages.iter().filter(|_| self.stages.len() > 1);
         Summary {
             measured_s: self.measured_s,
+            total: (workloads.len() > 1).then(|| total(&workloads)),
+            stages: stages.map(|stage| stage.summary(&self.workloads)).collect(),
             workloads,
             warnings,
             ..Summary::default()
+        }
+    }
+}
+
+/// All workloads together.
+fn total(workloads: &[WorkloadSummary]) -> Total {
+    Total {
+        transactions: workloads.iter().map(|workload| workload.transactions).sum(),
+        tps: workloads.iter().map(|workload| workload.tps).sum(),
+        statements_per_s: workloads.iter().map(|workload| workload.statements_per_s).sum(),
+        errors: workloads.iter().map(|workload| workload.errors).sum(),
+    }
+}
+
+impl Stage {
+    fn summary(&self, workloads: &[Workload]) -> StageSummary {
+        let lasted_s = self.end_s - self.start_s;
+        let workloads = workloads.iter().zip(&self.workloads);
+        let workloads = workloads.map(|(workload, (transactions, latency))| {
+            let latency = latency_of(latency);
+            StageWorkload {
+                name: workload.facts.name.clone(),
+                tps: if lasted_s > 0.0 {
+                    *transactions as f64 / lasted_s
+                } else {
+                    0.0
+                },
+                p50_us: latency.map(|latency| latency.p50_us),
+                p95_us: latency.map(|latency| latency.p95_us),
+                p99_us: latency.map(|latency| latency.p99_us),
+            }
+        });
+        StageSummary {
+            name: self.name.clone(),
+            start_s: self.start_s,
+            end_s: self.end_s,
+            workloads: workloads.collect(),
         }
     }
 }

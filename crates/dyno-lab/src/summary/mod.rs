@@ -11,6 +11,7 @@ pub(crate) use builder::{Counts, latency_of};
 pub use warning::Warning;
 
 use crate::experiment::{Scripts, Workload};
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// All figures of a run. Parts that were not observed are absent.
@@ -20,6 +21,15 @@ pub struct Summary {
     pub measured_s: f64,
     /// One entry per workload, in the experiment's order.
     pub workloads: Vec<WorkloadSummary>,
+    /// All workloads together, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<Total>,
+    /// What the experiment derives from the figures, by name.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub metrics: IndexMap<String, f64>,
+    /// Each stage of the measured time, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageSummary>,
     /// How the connections came up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<Connection>,
@@ -32,9 +42,62 @@ pub struct Summary {
     /// What the load cost dyno itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_cpu: Option<ClientCpu>,
+    /// What watching the server and the host cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<SamplingCost>,
     /// What to keep in mind when reading the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+}
+
+/// What all workloads did together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Total {
+    /// Transactions that completed without error.
+    pub transactions: u64,
+    /// The same per second, over the whole time measured.
+    pub tps: f64,
+    /// Statements per second, over the whole time measured.
+    pub statements_per_s: f64,
+    /// Transactions that ended with an error.
+    pub errors: u64,
+}
+
+/// The figures of one stage of the measured time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageSummary {
+    /// Its name.
+    pub name: String,
+    /// When its first interval began, in seconds since the first phase began.
+    pub start_s: f64,
+    /// When its last interval ended.
+    pub end_s: f64,
+    /// One entry per workload, in the experiment's order. One that took no part has a TPS of 0.
+    pub workloads: Vec<StageWorkload>,
+}
+
+/// What a workload did in a stage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageWorkload {
+    /// Its name.
+    pub name: String,
+    /// Transactions per second over the whole stage.
+    pub tps: f64,
+    /// Median latency in microseconds; absent if no transaction completed.
+    pub p50_us: Option<f64>,
+    /// 95th percentile of the latency in microseconds.
+    pub p95_us: Option<f64>,
+    /// 99th percentile of the latency in microseconds.
+    pub p99_us: Option<f64>,
+}
+
+/// What it cost to read the counters of server and host while the load ran, all phases together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SamplingCost {
+    /// How long the server had a query of the samplers to answer, in milliseconds per second. Queries of several samplers add up.
+    pub server_ms_per_s: f64,
+    /// CPU time of the samplers' threads in dyno, in microseconds per second.
+    pub dyno_cpu_us_per_s: f64,
 }
 
 /// Who made a load, and how: what a summary needs to know beside the counts.

@@ -1,6 +1,7 @@
 //! Summaries against figures worked out by hand.
 
 use super::*;
+use crate::experiment::MEASURE;
 use crate::summary::ScriptFacts;
 use dyno_engine::Recording;
 use dyno_wire::SqlState;
@@ -44,10 +45,10 @@ fn close(us: f64, expected_us: f64) -> bool {
 #[test]
 fn figures_are_those_of_all_intervals_together() {
     let mut builder = SummaryBuilder::new(&facts(Pacing::Closed), SECOND);
-    builder.interval(&interval(90, 1_000_000, SECOND));
-    builder.interval(&interval(110, 3_000_000, SECOND));
+    builder.interval(MEASURE, &interval(90, 1_000_000, SECOND));
+    builder.interval(MEASURE, &interval(110, 3_000_000, SECOND));
     // Cut short: counts for the average, and says nothing of steadiness.
-    builder.interval(&interval(10, 2_000_000, SECOND / 2));
+    builder.interval(MEASURE, &interval(10, 2_000_000, SECOND / 2));
     let summary = builder.build();
     let workload = &summary.workloads[0];
     assert_eq!(
@@ -84,8 +85,8 @@ fn figures_are_those_of_all_intervals_together() {
 #[test]
 fn percentiles_are_of_the_sum_not_averaged() {
     let mut builder = SummaryBuilder::new(&facts(Pacing::Closed), SECOND);
-    builder.interval(&interval(990, 1_000_000, SECOND));
-    builder.interval(&interval(10, 100_000_000, SECOND));
+    builder.interval(MEASURE, &interval(990, 1_000_000, SECOND));
+    builder.interval(MEASURE, &interval(10, 100_000_000, SECOND));
     let latency = builder.build().workloads[0].latency.unwrap();
     assert!(
         close(latency.p99_us, 1_000.0) && close(latency.p99_9_us, 100_000.0),
@@ -99,7 +100,7 @@ fn lag_is_weighted_by_transactions() {
     for (count, lag_ns) in [(1_u64, 4_000_000), (3, 8_000_000)] {
         let mut interval = interval(count, 1_000_000, SECOND);
         (0..count).for_each(|_| interval.recordings[0].lag.record(lag_ns));
-        builder.interval(&interval);
+        builder.interval(MEASURE, &interval);
     }
     let summary = builder.build();
     let lag = summary.workloads[0].lag.unwrap();
@@ -123,7 +124,7 @@ fn errors_are_counted_by_state_the_most_frequent_first() {
             let recording = &mut interval.recordings[0];
             recording.count_error(SqlState::from_bytes(state.as_bytes()), || format!("{state} happened"));
         }
-        builder.interval(&interval);
+        builder.interval(MEASURE, &interval);
     }
     let summary = builder.build();
     let workload = &summary.workloads[0];
@@ -153,7 +154,7 @@ fn scripts_retries_and_limits_are_summed_up() {
         (script.transactions, script.skipped, script.failures.deadlock) = (2, number, 1);
         script.latency_sums.record(1_000_000);
         script.latency_sums.record(3_000_000);
-        builder.interval(&interval);
+        builder.interval(MEASURE, &interval);
     }
     let workload = builder.build().workloads.remove(0);
     assert_eq!(
@@ -189,7 +190,7 @@ fn script_facts(name: &str, weight: u64) -> ScriptFacts {
 #[test]
 fn a_summary_of_the_first_dynos_can_be_read() {
     let mut builder = SummaryBuilder::new(&facts(Pacing::Closed), SECOND);
-    builder.interval(&interval(7, 1_234_567, SECOND));
+    builder.interval(MEASURE, &interval(7, 1_234_567, SECOND));
     let summary = builder.build();
     let mut json = serde_json::to_value(&summary).unwrap();
     let workload = json["workloads"][0].as_object_mut().unwrap();
@@ -213,9 +214,9 @@ fn nothing_measured_gives_a_summary_that_says_so() {
 #[test]
 fn a_steady_long_run_gives_no_warning() {
     let mut builder = SummaryBuilder::new(&facts(Pacing::Closed), SECOND);
-    (0..20).for_each(|number| builder.interval(&interval(100 + number % 3, 1_000_000, SECOND)));
+    (0..20).for_each(|number| builder.interval(MEASURE, &interval(100 + number % 3, 1_000_000, SECOND)));
     assert_eq!(builder.build().warnings, []);
-    (0..20).for_each(|number| builder.interval(&interval(100 + 50 * (number % 3), 1_000_000, SECOND)));
+    (0..20).for_each(|number| builder.interval(MEASURE, &interval(100 + 50 * (number % 3), 1_000_000, SECOND)));
     assert!(matches!(
         builder.build().warnings.as_slice(),
         [Warning::Unsteady { .. }]
@@ -225,7 +226,7 @@ fn a_steady_long_run_gives_no_warning() {
 #[test]
 fn a_summary_survives_json() {
     let mut builder = SummaryBuilder::new(&facts(Pacing::Open { rate_per_s: 4.0 }), SECOND);
-    builder.interval(&interval(7, 1_234_567, SECOND));
+    builder.interval(MEASURE, &interval(7, 1_234_567, SECOND));
     let summary = builder.build();
     let json = serde_json::to_string(&summary).unwrap();
     assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), summary);

@@ -1,5 +1,7 @@
 //! `events.jsonl`: what happened at an instant, one JSON object per line.
 
+use dyno_target::sampler::Happening;
+pub use dyno_target::sampler::{Autovacuum, Blocked, Checkpoint, Stalled, Vacuum, Who};
 use serde::{Deserialize, Serialize};
 
 /// Something that happened at an instant of a run.
@@ -52,9 +54,35 @@ pub enum EventKind {
         /// How long it had none, in seconds.
         after_s: f64,
     },
+    /// The server made a checkpoint.
+    Checkpoint(Checkpoint),
+    /// An autovacuum worker was busy with a table.
+    Autovacuum(Autovacuum),
+    /// Somebody vacuumed a table.
+    Vacuum(Vacuum),
+    /// Measured sessions waited for a lock.
+    Blocked(Blocked),
+    /// dyno or the server did not run.
+    Stalled(Stalled),
     /// Anything else, said in words.
     Note {
         /// What happened.
         text: String,
     },
+}
+
+impl From<Happening> for Event {
+    /// The instant of what lasts is its end.
+    fn from(happening: Happening) -> Self {
+        Self {
+            at_s: happening.end_s(),
+            kind: match happening {
+                Happening::Checkpoint(checkpoint) => EventKind::Checkpoint(checkpoint),
+                Happening::Autovacuum(autovacuum) => EventKind::Autovacuum(autovacuum),
+                Happening::Vacuum(vacuum) => EventKind::Vacuum(vacuum),
+                Happening::Blocked(blocked) => EventKind::Blocked(blocked),
+                Happening::Stalled(stalled) => EventKind::Stalled(stalled),
+            },
+        }
+    }
 }

@@ -16,7 +16,7 @@ mod samples;
 
 pub use campaign::{CampaignRecord, CampaignWriter, PlannedRun, check_writable};
 pub use command::{redacted, without_password};
-pub use events::{Event, EventKind};
+pub use events::{Autovacuum, Blocked, Checkpoint, Event, EventKind, Stalled, Vacuum, Who};
 pub use intervals::IntervalRow;
 pub use reader::{Archive, Campaign, Run};
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};

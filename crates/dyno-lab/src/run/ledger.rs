@@ -29,6 +29,10 @@ pub struct Entry<'a> {
     pub command: &'a str,
     /// Where the server keeps its data, if it runs on this machine as dyno's own.
     pub data_folder: Option<&'a Path>,
+    /// Where the server writes its log, if it is dyno's own.
+    pub log: Option<&'a Path>,
+    /// Whether counters are read while the load runs.
+    pub sampling: bool,
     /// What is to be kept in mind already, as sentences.
     pub notes: Vec<String>,
 }

@@ -302,6 +302,11 @@ fn measure(
             Ready::Embedded(server) => Some(server.data_folder()),
             Ready::Address(_) => None,
         },
+        log: match ready {
+            Ready::Embedded(server) => Some(server.log_path()),
+            Ready::Address(_) => None,
+        },
+        sampling: true,
         notes,
     };
     let clients: usize = experiment.workloads.iter().map(|workload| workload.clients).sum();

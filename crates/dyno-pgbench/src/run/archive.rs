@@ -37,6 +37,8 @@ pub fn open<'a>(
         target,
         command: &options.command,
         data_folder: None,
+        log: None,
+        sampling: true,
         notes: Vec::new(),
     };
     Ledger::open_alone(archive, entry, options.seed, notes)

@@ -1,8 +1,10 @@
 //! Counters read during a run, from the host and from the server, one row of numbers at a time.
 
+mod event;
 mod host;
 mod postgres;
 
+pub use self::event::{Autovacuum, Blocked, Checkpoint, Happening, Stalled, Vacuum, Who};
 pub use self::host::HostSampler;
 pub use self::postgres::{PgSampler, PgSamplerError};
 

@@ -5,8 +5,9 @@
 
 use crate::clock::Clock;
 use crate::connect::{self, ConnectError};
+use crate::course::Rules;
 use crate::histogram::LatencyHistogram;
-use crate::load::{Connecting, Load, Pacing, Stop, Workload};
+use crate::load::{Connecting, Load, Stop, Workload};
 use crate::pacing::Schedule;
 use crate::program::{Program, ProgramError};
 use crate::recording::Recording;
@@ -329,27 +330,19 @@ fn client_thread<S: Session, P: Program>(
     });
     // The collector gives up without a start if another thread could not connect.
     let Ok(start_ns) = start.recv() else { return };
-    let schedule = match workload.pacing {
-        Pacing::Closed => None,
-        Pacing::Open { rate_per_s } => {
-            let threads = workload.threads.clamp(1, workload.clients.max(1));
-            let random = workload.throttle.get(portion.part).cloned();
-            Some(Schedule::new(
-                rate_per_s / threads as f64,
-                start_ns,
-                random.unwrap_or_else(|| Random::new(portion.part as u64)),
-            ))
-        }
-    };
+    let random = workload.throttle.get(portion.part).cloned();
+    let random = random.unwrap_or_else(|| Random::new(portion.part as u64));
     let thread = reporting.thread;
     let spent_ns = if load.include_connecting { start_ns } else { 0 };
+    let course = Rules::of(workload).course(portion.part, start_ns - spent_ns, start_ns);
     let share = Share {
         workload,
         number: portion.workload,
         part: portion.part,
         texts,
         clients,
-        schedule,
+        schedule: Schedule::new(course.ramps, random),
+        changes: course.changes,
         timeline: Timeline::new(&load.phases, load.interval, start_ns, spent_ns),
         clock,
         start_ns,

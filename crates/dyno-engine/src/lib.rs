@@ -6,6 +6,7 @@
 mod capture;
 mod clock;
 mod connect;
+mod course;
 mod drive;
 mod histogram;
 mod load;

@@ -3,47 +3,116 @@
 //! The schedule is absolute: it is drawn from its own random state, begins when the run begins and is never moved, so a stalled server does not
 //! slow the arrivals down. A transaction that begins late because all clients were busy is timed from the instant at which it should have begun.
 
+use crate::load::Span;
 use dyno_script::Random;
 
+/// A stretch of time over which the rate of arrivals is constant or changes linearly.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ramp {
+    pub start_ns: f64,
+    pub end_ns: f64,
+    /// At its start.
+    rate_per_ns: f64,
+    slope_per_ns2: f64,
+}
+
+impl Ramp {
+    /// From `start_ns` to a later `end_ns`; rates are finite and not below 0.
+    pub fn new(start_ns: u64, end_ns: u64, rate_per_s: Span) -> Self {
+        let (start_ns, end_ns) = (start_ns as f64, end_ns as f64);
+        Self {
+            start_ns,
+            end_ns,
+            rate_per_ns: rate_per_s.from / 1e9,
+            slope_per_ns2: (rate_per_s.to - rate_per_s.from) / 1e9 / (end_ns - start_ns),
+        }
+    }
+
+    /// The rate at an instant within it.
+    pub fn rate_per_ns(&self, at_ns: f64) -> f64 {
+        (self.rate_per_ns + self.slope_per_ns2 * (at_ns - self.start_ns)).max(0.0)
+    }
+
+    /// How many arrivals are expected from `from_ns` to its end: the integral of the rate.
+    fn expected(&self, from_ns: f64) -> f64 {
+        (self.rate_per_ns(from_ns) + self.rate_per_ns(self.end_ns)) / 2.0 * (self.end_ns - from_ns)
+    }
+
+    /// The instant up to which so many arrivals are expected from `from_ns` on: the inverse of the integral. The quadratic equation is solved in the
+    /// form that holds for a slope of 0, too, and subtracts nothing.
+    fn instant_ns(&self, from_ns: f64, expected: f64) -> f64 {
+        let rate = self.rate_per_ns(from_ns);
+        let discriminant = (rate * rate + 2.0 * self.slope_per_ns2 * expected).max(0.0);
+        (from_ns + 2.0 * expected / (rate + discriminant.sqrt())).min(self.end_ns)
+    }
+}
+
 /// The instants at which one thread's transactions are due.
+///
+/// They are a Poisson process whose rate is piecewise linear, drawn by inversion: between two arrivals the integral of the rate grows by a number that is
+/// exponentially distributed with mean 1 (R. W. Klein and S. D. Roberts, "A time-varying Poisson arrival process generator", Simulation 43, 1984).
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    mean_gap_ns: f64,
+    ramp: Option<Ramp>,
+    /// The ramps after it.
+    ramps: std::vec::IntoIter<Ramp>,
     /// Kept as a floating-point number so that rounding does not add up.
     next_ns: f64,
     random: Random,
 }
 
 impl Schedule {
-    /// Arrivals of a Poisson process with `rate_per_s`, beginning at `start_ns`.
-    pub fn new(rate_per_s: f64, start_ns: u64, random: Random) -> Self {
+    /// Arrivals over `ramps`, of which each begins where the one before it ends. Without any, nothing is ever due.
+    pub fn new(ramps: Vec<Ramp>, random: Random) -> Self {
+        let mut ramps = ramps.into_iter();
+        let ramp = ramps.next();
         let mut schedule = Self {
-            mean_gap_ns: 1e9 / rate_per_s,
-            next_ns: start_ns as f64,
+            ramp,
+            ramps,
+            next_ns: ramp.map_or(0.0, |ramp| ramp.start_ns),
             random,
         };
         schedule.advance();
         schedule
     }
 
-    /// The next instant that is due.
+    /// The next instant that is due; `u64::MAX` if nothing is any more.
     pub fn next_ns(&self) -> u64 {
         self.next_ns as u64
     }
 
-    /// Goes on to the instant after it: the gaps of a Poisson process are exponentially distributed.
+    /// Goes on to the instant after it.
     pub fn advance(&mut self) {
-        self.next_ns += self.mean_gap_ns * -(1.0 - self.random.unit()).ln();
+        let mut expected = -(1.0 - self.random.unit()).ln();
+        while let Some(ramp) = &self.ramp {
+            let left = ramp.expected(self.next_ns);
+            if expected < left {
+                self.next_ns = ramp.instant_ns(self.next_ns, expected);
+                return;
+            }
+            expected -= left;
+            self.next_ns = ramp.end_ns;
+            self.ramp = self.ramps.next();
+        }
+        self.next_ns = f64::INFINITY;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn span(from: f64, to: f64) -> Span {
+        Span { from, to }
+    }
 
     #[test]
     fn arrivals_keep_the_rate_and_vary_like_a_poisson_process() {
-        let mut schedule = Schedule::new(1000.0, 0, Random::new(7));
+        let constant = Ramp::new(0, u64::MAX, span(1000.0, 1000.0));
+        let mut schedule = Schedule::new(vec![constant], Random::new(7));
         let mut gaps_ms = Vec::new();
         let mut last_ns = 0;
         for _ in 0..20_000 {
@@ -56,5 +125,81 @@ mod tests {
         let variance = gaps_ms.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps_ms.len() as f64;
         assert!((mean - 1.0).abs() < 0.03, "mean gap {mean} ms");
         assert!((variance.sqrt() - 1.0).abs() < 0.05, "deviation {} ms", variance.sqrt());
+    }
+
+    #[test]
+    fn arrivals_follow_ramps_steps_and_pauses() {
+        let rates = [
+            span(0.0, 2000.0),
+            span(2000.0, 500.0),
+            span(0.0, 0.0),
+            span(800.0, 800.0),
+        ];
+        let start_ns = 3 * SECOND_NS;
+        let ramps = rates.iter().zip(0..).map(|(&rate, number)| {
+            let begin_ns = start_ns + number * 4 * SECOND_NS;
+            Ramp::new(begin_ns, begin_ns + 4 * SECOND_NS, rate)
+        });
+        let mut schedule = Schedule::new(ramps.collect(), Random::new(11));
+        let mut counts = [0_i32; 16];
+        while schedule.next_ns() != u64::MAX {
+            counts[((schedule.next_ns() - start_ns) / SECOND_NS) as usize] += 1;
+            schedule.advance();
+        }
+        for (second, &count) in counts.iter().enumerate() {
+            let rate = rates[second / 4];
+            let expected = rate.from + (rate.to - rate.from) * (second % 4 * 2 + 1) as f64 / 8.0;
+            let off = (f64::from(count) - expected).abs();
+            // Four standard deviations of a Poisson distribution.
+            assert!(
+                off <= 4.0 * expected.sqrt(),
+                "second {second}: {count}, {expected} expected"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_inverse_undoes_the_integral(
+            start_ns in 0..1_000_000 * SECOND_NS,
+            length_ns in 1_000..100_000 * SECOND_NS,
+            from in 0.0..1e6_f64,
+            to in 0.0..1e6_f64,
+            at in 0.0..1.0_f64,
+            share in 0.0..1.0_f64,
+        ) {
+            let ramp = Ramp::new(start_ns, start_ns + length_ns, span(from, to));
+            let from_ns = ramp.start_ns + (ramp.end_ns - ramp.start_ns) * at;
+            let whole = ramp.expected(from_ns);
+            let expected = whole * share;
+            prop_assume!(expected > 0.0);
+            let instant_ns = ramp.instant_ns(from_ns, expected);
+            // The instants themselves are only so exact.
+            let blur_ns = ramp.end_ns * 1e-15;
+            prop_assert!(instant_ns >= from_ns && instant_ns <= ramp.end_ns, "{instant_ns} of {ramp:?}");
+            let passed = whole - ramp.expected(instant_ns);
+            let tolerance = whole * 1e-9 + from.max(to) / 1e9 * (1.0 + blur_ns);
+            prop_assert!((passed - expected).abs() <= tolerance, "{passed} for {expected} of {whole}");
+        }
+
+        #[test]
+        fn a_schedule_never_goes_back_and_ends(
+            stretches in prop::collection::vec((1_u64..SECOND_NS, 0.0..500.0_f64, 0.0..500.0_f64), 0..8),
+            seed: u64,
+        ) {
+            let mut end_ns = 5;
+            let ramps = stretches.iter().map(|&(length_ns, from, to)| {
+                let start_ns = end_ns;
+                end_ns += length_ns;
+                Ramp::new(start_ns, end_ns, span(from, to))
+            });
+            let mut schedule = Schedule::new(ramps.collect(), Random::new(seed));
+            let mut last_ns = 0;
+            while schedule.next_ns() != u64::MAX {
+                prop_assert!(schedule.next_ns() >= last_ns.max(5) && schedule.next_ns() <= end_ns);
+                last_ns = schedule.next_ns();
+                schedule.advance();
+            }
+        }
     }
 }

@@ -42,8 +42,9 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                     self.line_up(index);
                 }
                 (Ok(()), _) => {
-                    if self.schedule.is_none() {
-                        self.clients[index].transaction_ns = now_ns;
+                    let client = &mut self.clients[index];
+                    if !client.scheduled {
+                        client.transaction_ns = now_ns;
                     }
                     self.roll(now_ns);
                     self.enter(index, now_ns);

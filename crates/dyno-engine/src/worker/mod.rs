@@ -8,10 +8,12 @@ mod connection;
 mod failure;
 mod pipeline;
 mod reply;
+mod stage;
 mod step;
 mod tally;
 
 use crate::clock::{Clock, duration_ns};
+use crate::course::Change;
 use crate::drive::{Departure, Ending, Message, SliceReport};
 use crate::load::{Preparing, Stop, Workload};
 use crate::log::{LogContext, TransactionLog};
@@ -23,8 +25,10 @@ use crate::timeline::{Slice, Timeline};
 use crate::transport::{Transport, Wait};
 use client::{Client, Waiting};
 use dyno_wire::{Protocol, Session};
+use stage::Pace;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
@@ -66,14 +70,23 @@ struct Clients<'a, S: Session, P: Program> {
     /// What the program keeps for the thread.
     program: P::Thread,
     outbox: Outbox,
-    /// Clients whose next step is due now.
+    /// Clients that are to begin a transaction now.
     runnable: VecDeque<usize>,
     /// Open loop: clients waiting for the schedule.
     idle: VecDeque<usize>,
+    /// So many clients, the first ones, begin transactions; the others rest.
+    active: usize,
+    pace: Pace,
+    /// So many clients, the first ones, begin a transaction as soon as one is over.
+    at_once: usize,
     sleeping: BinaryHeap<Reverse<(u64, usize)>>,
     /// Clients that need a connection now.
     connecting: Vec<usize>,
-    schedule: Option<Schedule>,
+    schedule: Schedule,
+    /// What is to change in `active` and `pace`.
+    changes: Peekable<std::vec::IntoIter<Change>>,
+    /// When the first of them is due.
+    change_ns: u64,
     timeline: Timeline,
     /// The slice being recorded, if any still is.
     slice: Option<Slice>,
@@ -120,7 +133,9 @@ pub(crate) struct Share<'a, S: Session, P: Program> {
     pub texts: Vec<String>,
     /// Its clients.
     pub clients: Vec<Ready<S>>,
-    pub schedule: Option<Schedule>,
+    pub schedule: Schedule,
+    /// When how many of its clients are active. Before the first change all rest.
+    pub changes: Vec<Change>,
     pub timeline: Timeline,
     pub clock: Clock,
     /// When the clients begin.
@@ -183,6 +198,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
                     waiting: Waiting::Turn,
                     connected: ready.endpoint.is_some(),
                     endpoint: ready.endpoint.unwrap_or(0),
+                    scheduled: false,
                     introduced: false,
                     piping: false,
                     outstanding: 0,
@@ -200,11 +216,6 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
                 }
             })
             .collect();
-        let numbers = 0..clients.len();
-        let (runnable, idle) = match share.schedule {
-            Some(_) => (VecDeque::new(), numbers.collect()),
-            None => (numbers.collect(), VecDeque::new()),
-        };
         let context = LogContext {
             thread: share.part,
             epoch: share.clock.epoch(),
@@ -221,11 +232,16 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             clients,
             program,
             outbox: Outbox::default(),
-            runnable,
-            idle,
+            runnable: VecDeque::new(),
+            idle: VecDeque::new(),
+            active: 0,
+            pace: Pace::Completion,
+            at_once: 0,
             sleeping: BinaryHeap::new(),
             connecting: Vec::new(),
             schedule: share.schedule,
+            changes: share.changes.into_iter().peekable(),
+            change_ns: 0,
             timeline,
             over: slice.is_none(),
             boundary_ns: slice.map_or(u64::MAX, |slice| slice.end_ns),
@@ -321,20 +337,22 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
 
     /// How long the loop may wait for something to arrive.
     fn wait(&self, drain_until_ns: u64) -> Wait {
-        let due_ns = match (&self.schedule, self.idle.front()) {
-            (Some(schedule), Some(_)) if !self.over => schedule.next_ns(),
-            _ => u64::MAX,
+        let due_ns = if self.idle.is_empty() || self.over {
+            u64::MAX
+        } else {
+            self.schedule.next_ns()
         };
         let wake_ns = self.sleeping.peek().map_or(u64::MAX, |Reverse((wake_ns, _))| *wake_ns);
         let at_rest = self.runnable.is_empty() && self.connecting.is_empty();
         let client_ns = if at_rest && self.working > 0 && self.ending.is_none() {
-            due_ns.min(wake_ns)
+            due_ns.min(wake_ns).min(self.awaited_change_ns())
         } else {
             0
         };
         let report_ns = if self.over { drain_until_ns } else { self.boundary_ns };
         let timeout_ns = client_ns
             .min(report_ns)
+            .min(self.change_ns)
             .saturating_sub(self.clock.now_ns())
             .min(LONGEST_WAIT_NS);
         Wait {

@@ -2,6 +2,7 @@
 
 use super::Clients;
 use super::client::Waiting;
+use super::stage::Pace;
 use crate::clock::duration_ns;
 use crate::drive::Ending;
 use crate::load::{Connecting, OnBrokenScript};
@@ -16,6 +17,9 @@ const SKIPPED_AT_ONCE: usize = 10_000;
 impl<S: Session, P: Program> Clients<'_, S, P> {
     /// Lets every client act whose time has come.
     pub(super) fn start_due(&mut self, now_ns: u64) {
+        if now_ns >= self.change_ns {
+            self.follow_course(now_ns);
+        }
         while let Some(Reverse((wake_ns, index))) = self.sleeping.peek().copied() {
             if wake_ns > now_ns {
                 break;
@@ -57,12 +61,12 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     /// Begins the transactions that are due in an open loop, and skips those that are too late.
     fn start_scheduled(&mut self, now_ns: u64) {
         let mut skipped = 0;
-        while let (Some(schedule), Some(&index)) = (&mut self.schedule, self.idle.front()) {
-            let due_ns = schedule.next_ns();
+        while let Some(&index) = self.idle.front() {
+            let due_ns = self.schedule.next_ns();
             if due_ns > now_ns || skipped == SKIPPED_AT_ONCE {
                 break;
             }
-            schedule.advance();
+            self.schedule.advance();
             if due_ns < now_ns.saturating_sub(self.latency_limit_ns) {
                 skipped += 1;
                 self.skip(index, now_ns);
@@ -70,6 +74,9 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                 self.idle.pop_front();
                 self.begin(index, due_ns, now_ns);
             }
+        }
+        if self.pace == Pace::Arrears && self.schedule.next_ns() > now_ns {
+            self.keep_pace(Pace::Completion);
         }
     }
 
@@ -87,6 +94,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     pub(super) fn begin(&mut self, index: usize, from_ns: u64, now_ns: u64) {
         let client = &mut self.clients[index];
         client.transaction_ns = from_ns;
+        client.scheduled = self.pace != Pace::Completion;
         if client.connected {
             self.enter(index, now_ns);
         } else {
@@ -222,20 +230,22 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         if self.workload.connecting == Connecting::EveryTransaction {
             self.part(index);
             self.line_up(index);
-        } else if at_once && self.schedule.is_none() {
+        } else if at_once && index < self.at_once {
             self.begin(index, now_ns, now_ns);
         } else {
             self.line_up(index);
         }
     }
 
-    /// A client waits for its next transaction.
+    /// A client waits for its next transaction, or rests if it is not active.
     pub(super) fn line_up(&mut self, index: usize) {
         self.clients[index].waiting = Waiting::Turn;
-        if self.schedule.is_some() {
-            self.idle.push_back(index);
-        } else {
-            self.runnable.push_back(index);
+        if index >= self.active {
+            return;
+        }
+        match self.pace {
+            Pace::Completion => self.runnable.push_back(index),
+            Pace::Schedule | Pace::Arrears => self.idle.push_back(index),
         }
     }
 

@@ -85,7 +85,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         self.recording.transactions += 1;
         self.recording.latency.record(latency_ns);
         self.recording.latency_sums.record(latency_ns);
-        if self.schedule.is_some() {
+        if client.scheduled {
             self.recording.lag.record(client.lag_ns);
             self.recording.lag_sums.record(client.lag_ns);
         }
@@ -95,14 +95,14 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     }
 
     fn detail_completed(&mut self, index: usize, now_ns: u64, latency_ns: u64) {
-        let (tries, lag_ns) = (self.clients[index].tries, self.clients[index].lag_ns);
+        let client = &self.clients[index];
+        let (tries, lag_ns) = (client.tries, if client.scheduled { client.lag_ns } else { 0 });
         self.recording.late += u64::from(latency_ns > self.latency_limit_ns);
         self.tally_tries(index, tries);
         if let Some(script) = self.script(index) {
             script.transactions += 1;
             script.latency_sums.record(latency_ns);
         }
-        let lag_ns = if self.schedule.is_some() { lag_ns } else { 0 };
         self.write_log(index, LoggedOutcome::Done { latency_ns }, now_ns, lag_ns);
     }
 

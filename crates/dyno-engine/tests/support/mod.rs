@@ -12,7 +12,7 @@ use dyno_wire::{CapturedResult, Parameters, PgConfig, PgSession, PgStatement, Pr
 use scripted_server::ScriptedServer;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Executes the same statement without parameters, one per transaction.
 pub struct OneStatement;
@@ -213,6 +213,8 @@ pub fn script_load(
 pub struct Keep {
     pub intervals: Vec<Interval>,
     pub connected: Option<Connected>,
+    /// When it was connected: the first phase begins just after.
+    pub connected_at: Option<Instant>,
     pub remarks: Vec<String>,
 }
 
@@ -230,6 +232,7 @@ impl Keep {
 impl Observer for Keep {
     fn connected(&mut self, connected: &Connected) {
         self.connected = Some(connected.clone());
+        self.connected_at = Some(Instant::now());
     }
 
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {

@@ -1,0 +1,69 @@
+//! Clients become active, rest, and change between closed and open loop, as the start delay and the stages of their workload want it.
+
+use super::Clients;
+use super::client::Waiting;
+use crate::course::Change;
+use crate::program::Program;
+use dyno_wire::Session;
+
+/// When clients begin their transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// On completion of the previous one: a closed loop.
+    Completion,
+    /// By the schedule: an open loop.
+    Schedule,
+    /// The open loop is over, but what was due in it and could not begin comes first. Nobody's transaction is forgotten.
+    Arrears,
+}
+
+impl<S: Session, P: Program> Clients<'_, S, P> {
+    /// Makes the changes that are due.
+    #[cold]
+    pub(super) fn follow_course(&mut self, now_ns: u64) {
+        while let Some(change) = self.changes.next_if(|change| change.at_ns <= now_ns) {
+            self.change(change);
+        }
+        self.change_ns = self.changes.peek().map_or(u64::MAX, |change| change.at_ns);
+    }
+
+    fn change(&mut self, change: Change) {
+        let before = self.active;
+        self.active = change.active;
+        self.idle.retain(|&index| index < change.active);
+        self.runnable.retain(|&index| index < change.active);
+        let behind = self.pace != Pace::Completion && self.schedule.next_ns() < change.at_ns;
+        self.keep_pace(match change.open {
+            true => Pace::Schedule,
+            false if behind => Pace::Arrears,
+            false => Pace::Completion,
+        });
+        // One that is still in a transaction goes on by itself, and one that rests is in no queue.
+        for index in before..change.active {
+            if self.clients[index].waiting == Waiting::Turn {
+                self.line_up(index);
+            }
+        }
+    }
+
+    /// Clients begin transactions in this way from now on.
+    pub(super) fn keep_pace(&mut self, pace: Pace) {
+        self.pace = pace;
+        if pace == Pace::Completion {
+            self.at_once = self.active;
+            self.runnable.append(&mut self.idle);
+        } else {
+            self.at_once = 0;
+            self.idle.append(&mut self.runnable);
+        }
+    }
+
+    /// When the next change is due, if a client may be waiting for it. Those of a closed loop that are active have something else to wait for.
+    pub(super) fn awaited_change_ns(&self) -> u64 {
+        if self.active == 0 || self.pace != Pace::Completion {
+            self.change_ns
+        } else {
+            u64::MAX
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Start delays and stages against a scripted server that notes when each connection asked for something.
+
+mod support;
+
+use dyno_engine::{Load, Pacing, Span, Stage, Stop, drive};
+use dyno_wire::PgSession;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use support::scripted_server::{Behaviour, ScriptedServer};
+use support::{Keep, OneStatement, load};
+
+/// When requests arrived, and on which connection.
+#[derive(Clone, Default)]
+struct Requests(Arc<Mutex<Vec<(Instant, usize)>>>);
+
+impl Requests {
+    /// A server that answers after `delay`.
+    fn server(&self, delay: Duration) -> ScriptedServer {
+        let requests = self.clone();
+        ScriptedServer::start(move |connection, _, _| {
+            requests.0.lock().expect("no panic").push((Instant::now(), connection));
+            Behaviour::Answer(delay)
+        })
+    }
+
+    /// Those that arrived between two instants, counted in milliseconds from `begin`.
+    fn between(&self, begin: Instant, from_ms: u64, to_ms: u64) -> Vec<usize> {
+        let window = begin + Duration::from_millis(from_ms)..begin + Duration::from_millis(to_ms);
+        let requests = self.0.lock().expect("no panic");
+        let inside = requests.iter().filter(|(at, _)| window.contains(at));
+        inside.map(|(_, connection)| *connection).collect()
+    }
+
+    /// On how many connections requests arrived between two instants.
+    fn active(&self, begin: Instant, from_ms: u64, to_ms: u64) -> usize {
+        let connections: BTreeSet<_> = self.between(begin, from_ms, to_ms).into_iter().collect();
+        connections.len()
+    }
+}
+
+fn span(from: f64, to: f64) -> Option<Span> {
+    Some(Span { from, to })
+}
+
+fn stage(ms: u64, clients: Option<Span>, rate_per_s: Option<Span>) -> Stage {
+    Stage {
+        duration: Duration::from_millis(ms),
+        clients,
+        rate_per_s,
+    }
+}
+
+/// Runs to the end, and gives what was observed with the instant at which it began.
+fn run(load: &Load<PgSession, OneStatement>) -> (Keep, Instant) {
+    let mut keep = Keep::default();
+    let outcome = drive(load, &mut keep, &Stop::new()).expect("the load runs");
+    assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
+    assert_eq!(
+        outcome.connections,
+        vec![0; load.workloads.len()],
+        "nobody lost a connection"
+    );
+    let begin = keep.connected_at.expect("it was connected");
+    (keep, begin)
+}
+
+#[test]
+fn clients_step_hold_and_rest() {
+    for (clients, threads) in [(8, 3), (8, 8)] {
+        let requests = Requests::default();
+        let server = requests.server(Duration::from_millis(1));
+        let phases = [("warmup", 300), ("measure", 2000)];
+        let mut load = load(&server, clients, threads, Pacing::Closed, &phases);
+        load.workloads[0].stages_begin = Duration::from_millis(300);
+        let numbers = [2, 8, 0, 3];
+        load.workloads[0].stages = numbers
+            .iter()
+            .map(|&number| stage(500, span(number.into(), number.into()), None))
+            .collect();
+        let (keep, begin) = run(&load);
+        assert_eq!(requests.active(begin, 0, 300), 2, "the warm-up is like the first stage");
+        for (number, start_ms) in numbers.into_iter().zip((300..).step_by(500)) {
+            // A change is allowed some time on a busy machine.
+            let active = requests.active(begin, start_ms + 200, start_ms + 500);
+            assert_eq!(active, number as usize, "from {start_ms} ms on, {threads} threads");
+        }
+        assert_eq!(keep.total(1).errors, 0);
+        assert_eq!(keep.total(1).lag.count(), 0, "it is a closed loop throughout");
+    }
+}
+
+#[test]
+fn a_ramp_adds_and_takes_clients_one_by_one() {
+    let requests = Requests::default();
+    let server = requests.server(Duration::from_millis(1));
+    let mut load = load(&server, 8, 2, Pacing::Closed, &[("measure", 3200)]);
+    load.workloads[0].stages = vec![stage(1600, span(0.0, 8.0), None), stage(1600, span(8.0, 0.0), None)];
+    let (_, begin) = run(&load);
+    for step in 1..8_usize {
+        for middle_ms in [step as u64 * 200, 3200 - step as u64 * 200] {
+            let active = requests.active(begin, middle_ms - 50, middle_ms + 50);
+            assert!(active.abs_diff(step) <= 1, "{active} for {step} at {middle_ms} ms");
+        }
+    }
+}
+
+#[test]
+fn a_rate_ramps_steps_and_pauses() {
+    let requests = Requests::default();
+    let server = requests.server(Duration::ZERO);
+    let mut load = load(&server, 4, 2, Pacing::Open { rate_per_s: 300.0 }, &[("measure", 4000)]);
+    load.workloads[0].stages = vec![
+        stage(2000, None, span(0.0, 800.0)),
+        stage(1000, None, None),
+        stage(500, None, span(0.0, 0.0)),
+        stage(500, None, span(600.0, 600.0)),
+    ];
+    let (keep, begin) = run(&load);
+    let slices = [
+        (0, 500, 50.0),
+        (500, 1000, 150.0),
+        (1000, 1500, 250.0),
+        (1500, 2000, 350.0),
+        (2000, 3000, 300.0),
+        (3000, 3500, 0.0_f64),
+        (3500, 4000, 300.0),
+    ];
+    for (from_ms, to_ms, expected) in slices {
+        let count = requests.between(begin, from_ms, to_ms).len() as f64;
+        // Four standard deviations, and some that came late.
+        let bound = 4.0 * expected.sqrt() + 10.0;
+        assert!(
+            (count - expected).abs() <= bound,
+            "{count} from {from_ms} ms on, {expected} expected"
+        );
+    }
+    let total = keep.total(0);
+    assert_eq!(total.lag.count(), total.transactions);
+}
+
+#[test]
+fn a_delayed_workload_connects_with_the_others_and_begins_later() {
+    let (early, late) = (Requests::default(), Requests::default());
+    let (server, other) = (
+        early.server(Duration::from_millis(1)),
+        late.server(Duration::from_millis(1)),
+    );
+    for pacing in [Pacing::Closed, Pacing::Open { rate_per_s: 2000.0 }] {
+        late.0.lock().expect("no panic").clear();
+        let mut load = load(&server, 2, 1, Pacing::Closed, &[("measure", 800)]);
+        let mut delayed = support::load(&other, 3, 2, pacing, &[]).workloads;
+        delayed[0].start_delay = Duration::from_millis(400);
+        load.workloads.append(&mut delayed);
+        let (keep, begin) = run(&load);
+        let connected = keep.connected.expect("connected");
+        assert_eq!(connected.connect_time[1].count(), 3, "before the first phase");
+        assert_eq!(late.active(begin, 0, 400), 0, "none before its time");
+        assert_eq!(late.active(begin, 400, 800), 3);
+        assert_eq!(early.active(begin, 0, 400), 2);
+        let before = keep
+            .intervals
+            .iter()
+            .filter(|interval| interval.start < Duration::from_millis(400));
+        assert!(
+            before
+                .map(|interval| &interval.recordings[1])
+                .all(|recording| recording.transactions == 0)
+        );
+    }
+}
+
+#[test]
+fn what_was_due_before_a_closed_stage_counts_from_its_instant() {
+    // From 300 to 900 ms there is no answer.
+    let stall = (Duration::from_millis(300), Duration::from_millis(900));
+    let begun: Arc<Mutex<Option<Instant>>> = Arc::default();
+    let since = Arc::clone(&begun);
+    let server = ScriptedServer::start(move |_, _, _| {
+        let since = since
+            .lock()
+            .expect("no panic")
+            .get_or_insert_with(Instant::now)
+            .elapsed();
+        let stalled = since >= stall.0 && since < stall.1;
+        Behaviour::Answer(if stalled {
+            stall.1 - since
+        } else {
+            Duration::from_micros(100)
+        })
+    });
+    let mut load = load(&server, 4, 1, Pacing::Closed, &[("measure", 1500)]);
+    load.workloads[0].stages = vec![stage(600, None, span(500.0, 500.0)), stage(900, None, None)];
+    let (keep, _) = run(&load);
+    let total = keep.total(0);
+    // 150 were due during the stall and had to wait for at least 300 ms, although only 4 of them were waiting for the server.
+    let late = total.latency.inner().count_between(250_000_000, 700_000_000);
+    assert!((90..220).contains(&late), "{late} of {} are late", total.transactions);
+    let scheduled = total.lag.count();
+    assert!((220..380).contains(&scheduled), "{scheduled} scheduled");
+    assert!(total.transactions > scheduled, "after them the loop is closed again");
+}
+
+#[test]
+fn nothing_begins_after_the_last_stage() {
+    for rate_per_s in [None, span(500.0, 500.0)] {
+        let requests = Requests::default();
+        let server = requests.server(Duration::from_millis(1));
+        let mut load = load(&server, 3, 2, Pacing::Closed, &[("measure", 900)]);
+        load.workloads[0].stages = vec![stage(300, None, rate_per_s)];
+        let (_, begin) = run(&load);
+        assert!(requests.active(begin, 0, 300) > 0);
+        assert_eq!(requests.active(begin, 500, 900), 0);
+    }
+}

@@ -2,6 +2,24 @@
 //!
 //! Statistics are kept apart from everything that reads files or sockets, so that each can be checked against numbers worked out by hand.
 
+mod bootstrap;
+mod change;
+mod dips;
+mod knee;
+mod period;
+mod robust;
 mod running;
+mod steady;
+mod trend;
+mod window;
 
+pub use bootstrap::{Estimate, ratio_of_means};
+pub use change::{Change, change_point};
+pub use dips::{Dip, dips};
+pub use knee::knee;
+pub use period::period;
+pub use robust::{Level, median};
 pub use running::Running;
+pub use steady::{Course, batch_means, course, warm_up};
+pub use trend::{Trend, trend};
+pub use window::running_median;

@@ -1,0 +1,142 @@
+//! Stretches in which a series lies well below what is usual around it.
+
+use crate::{Level, median, running_median};
+use std::ops::Range;
+
+/// A dip must be at least this deep, as a share of the running median: less is not worth an explanation.
+const LEAST_DEPTH: f64 = 0.2;
+
+/// A dip must be deeper than this many spreads of the series around its running median: noise alone goes that far once in 30,000 values.
+const LEAST_SPREADS: f64 = 4.0;
+
+/// Whatever the noise, a value that has lost more than this share is a dip.
+const SURE_DEPTH: f64 = 0.9;
+
+/// A running median below this share of the overall one is itself within a dip that is longer than half the window.
+const LOST: f64 = 0.1;
+
+/// A stretch of low values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dip {
+    /// The positions of its values.
+    pub range: Range<usize>,
+    /// How far the lowest of them lies below the running median, as a share of it: 1 is a standstill.
+    pub depth: f64,
+}
+
+/// The dips of a series of rates, all 0 or more, against the running median of `window` values. Dips with a single value between them are one: the
+/// recovery of a moment is none.
+#[must_use]
+pub fn dips(values: &[f64], window: usize) -> Vec<Dip> {
+    let Some(overall) = median(values).filter(|overall| *overall > 0.0) else {
+        return Vec::new();
+    };
+    let usual = running_median(values, window)
+        .into_iter()
+        .map(|median| if median < LOST * overall { overall } else { median });
+    // As shares of what is usual, values at different heights are alike noisy.
+    let depths: Vec<f64> = values
+        .iter()
+        .zip(usual)
+        .map(|(value, usual)| 1.0 - value / usual)
+        .collect();
+    let spread = Level::of(&depths).map_or(0.0, |level| level.spread);
+    let threshold = (LEAST_SPREADS * spread).clamp(LEAST_DEPTH, SURE_DEPTH);
+
+    let mut dips: Vec<Dip> = Vec::new();
+    for (index, depth) in depths.into_iter().enumerate().filter(|(_, depth)| *depth > threshold) {
+        match dips.last_mut().filter(|dip| index <= dip.range.end + 1) {
+            Some(dip) => {
+                dip.range.end = index + 1;
+                dip.depth = dip.depth.max(depth);
+            }
+            None => dips.push(Dip {
+                range: index..index + 1,
+                depth,
+            }),
+        }
+    }
+    dips
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A series around 1000 that is off by up to 20 either way.
+    fn calm(length: usize) -> Vec<f64> {
+        (0..length).map(|index| 980.0 + (index * 7 % 41) as f64).collect()
+    }
+
+    #[test]
+    fn finds_a_dip_with_its_depth_and_joins_what_belongs_together() {
+        let mut values = calm(120);
+        (values[50], values[51], values[53]) = (400.0, 100.0, 500.0);
+        let found = dips(&values, 61);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].range, 50..54);
+        assert!((found[0].depth - 0.9).abs() < 0.01, "{found:?}");
+        // Two values between them: two dips.
+        values[51] = 1_000.0;
+        values[52] = 1_000.0;
+        assert_eq!(dips(&values, 61).len(), 2);
+    }
+
+    #[test]
+    fn dips_at_the_ends_are_found_too() {
+        let mut values = calm(100);
+        (values[0], values[99]) = (10.0, 10.0);
+        let found: Vec<_> = dips(&values, 61).into_iter().map(|dip| dip.range).collect();
+        assert_eq!(found, [0..1, 99..100]);
+    }
+
+    #[test]
+    fn a_new_level_is_no_dip() {
+        let mut values = calm(200);
+        values[100..].iter_mut().for_each(|value| *value /= 2.0);
+        assert_eq!(dips(&values, 31), []);
+    }
+
+    #[test]
+    fn a_standstill_longer_than_the_window_is_a_dip() {
+        let mut values = calm(300);
+        values[100..190].iter_mut().for_each(|value| *value = 0.0);
+        let found = dips(&values, 61);
+        assert_eq!(
+            (found.len(), found[0].range.clone(), found[0].depth),
+            (1, 100..190, 1.0)
+        );
+    }
+
+    #[test]
+    fn a_noisy_series_has_no_dips_but_standstills() {
+        // Half the values lie 25 % off: a spread of 0.37, four of which are more than all.
+        let mut values: Vec<f64> = (0..100)
+            .map(|index| [750.0, 1_250.0, 1_000.0, 990.0][index % 4])
+            .collect();
+        assert_eq!(dips(&values, 61), []);
+        values[40] = 5.0;
+        assert_eq!(dips(&values, 61).len(), 1);
+    }
+
+    #[test]
+    fn nothing_is_said_of_nothing() {
+        assert_eq!(dips(&[], 61), []);
+        assert_eq!(dips(&[0.0; 50], 61), []);
+    }
+
+    proptest! {
+        #[test]
+        fn dips_are_in_order_apart_and_deep(values in prop::collection::vec(0.0_f64..1000.0, 0..200), window in 1_usize..90) {
+            let found = dips(&values, window);
+            for dip in &found {
+                prop_assert!(dip.range.start < dip.range.end && dip.range.end <= values.len());
+                prop_assert!(dip.depth > LEAST_DEPTH && dip.depth <= 1.0);
+            }
+            for pair in found.windows(2) {
+                prop_assert!(pair[0].range.end + 1 < pair[1].range.start);
+            }
+        }
+    }
+}

@@ -7,5 +7,6 @@ pub mod analysis;
 pub mod archive;
 pub mod experiment;
 mod nearest;
+pub mod plan;
 pub mod run;
 pub mod summary;

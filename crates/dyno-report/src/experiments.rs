@@ -65,7 +65,7 @@ pub fn plan(experiment: &Resolved, repetitions: usize, target: &str, archive: &s
     rows.extend(
         phases
             .iter()
-            .map(|phase| row("phase", phase.name, lasting(phase.duration))),
+            .map(|phase| row("phase", &phase.name, lasting(phase.duration))),
     );
     rows.push(row("archive", "", archive.to_owned()));
 

@@ -64,8 +64,9 @@ fn intervals(measured: u32) -> Vec<Interval> {
 
 fn record() -> RunRecord {
     let phases = [(WARMUP, 2), (MEASURE, 5)].map(|(name, seconds)| Phase {
-        name,
+        name: name.to_owned(),
         duration: Some(SECOND * seconds),
+        measured: name != WARMUP,
     });
     RunRecord::new(
         "postgres://ann@db/x".to_owned(),
@@ -199,6 +200,7 @@ fn a_load_that_plans_for_itself_comes_back_as_it_was_written() {
         protocol: Protocol::Extended,
         rate_per_s: None,
         transactions_per_client: Some(10),
+        start_delay: Duration::ZERO,
         scripts,
     };
     let workloads = vec![workload(scripts(&["a.sql"])), workload(scripts(&["a.sql", "b.sql"]))];

@@ -5,24 +5,28 @@
 //! and one check. [`Experiment::resolve`] gives the exact work of a run, with nothing left open.
 
 mod builtin;
+mod choice;
 mod diagnostic;
 mod document;
+mod known_settings;
 mod placeholder;
 mod resolve;
 mod scripts;
 mod section;
-mod set;
+pub(crate) mod set;
 mod value;
 
 pub use builtin::{Builtin, builtin, find};
+pub use choice::{Cache, OnFailure, Order, Path, Protocol, Size, State};
 pub use diagnostic::Diagnostic;
-pub use resolve::{Data, Fill, Phase, Resolved, Workload};
+pub use resolve::{Data, Fill, Phase, Resolved, Stage, Workload};
 pub use scripts::{Script, Scripts, WeightedScript};
 pub use set::SetError;
-pub use value::{Protocol, Size, Value};
+pub use value::{Span, Value};
 
+use crate::plan::{Design, Levels};
 use indexmap::IndexMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The name of the phase whose results count.
@@ -44,11 +48,36 @@ pub struct Experiment {
     fill: Vec<FillPlan>,
     finish: String,
     read_only: bool,
+    target: Option<String>,
+    path: Option<Path>,
+    state: State,
+    cache: Cache,
+    tablespaces: Vec<String>,
     workloads: Vec<WorkloadPlan>,
+    /// The names of the workloads that run; empty: all.
+    selected: Vec<String>,
     warmup: Duration,
     measure: Duration,
     interval: Duration,
-    sizes: Vec<(Size, Vec<(String, Value)>)>,
+    stages: Vec<StagePlan>,
+    metrics: IndexMap<String, String>,
+    pub(crate) design: Design,
+    sizes: Vec<(Size, Vec<Change>)>,
+}
+
+/// What a size changes.
+#[derive(Clone, Debug, PartialEq)]
+enum Change {
+    /// One value, by a name that [`Experiment::set`] knows.
+    Value(String, Value),
+    /// The levels of a factor, new or not.
+    Factor(String, Vec<String>),
+    /// The cells that others are compared with.
+    Baseline(Levels),
+    /// The cells that are left out.
+    Exclude(Vec<Levels>),
+    /// The cells that are added.
+    Include(Vec<Levels>),
 }
 
 /// A table to be filled with generated rows; `{name}` stands for parameters.
@@ -68,9 +97,18 @@ struct WorkloadPlan {
     threads: Option<usize>,
     protocol: Protocol,
     rate_per_s: Option<f64>,
-    script_name: String,
-    script_offset: (usize, usize),
-    script: String,
+    start_delay: Duration,
+    scripts: Scripts,
+}
+
+/// A stage as written.
+#[derive(Clone, Debug, PartialEq)]
+struct StagePlan {
+    name: String,
+    lasts: Duration,
+    clients: Option<Span>,
+    rate: Option<Span>,
+    workloads: Vec<String>,
 }
 
 /// Why there is no experiment to run.
@@ -111,7 +149,7 @@ impl Experiment {
     /// # Errors
     ///
     /// The first thing that is wrong, with its place in the file.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, Diagnostic> {
+    pub fn parse(path: &std::path::Path, text: &str) -> Result<Self, Diagnostic> {
         document::parse(path, text)
     }
 

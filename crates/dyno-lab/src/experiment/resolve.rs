@@ -1,10 +1,11 @@
 //! From an experiment to the exact work of a run.
 
 use super::placeholder::substitute;
-use super::{Experiment, MEASURE, Protocol, Script, Scripts, SetError, Size, Value, WARMUP};
+use super::{Cache, Change, Experiment, MEASURE, Path, Protocol, Scripts, SetError, Size, Span, StagePlan, State};
+use super::{Value, WARMUP, WorkloadPlan};
 use indexmap::IndexMap;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::time::Duration;
 
 /// An experiment at one size, with nothing left open. This is what the archive keeps of it.
@@ -20,6 +21,16 @@ pub struct Resolved {
     pub source: String,
     /// How much of it is done; `None` for a load that knows no sizes.
     pub size: Option<Size>,
+    /// The database, as `--target` would name it; `None`: for the command line to say. It may hold a password, which is never serialized.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "without_password"
+    )]
+    pub target: Option<String>,
+    /// How the clients connect to the embedded server; `None`: over its unix socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Path>,
     /// Variables of all scripts, in the file's order.
     pub parameters: IndexMap<String, Value>,
     /// Server settings by name. A value may still be relative to the server's machine ("25% of memory").
@@ -31,12 +42,27 @@ pub struct Resolved {
     /// How long the workloads run before results count; may be zero.
     #[serde(with = "required")]
     pub warmup: Duration,
-    /// How long results count; `None`: until all clients have had their [`Workload::transactions_per_client`].
+    /// How long results count: the sum of the stages if there are any; `None`: until all clients have had their
+    /// [`Workload::transactions_per_client`].
     #[serde(with = "optional")]
     pub measure: Option<Duration>,
+    /// What the measured time consists of, one after the other; empty: of one stretch in which everything runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
+    /// Figures to be calculated from the results, by name: expressions as [`crate::summary::metrics`] evaluates them.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub metrics: IndexMap<String, String>,
     /// How often results are recorded, at least 10 ms.
     #[serde(with = "required")]
     pub interval: Duration,
+}
+
+/// Serializes the address of a database.
+fn without_password<S: Serializer>(target: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    target
+        .as_deref()
+        .map(crate::archive::without_password)
+        .serialize(serializer)
 }
 
 /// How the data is made: first `setup`, then the tables of `fill`, then `finish`.
@@ -50,6 +76,15 @@ pub struct Data {
     pub finish: String,
     /// Whether the workloads leave the data as they found it, so that another run may use it as it is.
     pub read_only: bool,
+    /// What a run finds of what the run before it did to the data.
+    #[serde(default)]
+    pub state: State,
+    /// What of the data is in memory when the load begins.
+    #[serde(default)]
+    pub cache: Cache,
+    /// Tablespaces that `setup` uses: made on the embedded server, expected to exist elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tablespaces: Vec<String>,
 }
 
 /// A table filled with generated rows.
@@ -79,29 +114,61 @@ pub struct Workload {
     /// How many transactions each client is to have; `None`: as many as fit into the phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions_per_client: Option<u64>,
+    /// How long after the begin of the load its clients begin.
+    #[serde(default, with = "required", skip_serializing_if = "Duration::is_zero")]
+    pub start_delay: Duration,
     /// What the clients execute.
     #[serde(flatten)]
     pub scripts: Scripts,
 }
 
+/// A part of the measured time in which some workloads, clients or rates differ from the other parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Unique name of letters, digits, `-` and `_`; never that of the warm-up.
+    pub name: String,
+    /// How long it lasts, above zero.
+    #[serde(with = "required")]
+    pub lasts: Duration,
+    /// How many clients of each workload are active, at most all that it has; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Span>,
+    /// Transactions asked for per second of each workload (open loop); `None`: as the workload says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Span>,
+    /// The names of the workloads that are active; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<String>,
+}
+
 /// A stretch of the run with its own results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// [`WARMUP`] or [`MEASURE`].
-    pub name: &'static str,
+    /// [`WARMUP`], then [`MEASURE`] or the name of each stage.
+    pub name: String,
     /// How long it lasts; `None`: until all clients have had their transactions.
     pub duration: Option<Duration>,
+    /// Whether its results count.
+    pub measured: bool,
 }
 
 impl Resolved {
     /// The phases in order; a warm-up of no length is left out.
     #[must_use]
     pub fn phases(&self) -> Vec<Phase> {
-        let phases = [(WARMUP, Some(self.warmup)), (MEASURE, self.measure)];
-        phases
+        let warmup = [(WARMUP, Some(self.warmup))];
+        let stages = self.stages.iter().map(|stage| (stage.name.as_str(), Some(stage.lasts)));
+        let measure = self.stages.is_empty().then_some((MEASURE, self.measure));
+        warmup
             .into_iter()
+            .chain(measure)
+            .chain(stages)
             .filter(|(_, duration)| *duration != Some(Duration::ZERO))
-            .map(|(name, duration)| Phase { name, duration })
+            .map(|(name, duration)| Phase {
+                name: name.to_owned(),
+                duration,
+                measured: name != WARMUP,
+            })
             .collect()
     }
 
@@ -121,38 +188,61 @@ impl Resolved {
             question: String::new(),
             source: String::new(),
             size: None,
+            target: None,
+            path: None,
             parameters: IndexMap::new(),
             settings: IndexMap::new(),
             data: Data::default(),
             workloads,
             warmup: Duration::ZERO,
             measure: None,
+            stages: Vec::new(),
+            metrics: IndexMap::new(),
             interval: Duration::from_secs(1),
         }
     }
 }
 
 impl Experiment {
-    /// The exact work of a run: the file's values, those of `size`, then `overrides` in order. `cores` is what the load's machine has, for workloads
-    /// that do not say how many threads they want. A size the file does not mention changes nothing.
+    /// The exact work of a run at the file's own levels: the file's values, those of `size`, then `overrides` in order. `cores` is what the load's
+    /// machine has, for workloads that do not say how many threads they want. A size the file does not mention changes nothing.
     ///
     /// # Errors
     ///
     /// If an override names nothing or does not fit; see [`Self::set`].
     pub fn resolve(&self, size: Size, overrides: &[(String, String)], cores: usize) -> Result<Resolved, SetError> {
-        let mut experiment = self.clone();
-        for (_, values) in self.sizes.iter().filter(|(known, _)| *known == size) {
-            for (name, value) in values {
-                experiment.set(name, value)?;
-            }
-        }
+        let mut experiment = self.at(size)?;
         for (name, value) in overrides {
             experiment.set(name, &Value::from(value.as_str()))?;
         }
         experiment.resolved(size, cores)
     }
 
-    fn resolved(self, size: Size, cores: usize) -> Result<Resolved, SetError> {
+    /// The experiment with the values of `size`.
+    pub(crate) fn at(&self, size: Size) -> Result<Self, SetError> {
+        let mut experiment = self.clone();
+        for (_, changes) in self.sizes.iter().filter(|(known, _)| *known == size) {
+            for change in changes {
+                experiment.change(change)?;
+            }
+        }
+        Ok(experiment)
+    }
+
+    /// Makes a change.
+    pub(super) fn change(&mut self, change: &Change) -> Result<(), SetError> {
+        match change {
+            Change::Value(name, value) => return self.set(name, value),
+            Change::Factor(name, levels) => self.design.vary(name, levels.clone()),
+            Change::Baseline(levels) => self.design.baseline.clone_from(levels),
+            Change::Exclude(cells) => self.design.exclude.clone_from(cells),
+            Change::Include(cells) => self.design.include.clone_from(cells),
+        }
+        Ok(())
+    }
+
+    /// The exact work of a run, as everything is set now.
+    pub(crate) fn resolved(self, size: Size, cores: usize) -> Result<Resolved, SetError> {
         let parameters = self.parameters;
         let fill = self.fill.into_iter().map(|plan| {
             let rows = substitute(&plan.rows, &parameters);
@@ -172,12 +262,31 @@ impl Experiment {
                     .collect(),
             })
         });
+        let selected = self.selected;
+        let runs = |name: &String| selected.is_empty() || selected.contains(name);
+        let workloads: Vec<_> = self
+            .workloads
+            .into_iter()
+            .filter(|plan| runs(&plan.name))
+            .map(|plan| plan.resolved(cores))
+            .collect();
+        let stages = self.stages.into_iter().filter_map(|plan| plan.resolved(&runs));
+        let stages: Vec<_> = stages.collect();
+        let measure = match stages.as_slice() {
+            [] => self.measure,
+            stages => stages
+                .iter()
+                .fold(Duration::ZERO, |sum, stage| sum.saturating_add(stage.lasts)),
+        };
         Ok(Resolved {
             data: Data {
                 setup: substitute(&self.setup, &parameters),
                 fill: fill.collect::<Result<_, _>>()?,
                 finish: substitute(&self.finish, &parameters),
                 read_only: self.read_only,
+                state: self.state,
+                cache: self.cache,
+                tablespaces: self.tablespaces,
             },
             settings: self
                 .settings
@@ -189,27 +298,45 @@ impl Experiment {
             question: self.question,
             source: self.source,
             size: Some(size),
+            target: self.target,
+            path: self.path,
             parameters,
-            workloads: self
-                .workloads
-                .into_iter()
-                .map(|plan| Workload {
-                    threads: plan.threads.unwrap_or(cores).clamp(1, plan.clients),
-                    name: plan.name,
-                    clients: plan.clients,
-                    protocol: plan.protocol,
-                    rate_per_s: plan.rate_per_s,
-                    transactions_per_client: None,
-                    scripts: Scripts::One(Script {
-                        script_name: plan.script_name,
-                        script_offset: plan.script_offset,
-                        script: plan.script,
-                    }),
-                })
-                .collect(),
+            workloads,
             warmup: self.warmup,
-            measure: Some(self.measure),
+            measure: Some(measure),
             interval: self.interval,
+            stages,
+            metrics: self.metrics,
+        })
+    }
+}
+
+impl WorkloadPlan {
+    fn resolved(self, cores: usize) -> Workload {
+        Workload {
+            threads: self.threads.unwrap_or(cores).clamp(1, self.clients),
+            name: self.name,
+            clients: self.clients,
+            protocol: self.protocol,
+            rate_per_s: self.rate_per_s,
+            transactions_per_client: None,
+            start_delay: self.start_delay,
+            scripts: self.scripts,
+        }
+    }
+}
+
+impl StagePlan {
+    /// The stage with those of its workloads that run; `None` if none does.
+    fn resolved(self, runs: &impl Fn(&String) -> bool) -> Option<Stage> {
+        let of_all = self.workloads.is_empty();
+        let workloads: Vec<_> = self.workloads.into_iter().filter(runs).collect();
+        (of_all || !workloads.is_empty()).then_some(Stage {
+            name: self.name,
+            lasts: self.lasts,
+            clients: self.clients,
+            rate: self.rate,
+            workloads,
         })
     }
 }

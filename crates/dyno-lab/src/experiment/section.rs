@@ -6,7 +6,7 @@ use crate::nearest::nearest;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 /// The text of an experiment file and what it is called.
 #[derive(Clone, Copy)]
@@ -19,6 +19,13 @@ impl Source<'_> {
     /// A complaint about `span`.
     pub fn complain(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
         Diagnostic::new(self.path, self.text, span, message, help)
+    }
+
+    /// A complaint about `span` that says why a value cannot be set.
+    pub fn refuse(&self, span: Range<usize>, error: &impl ToString) -> Diagnostic {
+        let text = error.to_string();
+        let (message, help) = text.split_once('\n').unwrap_or((&text, ""));
+        self.complain(span, message, help)
     }
 
     /// Lines, and characters in the last line, before the content of a text between `'''` at `span`. `None` for texts in other quotes, whose
@@ -134,6 +141,19 @@ impl<'a> Section<'a> {
             .transpose()
     }
 
+    /// The texts in the list under `key` and their places; none if it is not there.
+    pub fn texts(&self, key: &str) -> Result<Vec<(String, Range<usize>)>, Diagnostic> {
+        let Some(value) = self.get(key) else {
+            return Ok(Vec::new());
+        };
+        let each = list(self.source, value, key, "a list of texts")?.iter();
+        each.map(|value| match value.get_ref().as_str() {
+            Some(text) => Ok((text.to_owned(), value.span())),
+            None => Err(wrong_type(self.source, value, key, "a list of texts in quotes")),
+        })
+        .collect()
+    }
+
     /// A complaint that `key` is missing.
     pub fn missing(&self, key: &str, help: &str) -> Diagnostic {
         self.source
@@ -161,8 +181,19 @@ pub(super) fn scalar(source: Source<'_>, key: &str, value: &Spanned<DeValue<'_>>
     }
 }
 
+/// The list that `value` is.
+pub(super) fn list<'a>(
+    source: Source<'_>,
+    value: &'a Spanned<DeValue<'a>>,
+    key: &str,
+    expected: &str,
+) -> Result<&'a DeArray<'a>, Diagnostic> {
+    let array = value.get_ref().as_array();
+    array.ok_or_else(|| wrong_type(source, value, key, expected))
+}
+
 /// A complaint about a value of the wrong type.
-fn wrong_type(source: Source<'_>, value: &Spanned<DeValue<'_>>, key: &str, expected: &str) -> Diagnostic {
+pub(super) fn wrong_type(source: Source<'_>, value: &Spanned<DeValue<'_>>, key: &str, expected: &str) -> Diagnostic {
     let found = match value.get_ref() {
         DeValue::String(_) => "a text",
         DeValue::Integer(_) => "a whole number",

@@ -1,22 +1,35 @@
-//! The one way a value of an experiment is changed: by a size of its file, or on the command line.
+//! The one way a value of an experiment is changed: by its file, by a size of the file, by a factor, or on the command line.
 
 use super::value::parse_duration;
-use super::{Experiment, MEASURE, Value, WARMUP, WorkloadPlan, did_you_mean, placeholder};
+use super::{Experiment, MEASURE, Span, StagePlan, Value, WARMUP, WorkloadPlan};
+use super::{did_you_mean, known_settings, placeholder};
 use crate::nearest::nearest;
 use std::time::Duration;
 
 /// Names every experiment has; each reaches all workloads. A parameter may not be called so.
-pub(super) const WORKLOAD_NAMES: [&str; 4] = ["clients", "threads", "protocol", "rate"];
+pub(super) const WORKLOAD_NAMES: [&str; 5] = ["clients", "threads", "protocol", "rate", "start_delay"];
 /// Names of the phases' values.
 pub(super) const PHASE_NAMES: [&str; 3] = [WARMUP, MEASURE, INTERVAL];
+/// Names of what is there before a run: the database, the way to it, its data; and which workloads run.
+pub(super) const PLACE_NAMES: [&str; 5] = ["target", "path", "state", "cache", "workload"];
+/// Names of what a stage has, after `stage.NAME.`.
+pub(super) const STAGE_NAMES: [&str; 3] = ["lasts", "clients", "rate"];
+/// Names of what the plan has, after `plan.`.
+pub(super) const PLAN_NAMES: [&str; 3] = ["repetitions", "order", "on_failure"];
 /// Begins the name of a server setting, listed in the file or not.
-pub(super) const SETTINGS: &str = "settings";
+pub(crate) const SETTINGS: &str = "settings";
+/// Begins the name of a stage's value.
+pub(super) const STAGE: &str = "stage";
+/// Begins the name of a value of the plan.
+pub(crate) const PLAN: &str = "plan";
 const INTERVAL: &str = "interval";
 
 /// Below this, timer and scheduler noise are all an interval would show.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
 /// More connections than any server accepts, and few enough to be counted in memory.
 const MOST_CLIENTS: i64 = 1_000_000;
+/// More often than anybody measures.
+const MOST_REPETITIONS: i64 = 10_000;
 
 /// Why a value was not set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,28 +63,55 @@ pub enum SetError {
 impl Experiment {
     /// Sets one value.
     ///
-    /// `name` is a parameter; `clients`, `threads`, `protocol` or `rate` for all workloads, or `WORKLOAD.clients` for one; `warmup`, `measure` or
-    /// `interval`; `settings.NAME` for any server setting, or its plain name if the experiment lists it. A number may also come as text.
-    /// Fewer clients than threads take the threads down with them.
+    /// `name` is a parameter; `clients`, `threads`, `protocol`, `rate` or `start_delay` for all workloads, or `WORKLOAD.clients` for one; `warmup`,
+    /// `measure` or `interval`; `target`, `path`, `state`, `cache` or `workload`; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`,
+    /// `.order` or `.on_failure`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or PostgreSQL has it.
+    /// What is written in a section `[server]` or `[data]` may be called by it, too: `data.state`. A number may also come as text. Fewer clients than
+    /// threads take the threads down with them.
     ///
     /// # Errors
     ///
     /// If the name is unknown, or the value of the wrong kind or out of range; then nothing was changed.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), SetError> {
-        let changed = self.try_set(name, value).map_err(|reason| SetError::Invalid {
+        let factor = self
+            .factor(name)
+            .ok()
+            .filter(|factor| self.design.factors.contains_key(factor));
+        let changed = self.try_set(plain(name), value).map_err(|reason| SetError::Invalid {
             name: name.to_owned(),
             value: value.to_string(),
             reason,
         })?;
+        if let Some(factor) = factor.filter(|_| changed) {
+            self.design.vary(&factor, vec![value.to_string()]);
+        }
         if changed {
             return Ok(());
         }
+        Err(self.unknown(name))
+    }
+
+    /// Whether [`Self::set`] knows `name`.
+    pub(crate) fn can_set(&self, name: &str) -> bool {
+        self.setting(name).is_some() || self.names().iter().any(|known| known == name) || {
+            let of_workload = |(workload, name): (&str, &str)| {
+                WORKLOAD_NAMES.contains(&name) && self.workloads.iter().any(|known| known.name == workload)
+            };
+            name.split_once('.').is_some_and(of_workload)
+        }
+    }
+
+    /// Says that nothing is called `name`.
+    pub(crate) fn unknown(&self, name: &str) -> SetError {
         let known = self.names();
-        Err(SetError::Unknown {
+        let mut candidates: Vec<&str> = known.iter().map(String::as_str).collect();
+        known_settings::names().for_each(|setting| candidates.push(setting));
+        let nearest = nearest(name, candidates).map(str::to_owned);
+        SetError::Unknown {
             name: name.to_owned(),
-            nearest: nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
+            nearest,
             known,
-        })
+        }
     }
 
     /// Every name [`Self::set`] knows, except settings that the experiment does not list.
@@ -85,6 +125,11 @@ impl Experiment {
             }
         }
         names.extend(PHASE_NAMES.map(str::to_owned));
+        names.extend(PLACE_NAMES.map(str::to_owned));
+        for stage in &self.stages {
+            names.extend(STAGE_NAMES.map(|name| format!("{STAGE}.{}.{name}", stage.name)));
+        }
+        names.extend(PLAN_NAMES.map(|name| format!("{PLAN}.{name}")));
         names.extend(self.settings.keys().cloned());
         names
     }
@@ -93,12 +138,9 @@ impl Experiment {
     fn try_set(&mut self, name: &str, value: &Value) -> Result<bool, String> {
         if let Some(parameter) = self.parameters.get_mut(name) {
             *parameter = like(parameter, value)?;
-        } else if let Some(setting) = name.strip_prefix(SETTINGS).and_then(|rest| rest.strip_prefix('.')) {
+        } else if let Some(setting) = self.setting(name) {
             let value = self.checked_setting(setting, value)?;
             self.settings.insert(setting.to_owned(), value);
-        } else if self.settings.contains_key(name) {
-            let value = self.checked_setting(name, value)?;
-            self.settings.insert(name.to_owned(), value);
         } else if WORKLOAD_NAMES.contains(&name) {
             // On a copy: a value that one workload refuses must not reach the others.
             let mut workloads = self.workloads.clone();
@@ -108,6 +150,15 @@ impl Experiment {
             self.workloads = workloads;
         } else if PHASE_NAMES.contains(&name) {
             self.set_phase(name, value)?;
+        } else if PLACE_NAMES.contains(&name) {
+            self.set_place(name, value)?;
+        } else if let Some((stage, name)) = dotted(name, STAGE).and_then(|rest| rest.rsplit_once('.'))
+            && STAGE_NAMES.contains(&name)
+            && let Some(stage) = self.stages.iter_mut().find(|known| known.name == stage)
+        {
+            stage.set(name, value)?;
+        } else if let Some(name) = dotted(name, PLAN).filter(|name| PLAN_NAMES.contains(name)) {
+            self.set_plan(name, value)?;
         } else if let Some((workload, name)) = name.split_once('.')
             && WORKLOAD_NAMES.contains(&name)
             && let Some(workload) = self.workloads.iter_mut().find(|known| known.name == workload)
@@ -117,6 +168,61 @@ impl Experiment {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// The server setting that `name` stands for, with `settings.` before it or without.
+    pub(crate) fn setting<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let known = |name: &str| self.settings.contains_key(name) || known_settings::is_known(name);
+        dotted(name, SETTINGS).or_else(|| known(name).then_some(name))
+    }
+
+    /// Sets one of [`PLACE_NAMES`].
+    pub(super) fn set_place(&mut self, name: &str, value: &Value) -> Result<(), String> {
+        let value = value.to_string();
+        match name {
+            "target" if value.trim().is_empty() => {
+                return Err("expected \"embedded\", a URI or a conninfo string".to_owned());
+            }
+            "target" => self.target = Some(value),
+            "path" => self.path = Some(value.parse()?),
+            "state" => self.state = value.parse()?,
+            "cache" => self.cache = value.parse()?,
+            _ => self.selected = self.selection(&value)?,
+        }
+        Ok(())
+    }
+
+    /// The names of workloads in `text`, between plus signs.
+    fn selection(&self, text: &str) -> Result<Vec<String>, String> {
+        let names = || self.workloads.iter().map(|workload| workload.name.as_str());
+        let check = |name: &str| {
+            if names().any(|known| known == name) {
+                return Ok(name.to_owned());
+            }
+            let hint = did_you_mean(nearest(name, names()));
+            let known: Vec<_> = names().collect();
+            Err(format!(
+                "no workload is called `{name}`{hint} expected some of {}, with `+` between several",
+                known.join(", ")
+            ))
+        };
+        text.split('+').map(|name| check(name.trim())).collect()
+    }
+
+    /// Sets one of [`PLAN_NAMES`].
+    pub(super) fn set_plan(&mut self, name: &str, value: &Value) -> Result<(), String> {
+        match name {
+            "repetitions" => {
+                let times = value
+                    .to_integer()
+                    .filter(|times| (1..=MOST_REPETITIONS).contains(times));
+                let times = times.and_then(|times| usize::try_from(times).ok());
+                self.design.repetitions = times.ok_or("expected a whole number from 1 to 10,000")?;
+            }
+            "order" => self.design.order = value.to_string().parse()?,
+            _ => self.design.on_failure = value.to_string().parse()?,
+        }
+        Ok(())
     }
 
     /// The text of a server setting's value, if name and value can be right.
@@ -137,6 +243,9 @@ impl Experiment {
         let duration = parse_duration(&value.to_string())?;
         match name {
             WARMUP => self.warmup = duration,
+            MEASURE if !self.stages.is_empty() => {
+                return Err("the stages say how long is measured; set stage.NAME.lasts".to_owned());
+            }
             MEASURE if duration.is_zero() => return Err("something has to be measured".to_owned()),
             MEASURE => self.measure = duration,
             _ if duration < SHORTEST_INTERVAL => {
@@ -167,18 +276,46 @@ impl WorkloadPlan {
                 self.threads = Some(threads);
             }
             "protocol" => self.protocol = value.to_string().parse()?,
-            _ => {
-                let rate_per_s = value.to_float().filter(|rate| (1e-3..=1e9).contains(rate));
-                let expected = "expected a number of transactions per second, above 0";
-                self.rate_per_s = Some(rate_per_s.ok_or(expected)?);
-            }
+            "start_delay" => self.start_delay = parse_duration(&value.to_string())?,
+            _ => self.rate_per_s = Some(rate(value)?),
         }
         Ok(())
     }
 }
 
+impl StagePlan {
+    /// Sets one of [`STAGE_NAMES`]; a number stays the same all through the stage.
+    pub(super) fn set(&mut self, name: &str, value: &Value) -> Result<(), String> {
+        match name {
+            "lasts" => {
+                let lasts = parse_duration(&value.to_string())?;
+                if lasts.is_zero() {
+                    return Err("a stage has to last some time".to_owned());
+                }
+                self.lasts = lasts;
+            }
+            "clients" => self.clients = Some(Span::constant(count(value)? as f64)),
+            _ => self.rate = Some(Span::constant(rate(value)?)),
+        }
+        Ok(())
+    }
+}
+
+/// `name` without the section it may be called by.
+pub(crate) fn plain(name: &str) -> &str {
+    let of = |section: &str, names: [&str; 2]| dotted(name, section).filter(|rest| names.contains(rest));
+    of("server", ["target", "path"])
+        .or_else(|| of("data", ["state", "cache"]))
+        .unwrap_or(name)
+}
+
+/// What follows `section.` in `name`.
+pub(crate) fn dotted<'a>(name: &'a str, section: &str) -> Option<&'a str> {
+    name.strip_prefix(section)?.strip_prefix('.')
+}
+
 /// `value` as the kind of value `old` is.
-fn like(old: &Value, value: &Value) -> Result<Value, String> {
+pub(crate) fn like(old: &Value, value: &Value) -> Result<Value, String> {
     match old {
         Value::Integer(_) => value
             .to_integer()
@@ -189,8 +326,16 @@ fn like(old: &Value, value: &Value) -> Result<Value, String> {
     }
 }
 
+/// A number of transactions per second.
+pub(super) fn rate(value: &Value) -> Result<f64, String> {
+    value
+        .to_float()
+        .filter(|rate| (1e-3..=1e9).contains(rate))
+        .ok_or_else(|| "expected a number of transactions per second, above 0".to_owned())
+}
+
 /// A number of clients or threads.
-fn count(value: &Value) -> Result<usize, String> {
+pub(super) fn count(value: &Value) -> Result<usize, String> {
     value
         .to_integer()
         .filter(|number| (1..=MOST_CLIENTS).contains(number))

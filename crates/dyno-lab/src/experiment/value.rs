@@ -1,8 +1,7 @@
-//! The kinds of values an experiment file has beside text: parameters, protocols, sizes, durations.
+//! The kinds of values an experiment file has beside words and text: parameters, durations, spans.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 /// The value of a parameter, or what something is set to.
@@ -35,7 +34,7 @@ impl From<&str> for Value {
 
 impl Value {
     /// The whole number this is or, as text, spells (`1_000` as in TOML).
-    pub(super) fn to_integer(&self) -> Option<i64> {
+    pub(crate) fn to_integer(&self) -> Option<i64> {
         match self {
             Self::Integer(number) => Some(*number),
             Self::Float(_) => None,
@@ -44,7 +43,7 @@ impl Value {
     }
 
     /// The finite number this is or, as text, spells.
-    pub(super) fn to_float(&self) -> Option<f64> {
+    pub(crate) fn to_float(&self) -> Option<f64> {
         match self {
             Self::Integer(number) => Some(*number as f64),
             Self::Float(number) => Some(*number),
@@ -61,101 +60,24 @@ fn without_separators(text: &str) -> Option<String> {
     (!misplaced).then(|| text.replace('_', ""))
 }
 
-/// How statements are sent to the server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Protocol {
-    /// As text, with values written into it.
-    Simple,
-    /// As text with separate values, analysed each time.
-    Extended,
-    /// Analysed once per connection, then executed by name.
-    #[default]
-    Prepared,
+/// From one number to another, in a straight line over the time of a stage; a constant if they are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// At the stage's begin.
+    pub from: f64,
+    /// At its end.
+    pub to: f64,
 }
 
-impl Protocol {
-    pub(super) const NAMES: [&str; 3] = ["simple", "extended", "prepared"];
-
-    /// The name used in files and on the command line.
+impl Span {
+    /// The same number all the time.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Simple => "simple",
-            Self::Extended => "extended",
-            Self::Prepared => "prepared",
+    pub fn constant(number: f64) -> Self {
+        Self {
+            from: number,
+            to: number,
         }
     }
-}
-
-impl FromStr for Protocol {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "simple" => Ok(Self::Simple),
-            "extended" => Ok(Self::Extended),
-            "prepared" => Ok(Self::Prepared),
-            _ => Err(one_of(&Self::NAMES)),
-        }
-    }
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// How much of an experiment is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Size {
-    /// About a minute, loading included.
-    Small,
-    /// Some minutes.
-    Medium,
-    /// As published.
-    Full,
-}
-
-impl Size {
-    /// The names used in files and on the command line.
-    pub const NAMES: [&str; 3] = ["small", "medium", "full"];
-
-    /// The name used in files and on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Small => "small",
-            Self::Medium => "medium",
-            Self::Full => "full",
-        }
-    }
-}
-
-impl FromStr for Size {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "small" => Ok(Self::Small),
-            "medium" => Ok(Self::Medium),
-            "full" => Ok(Self::Full),
-            _ => Err(one_of(&Self::NAMES)),
-        }
-    }
-}
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// Says which names there are.
-fn one_of(names: &[&str]) -> String {
-    format!("expected one of {}", names.join(", "))
 }
 
 /// Reads a duration such as `20s`, `8h`, `10ms` or `1h 30m`.

@@ -305,6 +305,7 @@ mod tests {
             protocol: Protocol::Simple,
             rate_per_s: None,
             transactions_per_client: Some(5),
+            start_delay: Duration::ZERO,
             scripts: Scripts::new([("a.sql".to_owned(), "select 1;".to_owned(), 1)]),
         };
         Resolved::of_load("pgbench".to_owned(), "a.sql".to_owned(), vec![workload])

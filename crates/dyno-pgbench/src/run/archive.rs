@@ -62,6 +62,7 @@ fn experiment(options: &Options) -> Resolved {
         },
         rate_per_s: options.rate_per_s,
         transactions_per_client: options.transactions.map(|number| number.unsigned_abs().into()),
+        start_delay: Duration::ZERO,
         scripts: Scripts::new(
             scripts.map(|chosen| (chosen.description.clone(), chosen.text.clone(), chosen.weight.into())),
         ),

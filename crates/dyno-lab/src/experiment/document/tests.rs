@@ -1,7 +1,7 @@
 //! What a person may get wrong in an experiment file, and what is said about it.
 
 use super::*;
-use crate::experiment::{Resolved, builtin, find};
+use crate::experiment::{Protocol, Resolved, Script, Size, builtin, find};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
@@ -23,6 +23,11 @@ fn workload_complaint(text: &str) -> String {
     parsed(&format!("title = \"t\"\n[[workload]]\n{text}\n"))
         .unwrap_err()
         .to_string()
+}
+
+/// The first script of the first workload.
+fn only_script(experiment: &Experiment) -> &Script {
+    experiment.workloads[0].scripts.iter().next().unwrap().0
 }
 
 /// Complaints one after the other, each under what provoked it.
@@ -199,9 +204,9 @@ fn a_script_is_found_beside_its_experiment() {
     std::fs::write(folder.path().join("a.sql"), "select 2;").unwrap();
     std::fs::write(&path, "title = \"t\"\n[[workload]]\nscript_file = \"a.sql\"\n").unwrap();
     let experiment = find(path.to_str().unwrap()).unwrap();
-    let workload = &experiment.workloads[0];
-    assert_eq!((experiment.name(), workload.script.as_str()), ("mine", "select 2;"));
-    assert_eq!(workload.script_name, folder.path().join("a.sql").display().to_string());
+    let script = only_script(&experiment);
+    assert_eq!((experiment.name(), script.script.as_str()), ("mine", "select 2;"));
+    assert_eq!(script.script_name, folder.path().join("a.sql").display().to_string());
 }
 
 #[test]
@@ -238,8 +243,8 @@ fn a_script_knows_its_place_in_the_file() {
         ("\"select 1;\"", "mine.toml, workload main", (0, 0)),
     ] {
         let experiment = parsed(&format!("title = \"t\"\n[[workload]]\nscript = {quoted}\n")).unwrap();
-        let workload = &experiment.workloads[0];
-        assert_eq!((workload.script_name.as_str(), workload.script_offset), (name, offset));
+        let script = only_script(&experiment);
+        assert_eq!((script.script_name.as_str(), script.script_offset), (name, offset));
     }
 }
 

@@ -1,0 +1,211 @@
+//! Reading an experiment file.
+//!
+//! The document is walked by hand rather than mapped onto types, because every complaint is to show the place, the line and the remedy.
+
+mod data;
+mod factors;
+mod plan;
+mod size;
+mod stage;
+mod workload;
+
+use super::diagnostic::Diagnostic;
+use super::section::{Section, Source, scalar};
+use super::set::{PHASE_NAMES, PLACE_NAMES, PLAN, SETTINGS, STAGE, WORKLOAD_NAMES, unknown_parameter};
+use super::{Cache, Experiment, State, placeholder};
+use crate::plan::Design;
+use indexmap::IndexMap;
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+const FILE_KEYS: [&str; 13] = [
+    "title",
+    "question",
+    "source",
+    "parameters",
+    "server",
+    "data",
+    "workload",
+    "phases",
+    "stage",
+    "metrics",
+    "factors",
+    "plan",
+    "size",
+];
+
+/// Reads the text of an experiment file.
+pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
+    let source = Source { path, text };
+    let document = DeTable::parse(text).map_err(|error| {
+        let span = error.span().unwrap_or(0..0);
+        source.complain(span, error.message().trim(), "this is not valid TOML")
+    })?;
+    let file = Section::document(source, document.get_ref(), &FILE_KEYS)?;
+    let name = path
+        .file_stem()
+        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let (title, _) = file.text("title")?.ok_or_else(|| {
+        file.missing(
+            "title",
+            "say in a few words what is measured, for example: title = \"Primary-key update\"",
+        )
+    })?;
+    let mut experiment = Experiment {
+        name,
+        title,
+        question: file.text("question")?.unwrap_or_default().0,
+        source: file.text("source")?.unwrap_or_default().0,
+        parameters: IndexMap::new(),
+        settings: IndexMap::new(),
+        setup: String::new(),
+        fill: Vec::new(),
+        finish: String::new(),
+        read_only: false,
+        target: None,
+        path: None,
+        state: State::default(),
+        cache: Cache::default(),
+        tablespaces: Vec::new(),
+        workloads: Vec::new(),
+        selected: Vec::new(),
+        warmup: Duration::from_secs(10),
+        measure: Duration::from_secs(60),
+        interval: Duration::from_secs(1),
+        stages: Vec::new(),
+        metrics: IndexMap::new(),
+        design: Design::default(),
+        sizes: Vec::new(),
+    };
+    let mut reader = Reader {
+        source,
+        experiment: &mut experiment,
+    };
+    if let Some(value) = file.get("parameters") {
+        reader.parameters(value)?;
+    }
+    if let Some(value) = file.get("server") {
+        reader.server(value)?;
+    }
+    if let Some(value) = file.get("data") {
+        reader.data(value)?;
+    }
+    match file.get("workload") {
+        Some(value) => reader.workloads(value)?,
+        None => {
+            let help = "add a section [[workload]] with at least a script";
+            return Err(file.missing("[[workload]]", help));
+        }
+    }
+    if let Some(value) = file.get("phases") {
+        reader.phases(value)?;
+    }
+    if let Some(value) = file.get("stage") {
+        reader.stages(value, file.get("phases"))?;
+    }
+    if let Some(value) = file.get("metrics") {
+        reader.metrics(value)?;
+    }
+    if let Some(value) = file.get("factors") {
+        reader.factors(value)?;
+    }
+    if let Some(value) = file.get("plan") {
+        reader.plan(value)?;
+    }
+    if let Some(value) = file.get("size") {
+        reader.sizes(value)?;
+    }
+    Ok(experiment)
+}
+
+/// Fills an experiment section by section, in an order in which each can be checked against those before.
+struct Reader<'a> {
+    source: Source<'a>,
+    experiment: &'a mut Experiment,
+}
+
+impl Reader<'_> {
+    fn parameters(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
+        for (name, span, value) in Section::open(self.source, "[parameters]", value)?.entries() {
+            if !placeholder::is_name(name) {
+                let message = format!("`{name}` cannot name a parameter");
+                let help = "scripts call it :name, so it consists of letters, digits and `_`, and begins with no digit";
+                return Err(self.source.complain(span, message, help));
+            }
+            if [SETTINGS, STAGE, PLAN].contains(&name)
+                || [&WORKLOAD_NAMES[..], &PHASE_NAMES, &PLACE_NAMES]
+                    .concat()
+                    .contains(&name)
+            {
+                let message = format!("`{name}` cannot name a parameter");
+                return Err(self.source.complain(
+                    span,
+                    message,
+                    "every experiment has a value of that name; choose another",
+                ));
+            }
+            self.experiment
+                .parameters
+                .insert(name.to_owned(), scalar(self.source, name, value)?);
+        }
+        Ok(())
+    }
+
+    fn phases(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
+        for (name, _, value) in Section::of(self.source, "[phases]", value, &PHASE_NAMES)?.entries() {
+            let scalar = scalar(self.source, name, value)?;
+            self.experiment.set_phase(name, &scalar).map_err(|reason| {
+                self.source
+                    .complain(value.span(), format!("`{name}` cannot be `{scalar}`"), reason)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Sets the value called `name`, which stands at `span`.
+    fn set(&mut self, name: &str, value: &super::Value, span: Range<usize>) -> Result<(), Diagnostic> {
+        let set = self.experiment.set(name, value);
+        set.map_err(|error| self.source.refuse(span, &error))
+    }
+
+    /// Makes sure that `name`, which stands at `span`, can name `what`.
+    fn check_name(&self, what: &str, name: &str, span: Range<usize>) -> Result<(), Diagnostic> {
+        let allowed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+        if name.is_empty() || !name.chars().all(allowed) {
+            let message = format!("`{name}` cannot name {what}");
+            return Err(self.source.complain(span, message, "use letters, digits, `-` and `_`"));
+        }
+        Ok(())
+    }
+
+    /// The SQL under `key`; empty if there is none.
+    fn sql(&self, section: &Section<'_>, key: &str) -> Result<String, Diagnostic> {
+        let Some((sql, span)) = section.text(key)? else {
+            return Ok(String::new());
+        };
+        self.check_placeholders(&sql, span)?;
+        Ok(sql)
+    }
+
+    /// Complains about the first placeholder of `text` that names no parameter. `span` is the place of the whole text in the file.
+    fn check_placeholders(&self, text: &str, span: Range<usize>) -> Result<(), Diagnostic> {
+        let Some((name, _)) = placeholder::unknown(text, &self.experiment.parameters) else {
+            return Ok(());
+        };
+        // Where the text is written without escapes the placeholder is found again in the file.
+        let written = self.source.text.get(span.clone()).unwrap_or_default();
+        let place = written.find(&format!("{{{name}}}")).map_or(span.clone(), |at| {
+            let start = span.start + at;
+            start..start + name.len() + 2
+        });
+        let message = unknown_parameter(name, self.experiment);
+        let help = format!("add it under [parameters], or write {{{{{name}}}}} if the braces are meant");
+        Err(self.source.complain(place, message, help))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! `[size.small]` and its siblings: what differs from the published experiment.
+
+use super::Reader;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::section::{Section, scalar};
+use crate::experiment::set::PLAN;
+use crate::experiment::{Change, Size};
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::DeValue;
+
+impl Reader<'_> {
+    pub(super) fn sizes(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
+        for (name, _, value) in Section::of(self.source, "[size]", value, Size::NAMES)?.entries() {
+            let Ok(size) = name.parse() else { continue };
+            let changes = self.size(&format!("[size.{name}]"), value)?;
+            self.experiment.sizes.push((size, changes));
+        }
+        Ok(())
+    }
+
+    /// What a size changes. It is tried on a copy, so that a size is checked when the file is read and not when it is first asked for.
+    fn size(&self, title: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Change>, Diagnostic> {
+        let mut experiment = self.experiment.clone();
+        let mut trial = Reader {
+            source: self.source,
+            experiment: &mut experiment,
+        };
+        let section = Section::open(self.source, title, value)?;
+        let mut changes = Vec::new();
+        // Factors first: what is excluded refers to them.
+        if let Some(factors) = section.get("factors") {
+            for (name, span, value) in Section::open(self.source, "factors", factors)?.entries() {
+                let factor = trial.experiment.factor(name);
+                let factor = factor.map_err(|error| self.source.refuse(span, &error))?;
+                let levels = trial.levels(&factor, value)?;
+                trial.experiment.design.vary(&factor, levels.clone());
+                changes.push(Change::Factor(factor, levels));
+            }
+        }
+        for (name, span, value) in section.entries().filter(|(name, ..)| *name != "factors") {
+            trial.change((name, span), value, &mut changes)?;
+        }
+        Ok(changes)
+    }
+
+    /// Makes the change that `value` under `name` stands for, and adds it to `changes`. Keys of nested tables are joined by dots.
+    fn change(
+        &mut self,
+        (name, span): (&str, Range<usize>),
+        value: &Spanned<DeValue<'_>>,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), Diagnostic> {
+        let part = name.strip_prefix(PLAN).and_then(|rest| rest.strip_prefix('.'));
+        let change = match (part, value.get_ref()) {
+            (Some("baseline"), _) => Change::Baseline(self.cell("baseline", value)?),
+            (Some("exclude"), _) => Change::Exclude(self.cells("exclude", value)?),
+            (Some("include"), _) => Change::Include(self.cells("include", value)?),
+            (_, DeValue::Table(_)) => {
+                for (key, span, value) in Section::open(self.source, name, value)?.entries() {
+                    self.change((&format!("{name}.{key}"), span), value, changes)?;
+                }
+                return Ok(());
+            }
+            _ => {
+                let key = name.rsplit('.').next().unwrap_or(name);
+                Change::Value(name.to_owned(), scalar(self.source, key, value)?)
+            }
+        };
+        let made = self.experiment.change(&change);
+        made.map_err(|error| self.source.refuse(span, &error))?;
+        changes.push(change);
+        Ok(())
+    }
+}

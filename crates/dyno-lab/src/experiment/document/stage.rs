@@ -1,0 +1,126 @@
+//! `[[stage]]` and `[metrics]`: the parts of the measured time, and what is calculated from the results.
+
+use super::Reader;
+use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::section::{Section, scalar};
+use crate::experiment::{MEASURE, Span, StagePlan, Value, WARMUP, did_you_mean, set};
+use crate::nearest::nearest;
+use std::time::Duration;
+use toml::Spanned;
+use toml::de::DeValue;
+
+const STAGE_KEYS: [&str; 5] = ["name", "lasts", "clients", "rate", "workloads"];
+const SPAN_KEYS: [&str; 2] = ["from", "to"];
+
+impl Reader<'_> {
+    /// Reads the stages. `phases` is the section that must not say how long is measured, too.
+    pub(super) fn stages(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        phases: Option<&Spanned<DeValue<'_>>>,
+    ) -> Result<(), Diagnostic> {
+        let Some(list) = value.get_ref().as_array().filter(|list| !list.is_empty()) else {
+            let help = "write [[stage]], with two brackets";
+            return Err(self.source.complain(value.span(), "`stage` is a list", help));
+        };
+        if let Some(phases) = phases
+            && let Some(measure) = Section::open(self.source, "[phases]", phases)?.get(MEASURE)
+        {
+            let message = "`measure` is given beside stages";
+            let help = "how long is measured is the sum of what the stages last; leave it out";
+            return Err(self.source.complain(measure.span(), message, help));
+        }
+        for value in list.iter() {
+            let stage = self.stage(&Section::of(self.source, "[[stage]]", value, &STAGE_KEYS)?)?;
+            self.experiment.stages.push(stage);
+        }
+        Ok(())
+    }
+
+    fn stage(&self, section: &Section<'_>) -> Result<StagePlan, Diagnostic> {
+        let (name, span) = section
+            .text("name")?
+            .ok_or_else(|| section.missing("name", "results of each stage are kept by its name"))?;
+        self.check_name("a stage", &name, span.clone())?;
+        if name == WARMUP {
+            let help = "`warmup` under [phases] is the time before the first stage; choose another";
+            return Err(self.source.complain(span, "a stage cannot be called `warmup`", help));
+        }
+        if self.experiment.stages.iter().any(|known| known.name == name) {
+            let message = format!("two stages are called `{name}`");
+            let help = "results are kept by name; choose another";
+            return Err(self.source.complain(span, message, help));
+        }
+        let lasts = section
+            .get("lasts")
+            .ok_or_else(|| section.missing("lasts", "say how long, for example: lasts = \"30s\""))?;
+        let mut stage = StagePlan {
+            name,
+            lasts: Duration::ZERO,
+            clients: self.span(section, "clients", |value| {
+                set::count(value).map(|clients| clients as f64)
+            })?,
+            rate: self.span(section, "rate", set::rate)?,
+            workloads: Vec::new(),
+        };
+        let text = scalar(self.source, "lasts", lasts)?;
+        stage.set("lasts", &text).map_err(|reason| {
+            self.source
+                .complain(lasts.span(), format!("`lasts` cannot be `{text}`"), reason)
+        })?;
+        for (name, span) in section.texts("workloads")? {
+            let known = || self.experiment.workloads.iter().map(|workload| workload.name.as_str());
+            if !known().any(|known| known == name) {
+                let message = format!(
+                    "no workload is called `{name}`{}",
+                    did_you_mean(nearest(&name, known()))
+                );
+                let help = format!("there are: {}", known().collect::<Vec<_>>().join(", "));
+                return Err(self.source.complain(span, message, help));
+            }
+            stage.workloads.push(name);
+        }
+        Ok(stage)
+    }
+
+    /// The number, or the two of a table, under `key`.
+    fn span(
+        &self,
+        section: &Section<'_>,
+        key: &str,
+        read: impl Fn(&Value) -> Result<f64, String>,
+    ) -> Result<Option<Span>, Diagnostic> {
+        let number = |key: &str, value: &Spanned<DeValue<'_>>| {
+            let number = scalar(self.source, key, value)?;
+            read(&number).map_err(|reason| {
+                self.source
+                    .complain(value.span(), format!("`{key}` cannot be `{number}`"), reason)
+            })
+        };
+        let Some(value) = section.get(key) else {
+            return Ok(None);
+        };
+        if value.get_ref().as_table().is_none() {
+            return Ok(Some(Span::constant(number(key, value)?)));
+        }
+        let table = Section::of(self.source, key, value, &SPAN_KEYS)?;
+        let end = |key: &str| {
+            let value = table
+                .get(key)
+                .ok_or_else(|| table.missing(key, "say both, for example: { from = 1, to = 64 }"))?;
+            number(key, value)
+        };
+        Ok(Some(Span {
+            from: end("from")?,
+            to: end("to")?,
+        }))
+    }
+
+    pub(super) fn metrics(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
+        for (name, _, value) in Section::open(self.source, "[metrics]", value)?.entries() {
+            let expression = scalar(self.source, name, value)?.to_string();
+            self.experiment.metrics.insert(name.to_owned(), expression);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+//! From an experiment to the runs of a campaign.
+//!
+//! What an experiment varies are its *factors*, each with its *levels*. A *cell* is one combination of levels and the exact work that follows from
+//! them; the cells are the product of all factors, less what the file excludes, plus what it includes. Each cell is run once per *repetition*. The
+//! order of the runs follows from the seed alone, so that it is the same on every machine.
+
+mod build;
+mod design;
+mod error;
+mod order;
+mod range;
+
+pub(crate) use design::Design;
+pub use error::PlanError;
+pub(crate) use range::range;
+
+pub use crate::experiment::{OnFailure, Order};
+
+use crate::archive::PlannedRun;
+use crate::experiment::Resolved;
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+/// One level for each of some factors, in the order of the factors.
+pub type Levels = IndexMap<String, String>;
+
+/// Everything a campaign is to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What is varied; empty if nothing is.
+    pub factors: Vec<Factor>,
+    /// The different things to measure, at least one, as listed.
+    pub cells: Vec<Cell>,
+    /// The runs in the order in which they are to be made, at least one per cell.
+    pub runs: Vec<PlannedRun>,
+    /// How that order came about.
+    pub order: Order,
+    /// What to do after a run that failed.
+    pub on_failure: OnFailure,
+    /// Cells with these levels are what the others are compared with; empty: none are.
+    pub baseline: Levels,
+    /// What the order, and all random numbers of the runs, follow from.
+    pub seed: u64,
+}
+
+/// Something that is varied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Factor {
+    /// What it is called in the file: a parameter, setting and so on.
+    pub name: String,
+    /// Its different values, without passwords, in the order of the file.
+    pub levels: Vec<String>,
+}
+
+/// One combination of levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The level of each factor; empty without factors.
+    pub levels: Levels,
+    /// What is to be done, with nothing left open.
+    pub experiment: Resolved,
+}
+
+impl Plan {
+    /// The cell that `run` measures; `None` if it is no run of this plan.
+    #[must_use]
+    pub fn cell_of(&self, run: &PlannedRun) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.levels == run.cell)
+    }
+}

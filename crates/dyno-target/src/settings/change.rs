@@ -1,7 +1,25 @@
-//! Settings of a server that is not ours: looked at first, changed then, put back afterwards.
+//! Settings of a server that is not ours: looked into first, changed then, put back afterwards.
+//!
+//! The server is changed with `alter system`, whose file `postgresql.auto.conf` has one line for each setting: what it had is saved first, so that exactly that
+//! can be put back. What a role may not change on the server, but may in its own sessions, goes into the connections' options and never touches
+//! the server; the rest is said.
 
+use super::mapping::{MappingError, plan_for_server};
+use super::restart;
+use super::survey::{Kept, Survey, alter_system};
 use crate::address::{ConnectError, ConnectionInfo};
+use crate::server_message;
+use postgres::Client;
 use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// How long the server's processes may take to follow a reload.
+const RELOAD_LIMIT: Duration = Duration::from_secs(20);
+
+const POLL: Duration = Duration::from_millis(50);
+
+/// Settings by which dyno reaches the server: never changed.
+const UNTOUCHED: [&str; 4] = ["data_directory", "listen_addresses", "port", "unix_socket_directories"];
 
 /// What `postgresql.auto.conf` held before a change: enough to put it back, even by a later process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,8 +48,18 @@ pub struct Unset {
     pub wanted: String,
     /// What the server runs with.
     pub found: String,
-    /// Why it was not set and what to do, as the end of a sentence.
+    /// Why it was not set and what to do.
     pub reason: String,
+}
+
+impl std::fmt::Display for Unset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} is {}, not {}: {}",
+            self.name, self.found, self.wanted, self.reason
+        )
+    }
 }
 
 /// What a change did.
@@ -48,7 +76,9 @@ pub struct Applied {
 /// What putting back did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// Settings that are back in the file and need a restart to take effect.
+    /// Whether the server was restarted.
+    pub restarted: bool,
+    /// Settings that are back in the file, but need a restart to take effect.
     pub pending_restart: Vec<String>,
 }
 
@@ -58,42 +88,134 @@ pub struct Restored {
 pub enum ChangeError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    #[error(transparent)]
+    Mapping(#[from] MappingError),
     #[error("the server's settings cannot be read: {message}")]
     Read { message: String },
-    /// Nothing stays changed.
-    #[error("the server refuses {name} = {value}: {message}")]
+    #[error("the server refuses {name} = {value}: {message}. Nothing was changed")]
     Refused {
         name: String,
         value: String,
         message: String,
     },
+    #[error("the server does not run with {}, though it was told to; its log says why. Nothing was changed", names.join(", "))]
+    NotInEffect { names: Vec<String> },
+    #[error("the command \"{command}\" did not restart the server: {message}")]
+    Restart { command: String, message: String },
+    #[error(
+        "{cause}\nWhat was changed could not be put back: {message}. Put it back by hand, in postgresql.auto.conf: {}",
+        remedy(saved)
+    )]
+    NotUndone {
+        cause: Box<ChangeError>,
+        message: String,
+        saved: Saved,
+    },
+    #[error("the setting {name} cannot be put back: {message}")]
+    NotRestored { name: String, message: String },
+}
+
+fn remedy(saved: &Saved) -> String {
+    let each = saved.settings.iter().map(|setting| match &setting.value {
+        Some(value) => format!("{} = '{value}'", setting.name),
+        None => format!("no {}", setting.name),
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn unreadable(error: &postgres::Error) -> ChangeError {
+    ChangeError::Read {
+        message: server_message(error),
+    }
 }
 
 /// A change that was looked into and not yet made.
 #[derive(Clone, Debug)]
 pub struct Change {
     info: ConnectionInfo,
+    restart_command: Option<String>,
+    /// For the server, in the order of `saved`.
+    server: Vec<(String, String)>,
     saved: Saved,
+    /// For connections.
+    session: Vec<(String, String)>,
     unset: Vec<Unset>,
+    notes: Vec<String>,
+}
+
+/// How one setting is to be set.
+enum Way {
+    Server { kept: Option<String>, needs_restart: bool },
+    Session,
+    None(String),
 }
 
 impl Change {
-    /// Finds out how each setting can be set by this role on this server, and what is there now. Changes nothing. `restart_command` is a shell
-    /// command that restarts the server; without it nothing is touched that would need one.
+    /// Finds out how each setting can be set by this role on this server, and what is there now. Changes nothing. Names are those of any version: they
+    /// are mapped as by [`plan_for`](super::plan_for), and names that only this server has are accepted. `restart_command` is a shell command
+    /// that restarts the server; without it nothing is touched that would need one.
     ///
     /// # Errors
-    /// No connection, or a value that the server refuses.
+    /// No connection, a setting that this version does not have, or a value that the server refuses.
     pub fn plan(
         info: &ConnectionInfo,
         settings: &[(String, String)],
         restart_command: Option<&str>,
     ) -> Result<Self, ChangeError> {
-        let _ = (settings, restart_command);
-        Ok(Self {
+        let mut client = info.connect()?;
+        let survey = Survey::read(&mut client).map_err(|error| unreadable(&error))?;
+        let mapped = plan_for_server(settings, survey.version, &|name| survey.row(name).is_some())?;
+        let mut change = Self {
             info: info.clone(),
+            restart_command: restart_command.map(str::to_owned),
+            server: Vec::new(),
             saved: Saved::default(),
+            session: Vec::new(),
             unset: Vec::new(),
-        })
+            notes: mapped.notes,
+        };
+        for (name, value) in mapped.settings {
+            let Some(row) = survey.row(&name) else {
+                change.cannot(
+                    &name,
+                    value,
+                    "not visible",
+                    "this role may not see it, or the server does not have it".to_owned(),
+                );
+                continue;
+            };
+            if row.is(&value) {
+                continue;
+            }
+            match way(&survey, &mut client, &name, &value, restart_command.is_some()) {
+                Way::Server { kept, needs_restart } => {
+                    change.saved.settings.push(SavedSetting {
+                        name: name.clone(),
+                        value: kept,
+                        needs_restart,
+                    });
+                    change.server.push((name, value));
+                }
+                Way::Session => {
+                    try_in_session(&mut client, &name, &value, &row.context)?;
+                    change.session.push((name, value));
+                }
+                Way::None(reason) => {
+                    let found = shown(&mut client, &name).unwrap_or_else(|| row.shown.clone());
+                    change.cannot(&name, value, &found, reason);
+                }
+            }
+        }
+        Ok(change)
+    }
+
+    fn cannot(&mut self, name: &str, wanted: String, found: &str, reason: String) {
+        self.unset.push(Unset {
+            name: name.to_owned(),
+            wanted,
+            found: found.to_owned(),
+            reason,
+        });
     }
 
     /// What to put back later. Keep it in a file before [`apply`](Self::apply): then it can be put back even after a crash.
@@ -102,24 +224,213 @@ impl Change {
         &self.saved
     }
 
+    /// What was mapped to names or values of this version, as sentences.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Makes the change, and waits until the server runs with it.
     ///
     /// # Errors
-    /// The server refuses a value; nothing stays changed then.
+    /// The server refuses a value, does not follow, or does not restart. Nothing stays changed then, unless the error says so.
     pub fn apply(self) -> Result<Applied, ChangeError> {
+        let restarted = match self.change_server() {
+            Ok(restarted) => restarted,
+            Err(cause) => return Err(self.undo(cause)),
+        };
+        let info = self.info.with_settings(&self.session);
+        if !self.session.is_empty()
+            && let Err(error) = info.connect()
+        {
+            return Err(self.undo(error.into()));
+        }
         Ok(Applied {
-            info: self.info,
-            restarted: false,
+            info,
+            restarted,
             unset: self.unset,
         })
     }
+
+    fn change_server(&self) -> Result<bool, ChangeError> {
+        if self.server.is_empty() {
+            return Ok(false);
+        }
+        let mut client = self.info.connect()?;
+        for (name, value) in &self.server {
+            let refused = |message: String| ChangeError::Refused {
+                name: name.clone(),
+                value: value.clone(),
+                message,
+            };
+            let command = alter_system(name, Some(value)).ok_or_else(|| refused("it cannot be empty".to_owned()))?;
+            client
+                .batch_execute(&command)
+                .map_err(|error| refused(server_message(&error)))?;
+        }
+        let restarted = take_over(&self.info, &mut client, &self.saved, self.restart_command.as_deref())?;
+        let missing = await_settings(&self.info, &|survey| {
+            let wanted = self.server.iter();
+            let missing = wanted.filter(|(name, value)| !survey.row(name).is_some_and(|row| row.is(value)));
+            missing.map(|(name, _)| name.clone()).collect()
+        })?;
+        if missing.is_empty() {
+            Ok(restarted)
+        } else {
+            Err(ChangeError::NotInEffect { names: missing })
+        }
+    }
+
+    /// Puts back what was changed so far and gives the error that says why.
+    fn undo(&self, cause: ChangeError) -> ChangeError {
+        if self.saved.settings.is_empty() {
+            return cause;
+        }
+        // A restart that failed is not tried with the same command before the file is as it was.
+        match restore(&self.info, &self.saved, self.restart_command.as_deref()) {
+            Ok(_) => cause,
+            Err(error) => ChangeError::NotUndone {
+                cause: Box::new(cause),
+                message: error.to_string(),
+                saved: self.saved.clone(),
+            },
+        }
+    }
 }
 
-/// Puts back what was saved, and waits until the server runs with it. May be called again, and by another process than the change's.
+/// How a setting that is not as wanted can be set.
+fn way(survey: &Survey, client: &mut Client, name: &str, value: &str, can_restart: bool) -> Way {
+    let Some(row) = survey.row(name) else {
+        return Way::None("the server does not have it".to_owned());
+    };
+    if UNTOUCHED.contains(&name.to_ascii_lowercase().as_str()) {
+        return Way::None("dyno does not change where a server is and listens".to_owned());
+    }
+    if row.context == "internal" {
+        return Way::None("it is fixed since the server was built or its cluster made".to_owned());
+    }
+    // What is given on the command line, or to a role or database, goes before the file.
+    let overridden = !matches!(row.source.as_str(), "default" | "configuration file");
+    let by_file = match survey.may_alter_system(client, name) {
+        Ok(()) if overridden => Err(format!("its value comes from elsewhere ({}) and goes before the configuration", row.source)),
+        Ok(()) => match survey.kept(name) {
+            Kept::Nothing => Ok(None),
+            Kept::Value(value) if alter_system(name, Some(&value)).is_some() => Ok(Some(value)),
+            Kept::Value(_) => Err("what postgresql.auto.conf has for it could not be put back".to_owned()),
+            Kept::Unknown => Err(
+                "this role cannot see what postgresql.auto.conf has for it, so that it could not be put back; grant pg_read_all_settings to it"
+                    .to_owned(),
+            ),
+        },
+        Err(reason) => Err(reason),
+    };
+    let needs_restart = row.context == "postmaster";
+    match by_file {
+        Ok(_) if needs_restart && !can_restart => Way::None(
+            "it needs a restart of the server; give the command that restarts it, or set it yourself".to_owned(),
+        ),
+        Ok(kept) => Way::Server { kept, needs_restart },
+        Err(_) if survey.may_set(client, name, &row.context) => Way::Session,
+        Err(reason) => Way::None(format!("{reason}; set {name} = {value} yourself, or leave it out")),
+    }
+}
+
+/// Has the server look at a value that is going to be given to connections.
+fn try_in_session(client: &mut Client, name: &str, value: &str, context: &str) -> Result<(), ChangeError> {
+    if context.contains("backend") {
+        // Only a new connection can have it: the first one after the change will tell.
+        return Ok(());
+    }
+    client
+        .query_one("select set_config($1, $2, false)", &[&name, &value])
+        .map(|_| ())
+        .map_err(|error| ChangeError::Refused {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            message: server_message(&error),
+        })
+}
+
+fn shown(client: &mut Client, name: &str) -> Option<String> {
+    let row = client.query_one("select current_setting($1)", &[&name]).ok()?;
+    row.get(0)
+}
+
+/// Has the server take over its files: by a reload, and by a restart if that is needed and there is a command. Gives whether it was restarted.
+fn take_over(
+    info: &ConnectionInfo,
+    client: &mut Client,
+    saved: &Saved,
+    restart_command: Option<&str>,
+) -> Result<bool, ChangeError> {
+    client
+        .query_one("select pg_reload_conf()", &[])
+        .map_err(|error| unreadable(&error))?;
+    match restart_command {
+        Some(command) if saved.settings.iter().any(|setting| setting.needs_restart) => {
+            restart::restart(info, command).map_err(|message| ChangeError::Restart {
+                command: command.to_owned(),
+                message,
+            })?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Asks new connections until nothing is `missing`: a reload is done by the server's main process when it comes to it. Gives what still is after a while.
+fn await_settings(info: &ConnectionInfo, missing: &dyn Fn(&Survey) -> Vec<String>) -> Result<Vec<String>, ChangeError> {
+    let began = Instant::now();
+    loop {
+        let names = missing(&Survey::read(&mut info.connect()?).map_err(|error| unreadable(&error))?);
+        if names.is_empty() || began.elapsed() > RELOAD_LIMIT {
+            return Ok(names);
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Puts back what was saved, and has the server take it over. May be called again, and by another process than the change's. Without a
+/// `restart_command` what needs a restart is put back in the file only.
 ///
 /// # Errors
 /// No connection, or the server refuses.
 pub fn restore(info: &ConnectionInfo, saved: &Saved, restart_command: Option<&str>) -> Result<Restored, ChangeError> {
-    let _ = (info, saved, restart_command);
-    Ok(Restored::default())
+    if saved.settings.is_empty() {
+        return Ok(Restored::default());
+    }
+    let mut client = info.connect()?;
+    for setting in &saved.settings {
+        let failed = |message: String| ChangeError::NotRestored {
+            name: setting.name.clone(),
+            message,
+        };
+        let command = alter_system(&setting.name, setting.value.as_deref())
+            .ok_or_else(|| failed("alter system cannot write an empty list".to_owned()))?;
+        client
+            .batch_execute(&command)
+            .map_err(|error| failed(server_message(&error)))?;
+    }
+    let restarted = take_over(info, &mut client, saved, restart_command)?;
+    let (pending, followed): (Vec<_>, Vec<_>) = saved
+        .settings
+        .iter()
+        .partition(|setting| setting.needs_restart && !restarted);
+    let missing = await_settings(info, &|survey| {
+        let missing = followed
+            .iter()
+            .filter(|setting| !survey.follows(&setting.name, setting.value.as_deref()));
+        missing.map(|setting| setting.name.clone()).collect()
+    })?;
+    if let Some(name) = missing.into_iter().next() {
+        return Err(ChangeError::NotRestored {
+            name,
+            message: "it is as before in postgresql.auto.conf, but the server does not take it over; its log says why"
+                .to_owned(),
+        });
+    }
+    Ok(Restored {
+        restarted,
+        pending_restart: pending.into_iter().map(|setting| setting.name.clone()).collect(),
+    })
 }

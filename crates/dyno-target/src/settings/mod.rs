@@ -5,11 +5,16 @@
 //! [`restore`] can put exactly that back. Whatever happened, [`verify`] says what the server really runs with, and a report says the rest.
 
 mod change;
+mod known;
 mod mapping;
+mod restart;
+mod rules;
 mod size;
+mod survey;
 mod verify;
 
 pub use change::{Applied, Change, ChangeError, Restored, Saved, SavedSetting, Unset, restore};
+pub use known::names;
 pub use mapping::{Mapped, MappingError, plan_for};
 pub use size::{Capacity, SizeError, resolve_size};
 pub use verify::{Difference, SettingsError, verify};

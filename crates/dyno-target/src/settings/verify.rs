@@ -69,7 +69,7 @@ pub fn verify(client: &mut Client, settings: &[(String, String)]) -> Result<Vec<
 }
 
 /// Whether a wanted value is the one in `pg_settings`, which is a count of `unit`s.
-fn equal(wanted: &str, setting: &str, unit: &str, kind: &str) -> bool {
+pub(super) fn equal(wanted: &str, setting: &str, unit: &str, kind: &str) -> bool {
     match kind {
         "bool" => truth(wanted).is_some() && truth(wanted) == truth(setting),
         "integer" | "real" => match (quantity(wanted, unit), setting.parse::<f64>()) {
@@ -114,10 +114,10 @@ fn quantity(text: &str, unit: &str) -> Option<f64> {
     } else {
         unit_number.parse().ok()?
     };
-    Some(number * factor(suffix)? / (unit_number * factor(unit_suffix)?))
+    Some(number * unit_factor(suffix)? / (unit_number * unit_factor(unit_suffix)?))
 }
 
-fn split_number(text: &str) -> (&str, &str) {
+pub(super) fn split_number(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c)))
@@ -127,7 +127,7 @@ fn split_number(text: &str) -> (&str, &str) {
 }
 
 /// Bytes or milliseconds in a unit.
-fn factor(unit: &str) -> Option<f64> {
+pub(super) fn unit_factor(unit: &str) -> Option<f64> {
     const KIB: f64 = 1024.0;
     Some(match unit {
         "B" => 1.0,

@@ -1,0 +1,72 @@
+//! Restarting a server that is not ours, by the command that its owner gave.
+
+use crate::address::ConnectionInfo;
+use postgres::Client;
+use std::io::{Read, Seek};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a server may take to accept connections after the command has ended.
+const LIMIT: Duration = Duration::from_secs(120);
+
+const POLL: Duration = Duration::from_millis(100);
+
+/// When the server was started, as a text that differs from start to start.
+fn started(client: &mut Client) -> Option<String> {
+    let row = client.query_one("select pg_postmaster_start_time()::text", &[]).ok()?;
+    row.get(0)
+}
+
+/// Runs the command with the shell and waits for the new server; else says why there is none.
+pub(super) fn restart(info: &ConnectionInfo, command: &str) -> Result<(), String> {
+    let before = info.connect().ok().and_then(|mut client| started(&mut client));
+    run(command)?;
+    let began = Instant::now();
+    loop {
+        let failure = match info.connect() {
+            Ok(mut client) => match started(&mut client) {
+                now @ Some(_) if now != before => return Ok(()),
+                _ => "it ended well, but the server is still the one from before".to_owned(),
+            },
+            Err(error) => format!("the server does not accept connections afterwards: {error}"),
+        };
+        if began.elapsed() > LIMIT {
+            return Err(failure);
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// The output goes to a file: a server started by the command may keep it open for good.
+fn run(command: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("it cannot be run: {error}");
+    let mut output = tempfile::tempfile().map_err(failed)?;
+    let status = Command::new("/bin/sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(output.try_clone().map_err(failed)?)
+        .stderr(output.try_clone().map_err(failed)?)
+        .status()
+        .map_err(failed)?;
+    if status.success() {
+        return Ok(());
+    }
+    let mut bytes = Vec::new();
+    // What it said is an addition: without it the status has to do.
+    let _ = output.rewind().and_then(|()| output.read_to_end(&mut bytes));
+    let text = String::from_utf8_lossy(&bytes);
+    Err(format!("{status}: {}", text.trim()).trim_end_matches(": ").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_how_the_command_failed() {
+        assert_eq!(run("true"), Ok(()));
+        let error = run("echo no such service >&2; exit 3").unwrap_err();
+        assert!(error.contains("3") && error.ends_with("no such service"), "{error}");
+        assert_eq!(run("exit 1").unwrap_err(), "exit status: 1");
+    }
+}

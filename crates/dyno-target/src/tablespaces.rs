@@ -7,6 +7,8 @@ use postgres::Client;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum TablespaceError {
+    #[error(transparent)]
+    Connect(#[from] crate::address::ConnectError),
     #[error("cannot {what}: {message}")]
     Server { what: String, message: String },
     #[error("cannot {what} {}: {error}", folder.display())]
@@ -21,7 +23,7 @@ pub enum TablespaceError {
     )]
     Missing { names: Vec<String> },
     #[error(
-        "\"{name}\" cannot be the name of a tablespace: only letters, digits and \"_\" are allowed, with a letter first, and not \"pg_\" at the begin"
+        "\"{name}\" cannot be the name of a tablespace: only lower-case letters, digits and \"_\" are allowed, with a letter first, and not \"pg_\" at the begin"
     )]
     Name { name: String },
 }

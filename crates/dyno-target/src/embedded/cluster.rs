@@ -4,7 +4,7 @@ use super::home::{Home, ServerUser};
 use super::install::Installation;
 use super::lock::Lock;
 use super::manifest::hex;
-use super::{EmbeddedError, Progress, SUPERUSER, keeper};
+use super::{EmbeddedError, Progress, SUPERUSER, keeper, tablespace};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -42,7 +42,7 @@ impl Cluster {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, EmbeddedError> {
-        let folder = home.create(&format!("clusters/{}/{name}", installation.version))?;
+        let folder = home.create(&format!("clusters/{}/{name}", installation.clusters))?;
         fs::set_permissions(&folder, PermissionsExt::from_mode(0o700))
             .map_err(EmbeddedError::file("set the mode of", &folder))?;
         home.user.hand_over(&folder)?;
@@ -86,7 +86,7 @@ impl Cluster {
     ) -> Result<(), EmbeddedError> {
         let fresh = folder.join("data.new");
         super::leftover::stop(&self.data, progress)?;
-        for half in [&fresh, &self.data] {
+        for half in [&fresh, &self.data, &tablespace::folder(&self.data)] {
             if half.exists() {
                 progress(Progress::HalfInitialised { data: half.clone() });
                 fs::remove_dir_all(half).map_err(EmbeddedError::file("remove", half))?;

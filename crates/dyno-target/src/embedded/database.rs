@@ -32,7 +32,8 @@ pub fn database_exists(client: &mut Client, name: &str) -> Result<bool, Database
 }
 
 /// Creates database `name` as a copy of `template`, to which nobody may be connected. From version 15 on the files are copied as such:
-/// writing every page through the log, the default there, would leave the copy's pages in the cache and the log full.
+/// writing every page through the log, the default there, would leave the copy's pages in the cache and the log full. From version 18 on the kernel
+/// copies, which takes no room and no time on a file system that can share blocks (btrfs, XFS with reflink).
 ///
 /// # Errors
 /// The template does not exist or is in use, the name is taken, the disk is full.
@@ -45,7 +46,16 @@ pub fn create_from_template(client: &mut Client, template: &str, name: &str) -> 
         escape_identifier(name),
         escape_identifier(template)
     );
-    client.batch_execute(&command).map_err(failed(what))
+    // A server that was built without the system call does not know the value, and files of two file systems may not be copied by it.
+    let clones = version >= 180_000 && client.batch_execute("set file_copy_method = clone").is_ok();
+    let copied = client.batch_execute(&command);
+    if !clones {
+        return copied.map_err(failed(what));
+    }
+    client
+        .batch_execute("reset file_copy_method")
+        .map_err(failed(what.clone()))?;
+    copied.or_else(|_| client.batch_execute(&command)).map_err(failed(what))
 }
 
 /// Drops a database if it exists; from version 13 on also while somebody is connected to it.

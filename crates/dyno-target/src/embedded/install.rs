@@ -21,10 +21,12 @@ const TICK: Duration = Duration::from_millis(100);
 /// Installed programs.
 #[derive(Debug)]
 pub(super) struct Installation {
-    /// Folder with `bin`, `lib`, `share`.
-    folder: PathBuf,
-    /// Release, such as `18.6.0`.
+    /// Folder of the programs.
+    programs: PathBuf,
+    /// Release, such as `18.6.0`, or `15.19` of an installed one.
     pub(super) version: String,
+    /// Name of the folder of this release's clusters.
+    pub(super) clusters: String,
     /// The first number of the release.
     pub(super) major: u64,
 }
@@ -32,14 +34,25 @@ pub(super) struct Installation {
 impl Installation {
     /// Path of a server program.
     pub(super) fn program(&self, name: &str) -> PathBuf {
-        self.folder.join("bin").join(name)
+        self.programs.join(name)
     }
 
-    fn new(folder: PathBuf, version: &Version) -> Self {
+    fn new(folder: &Path, version: &Version) -> Self {
         Self {
-            folder,
+            programs: folder.join("bin"),
             version: version.to_string(),
+            clusters: version.to_string(),
             major: version.major,
+        }
+    }
+
+    /// One that is not ours. Its clusters are apart, because another build may have other limits.
+    pub(super) fn installed(programs: PathBuf, version: String, major: u64) -> Self {
+        Self {
+            programs,
+            clusters: format!("system-{version}"),
+            version,
+            major,
         }
     }
 }
@@ -63,7 +76,7 @@ pub(super) fn install(
     if let Some(installed) = newest_installed(&folder, &requirement) {
         let place = folder.join(installed.to_string());
         match manifest::damage(&place) {
-            None => return Ok(Installation::new(place, &installed)),
+            None => return Ok(Installation::new(&place, &installed)),
             Some(what) => progress(Progress::DamagedCache {
                 what: format!("{}: {what}", place.display()),
             }),
@@ -76,11 +89,11 @@ pub(super) fn install(
     });
     let place = folder.join(found.to_string());
     unpack(&archive, version, &folder, &place)?;
-    Ok(Installation::new(place, &found))
+    Ok(Installation::new(&place, &found))
 }
 
 /// `18.6.0` means just that; `18` or `18.6` the newest of it.
-fn requirement(version: &str) -> Result<VersionReq, EmbeddedError> {
+pub(super) fn requirement(version: &str) -> Result<VersionReq, EmbeddedError> {
     let bad = || EmbeddedError::BadVersion {
         version: version.to_owned(),
     };

@@ -7,19 +7,22 @@
 //!
 //! ```text
 //! postgresql/18.6.0/            programs, with a manifest of sizes and hashes written last
-//! clusters/18.6.0/NAME/         lock, data/, password (superuser's), server.log
+//! clusters/18.6.0/NAME/         lock, data/, tablespaces/, password (superuser's), server.log
+//! clusters/system-15.19/NAME/   the same of a PostgreSQL that the system has installed
 //! ```
 
 mod cluster;
 mod database;
 mod home;
 mod install;
+mod installed;
 mod keeper;
 mod leftover;
 mod lock;
 mod manifest;
 mod received;
 mod server;
+mod tablespace;
 
 use cluster::Cluster;
 use home::Home;
@@ -34,6 +37,9 @@ pub use server::{Server, ServerHandle};
 /// The PostgreSQL release used unless another is asked for.
 pub const POSTGRESQL_VERSION: &str = "18.6.0";
 
+/// The versions that are packaged.
+const PACKAGED: &str = "9.6 and 10 to 18";
+
 /// The superuser of embedded clusters.
 pub const SUPERUSER: &str = "postgres";
 
@@ -42,7 +48,8 @@ pub const SUPERUSER: &str = "postgres";
 pub struct EmbeddedOptions {
     /// Home folder; see [`home_folder`] for the usual one.
     pub home: PathBuf,
-    /// A release such as `18.6.0`, or a major version such as `16`: its newest installed release, else its newest release.
+    /// A release such as `18.6.0`, or a major version such as `16`: its newest release in the home folder, else its newest release. `system` means
+    /// the newest PostgreSQL that the system has installed, `system:15` the newest 15 of these.
     pub version: String,
     /// Name of the cluster, one folder below the version: letters, digits, `-`, `_`, `.`.
     pub cluster: String,
@@ -156,7 +163,7 @@ pub enum EmbeddedError {
     },
     /// The version asked for does not exist.
     #[error(
-        "there is no PostgreSQL {version} for this system among the packaged binaries; ask for another version, such as {POSTGRESQL_VERSION}"
+        "there is no PostgreSQL {version} for this system among the packaged binaries, which are {PACKAGED}; ask for one of these, for an installed one with embedded:system:{version}, or give the address of a running server with --target"
     )]
     NoSuchVersion {
         /// As asked for.
@@ -167,6 +174,16 @@ pub enum EmbeddedError {
     BadVersion {
         /// As asked for.
         version: String,
+    },
+    /// The system has no such PostgreSQL.
+    #[error(
+        "no PostgreSQL{version} is installed where pg_config says or in /usr/lib/postgresql{found}; install one, or leave \":system\" out to have it fetched"
+    )]
+    NotInstalled {
+        /// The version asked for after a space, if one was.
+        version: String,
+        /// What there is, in brackets.
+        found: String,
     },
     /// The programs could not be fetched.
     #[error("PostgreSQL {version} is not in {} and could not be fetched: {reason}. Connect to the network and try again, or copy that folder from a machine that has it, or use a server of yours with --target", folder.display())]
@@ -259,7 +276,10 @@ impl Embedded {
     pub fn prepare(options: &EmbeddedOptions, progress: &mut dyn FnMut(Progress)) -> Result<Self, EmbeddedError> {
         check_name("name of the cluster", &options.cluster)?;
         let home = Home::open(&options.home)?;
-        let installation = install::install(&home, &options.version, &options.stop, progress)?;
+        let installation = match installed::asked(&options.version) {
+            Some(version) => installed::find(version)?,
+            None => install::install(&home, &options.version, &options.stop, progress)?,
+        };
         let cluster = Cluster::open(&home, installation, &options.cluster, &options.stop, progress)?;
         Ok(Self {
             cluster: Arc::new(cluster),
@@ -267,7 +287,7 @@ impl Embedded {
     }
 
     /// Starts the server with these settings on top of PostgreSQL's defaults, in which `fsync`, `synchronous_commit` and
-    /// `full_page_writes` are on. A server that an earlier process left on this cluster is stopped first. May be called from any thread.
+    /// `full_page_writes` are on. Checkpoints and autovacuums are written to its log unless the settings say otherwise. A server that an earlier process left on this cluster is stopped first. May be called from any thread.
     ///
     /// # Errors
     /// The server is running already, a setting is not accepted (the end of the server's log is in the text), or it does not start.
@@ -279,7 +299,7 @@ impl Embedded {
         Server::start(&self.cluster, settings, progress)
     }
 
-    /// The release of the installed programs, such as `18.6.0`.
+    /// The release of the programs, such as `18.6.0`, or `15.19` of an installed one.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.cluster.installation.version

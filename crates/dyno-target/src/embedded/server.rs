@@ -4,7 +4,7 @@ use super::cluster::Cluster;
 use super::keeper::Process;
 use super::leftover::{self, pid_file};
 use super::manifest::hex;
-use super::{EmbeddedError, Progress, SUPERUSER};
+use super::{EmbeddedError, Progress, SUPERUSER, tablespace};
 use crate::address::{ConnectionInfo, Host};
 use crate::tablespaces::TablespaceError;
 use rustix::process::Signal;
@@ -18,8 +18,29 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Settings that are ours to choose.
-const RESERVED: [&str; 4] = ["data_directory", "listen_addresses", "port", "unix_socket_directories"];
+/// Settings that are ours to choose: where the server is, and that its log can be read by programs.
+const RESERVED: [&str; 10] = [
+    "data_directory",
+    "listen_addresses",
+    "port",
+    "unix_socket_directories",
+    "lc_messages",
+    "log_destination",
+    "log_directory",
+    "log_line_prefix",
+    "log_timezone",
+    "logging_collector",
+];
+
+/// The form of the log: a time stamp in UTC with milliseconds, then the process id in brackets.
+const LOG_FORM: [(&str, &str); 3] = [
+    ("lc_messages", "C"),
+    ("log_timezone", "UTC"),
+    ("log_line_prefix", "%m [%p] "),
+];
+
+/// What the log tells unless asked otherwise: every checkpoint and every autovacuum.
+const LOGGED: [(&str, &str); 2] = [("log_checkpoints", "on"), ("log_autovacuum_min_duration", "0")];
 
 /// How long a start may take. Recovery after a crash replays up to `max_wal_size` and is the reason for the length.
 const START_LIMIT: Duration = Duration::from_secs(600);
@@ -142,7 +163,10 @@ impl Server {
             .arg(format!("unix_socket_directories={}", sockets.display()))
             .stdout(output)
             .stderr(errors);
-        for (name, value) in settings {
+        // The last one of several wins.
+        let ours = LOG_FORM.iter().chain(&LOGGED).copied();
+        let theirs = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in ours.chain(theirs) {
             command.arg("-c").arg(format!("{name}={value}"));
         }
         let program = cluster.installation.program("postgres");
@@ -193,7 +217,7 @@ impl Server {
         self.handle.pid()
     }
 
-    /// Its log since it was started.
+    /// Its log since it was started. Lines begin with a time stamp such as `2026-11-21 19:40:12.345 UTC`, then the process id in brackets, in English.
     #[must_use]
     pub fn log_path(&self) -> &Path {
         &self.cluster.log
@@ -221,8 +245,11 @@ impl Server {
     /// # Errors
     /// A name that cannot be one, or a folder or tablespace that cannot be made.
     pub fn create_tablespaces(&self, names: &[String]) -> Result<(), TablespaceError> {
-        let _ = names;
-        Ok(())
+        if names.is_empty() {
+            return Ok(());
+        }
+        let mut client = self.connection(SUPERUSER).connect()?;
+        tablespace::create(&self.cluster, &mut client, names)
     }
 
     /// A handle to watch and stop it from anywhere.

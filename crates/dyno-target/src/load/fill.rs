@@ -42,14 +42,19 @@ impl Fill {
         }
     }
 
-    fn sql(&self, first: u64, last: u64) -> String {
-        let names: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
-        let expressions: Vec<&str> = self.columns.iter().map(|(_, sql)| sql.as_str()).collect();
-        let kind = if self.rows > i32::MAX as u64 {
+    /// The type of `row`.
+    pub(crate) fn row_type(&self) -> &'static str {
+        if self.rows > i32::MAX as u64 {
             "bigint"
         } else {
             "integer"
-        };
+        }
+    }
+
+    fn sql(&self, first: u64, last: u64) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let expressions: Vec<&str> = self.columns.iter().map(|(_, sql)| sql.as_str()).collect();
+        let kind = self.row_type();
         format!(
             "insert into {} ({}) select {} from generate_series({first}::{kind}, {last}::{kind}) as row",
             self.table,

@@ -39,6 +39,9 @@ const LONGEST_WAIT_NS: u64 = 100_000_000;
 /// How long transactions may take to finish when a stop was asked for, at most.
 const STOP_GRACE_NS: u64 = 10_000_000_000;
 
+/// How long connections go without a look when nothing can be on its way to any of them.
+const UNWATCHED_NS: u64 = 1_000_000;
+
 /// How a thread reports to the collector.
 pub(crate) struct Reporting {
     /// This thread's number.
@@ -151,6 +154,7 @@ pub(crate) fn run<S: Session, P: Program>(share: Share<'_, S, P>, mut transport:
     let grace_ns = duration_ns(share.grace);
     let mut clients = Clients::new(share);
     let mut drain_until_ns = u64::MAX;
+    let mut looked_ns = 0;
     loop {
         let now_ns = clients.clock.now_ns();
         clients.roll(now_ns);
@@ -168,6 +172,10 @@ pub(crate) fn run<S: Session, P: Program>(share: Share<'_, S, P>, mut transport:
         clients.start_due(now_ns);
         clients.send(&mut transport);
         clients.connect_due(&mut transport);
+        if clients.all_runnable() && now_ns.saturating_sub(looked_ns) < UNWATCHED_NS {
+            continue;
+        }
+        looked_ns = now_ns;
         let wait = clients.wait(drain_until_ns);
         let polled = transport.poll(wait, &mut |index, arrival| clients.arrived(index, arrival));
         if let Err(error) = polled {
@@ -333,6 +341,11 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
 
     fn any_running(&self) -> bool {
         self.clients.iter().any(|client| client.waiting.is_running())
+    }
+
+    /// Whether nobody waits for anything, as with scripts without statements.
+    fn all_runnable(&self) -> bool {
+        self.runnable.len() == self.working && self.working > 0
     }
 
     /// How long the loop may wait for something to arrive.

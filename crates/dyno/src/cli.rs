@@ -1,7 +1,7 @@
 //! What may be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use dyno_lab::experiment::Size;
+use dyno_lab::experiment::{OnFailure, Size};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -40,31 +40,58 @@ pub struct PgbenchArguments {
 #[derive(Args, Debug)]
 pub struct RunArguments {
     /// Name of an experiment (see `dyno list experiments`) or path of an experiment file
-    #[arg(value_name = "NAME|FILE")]
-    pub experiment: String,
+    #[arg(value_name = "NAME|FILE", required_unless_present = "resume")]
+    pub experiment: Option<String>,
+
+    /// Make the runs that a campaign lacks, by name or path of its folder [default: the newest that lacks any]
+    #[arg(
+        long,
+        value_name = "CAMPAIGN",
+        num_args = 0..=1,
+        conflicts_with_all = ["experiment", "size", "set", "repeat", "seed", "dry_run", "leave_settings", "no_sampling"]
+    )]
+    #[allow(clippy::option_option, reason = "given or not, with or without a value")]
+    pub resume: Option<Option<String>>,
 
     /// How much of it to do; full is the published size
     #[arg(long, value_enum, default_value_t = SizeName::Small)]
     pub size: SizeName,
 
-    /// Database to measure: a URI, a conninfo string, or "embedded" or "embedded:VERSION" for a private PostgreSQL
+    /// Database to measure: a URI, a conninfo string, or "embedded" or "embedded:VERSION" for a private PostgreSQL [default: what the experiment says, else
+    /// embedded]
     ///
     /// What a URI or conninfo string leaves open comes from the PG* variables, the service file and ~/.pgpass, as with psql:
     /// --target postgres:// takes everything from there.
-    #[arg(long, value_name = "URL", default_value = "embedded")]
-    pub target: String,
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
 
-    /// Set a parameter, setting, or number of clients; may be given several times
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
+    /// Set a parameter, setting, or number of clients, or vary it over several values; may be given several times
+    #[arg(long = "set", value_name = "NAME=VALUE[,VALUE]", value_parser = assignment)]
     pub set: Vec<(String, String)>,
 
-    /// Measure this many times
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub repeat: u32,
+    /// Measure each cell this many times [default: what the experiment says, else once]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeat: Option<u32>,
 
     /// Fix all random numbers [default: a new seed each time, kept in the archive]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+
+    /// What to do after a run that failed [default: what the experiment says, else continue]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub on_failure: Option<OnFailureName>,
+
+    /// Shell command that restarts a server which is not dyno's own, for settings that take effect only then
+    #[arg(long, value_name = "COMMAND")]
+    pub restart_command: Option<String>,
+
+    /// Leave the settings of a server that is not dyno's own as they are, and say how they differ
+    #[arg(long)]
+    pub leave_settings: bool,
+
+    /// Read no counters of the server and the host while the load runs
+    #[arg(long)]
+    pub no_sampling: bool,
 
     /// Print what would be done and how long it would take, and do nothing
     #[arg(long)]
@@ -129,6 +156,24 @@ impl From<SizeName> for Size {
             SizeName::Small => Self::Small,
             SizeName::Medium => Self::Medium,
             SizeName::Full => Self::Full,
+        }
+    }
+}
+
+/// What may be done after a run that failed.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum OnFailureName {
+    /// Go on with the next run
+    Continue,
+    /// End; dyno run --resume goes on
+    Stop,
+}
+
+impl From<OnFailureName> for OnFailure {
+    fn from(name: OnFailureName) -> Self {
+        match name {
+            OnFailureName::Continue => Self::Continue,
+            OnFailureName::Stop => Self::Stop,
         }
     }
 }

@@ -5,72 +5,112 @@ use crate::failure::Failure;
 use crate::terminal::Terminal;
 use crate::{interrupt, say};
 use dyno_engine::Stop;
-use dyno_lab::archive::{RunState, redacted, without_password};
+use dyno_lab::archive::{Archive, redacted, without_password};
 use dyno_lab::experiment;
-use dyno_lab::run::{Emergency, Request, RunError, Target};
+use dyno_lab::plan::Plan;
+use dyno_lab::run::{EMBEDDED, Emergency, Finished, Request, Resumption, RunError};
 use dyno_report as report;
-use dyno_target::address::ConnectionInfo;
-use dyno_target::embedded::{EmbeddedOptions, home_folder};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// The word that asks for a private server.
-const EMBEDDED: &str = "embedded";
 
 /// `dyno run`.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let experiment = experiment::find(&arguments.experiment)?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let resolved = experiment.resolve(arguments.size.into(), &arguments.set, cores)?;
+    let environment = |name: &str| std::env::var(name).ok();
+    let archive = &arguments.archive.archive;
+    let Some(name) = &arguments.experiment else {
+        let resumption = Resumption {
+            campaign: arguments.resume.clone().flatten(),
+            archive: archive.clone(),
+            target: arguments.target.clone(),
+            on_failure: arguments.on_failure.map(Into::into),
+            restart_command: arguments.restart_command.clone(),
+            environment: &environment,
+        };
+        return make(archive, |terminal, stop, emergency| {
+            dyno_lab::run::resume(&resumption, terminal, stop, emergency)
+        });
+    };
+    let plan = plan(name, arguments)?;
     if arguments.dry_run {
-        let target = without_password(&arguments.target);
-        let archive = arguments.archive.archive.display().to_string();
-        say::result(&report::plan(&resolved, arguments.repeat as usize, &target, &archive));
+        let named = plan.cells.first().and_then(|cell| cell.experiment.target.as_deref());
+        let target = arguments.target.as_deref().or(named).unwrap_or(EMBEDDED);
+        let target = without_password(target);
+        if let Some(cell) = plan.cells.first() {
+            let archive = archive.display().to_string();
+            say::result(&report::plan(&cell.experiment, plan.runs.len(), &target, &archive));
+        }
         return Ok(());
     }
+    let request = Request {
+        plan,
+        target: arguments.target.clone(),
+        archive: archive.clone(),
+        command: redacted(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+        restart_command: arguments.restart_command.clone(),
+        leave_settings: arguments.leave_settings,
+        sampling: !arguments.no_sampling,
+        environment: &environment,
+    };
+    make(archive, |terminal, stop, emergency| {
+        dyno_lab::run::run(&request, terminal, stop, emergency)
+    })
+}
+
+/// What is to be done.
+fn plan(name: &str, arguments: &RunArguments) -> Result<Plan, Failure> {
+    let experiment = experiment::find(name)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let repetitions = arguments.repeat.map(|times| times as usize);
+    let seed = arguments.seed.unwrap_or_else(new_seed);
+    let mut plan = experiment.plan(arguments.size.into(), &arguments.set, repetitions, seed, cores)?;
+    plan.on_failure = arguments.on_failure.map_or(plan.on_failure, Into::into);
+    Ok(plan)
+}
+
+/// Makes a campaign, with everybody told what becomes of it.
+fn make(
+    archive: &Path,
+    campaign: impl FnOnce(&mut Terminal, &Stop, &Emergency) -> Result<Finished, RunError>,
+) -> Result<(), Failure> {
     let stop = Stop::new();
     let emergency = Emergency::default();
     interrupt::handle(&stop, &emergency)?;
-    let request = Request {
-        experiment: resolved,
-        target: target(&arguments.target, &stop)?,
-        archive: arguments.archive.archive.clone(),
-        repetitions: arguments.repeat as usize,
-        seed: arguments.seed.unwrap_or_else(new_seed),
-        command: redacted(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
-    };
     let mut terminal = Terminal::new();
-    let finished = dyno_lab::run::run(&request, &mut terminal, &stop, &emergency);
+    let finished = campaign(&mut terminal, &stop, &emergency);
     terminal.close();
-    let finished = match finished {
-        Err(error @ RunError::Later { .. }) => return Err(Failure::PartWay(Some(error.to_string()))),
-        finished => finished?,
-    };
-    match finished.into_iter().find(|run| run.state != RunState::Complete) {
-        None => Ok(()),
-        Some(run) => {
-            let message = run.failure.map(|why| format!("the run ended early: {why}"));
-            Err(Failure::PartWay(message))
-        }
+    let finished = finished?;
+    if finished.planned > 1
+        && let Some(campaign) = Archive::new(archive).campaign(&finished.campaign.to_string_lossy())
+    {
+        say::result(&format!("\n{}", report::campaigns(&[campaign])));
     }
+    if finished.missing == 0 {
+        return Ok(());
+    }
+    Err(Failure::PartWay(unfinished(archive, &finished)))
 }
 
-fn target(text: &str, stop: &Stop) -> Result<Target, Failure> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let version = match text.strip_prefix(EMBEDDED) {
-        Some("") => None,
-        Some(rest) if rest.starts_with(':') => Some(rest[1..].to_owned()),
-        _ => {
-            let info = ConnectionInfo::resolve(Some(text), &variable)?;
-            return Ok(Target::Address(Box::new(info)));
-        }
-    };
-    let mut options = EmbeddedOptions::new(home_folder(&variable)?);
-    options.stop = Arc::clone(&stop.flag());
-    if let Some(version) = version {
-        options.version = version;
+/// What to say of a campaign that lacks runs.
+fn unfinished(archive: &Path, finished: &Finished) -> Option<String> {
+    let Finished { planned, missing, .. } = finished;
+    if *planned == 1 {
+        return finished
+            .failure
+            .as_ref()
+            .map(|why| format!("the run ended early: {why}"));
     }
-    Ok(Target::Embedded(options))
+    let name = finished.campaign.file_name().unwrap_or_default().to_string_lossy();
+    let folder = match archive {
+        usual if usual == Path::new("archive") => String::new(),
+        other => format!(" --archive {}", redacted([other.to_string_lossy()])),
+    };
+    let why = finished
+        .failure
+        .as_ref()
+        .map_or_else(String::new, |why| format!("{why}\n"));
+    Some(format!(
+        "{why}{missing} of {planned} runs are not complete. Make them with: dyno run --resume {name}{folder}"
+    ))
 }
 
 /// A seed that is not the same twice: the time in nanoseconds.

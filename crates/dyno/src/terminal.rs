@@ -1,7 +1,7 @@
 //! Shows how a campaign goes on: one live line on a terminal, plain lines elsewhere. The summary goes to standard output, all else to standard error.
 
 use crate::say;
-use dyno_lab::run::{FinishedRun, Live, Progress};
+use dyno_lab::run::{FinishedRun, Live, Progress, Upcoming};
 use dyno_report as report;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -15,6 +15,8 @@ pub struct Terminal {
     /// The line that changes; `None`: plain lines.
     bar: Option<ProgressBar>,
     step: String,
+    /// The run under way, if it is one of several.
+    run: Option<Upcoming>,
     last_plain: Option<Instant>,
 }
 
@@ -29,6 +31,7 @@ impl Terminal {
         Self {
             bar,
             step: String::new(),
+            run: None,
             last_plain: None,
         }
     }
@@ -66,6 +69,14 @@ impl Terminal {
 }
 
 impl Progress for Terminal {
+    fn begins(&mut self, run: &Upcoming) {
+        if run.of > 1 {
+            self.line(&format!("\n{}", report::upcoming_line(run)));
+            self.run = Some(run.clone());
+            self.step.clear();
+        }
+    }
+
     fn step(&mut self, text: &str) {
         // Long steps are told again and again.
         if self.step == text {
@@ -108,7 +119,10 @@ impl Progress for Terminal {
     }
 
     fn live(&mut self, live: &Live) {
-        let text = report::live_line(live);
+        let text = match &self.run {
+            Some(run) => report::course_line(live, run),
+            None => report::live_line(live),
+        };
         if let Some(bar) = &self.bar {
             self.style("{spinner} {msg}");
             bar.set_message(text);
@@ -118,10 +132,8 @@ impl Progress for Terminal {
     }
 
     fn finished(&mut self, run: &FinishedRun) {
-        let print = || {
-            say::result(&format!("\n{}", report::summary(&run.summary)));
-            say::result(&format!("\nKept in {} ({})", run.folder.display(), run.state));
-        };
+        let text = report::finished_run(run, self.run.as_ref().map(|run| run.of));
+        let print = || say::result(&text);
         match &self.bar {
             Some(bar) => bar.suspend(print),
             None => print(),

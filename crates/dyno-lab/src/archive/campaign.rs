@@ -1,7 +1,8 @@
 //! A campaign's folder and `campaign.json`.
 
-use super::{ArchiveError, CAMPAIGN_JSON, EARLIER, FORMAT, RunRecord, RunWriter, replace_json};
+use super::{ArchiveError, CAMPAIGN_JSON, EARLIER, FORMAT, RUN_JSON, RunRecord, RunWriter, replace_json};
 use crate::experiment::Resolved;
+use crate::plan::{Cell, Factor, Levels, OnFailure, Order, Plan};
 use indexmap::IndexMap;
 use jiff::Zoned;
 use nix::unistd::AccessFlags;
@@ -23,10 +24,42 @@ pub struct CampaignRecord {
     pub started: Zoned,
     /// From which all random numbers of the campaign follow.
     pub seed: u64,
-    /// The experiment with nothing left open.
+    /// The experiment with nothing left open: that of the first cell.
     pub experiment: Resolved,
     /// The runs in the order in which they are made.
     pub runs: Vec<PlannedRun>,
+    /// What is varied; empty if nothing is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<Factor>,
+    /// Cells with these levels are what the others are compared with; empty: none are.
+    #[serde(default, skip_serializing_if = "Levels::is_empty")]
+    pub baseline: Levels,
+    /// The different things to measure; empty for a load that dyno did not plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<Cell>,
+    /// How the order of the runs came about.
+    #[serde(default)]
+    pub order: Order,
+    /// What is done after a run that failed.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+    /// The databases as they were asked for, without passwords.
+    #[serde(default)]
+    pub target: String,
+    /// Whether counters are read while the load runs.
+    #[serde(default = "yes")]
+    pub sampling: bool,
+    /// Whether servers that are not dyno's own keep their settings.
+    #[serde(default)]
+    pub leave_settings: bool,
+    /// The command that restarts a server that is not dyno's own, without passwords.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart_command: Option<String>,
+}
+
+/// What the campaigns of earlier dynos did.
+fn yes() -> bool {
+    true
 }
 
 /// A run of the plan.
@@ -81,6 +114,8 @@ fn harmless(character: char) -> char {
 pub struct CampaignWriter {
     path: PathBuf,
     lock: File,
+    /// The archive's folder, if it was made for this campaign.
+    new_archive: Option<PathBuf>,
 }
 
 impl CampaignWriter {
@@ -90,13 +125,18 @@ impl CampaignWriter {
     ///
     /// If folder or file cannot be written.
     pub fn create(archive: &Path, record: &CampaignRecord) -> Result<Self, ArchiveError> {
+        let new_archive = (!archive.exists()).then(|| archive.to_owned());
         fs::create_dir_all(archive).map_err(ArchiveError::write(archive))?;
         let experiment: String = record.experiment.name.chars().map(harmless).take(100).collect();
         let name = format!("{}-{experiment}", record.started.strftime("%Y-%m-%dT%H-%M-%S"));
         let path = unique_folder(archive, &name)?;
         replace_json(&path.join(CAMPAIGN_JSON), record)?;
         let lock = lock(&path)?;
-        Ok(Self { path, lock })
+        Ok(Self {
+            path,
+            lock,
+            new_archive,
+        })
     }
 
     /// Takes up the campaign in the folder `path` again, to make the runs that it lacks.
@@ -106,13 +146,21 @@ impl CampaignWriter {
     /// [`ArchiveError::InUse`], or the folder is no campaign.
     pub fn resume(path: PathBuf) -> Result<Self, ArchiveError> {
         let lock = lock(&path)?;
-        Ok(Self { path, lock })
+        Ok(Self {
+            path,
+            lock,
+            new_archive: None,
+        })
     }
 
     /// Removes the folder with everything in it: a campaign that measured nothing is nothing to keep.
     pub fn discard(self) {
         // What cannot be removed reads as a campaign without figures, which it is.
         let _ = fs::remove_dir_all(&self.path);
+        if let Some(archive) = &self.new_archive {
+            // Another campaign may have come to it.
+            let _ = fs::remove_dir(archive);
+        }
     }
 
     /// The campaign's folder.
@@ -130,14 +178,18 @@ impl CampaignWriter {
         RunWriter::create(self.folder(run)?, record)
     }
 
-    /// Keeps a run that could not begin: its folder gets `record` and nothing else. Gives back the folder.
+    /// Keeps a run that could not begin: its folder gets `record` and nothing else, unless it has one. Gives back the folder.
     ///
     /// # Errors
     ///
-    /// If folder or file cannot be written, or the run was made before.
+    /// If folder or file cannot be written.
     pub fn failed(&self, run: &PlannedRun, record: &RunRecord) -> Result<PathBuf, ArchiveError> {
-        let path = self.folder(run)?;
-        record.write(&path)?;
+        let path = self.path.join(run.folder());
+        // Where the load was about to begin there is a folder that says so itself.
+        if !path.join(RUN_JSON).exists() {
+            self.folder(run)?;
+            record.write(&path)?;
+        }
         Ok(path)
     }
 
@@ -195,8 +247,46 @@ impl CampaignRecord {
             command,
             started,
             seed,
+            target: String::new(),
             experiment,
             runs,
+            factors: Vec::new(),
+            baseline: Levels::new(),
+            cells: Vec::new(),
+            order: Order::default(),
+            on_failure: OnFailure::default(),
+            sampling: true,
+            leave_settings: false,
+            restart_command: None,
+        }
+    }
+
+    /// A record of `plan`; `None` if it has no cell.
+    #[must_use]
+    pub fn of(plan: &Plan, command: String, started: Zoned) -> Option<Self> {
+        let first = plan.cells.first()?;
+        let record = Self::new(first.experiment.clone(), command, started, plan.seed, plan.runs.clone());
+        Some(Self {
+            factors: plan.factors.clone(),
+            baseline: plan.baseline.clone(),
+            cells: plan.cells.clone(),
+            order: plan.order,
+            on_failure: plan.on_failure,
+            ..record
+        })
+    }
+
+    /// What it set out to do. Passwords are not in it; it has no cells if dyno did not plan it.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        Plan {
+            factors: self.factors.clone(),
+            cells: self.cells.clone(),
+            runs: self.runs.clone(),
+            order: self.order,
+            on_failure: self.on_failure,
+            baseline: self.baseline.clone(),
+            seed: self.seed,
         }
     }
 }

@@ -18,6 +18,20 @@ pub fn without_password(word: &str) -> String {
     without_password_key(&without_user_password(word))
 }
 
+/// A word whose passwords were hidden, as it is without any: passwords are then found as if none had been given.
+#[must_use]
+pub fn without_hidden(word: &str) -> String {
+    let no_key = ["sslpassword=", "password="]
+        .into_iter()
+        .fold(word.to_owned(), |word, key| {
+            let hidden = format!("{key}{HIDDEN}");
+            ["&", " ", ""]
+                .into_iter()
+                .fold(word, |word, end| word.replace(&format!("{hidden}{end}"), ""))
+        });
+    no_key.replace(&format!(":{HIDDEN}@"), "@")
+}
+
 /// Hides what stands between the first colon after `://` and the last `@` before the path.
 fn without_user_password(word: &str) -> String {
     let Some(authority) = word.find("://").map(|at| at + 3) else {
@@ -114,6 +128,23 @@ mod tests {
             assert_eq!(redacted([word]), expected);
         }
         assert_eq!(redacted(["dyno", "run", "pk-update"]), "dyno run pk-update");
+    }
+
+    #[test]
+    fn what_was_hidden_is_as_if_it_had_not_been_given() {
+        for (hidden, without) in [
+            ("postgres://ann:***@db:5432/x", "postgres://ann@db:5432/x"),
+            (
+                "postgres://db/x?user=ann&password=***&sslmode=require",
+                "postgres://db/x?user=ann&sslmode=require",
+            ),
+            ("postgres://db/x?password=***", "postgres://db/x?"),
+            ("host=db password=*** user=ann", "host=db user=ann"),
+            ("host=db password=***", "host=db "),
+            ("postgres://ann@db/x", "postgres://ann@db/x"),
+        ] {
+            assert_eq!(without_hidden(hidden), without);
+        }
     }
 
     proptest! {

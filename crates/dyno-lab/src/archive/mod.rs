@@ -11,14 +11,16 @@ mod intervals;
 mod latencies;
 mod reader;
 mod rebuild;
+mod restore;
 mod run;
 mod samples;
 
 pub use campaign::{CampaignRecord, CampaignWriter, PlannedRun, check_writable};
-pub use command::{redacted, without_password};
+pub use command::{redacted, without_hidden, without_password};
 pub use events::{Autovacuum, Blocked, Checkpoint, Event, EventKind, Stalled, Vacuum, Who};
 pub use intervals::IntervalRow;
 pub use reader::{Archive, Campaign, Run};
+pub(crate) use restore::Restore;
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
 pub use samples::SampleWriter;
 

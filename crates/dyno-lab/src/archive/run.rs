@@ -4,7 +4,10 @@ use super::append::AppendFile;
 use super::events::{Event, EventKind};
 use super::intervals::{IntervalRow, to_csv};
 use super::latencies::{self, Encoder};
-use super::{ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, SampleWriter, replace_json};
+use super::{
+    ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, Run, SampleWriter, replace_json,
+};
+use crate::analysis::Analysis;
 use crate::experiment::Phase;
 use crate::summary::{Summary, WorkloadFacts};
 use dyno_engine::Interval;
@@ -53,6 +56,9 @@ pub struct RunRecord {
     pub tables: Value,
     /// The figures, once the run is over.
     pub summary: Option<Summary>,
+    /// What the recording says about itself, once the run is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<Analysis>,
     /// What ended it before its time, or why it could not begin, in full; `None` if nothing did, or if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -129,13 +135,29 @@ impl RunRecord {
             host: Value::Null,
             tables: Value::Null,
             summary: None,
+            analysis: None,
             failure: None,
         }
     }
 
-    /// Writes the record of a run that never came to write intervals, into the folder `path`, which exists and is empty.
+    /// Writes `run.json` into the run's folder.
     pub(super) fn write(&self, path: &Path) -> Result<(), ArchiveError> {
         replace_json(&path.join(RUN_JSON), self)
+    }
+}
+
+impl Run {
+    /// Adds `analysis` to `run.json`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn analysed(&mut self, analysis: Analysis) -> Result<(), ArchiveError> {
+        if let Ok(record) = &mut self.record {
+            record.analysis = Some(analysis);
+            record.write(&self.path)?;
+        }
+        Ok(())
     }
 }
 
@@ -293,15 +315,20 @@ impl RunWriter {
         result
     }
 
-    /// Writes `run.json` for the last time.
+    /// Writes `run.json` with how the run ended. Gives back the run.
     ///
     /// # Errors
     ///
     /// If it cannot be written; then the one written at the begin is still there.
-    pub fn finish(mut self, state: RunState, summary: Summary) -> Result<(), ArchiveError> {
+    pub fn finish(mut self, state: RunState, summary: Summary) -> Result<Run, ArchiveError> {
         self.record.state = state;
         self.record.summary = Some(summary);
-        replace_json(&self.path.join(RUN_JSON), &self.record)
+        self.record.write(&self.path)?;
+        Ok(Run {
+            path: self.path,
+            record: Ok(self.record),
+            state,
+        })
     }
 
     fn append_events(&mut self, events: &[Event]) -> Result<(), ArchiveError> {

@@ -6,6 +6,7 @@
 use super::recorder::Recorder;
 use super::sampling::Sampling;
 use super::{FinishedRun, Progress, RunError, settings};
+use crate::analysis::analyse;
 use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
 use crate::experiment::Resolved;
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts};
@@ -23,6 +24,8 @@ pub struct Entry<'a> {
     pub experiment: &'a Resolved,
     /// The SQL of each statement, for each workload, in the order of its program.
     pub statements: Vec<Vec<String>>,
+    /// The settings that the server is to run with, sizes absolute.
+    pub settings: &'a [(String, String)],
     /// The database.
     pub target: &'a ConnectionInfo,
     /// The command line as it may be archived; see [`crate::archive::redacted`].
@@ -43,7 +46,7 @@ pub struct Ledger<'a> {
     campaign: Option<CampaignWriter>,
     recorder: Recorder<'a>,
     folder: PathBuf,
-    target: String,
+    planned: PlannedRun,
     planned_s: Option<f64>,
     control: Client,
     sizes_before: Result<DatabaseSizes, SizesError>,
@@ -102,7 +105,7 @@ impl<'a> Ledger<'a> {
         })?;
         let host = host_facts(entry.data_folder);
         let mut warnings = settings::durability(&server);
-        warnings.append(&mut settings::differences(&mut control, experiment, host.capacity())?);
+        warnings.append(&mut settings::differences(&mut control, entry.settings)?);
         let sizes_before = database_sizes(&mut control);
 
         let workloads = experiment.workloads.iter().zip(entry.statements);
@@ -131,7 +134,7 @@ impl<'a> Ledger<'a> {
             campaign: None,
             recorder: Recorder::new(writer, builder, progress, sampling),
             folder,
-            target: target.to_string(),
+            planned: planned.clone(),
             planned_s: experiment.measure.map(|duration| duration.as_secs_f64()),
             control,
             sizes_before,
@@ -146,11 +149,12 @@ impl<'a> Ledger<'a> {
         &mut self.recorder
     }
 
-    /// The load could not begin: there is nothing to keep. A campaign of this run alone is removed.
-    pub fn abandon(self) {
-        let (summary, writer, _) = self.recorder.finish();
-        // Nothing was measured; the folder says so.
-        let _ = writer.finish(RunState::Incomplete, summary);
+    /// The load could not begin, for this `reason`: there is nothing to keep. A campaign of this run alone is removed.
+    pub fn abandon(self, reason: &str) {
+        let (summary, mut writer, _) = self.recorder.finish();
+        writer.record_mut().failure = Some(reason.to_owned());
+        // If that cannot be written either, the folder reads as a run that was killed before it measured.
+        let _ = writer.finish(RunState::Failed, summary);
         if let Some(campaign) = self.campaign {
             campaign.discard();
         }
@@ -180,12 +184,13 @@ impl<'a> Ledger<'a> {
             .warnings
             .extend(self.notes.into_iter().map(|text| Warning::Note { text }));
         settings::host_warnings(&mut summary, self.server_too);
+        writer.record_mut().failure.clone_from(&failure);
         let (state, archived) = finish(writer, state, &mut summary, progress);
         FinishedRun {
             folder: self.folder,
+            planned: self.planned,
             state,
-            target: self.target,
-            summary,
+            summary: Some(summary),
             failure: failure.or(archived),
         }
     }
@@ -273,7 +278,13 @@ fn finish(
     let mut failure = stopped(summary);
     let state = if failure.is_some() { RunState::Incomplete } else { state };
     match writer.finish(state, summary.clone()) {
-        Ok(()) => (state, failure),
+        Ok(mut run) => {
+            let analysis = analyse(&run);
+            if let Err(error) = run.analysed(analysis) {
+                progress.note(&error.to_string());
+            }
+            (state, failure)
+        }
         Err(error) => {
             let error = error.to_string();
             if failure.is_none() {

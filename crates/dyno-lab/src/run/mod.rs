@@ -1,56 +1,79 @@
-//! A campaign from its first step to its last: bring the target up, prepare data, drive the load, keep and sum up what happened.
+//! A campaign from its first step to its last: bring each target up, prepare data, drive the load, keep and sum up what happened.
+//!
+//! [`run`] makes all runs of a plan, and [`resume`] those that an interrupted campaign lacks. A run that fails is kept as such, and the others are made all
+//! the same.
 
+mod borrowed;
+mod cell;
+mod course;
 mod data;
+mod emergency;
+mod error;
 mod gateway;
 mod ledger;
+mod preflight;
 mod progress;
 mod recorder;
 mod sampling;
+mod server;
 mod settings;
+mod target;
 mod workload;
 
+pub use emergency::Emergency;
+pub use error::RunError;
 pub use gateway::Gateway;
 pub use ledger::{Entry, Ledger};
-pub use progress::{Live, Progress};
+pub use progress::{Live, Progress, Upcoming};
 pub use recorder::Recorder;
+pub use target::{EMBEDDED, Environment, TargetError};
 pub use workload::CompileError;
 
-use crate::archive::{ArchiveError, CampaignRecord, CampaignWriter, PlannedRun, RunState, check_writable};
-use crate::experiment::Resolved;
+use crate::archive::{
+    Archive, Campaign, CampaignRecord, CampaignWriter, PlannedRun, RunState, check_writable, without_password,
+};
+use crate::plan::{OnFailure, Plan};
 use crate::summary::Summary;
-use dyno_engine::{DriveError, Ending, Outcome, Stop};
-use dyno_target::address::{ConnectError, ConnectionInfo};
-use dyno_target::embedded::{self, DatabaseError, Embedded, EmbeddedError, EmbeddedOptions, Server};
-use dyno_target::facts::host_facts;
-use dyno_target::load::LoadError;
-use dyno_target::settings::SizeError;
+use course::Course;
+use dyno_engine::Stop;
 use jiff::Zoned;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-use workload::Compiled;
+use target::Target;
 
 /// What to do, with nothing left open.
-pub struct Request {
-    /// The experiment.
-    pub experiment: Resolved,
-    /// The database to measure.
-    pub target: Target,
+pub struct Request<'a> {
+    /// The runs.
+    pub plan: Plan,
+    /// The database to measure, whatever the experiment says: `embedded`, `embedded:VERSION`, a URI or a conninfo string. `None`: as the experiment says.
+    pub target: Option<String>,
     /// The folder that gets the campaign's folder.
     pub archive: PathBuf,
-    /// How often to measure, at least 1.
-    pub repetitions: usize,
-    /// Fixes every random number.
-    pub seed: u64,
     /// The command line as it may be archived; see [`crate::archive::redacted`].
     pub command: String,
+    /// A shell command that restarts a server which is not dyno's own.
+    pub restart_command: Option<String>,
+    /// Whether such a server keeps its settings.
+    pub leave_settings: bool,
+    /// Whether counters are read while the load runs.
+    pub sampling: bool,
+    /// Looks up variables that addresses and folders depend on.
+    pub environment: Environment<'a>,
 }
 
-/// The database to measure.
-pub enum Target {
-    /// A private server, made on demand.
-    Embedded(EmbeddedOptions),
-    /// A server that is there already.
-    Address(Box<ConnectionInfo>),
+/// Which campaign to go on with.
+pub struct Resumption<'a> {
+    /// Its folder, by name or path; `None`: the newest that lacks a run.
+    pub campaign: Option<String>,
+    /// The folder of campaigns.
+    pub archive: PathBuf,
+    /// The address of the database again, with the password, which the archive does not hold.
+    pub target: Option<String>,
+    /// What to do after a run that fails, if not what was said when the campaign began.
+    pub on_failure: Option<OnFailure>,
+    /// A shell command that restarts a server which is not dyno's own, if not what was said when the campaign began.
+    pub restart_command: Option<String>,
+    /// Looks up variables that addresses and folders depend on.
+    pub environment: Environment<'a>,
 }
 
 /// A run that has ended and is archived.
@@ -58,286 +81,148 @@ pub enum Target {
 pub struct FinishedRun {
     /// Its folder.
     pub folder: PathBuf,
-    /// Complete or incomplete.
+    /// Which run of the plan it is.
+    pub planned: PlannedRun,
+    /// Complete, incomplete or failed.
     pub state: RunState,
-    /// The database, without passwords.
-    pub target: String,
-    /// The figures.
-    pub summary: Summary,
+    /// The figures; `None` if it could not begin.
+    pub summary: Option<Summary>,
     /// What ended it before its time, in full; `None` if nothing did, or if that was asked for.
     pub failure: Option<String>,
 }
 
-/// Why a campaign could not be made, or not go on. Except with [`RunError::Later`] nothing was measured, and the archive is as it was.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum RunError {
-    #[error(transparent)]
-    Compile(#[from] CompileError),
-    #[error(transparent)]
-    Size(#[from] SizeError),
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    #[error(transparent)]
-    Embedded(#[from] EmbeddedError),
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    #[error(transparent)]
-    Database(#[from] DatabaseError),
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error(transparent)]
-    Drive(#[from] DriveError),
-    #[error("cannot {what}: {message}")]
-    Server { what: String, message: String },
-    #[error("schema \"{schema}\" exists, but was not made by dyno; rename it, or choose another database")]
-    ForeignSchema { schema: String },
-    #[error(
-        "the experiment needs {needed} connections, but the server allows {available} (max_connections less what is reserved); set max_connections to at least {advice}, or use fewer clients with --set clients=N"
-    )]
-    TooFewConnections {
-        needed: usize,
-        available: usize,
-        advice: usize,
-    },
-    #[error("stopped before anything was measured")]
-    Stopped,
-    #[error("run {number} of {planned} could not begin: {cause}\nThe runs before it are kept in {}.", campaign.display())]
-    Later {
-        number: usize,
-        planned: usize,
-        campaign: PathBuf,
-        cause: Box<RunError>,
-    },
+/// A campaign that has ended, for now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Its folder.
+    pub campaign: PathBuf,
+    /// How many runs it has.
+    pub planned: usize,
+    /// How many of them are not complete.
+    pub missing: usize,
+    /// What ended it before its time, or the only run; `None` if nothing did, or if that was asked for.
+    pub failure: Option<String>,
 }
 
-/// Ends the embedded server of a campaign at once, from anywhere: for a user who does not want to wait for an orderly end.
-#[derive(Clone, Debug, Default)]
-pub struct Emergency(Arc<Mutex<Option<embedded::ServerHandle>>>);
-
-impl Emergency {
-    /// Kills the server if there is one. Its next start recovers.
-    pub fn stop_now(&self) {
-        if let Ok(guard) = self.0.lock()
-            && let Some(handle) = guard.as_ref()
-        {
-            handle.stop_now();
-        }
-    }
-
-    fn set(&self, handle: Option<embedded::ServerHandle>) {
-        if let Ok(mut guard) = self.0.lock() {
-            *guard = handle;
-        }
-    }
-}
-
-/// A target that is up.
-enum Ready {
-    Embedded(Server),
-    Address(Box<ConnectionInfo>),
-}
-
-/// Runs a campaign. Gives back its runs; the last one is incomplete if it was stopped or failed part-way.
+/// Runs a campaign. A run that fails is recorded and the next one made, unless the plan says to stop. A campaign of one run that could not begin leaves
+/// nothing behind.
 ///
 /// # Errors
-/// Nothing could be measured, or a later run could not begin.
+/// Nothing could be measured at all, or the archive cannot be written any more.
 pub fn run(
-    request: &Request,
+    request: &Request<'_>,
     progress: &mut dyn Progress,
     stop: &Stop,
     emergency: &Emergency,
-) -> Result<Vec<FinishedRun>, RunError> {
-    // Whatever can be wrong without a server is told before there is one.
-    workload::compile(&request.experiment, request.seed)?;
+) -> Result<Finished, RunError> {
+    let mut plan = request.plan.clone();
+    if let Some(target) = &request.target {
+        if plan.factors.iter().any(|factor| factor.name == target::FACTOR) {
+            return Err(RunError::TargetVaries);
+        }
+        for cell in &mut plan.cells {
+            cell.experiment.target = Some(target.clone());
+        }
+    }
+    let record = CampaignRecord::of(&plan, request.command.clone(), Zoned::now()).ok_or(RunError::NothingPlanned)?;
+    let record = CampaignRecord {
+        target: target::names(plan.cells.iter().map(|cell| &cell.experiment)),
+        sampling: request.sampling,
+        leave_settings: request.leave_settings,
+        restart_command: request.restart_command.as_deref().map(without_password),
+        ..record
+    };
+    let targets = preflight::targets(&plan, request.environment, stop)?;
     check_writable(&request.archive)?;
-    let plan: Vec<PlannedRun> = (1..=request.repetitions.max(1)).map(PlannedRun::repetition).collect();
-    let record = CampaignRecord::new(
-        request.experiment.clone(),
-        request.command.clone(),
-        Zoned::now(),
-        request.seed,
-        plan.clone(),
-    );
-    let ready = bring_up(request, progress, stop, emergency)?;
+    let mut addresses = targets.iter().filter_map(Target::address);
+    addresses.try_for_each(|server| {
+        borrowed::put_back_earlier(&request.archive, server, request.restart_command.as_deref(), progress)
+    })?;
+    preflight::check(&plan, &targets, request.leave_settings, progress)?;
+    if stop.requested() {
+        return Err(RunError::Stopped);
+    }
     let campaign = CampaignWriter::create(&request.archive, &record)?;
-    let mut finished = Vec::new();
-    for planned in &plan {
-        let run = match measure(request, &campaign, planned, &ready, progress, stop) {
-            Ok(run) => run,
-            Err(cause) if finished.is_empty() => {
-                campaign.discard();
-                return Err(cause);
-            }
-            Err(cause) => {
-                return Err(RunError::Later {
-                    number: planned.number,
-                    planned: plan.len(),
-                    campaign: campaign.path().to_owned(),
-                    cause: Box::new(cause),
-                });
-            }
-        };
-        progress.finished(&run);
-        let goes_on = run.state == RunState::Complete && !stop.requested();
-        finished.push(run);
-        if !goes_on {
-            break;
-        }
+    let restart_command = request.restart_command.as_deref();
+    let ended = Course::new(&campaign, &record, &plan, &targets, restart_command, stop, emergency).go(progress);
+    if ended.is_err() && plan.runs.len() == 1 {
+        campaign.discard();
     }
-    if let Ready::Embedded(server) = ready {
-        progress.step("Stopping PostgreSQL");
-        // A server that crashed cannot drop a database, and need not.
-        let _ = data::drop_working(&server);
-        emergency.set(None);
-        server.stop();
-    }
-    Ok(finished)
+    ended
 }
 
-fn bring_up(
-    request: &Request,
+/// Makes the runs that a campaign lacks: those that were not made, were interrupted or failed. Nothing is planned anew. What earlier attempts left is kept
+/// in the campaign's folder `earlier`.
+///
+/// # Errors
+/// There is no such campaign, another dyno works on it, or it cannot go on.
+pub fn resume(
+    resumption: &Resumption<'_>,
     progress: &mut dyn Progress,
     stop: &Stop,
     emergency: &Emergency,
-) -> Result<Ready, RunError> {
-    let ready = match &request.target {
-        Target::Embedded(options) => {
-            let mut told = |event| tell(progress, &event);
-            let embedded = Embedded::prepare(options, &mut told)?;
-            let wanted = settings::of(&request.experiment, host_facts(None).capacity())?;
-            let server = embedded.start(&settings::with_connections(wanted, &request.experiment), &mut told)?;
-            emergency.set(Some(server.handle()));
-            progress.step(&format!("PostgreSQL {} is running", embedded.version()));
-            Ready::Embedded(server)
-        }
-        Target::Address(info) => {
-            progress.step(&format!("Connecting to {info}"));
-            let reachable = info.first_reachable()?;
-            settings::check_connections(&mut reachable.connect()?, &request.experiment)?;
-            Ready::Address(Box::new(reachable))
-        }
-    };
-    if stop.requested() {
-        return Err(RunError::Stopped);
+) -> Result<Finished, RunError> {
+    let path = find(resumption)?;
+    let campaign = CampaignWriter::resume(path.clone())?;
+    // Read when it is locked: until then another dyno may have worked on it.
+    let found = Campaign::read(path.clone()).ok_or_else(|| RunError::NoCampaign {
+        name: path.display().to_string(),
+        archive: resumption.archive.clone(),
+    })?;
+    let record = found.record.as_ref().map_err(|_| RunError::NotResumable {
+        campaign: path.clone(),
+        reason: "its campaign.json cannot be read; dyno show says why",
+    })?;
+    let mut plan = record.plan();
+    plan.on_failure = resumption.on_failure.unwrap_or(plan.on_failure);
+    if plan.cells.is_empty() {
+        return Err(RunError::NotResumable {
+            campaign: path,
+            reason: "it was not made by dyno run, or by an earlier version of it",
+        });
     }
-    Ok(ready)
+    let given = resumption.restart_command.as_deref();
+    let restart_command = given.or(record.restart_command.as_deref());
+    if let Some(target) = &resumption.target {
+        preflight::give_again(&mut plan, target, resumption.environment, stop)?;
+    }
+    let targets = preflight::targets(&plan, resumption.environment, stop)?;
+    preflight::check_same(&plan, &targets, &found.runs)?;
+    for server in targets.iter().filter_map(Target::address) {
+        borrowed::put_back_of(&path, server, restart_command, progress);
+        borrowed::put_back_earlier(&resumption.archive, server, restart_command, progress)?;
+    }
+    let missing = plan.runs.iter().any(|planned| !found.has(planned));
+    if missing {
+        preflight::check(&plan, &targets, record.leave_settings, progress)?;
+    }
+    Course::new(&campaign, record, &plan, &targets, restart_command, stop, emergency).go(progress)
 }
 
-fn tell(progress: &mut dyn Progress, event: &embedded::Progress) {
-    use embedded::Progress as Event;
-    match event {
-        Event::Downloading {
-            version,
-            received_bytes,
-            total_bytes,
-        } => {
-            progress.step(&format!("Fetching PostgreSQL {version}"));
-            if let Some(total_bytes) = total_bytes {
-                const MEGABYTE: u64 = 1_000_000;
-                progress.amount(received_bytes / MEGABYTE, total_bytes.div_ceil(MEGABYTE), "MB");
-            }
-        }
-        Event::Unpacking { version, archive_bytes } => {
-            let megabytes = *archive_bytes as f64 / 1e6;
-            progress.step(&format!(
-                "Unpacking PostgreSQL {version} ({megabytes:.0} MB, checksum verified)"
-            ));
-        }
-        Event::DamagedCache { what } => progress.note(&format!(
-            "The cached PostgreSQL is damaged ({what}); it is fetched again."
-        )),
-        Event::Initialising => progress.step("Initialising the database cluster"),
-        Event::HalfInitialised { data } => {
-            progress.note(&format!(
-                "The initialisation of {} had not finished; it is done again.",
-                data.display()
-            ));
-        }
-        Event::Waiting { pid, folder } => {
-            let who = pid.map_or_else(
-                || "another dyno".to_owned(),
-                |pid| format!("the dyno with process id {pid}"),
-            );
-            progress.step(&format!("Waiting for {who}, which uses {}", folder.display()));
-        }
-        Event::StoppingLeftover { pid } => {
-            progress.note(&format!("Stopping a server that an earlier dyno left (process {pid})."));
-        }
-        Event::Starting => progress.step("Starting PostgreSQL"),
+/// The folder of the campaign to go on with.
+fn find(resumption: &Resumption<'_>) -> Result<PathBuf, RunError> {
+    let archive = Archive::new(&resumption.archive);
+    if let Some(name) = &resumption.campaign {
+        let found = archive.campaign(name).ok_or_else(|| RunError::NoCampaign {
+            name: name.clone(),
+            archive: resumption.archive.clone(),
+        })?;
+        return Ok(found.path);
     }
-}
-
-/// One run: fresh data, the load, the summary.
-fn measure(
-    request: &Request,
-    campaign: &CampaignWriter,
-    planned: &PlannedRun,
-    ready: &Ready,
-    progress: &mut dyn Progress,
-    stop: &Stop,
-) -> Result<FinishedRun, RunError> {
-    let experiment = &request.experiment;
-    let target = match ready {
-        Ready::Embedded(server) => data::embedded(server, experiment, progress, stop)?,
-        Ready::Address(info) => data::remote(info, experiment, progress, stop)?,
+    let lacks = |campaign: &Campaign| {
+        let planned = campaign
+            .record
+            .as_ref()
+            .map_or(&[][..], |record| match record.cells[..] {
+                [] => &[],
+                _ => &record.runs,
+            });
+        planned.iter().any(|planned| !campaign.has(planned))
     };
-    if stop.requested() {
-        return Err(RunError::Stopped);
-    }
-    progress.step("Settling: vacuum, analyze, checkpoint");
-    let notes = dyno_target::load::settle(&mut target.connect()?)?;
-    let compiled = workload::compile(experiment, request.seed.wrapping_add(planned.repetition as u64 - 1))?;
-    let statements = compiled.iter().map(Compiled::statements).collect();
-    let load = workload::load(experiment, compiled, &target)?;
-    if let Ready::Address(_) = ready {
-        data::mark_used(&target, experiment)?;
-    }
-    let entry = Entry {
-        experiment,
-        statements,
-        target: &target,
-        command: &request.command,
-        data_folder: match ready {
-            Ready::Embedded(server) => Some(server.data_folder()),
-            Ready::Address(_) => None,
-        },
-        log: match ready {
-            Ready::Embedded(server) => Some(server.log_path()),
-            Ready::Address(_) => None,
-        },
-        sampling: true,
-        notes,
-    };
-    let clients: usize = experiment.workloads.iter().map(|workload| workload.clients).sum();
-    progress.step(&match clients {
-        1 => "Connecting 1 client".to_owned(),
-        _ => format!("Connecting {clients} clients"),
-    });
-    let mut ledger = Ledger::open(campaign, planned, entry, progress)?;
-    match dyno_engine::drive(&load, ledger.observer(), stop) {
-        Ok(outcome) => {
-            let reason = server_end(&outcome, ready);
-            Ok(ledger.close(&outcome, reason))
-        }
-        Err(error) => {
-            ledger.abandon();
-            Err(error.into())
-        }
-    }
-}
-
-/// What to say instead of how the load ended, if it ended because the server did.
-fn server_end(outcome: &Outcome, ready: &Ready) -> Option<String> {
-    let (Ready::Embedded(server), Some(Ending::ConnectionsLost(_))) = (ready, &outcome.ended_early) else {
-        return None;
-    };
-    // The server's processes end a moment after its connections.
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    server.has_exited().then(|| {
-        format!(
-            "the server ended while it was measured; its log is {}",
-            server.log_path().display()
-        )
-    })
+    let newest = archive.campaigns()?.into_iter().rev().find(lacks);
+    newest
+        .map(|campaign| campaign.path)
+        .ok_or_else(|| RunError::NothingToResume {
+            archive: resumption.archive.clone(),
+        })
 }

@@ -1,9 +1,13 @@
 //! What a person watching is told while a campaign goes on; how it is shown is the command line's business.
 
+use crate::archive::PlannedRun;
 use std::time::Duration;
 
 /// Is told what happens, on the thread that runs the campaign. What it has no interest in it need not take note of.
 pub trait Progress {
+    /// A run of the campaign begins to be prepared.
+    fn begins(&mut self, _run: &Upcoming) {}
+
     /// A step begins, such as "Starting PostgreSQL 18.6.0".
     fn step(&mut self, _text: &str) {}
 
@@ -19,8 +23,21 @@ pub trait Progress {
     /// An interval of the load is over.
     fn live(&mut self, _live: &Live) {}
 
-    /// A run has ended and its summary is written; `folder` is where.
+    /// A run has ended and what is known of it is written.
     fn finished(&mut self, _run: &super::FinishedRun) {}
+}
+
+/// A run about to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Upcoming {
+    /// Which one.
+    pub planned: PlannedRun,
+    /// How many runs the campaign has, those made before included.
+    pub of: usize,
+    /// How long this run takes with its preparation, as the runs so far took; `None` if that is for the transactions to say.
+    pub lasts: Option<Duration>,
+    /// How long the runs after it take likewise.
+    pub afterwards: Option<Duration>,
 }
 
 /// The state of a running load after an interval, over all workloads.

@@ -1,7 +1,7 @@
 //! From an experiment's workloads to what the load engine drives.
 
 use super::gateway::Gateway;
-use crate::experiment::{Protocol, Resolved, Value, Workload};
+use crate::experiment::{Protocol, Resolved, Span, Value, Workload};
 use dyno_engine::{Connecting, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, ScriptSet};
 use dyno_script::{Script, ScriptError, Seeds, Symbols, Variables};
 use dyno_target::address::{ConnectError, ConnectionInfo};
@@ -103,16 +103,16 @@ pub(super) fn load(
 ) -> Result<Load<PgSession, ScriptProgram>, ConnectError> {
     let gateway = Gateway::to(target)?;
     let workloads = compiled.into_iter().map(|compiled| dyno_engine::Workload {
-        name: compiled.workload.name,
+        name: compiled.workload.name.clone(),
         clients: compiled.workload.clients,
         threads: compiled.workload.threads,
         pacing: match compiled.workload.rate_per_s {
             None => dyno_engine::Pacing::Closed,
             Some(rate_per_s) => dyno_engine::Pacing::Open { rate_per_s },
         },
-        start_delay: Duration::ZERO,
-        stages_begin: Duration::ZERO,
-        stages: Vec::new(),
+        start_delay: compiled.workload.start_delay,
+        stages_begin: experiment.warmup,
+        stages: stages(experiment, &compiled.workload),
         program: compiled.program,
         statements: compiled.statements,
         protocol: wire_protocol(compiled.workload.protocol),
@@ -148,6 +148,29 @@ pub(super) fn load(
         include_connecting: false,
         record_finishing: false,
     })
+}
+
+/// What `workload` does in each stage.
+fn stages(experiment: &Resolved, workload: &Workload) -> Vec<dyno_engine::Stage> {
+    let all = workload.clients as f64;
+    let span = |span: Span| dyno_engine::Span {
+        from: span.from,
+        to: span.to,
+    };
+    let each = experiment.stages.iter().map(|stage| {
+        let takes_part = stage.workloads.is_empty() || stage.workloads.contains(&workload.name);
+        let clients = stage.clients.map(|clients| Span {
+            from: clients.from.min(all),
+            to: clients.to.min(all),
+        });
+        let none = Span { from: 0.0, to: 0.0 };
+        dyno_engine::Stage {
+            duration: stage.lasts,
+            clients: if takes_part { clients } else { Some(none) }.map(span),
+            rate_per_s: stage.rate.map(span),
+        }
+    });
+    each.collect()
 }
 
 fn wire_protocol(protocol: Protocol) -> dyno_wire::Protocol {

@@ -34,6 +34,7 @@ pub fn open<'a>(
     let entry = Entry {
         experiment: &experiment,
         statements: vec![statements],
+        settings: &[],
         target,
         command: &options.command,
         data_folder: None,

@@ -78,7 +78,7 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
         Ok(outcome) => outcome,
         Err(error) => {
             if let Some(ledger) = ledger {
-                ledger.abandon();
+                ledger.abandon(&error.to_string());
             }
             return match error {
                 DriveError::Connect { client, cause } => {

@@ -5,13 +5,16 @@
 
 mod address;
 mod archive;
+mod borrowed;
 mod cache;
 mod experiments;
+mod factors;
 mod failures;
 mod interrupts;
 mod kills;
 mod messages;
 mod repetitions;
+mod resume;
 mod studies;
 mod support;
 mod terminal;

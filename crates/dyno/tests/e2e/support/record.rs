@@ -13,6 +13,8 @@ pub fn run_folders(archive: &Path) -> Vec<RunFolder> {
     folders(archive)
         .iter()
         .flat_map(|campaign| folders(campaign))
+        // What earlier attempts left counts for nothing.
+        .filter(|path| !path.ends_with("earlier"))
         .map(RunFolder)
         .collect()
 }

@@ -1,0 +1,224 @@
+//! One run: the server up, the data in its state, everything at rest, then the load, and the books kept.
+
+use super::borrowed::Borrowed;
+use super::data::{self, Wanted};
+use super::server::Servers;
+use super::target::Target;
+use super::workload::{self, Compiled};
+use super::{Entry, FinishedRun, Ledger, Progress, RunError};
+use crate::archive::{CampaignWriter, PlannedRun};
+use crate::experiment::{Cache, Path as Route, Resolved};
+use dyno_engine::{Ending, Outcome, Stop};
+use dyno_target::address::{ConnectionInfo, Host};
+use dyno_target::cache::prewarm;
+use dyno_target::load::settle;
+use std::path::{Path, PathBuf};
+
+/// What all runs of a campaign have in common.
+pub(super) struct Bench<'a> {
+    /// The campaign's folder.
+    pub campaign: &'a CampaignWriter,
+    /// Its name.
+    pub name: String,
+    /// The experiments of all cells.
+    pub all: Vec<&'a Resolved>,
+    /// Whether there are several runs, which are all to begin alike: each with a server that was just started.
+    pub several: bool,
+    /// Fixes all random numbers.
+    pub seed: u64,
+    /// The command line as it is archived.
+    pub command: &'a str,
+    /// Whether counters are read while the load runs.
+    pub sampling: bool,
+    pub servers: Servers<'a>,
+    pub borrowed: Borrowed,
+    pub stop: &'a Stop,
+}
+
+/// A database that a run can begin on.
+struct Ready {
+    info: ConnectionInfo,
+    settings: Vec<(String, String)>,
+    data_folder: Option<PathBuf>,
+    log: Option<PathBuf>,
+    notes: Vec<String>,
+}
+
+impl Bench<'_> {
+    /// Makes one run of `experiment` on `target`.
+    pub(super) fn run(
+        &mut self,
+        planned: &PlannedRun,
+        experiment: &Resolved,
+        target: &Target,
+        progress: &mut dyn Progress,
+    ) -> Result<FinishedRun, RunError> {
+        // Repetitions draw other numbers, cells the same: they are to differ in nothing but their levels.
+        let seed = self.seed.wrapping_add(planned.repetition as u64 - 1);
+        let compiled = workload::compile(experiment, seed)?;
+        let ready = self.ready(experiment, target, progress)?;
+        self.check_stop()?;
+        let statements = compiled.iter().map(Compiled::statements).collect();
+        let load = workload::load(experiment, compiled, &ready.info)?;
+        if let Target::Address(_) = target {
+            data::remote::mark_used(&ready.info, self.wanted(experiment))?;
+        }
+        let entry = Entry {
+            experiment,
+            statements,
+            settings: &ready.settings,
+            target: &ready.info,
+            command: self.command,
+            data_folder: ready.data_folder.as_deref(),
+            log: ready.log.as_deref(),
+            sampling: self.sampling,
+            notes: ready.notes,
+        };
+        let clients: usize = experiment.workloads.iter().map(|workload| workload.clients).sum();
+        progress.step(&match clients {
+            1 => "Connecting 1 client".to_owned(),
+            _ => format!("Connecting {clients} clients"),
+        });
+        let mut ledger = Ledger::open(self.campaign, planned, entry, progress)?;
+        match dyno_engine::drive(&load, ledger.observer(), self.stop) {
+            Ok(outcome) => Ok(ledger.close(&outcome, self.server_end(&outcome))),
+            Err(error) => {
+                ledger.abandon(&error.to_string());
+                Err(error.into())
+            }
+        }
+    }
+
+    fn wanted<'b>(&'b self, experiment: &'b Resolved) -> Wanted<'b> {
+        Wanted {
+            experiment,
+            all: &self.all,
+            campaign: &self.name,
+        }
+    }
+
+    fn check_stop(&self) -> Result<(), RunError> {
+        if self.stop.requested() {
+            return Err(RunError::Stopped);
+        }
+        Ok(())
+    }
+
+    /// Brings server and data into the state that the experiment asks for.
+    fn ready(
+        &mut self,
+        experiment: &Resolved,
+        target: &Target,
+        progress: &mut dyn Progress,
+    ) -> Result<Ready, RunError> {
+        match target {
+            Target::Embedded(options) => {
+                let mut notes = Vec::new();
+                let cluster = self
+                    .servers
+                    .bring(options, experiment, self.several, &mut notes, progress)?;
+                if self.stop.requested() {
+                    return Err(RunError::Stopped);
+                }
+                let wanted = Wanted {
+                    experiment,
+                    all: &self.all,
+                    campaign: &self.name,
+                };
+                data::embedded::prepare(cluster, wanted, self.several, progress, self.stop)?;
+                let control = cluster.server()?.connection(data::embedded::WORKING);
+                rest(&control, &mut notes, progress)?;
+                if experiment.data.cache == Cache::Cold {
+                    notes.push(sentence(&cluster.restart_cold(progress)?.to_string()));
+                }
+                let info = cluster.connection(data::embedded::WORKING, experiment.path)?;
+                warm(&info, experiment, &mut notes, progress)?;
+                Ok(Ready {
+                    info,
+                    settings: cluster.settings().to_vec(),
+                    data_folder: Some(cluster.data_folder().to_owned()),
+                    log: cluster.log().map(Path::to_owned),
+                    notes,
+                })
+            }
+            Target::Address(server) => {
+                let mut notes = Vec::new();
+                self.servers.stop(progress);
+                let set = self.borrowed.set(server, experiment, &mut notes, progress)?;
+                self.check_stop()?;
+                super::settings::check_connections(&mut set.info.connect()?, experiment)?;
+                let info = data::remote::prepare(&set.info, self.wanted(experiment), progress, self.stop)?;
+                self.check_stop()?;
+                rest(&info, &mut notes, progress)?;
+                warm(&info, experiment, &mut notes, progress)?;
+                notes.extend(other_route(&info, experiment));
+                Ok(Ready {
+                    info,
+                    settings: set.settings,
+                    data_folder: None,
+                    log: None,
+                    notes,
+                })
+            }
+        }
+    }
+
+    /// What to say instead of how the load ended, if it ended because the server did.
+    fn server_end(&self, outcome: &Outcome) -> Option<String> {
+        match &outcome.ended_early {
+            Some(Ending::ConnectionsLost(_)) => self.servers.cluster()?.post_mortem(),
+            _ => None,
+        }
+    }
+
+    /// The campaign is over, or goes on later: nothing of it stays up, and servers that are not ours are as they were.
+    pub(super) fn leave(&mut self, complete: bool, progress: &mut dyn Progress) {
+        self.borrowed.put_back(progress);
+        if let Some(cluster) = self.servers.cluster().filter(|_| complete) {
+            // A server that crashed cannot drop a database, and need not.
+            let _ = data::embedded::drop_working(cluster);
+        }
+        self.servers.stop(progress);
+    }
+}
+
+/// Brings the database to rest.
+fn rest(info: &ConnectionInfo, notes: &mut Vec<String>, progress: &mut dyn Progress) -> Result<(), RunError> {
+    progress.step("Settling: vacuum, analyze, checkpoint");
+    notes.extend(settle(&mut info.connect()?)?);
+    Ok(())
+}
+
+/// Reads the data into the cache if the experiment asks for it.
+fn warm(
+    info: &ConnectionInfo,
+    experiment: &Resolved,
+    notes: &mut Vec<String>,
+    progress: &mut dyn Progress,
+) -> Result<(), RunError> {
+    if experiment.data.cache == Cache::Warm {
+        progress.step("Reading the data into the cache");
+        notes.push(sentence(&prewarm(&mut info.connect()?)?.to_string()));
+    }
+    Ok(())
+}
+
+/// Says if clients reach a server that is not ours on another way than the experiment has them.
+fn other_route(info: &ConnectionInfo, experiment: &Resolved) -> Option<String> {
+    let route = experiment.path?;
+    let is = |host: &Host| match host {
+        Host::Unix { .. } => Route::Unix,
+        Host::Tcp { .. } => Route::Tcp,
+    };
+    let taken = info.hosts().map(is).find(|taken| *taken != route)?;
+    Some(format!(
+        "Clients connect by {taken}, not by {route} as the experiment says: the address of a server that is not dyno's own decides."
+    ))
+}
+
+/// A clause as a sentence.
+fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).chain(['.']).collect()
+}

@@ -1,0 +1,198 @@
+//! The course of a campaign: run after run, whatever becomes of each.
+
+use super::borrowed::Borrowed;
+use super::cell::Bench;
+use super::server::Servers;
+use super::target::Target;
+use super::{Emergency, Finished, FinishedRun, Progress, RunError, Upcoming};
+use crate::archive::{Campaign, CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState};
+use crate::experiment::Resolved;
+use crate::plan::{OnFailure, Plan};
+use crate::summary::WorkloadFacts;
+use dyno_engine::Stop;
+use std::time::{Duration, Instant};
+
+/// How long preparing and closing a run takes, as long as none has shown it.
+const USUAL_OVERHEAD: Duration = Duration::from_secs(5);
+
+/// A campaign under way.
+pub(super) struct Course<'a> {
+    plan: &'a Plan,
+    targets: &'a [Target],
+    bench: Bench<'a>,
+    /// What the runs made so far took beyond their phases.
+    overhead: Duration,
+    made: u32,
+}
+
+/// How a run came out.
+enum Outcome {
+    Made(FinishedRun),
+    /// Stopping was asked for before anything was measured.
+    Stopped,
+}
+
+impl<'a> Course<'a> {
+    pub(super) fn new(
+        campaign: &'a CampaignWriter,
+        record: &'a CampaignRecord,
+        plan: &'a Plan,
+        targets: &'a [Target],
+        restart_command: Option<&str>,
+        stop: &'a Stop,
+        emergency: &'a Emergency,
+    ) -> Self {
+        let path = campaign.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self {
+            plan,
+            targets,
+            bench: Bench {
+                campaign,
+                name,
+                all: plan.cells.iter().map(|cell| &cell.experiment).collect(),
+                several: plan.runs.len() > 1,
+                seed: plan.seed,
+                command: &record.command,
+                sampling: record.sampling,
+                servers: Servers::new(emergency),
+                borrowed: Borrowed::new(path, restart_command, record.leave_settings),
+                stop,
+            },
+            overhead: Duration::ZERO,
+            made: 0,
+        }
+    }
+
+    /// Makes the runs of the plan that are not complete.
+    pub(super) fn go(mut self, progress: &mut dyn Progress) -> Result<Finished, RunError> {
+        let ended = self.runs(progress);
+        let missing = self.missing().len();
+        self.bench.leave(missing == 0, progress);
+        let failure = match ended {
+            Err(cause) if self.made > 0 => Some(cause.to_string()),
+            ended => ended?,
+        };
+        Ok(Finished {
+            campaign: self.bench.campaign.path().to_owned(),
+            planned: self.plan.runs.len(),
+            missing,
+            failure,
+        })
+    }
+
+    /// The runs of the plan that are not complete, as the archive says.
+    fn missing(&self) -> Vec<&'a PlannedRun> {
+        let campaign = Campaign::read(self.bench.campaign.path().to_owned());
+        let has = |planned: &PlannedRun| campaign.as_ref().is_some_and(|campaign| campaign.has(planned));
+        self.plan.runs.iter().filter(|planned| !has(planned)).collect()
+    }
+
+    /// Makes the missing runs. Gives back what ended that before its time, unless that was asked for.
+    fn runs(&mut self, progress: &mut dyn Progress) -> Result<Option<String>, RunError> {
+        let missing = self.missing();
+        for (index, planned) in missing.iter().enumerate() {
+            if self.bench.stop.requested() {
+                break;
+            }
+            let Some((experiment, target)) = self.cell(planned) else {
+                continue;
+            };
+            progress.begins(&self.upcoming(planned, experiment, &missing[index + 1..]));
+            self.bench.campaign.set_aside(planned)?;
+            let begun = Instant::now();
+            let run = match self.make(planned, experiment, target, progress)? {
+                Outcome::Made(run) => run,
+                Outcome::Stopped => break,
+            };
+            self.overhead += begun
+                .elapsed()
+                .saturating_sub(experiment.duration().unwrap_or_default());
+            self.made += 1;
+            progress.finished(&run);
+            let failed = run.state != RunState::Complete;
+            let last = self.plan.on_failure == OnFailure::Stop || !self.bench.several;
+            if failed && last {
+                return Ok(run.failure);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes one run. What goes wrong with it is recorded; an error is what would go wrong with every other run as well.
+    fn make(
+        &mut self,
+        planned: &PlannedRun,
+        experiment: &Resolved,
+        target: &Target,
+        progress: &mut dyn Progress,
+    ) -> Result<Outcome, RunError> {
+        let cause = match self.bench.run(planned, experiment, target, progress) {
+            Ok(run) => return Ok(Outcome::Made(run)),
+            Err(cause) => cause,
+        };
+        match cause {
+            RunError::Archive(_) => Err(cause),
+            // There is nothing else to be made, and nothing to keep.
+            _ if !self.bench.several => Err(cause),
+            _ if self.bench.stop.requested() => Ok(Outcome::Stopped),
+            _ => Ok(Outcome::Made(self.record(planned, experiment, target, &cause)?)),
+        }
+    }
+
+    /// Keeps a run that could not begin.
+    fn record(
+        &self,
+        planned: &PlannedRun,
+        experiment: &Resolved,
+        target: &Target,
+        cause: &RunError,
+    ) -> Result<FinishedRun, RunError> {
+        let workloads = experiment.workloads.iter();
+        let record = RunRecord::new(
+            target.to_string(),
+            self.bench.command.to_owned(),
+            workloads
+                .map(|workload| WorkloadFacts::new(workload, Vec::new()))
+                .collect(),
+            &experiment.phases(),
+            experiment.interval,
+        );
+        let record = RunRecord {
+            state: RunState::Failed,
+            number: planned.number,
+            cell: planned.cell.clone(),
+            repetition: planned.repetition,
+            failure: Some(cause.to_string()),
+            ..record
+        };
+        let folder = self.bench.campaign.failed(planned, &record)?;
+        Ok(FinishedRun {
+            folder,
+            planned: planned.clone(),
+            state: record.state,
+            summary: None,
+            failure: record.failure,
+        })
+    }
+
+    /// What a run measures, and where.
+    fn cell(&self, planned: &PlannedRun) -> Option<(&'a Resolved, &'a Target)> {
+        let mut cells = self.plan.cells.iter().zip(self.targets);
+        let (cell, target) = cells.find(|(cell, _)| cell.levels == planned.cell)?;
+        Some((&cell.experiment, target))
+    }
+
+    fn upcoming(&self, planned: &PlannedRun, experiment: &Resolved, later: &[&PlannedRun]) -> Upcoming {
+        let overhead = self.overhead.checked_div(self.made).unwrap_or(USUAL_OVERHEAD);
+        let lasts = |experiment: &Resolved| Some(experiment.duration()?.saturating_add(overhead));
+        let afterwards = later.iter().filter_map(|planned| self.cell(planned));
+        let afterwards = afterwards.map(|(experiment, _)| lasts(experiment));
+        Upcoming {
+            planned: planned.clone(),
+            of: self.plan.runs.len(),
+            lasts: lasts(experiment),
+            afterwards: afterwards.sum::<Option<Duration>>(),
+        }
+    }
+}

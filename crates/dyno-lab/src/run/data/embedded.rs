@@ -1,0 +1,154 @@
+//! Data on an embedded server: kept in a template database, of which each run gets a fresh copy, so that reuse is sound whatever a workload does.
+
+use super::{Loading, MARK, Wanted, execute, fingerprint, has_data, load, text};
+use crate::experiment::{Data, State};
+use crate::run::server::Cluster;
+use crate::run::{Progress, RunError};
+use dyno_engine::Stop;
+use dyno_target::disk;
+use dyno_target::embedded::{create_from_template, database_exists, drop_database};
+use dyno_target::facts::server_version;
+use dyno_target::load::settle;
+use postgres::Client;
+use postgres_protocol::escape::{escape_identifier, escape_literal};
+
+/// The database in which data is being loaded; it gets its lasting name when it is complete.
+const LOADING: &str = "dyno_loading";
+
+/// The database that a run works on.
+pub(in crate::run) const WORKING: &str = "dyno_run";
+
+/// Brings the database that the run works on into its state. With `anew` a server that has just loaded data is restarted before the data is copied, so that
+/// such a run begins as the others do.
+pub(in crate::run) fn prepare(
+    cluster: &mut Cluster,
+    wanted: Wanted<'_>,
+    anew: bool,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<(), RunError> {
+    let data = &wanted.experiment.data;
+    let mut admin = cluster.server()?.connection("postgres").connect()?;
+    let version = server_version(&mut admin).map_err(|error| RunError::server("read the version", &error))?;
+    let fingerprint = fingerprint(data, version);
+    let mark = format!("{MARK}: {} of {}", fingerprint, wanted.campaign);
+    if data.state == State::Keep && comment_of(&mut admin)? == Some(mark.clone()) {
+        progress.step("Going on with the data as the last run left it");
+        return Ok(());
+    }
+    drop_database(&mut admin, WORKING)?;
+    if !has_data(data) {
+        create_from_template(&mut admin, "template1", WORKING)?;
+        return comment(&mut admin, &mark);
+    }
+    cluster.server()?.create_tablespaces(&data.tablespaces)?;
+    if data.state == State::Reload {
+        execute(&mut admin, &format!("create database {WORKING}"))?;
+        let info = cluster.server()?.connection(WORKING);
+        let room = Some((cluster.data_folder(), 1));
+        load(
+            data,
+            Loading {
+                info: &info,
+                room,
+                progress,
+                stop,
+            },
+        )?;
+        return comment(&mut admin, &mark);
+    }
+    let prefix = prefix(&wanted.experiment.name);
+    let template = format!("{prefix}@{fingerprint}");
+    if !database_exists(&mut admin, &template)? {
+        let needed = wanted.all.iter().map(|other| super::fingerprint(&other.data, version));
+        let needed: Vec<String> = needed.map(|other| format!("{prefix}@{other}")).collect();
+        drop_older(&mut admin, &prefix, &needed)?;
+        make_template(cluster, &mut admin, &template, data, progress, stop)?;
+        if anew {
+            drop(admin);
+            cluster.restart(progress)?;
+            admin = cluster.server()?.connection("postgres").connect()?;
+        }
+    }
+    progress.step("Copying the loaded data");
+    disk::check(cluster.data_folder(), size_of(&mut admin, &template)?)?;
+    create_from_template(&mut admin, &template, WORKING)?;
+    comment(&mut admin, &mark)
+}
+
+/// Loads the data into a database that gets the name `template` when it is whole.
+fn make_template(
+    cluster: &Cluster,
+    admin: &mut Client,
+    template: &str,
+    data: &Data,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<(), RunError> {
+    drop_database(admin, LOADING)?;
+    execute(admin, &format!("create database {LOADING}"))?;
+    let info = cluster.server()?.connection(LOADING);
+    // It will lie there twice: as the template, and as a run's copy.
+    let room = Some((cluster.data_folder(), 2));
+    load(
+        data,
+        Loading {
+            info: &info,
+            room,
+            progress,
+            stop,
+        },
+    )?;
+    progress.step("Vacuuming and analyzing");
+    settle(&mut info.connect()?)?;
+    execute(
+        admin,
+        &format!("alter database {LOADING} rename to {}", escape_identifier(template)),
+    )
+}
+
+/// What the templates of an experiment begin with. Names are limited to 63 bytes.
+fn prefix(name: &str) -> String {
+    name.chars().filter(char::is_ascii).take(40).collect()
+}
+
+/// Drops the experiment's data of other sizes or definitions but for what is `needed`, so that the disk holds one set per experiment.
+fn drop_older(admin: &mut Client, prefix: &str, needed: &[String]) -> Result<(), RunError> {
+    let query = "select datname::text from pg_database where left(datname::text, length($1) + 1) = $1::text || '@'";
+    let rows = admin
+        .query(query, &[&prefix])
+        .map_err(|error| RunError::server("list databases", &error))?;
+    for row in rows {
+        let name: String = row.get(0);
+        if !needed.contains(&name) {
+            drop_database(admin, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Drops the database of the run that is over.
+pub(in crate::run) fn drop_working(cluster: &Cluster) -> Result<(), RunError> {
+    let mut admin = cluster.server()?.connection("postgres").connect()?;
+    Ok(drop_database(&mut admin, WORKING)?)
+}
+
+/// What is said of the database that a run works on; `None` if there is none, or nothing is said.
+fn comment_of(admin: &mut Client) -> Result<Option<String>, RunError> {
+    let query = "select coalesce(shobj_description(oid, 'pg_database'), '') from pg_database where datname = $1::text";
+    text(admin, query, WORKING)
+}
+
+fn comment(admin: &mut Client, mark: &str) -> Result<(), RunError> {
+    execute(
+        admin,
+        &format!("comment on database {WORKING} is {}", escape_literal(mark)),
+    )
+}
+
+/// The size of a database in bytes.
+fn size_of(admin: &mut Client, name: &str) -> Result<u64, RunError> {
+    let query = "select pg_database_size($1::text::name)::text";
+    let size = text(admin, query, name)?;
+    Ok(size.and_then(|size| size.parse().ok()).unwrap_or(0))
+}

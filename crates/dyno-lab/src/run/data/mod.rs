@@ -1,0 +1,111 @@
+//! The data a run works on: made once, kept, and in the state that the experiment asks for.
+//!
+//! A schema, table or database that dyno did not make is never touched.
+
+pub(super) mod embedded;
+pub(super) mod remote;
+
+use super::{Progress, RunError};
+use crate::experiment::{Data, Resolved};
+use dyno_engine::Stop;
+use dyno_target::address::ConnectionInfo;
+use dyno_target::disk;
+use dyno_target::load::{Fill, check_columns, fill_table, run_sql};
+use postgres::Client;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What begins the comment on a schema or database that dyno made.
+const MARK: &str = "made by dyno";
+
+/// The data that a campaign needs, and who asks for it.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// The experiment of the cell at hand.
+    pub experiment: &'a Resolved,
+    /// The experiments of all cells: data that any of them needs is kept.
+    pub all: &'a [&'a Resolved],
+    /// The name of the campaign's folder: what one campaign left is no state for another to go on with.
+    pub campaign: &'a str,
+}
+
+/// Where data is loaded, and what its loading has to mind.
+struct Loading<'a> {
+    info: &'a ConnectionInfo,
+    /// The folder that has to have room for it, if it is on this machine, and how many times the data will lie there.
+    room: Option<(&'a Path, u32)>,
+    progress: &'a mut dyn Progress,
+    stop: &'a Stop,
+}
+
+/// Identifies the data's definition on a major version; data with the same fingerprint is the same.
+fn fingerprint(data: &Data, version: u32) -> String {
+    let definition = (&data.setup, &data.fill, &data.finish, &data.tablespaces);
+    // Serializing plain strings and numbers cannot fail.
+    let text = serde_json::to_string(&definition).unwrap_or_default();
+    let hash = Sha256::digest(format!("{}\n{text}", version / 10_000));
+    hash.iter().take(6).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Whether the experiment brings data at all.
+fn has_data(data: &Data) -> bool {
+    !(data.setup.trim().is_empty() && data.fill.is_empty() && data.finish.trim().is_empty())
+}
+
+/// The tables to fill, as the loader knows them.
+fn fills(data: &Data) -> Vec<Fill> {
+    let each = data.fill.iter().map(|fill| {
+        let columns = fill.columns.iter();
+        let columns = columns.map(|(name, expression)| (name.clone(), expression.clone()));
+        Fill::new(&fill.table, fill.rows, columns.collect())
+    });
+    each.collect()
+}
+
+/// Makes the schema, fills the tables, and completes them.
+fn load(data: &Data, loading: Loading<'_>) -> Result<(), RunError> {
+    let Loading {
+        info,
+        room,
+        progress,
+        stop,
+    } = loading;
+    let mut client = info.connect()?;
+    progress.step("Creating the schema");
+    run_sql(&mut client, &data.setup, "data.setup")?;
+    let fills = fills(data);
+    check_columns(&mut client, &fills)?;
+    if let Some((folder, copies)) = room {
+        disk::check(folder, disk::needed_bytes(&mut client, &fills, copies)?)?;
+    }
+    for fill in &fills {
+        progress.step(&format!("Loading {}", fill.table));
+        let filled = fill_table(info, fill, &stop.flag(), &mut |filling| {
+            progress.amount(filling.rows, filling.of_rows, "rows");
+        })?;
+        progress.done(&format!("{:.1} s, {:.0} rows/s", filled.elapsed_s, filled.rows_per_s));
+    }
+    if !data.finish.trim().is_empty() {
+        progress.step("Creating indexes and the like");
+        run_sql(&mut client, &data.finish, "data.finish")?;
+    }
+    Ok(())
+}
+
+fn execute(client: &mut Client, command: &str) -> Result<(), RunError> {
+    client
+        .batch_execute(command)
+        .map_err(|error| RunError::server(command, &error))
+}
+
+/// The only text of a query's only row; `None` without a row.
+fn text(client: &mut Client, query: &str, parameter: &str) -> Result<Option<String>, RunError> {
+    let row = client
+        .query_opt(query, &[&parameter])
+        .map_err(|error| RunError::server(query, &error))?;
+    Ok(row.map(|row| row.get(0)))
+}

@@ -1,0 +1,93 @@
+//! Why a campaign could not be made, or a run not begin.
+
+use super::CompileError;
+use super::target::TargetError;
+use crate::archive::ArchiveError;
+use dyno_engine::DriveError;
+use dyno_target::address::ConnectError;
+use dyno_target::cache::CacheError;
+use dyno_target::disk::DiskError;
+use dyno_target::embedded::{DatabaseError, EmbeddedError};
+use dyno_target::load::LoadError;
+use dyno_target::server_message;
+use dyno_target::settings::{ChangeError, MappingError, SizeError};
+use dyno_target::tablespaces::TablespaceError;
+use std::path::PathBuf;
+
+/// Why a campaign could not be made, or a run not begin.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum RunError {
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Size(#[from] SizeError),
+    #[error(transparent)]
+    Mapping(#[from] MappingError),
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    #[error(transparent)]
+    Embedded(#[from] EmbeddedError),
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    #[error(transparent)]
+    Tablespace(#[from] TablespaceError),
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    #[error("cannot {what}: {message}")]
+    Server { what: String, message: String },
+    #[error("schema \"{schema}\" exists, but was not made by dyno; rename it, or choose another database")]
+    ForeignSchema { schema: String },
+    #[error(
+        "the experiment needs {needed} connections, but the server allows {available} (max_connections less what is reserved); set max_connections to at least {advice}, or use fewer clients with --set clients=N"
+    )]
+    TooFewConnections {
+        needed: usize,
+        available: usize,
+        advice: usize,
+    },
+    /// A cell of a campaign cannot be measured, which is known before any is.
+    #[error("the cell {cell} cannot be measured: {cause}")]
+    Cell { cell: String, cause: Box<RunError> },
+    #[error("there is no campaign \"{name}\" in {}; dyno list shows what there is", archive.display())]
+    NoCampaign { name: String, archive: PathBuf },
+    #[error("there is no unfinished campaign in {}; dyno list shows what there is", archive.display())]
+    NothingToResume { archive: PathBuf },
+    #[error("{} cannot be taken up again: {reason}", campaign.display())]
+    NotResumable { campaign: PathBuf, reason: &'static str },
+    #[error(
+        "the campaign measures {measured}, but this would measure {now}: give the address of the same database with --target"
+    )]
+    OtherTarget { measured: String, now: String },
+    #[error("the experiment varies the target: choose levels with --set target=… instead of --target")]
+    TargetVaries,
+    #[error("the plan has no cell to measure")]
+    NothingPlanned,
+    #[error(
+        "cache = \"cold\" takes a restart and the files of the server, and {target} is not dyno's own; choose \"as-is\" or \"warm\" with --set cache=…"
+    )]
+    ColdCache { target: String },
+    #[error("stopped before anything was measured")]
+    Stopped,
+}
+
+impl RunError {
+    pub(super) fn server(what: &str, error: &postgres::Error) -> Self {
+        Self::Server {
+            what: what.to_owned(),
+            message: server_message(error),
+        }
+    }
+}

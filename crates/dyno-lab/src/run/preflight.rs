@@ -1,0 +1,118 @@
+//! What can be wrong with a campaign, told before anything is made, changed or destroyed.
+
+use super::target::{Environment, Target, name_of, names};
+use super::{Progress, RunError, borrowed, settings, workload};
+use crate::archive::{Run, without_password};
+use crate::experiment::{Cache, Resolved};
+use crate::plan::{Cell, Plan};
+use dyno_engine::Stop;
+
+/// The database of each cell, in their order.
+pub(super) fn targets(plan: &Plan, environment: Environment<'_>, stop: &Stop) -> Result<Vec<Target>, RunError> {
+    let flag = stop.flag();
+    let each = plan
+        .cells
+        .iter()
+        .map(|cell| Target::named(name_of(&cell.experiment), environment, &flag));
+    Ok(each.collect::<Result<_, _>>()?)
+}
+
+/// Looks at every cell without making or changing anything. The first that cannot be measured is the error.
+pub(super) fn check(
+    plan: &Plan,
+    targets: &[Target],
+    leave_settings: bool,
+    progress: &mut dyn Progress,
+) -> Result<(), RunError> {
+    for (cell, target) in plan.cells.iter().zip(targets) {
+        check_cell(&cell.experiment, target, plan.seed, leave_settings, progress).map_err(|cause| {
+            if cell.levels.is_empty() {
+                return cause;
+            }
+            RunError::Cell {
+                cell: levels(cell),
+                cause: Box::new(cause),
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn check_cell(
+    experiment: &Resolved,
+    target: &Target,
+    seed: u64,
+    leave_settings: bool,
+    progress: &mut dyn Progress,
+) -> Result<(), RunError> {
+    workload::compile(experiment, seed)?;
+    match target {
+        Target::Embedded(options) => {
+            settings::embedded(experiment, &options.version)?;
+        }
+        Target::Address(server) => {
+            if experiment.data.cache == Cache::Cold {
+                return Err(RunError::ColdCache {
+                    target: server.to_string(),
+                });
+            }
+            progress.step(&format!("Connecting to {server}"));
+            borrowed::check(&server.first_reachable()?, experiment, leave_settings)?;
+        }
+    }
+    Ok(())
+}
+
+/// The levels of a cell in words.
+fn levels(cell: &Cell) -> String {
+    let each = cell.levels.iter().map(|(factor, level)| format!("{factor} = {level}"));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// Takes `target` for those cells that measure it already: what it adds is its password.
+pub(super) fn give_again(
+    plan: &mut Plan,
+    target: &str,
+    environment: Environment<'_>,
+    stop: &Stop,
+) -> Result<(), RunError> {
+    let flag = stop.flag();
+    let now = Target::named(target, environment, &flag)?.to_string();
+    let measured = names(plan.cells.iter().map(|cell| &cell.experiment));
+    let mut taken = false;
+    for cell in &mut plan.cells {
+        let name = name_of(&cell.experiment);
+        let same = name == without_password(target) || Target::named(name, environment, &flag)?.to_string() == now;
+        if same {
+            cell.experiment.target = Some(target.to_owned());
+            taken = true;
+        }
+    }
+    if taken {
+        return Ok(());
+    }
+    Err(RunError::OtherTarget {
+        measured,
+        now: without_password(target),
+    })
+}
+
+/// Makes sure that the addresses still lead to where the `runs` so far were made: the environment has a say in them.
+pub(super) fn check_same(plan: &Plan, targets: &[Target], runs: &[Run]) -> Result<(), RunError> {
+    for (cell, target) in plan.cells.iter().zip(targets) {
+        // Of several hosts any may be the one that takes sessions now.
+        let Some(info) = target.address().filter(|info| info.hosts().count() == 1) else {
+            continue;
+        };
+        let records = runs.iter().filter_map(|run| run.record.as_ref().ok());
+        let now = info.to_string();
+        let mut others = records.filter(|record| record.cell == cell.levels && record.target != now);
+        if let Some(other) = others.next() {
+            return Err(RunError::OtherTarget {
+                measured: other.target.clone(),
+                now,
+            });
+        }
+    }
+    Ok(())
+}

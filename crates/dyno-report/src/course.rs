@@ -1,0 +1,152 @@
+//! How a campaign goes on: its runs as they begin, go on and end.
+
+use crate::figures::{counted, duration, rate, time};
+use crate::live::live_line;
+use crate::summary::summary;
+use dyno_lab::archive::{PlannedRun, RunState};
+use dyno_lab::run::{FinishedRun, Live, Upcoming};
+use dyno_lab::summary::Summary;
+use std::time::Duration;
+
+/// The line that announces a run of several.
+#[must_use]
+pub fn upcoming_line(run: &Upcoming) -> String {
+    let left = run
+        .lasts
+        .zip(run.afterwards)
+        .map(|(lasts, after)| lasts.saturating_add(after));
+    let left = left.map_or_else(String::new, |left| {
+        format!("; about {} left in all", duration(whole_seconds(left)))
+    });
+    format!("Run {} of {}{}{left}", run.planned.number, run.of, cell(&run.planned))
+}
+
+/// The line that is shown while one of several runs goes on, without a line break.
+#[must_use]
+pub fn course_line(live: &Live, run: &Upcoming) -> String {
+    let in_all = live
+        .left
+        .zip(run.afterwards)
+        .map(|(left, after)| left.saturating_add(after));
+    let in_all = in_all.map_or_else(String::new, |left| {
+        format!(", {} in all", duration(whole_seconds(left)))
+    });
+    format!("{}/{} {}{in_all}", run.planned.number, run.of, live_line(live))
+}
+
+/// What came of a run: its summary if it is alone or a repetition of the same, else the figures that matter, and where everything else is.
+#[must_use]
+pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
+    let kept = format!("Kept in {} ({})", run.folder.display(), run.state);
+    match (&run.summary, of) {
+        (Some(figures), None) => format!("\n{}\n{kept}", summary(figures)),
+        (Some(figures), Some(_)) if run.planned.cell.is_empty() => format!("\n{}\n{kept}", summary(figures)),
+        (figures, of) => {
+            let of = of.map_or_else(String::new, |of| format!(" of {of}"));
+            let figures = figures.as_ref().filter(|_| run.state != RunState::Failed).map(in_short);
+            let said = figures
+                .into_iter()
+                .chain(run.failure.clone())
+                .collect::<Vec<_>>()
+                .join("; ");
+            format!(
+                "Run {}{of} ({}){}: {said}\n{kept}",
+                run.planned.number,
+                run.state,
+                cell(&run.planned)
+            )
+        }
+    }
+}
+
+/// The figures that matter, in one line.
+fn in_short(summary: &Summary) -> String {
+    let tps: f64 = summary.workloads.iter().map(|workload| workload.tps).sum();
+    let errors: u64 = summary.workloads.iter().map(|workload| workload.errors).sum();
+    let slowest = summary
+        .workloads
+        .iter()
+        .filter_map(|workload| Some(workload.latency?.p99_us));
+    let p99 = slowest
+        .max_by(f64::total_cmp)
+        .map_or_else(String::new, |p99_us| format!(", p99 {}", time(p99_us)));
+    format!("{} tps{p99}, {}", rate(tps), counted(errors, "error"))
+}
+
+/// The levels and the repetition of a run.
+fn cell(planned: &PlannedRun) -> String {
+    let levels = planned.cell.iter().map(|(factor, level)| format!("{factor} = {level}"));
+    let repetition =
+        (planned.repetition > 1 || planned.cell.is_empty()).then(|| format!("repetition {}", planned.repetition));
+    let parts: Vec<String> = levels.chain(repetition).collect();
+    format!(": {}", parts.join(", "))
+}
+
+fn whole_seconds(duration: Duration) -> Duration {
+    Duration::from_secs(duration.as_secs_f64().ceil() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use insta::assert_snapshot;
+
+    fn planned(cell: &[(&str, &str)], repetition: usize) -> PlannedRun {
+        let levels = cell
+            .iter()
+            .map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned()));
+        PlannedRun {
+            number: 3,
+            cell: levels.collect(),
+            repetition,
+        }
+    }
+
+    fn upcoming() -> Upcoming {
+        Upcoming {
+            planned: planned(&[("clients", "16"), ("fsync", "on")], 2),
+            of: 40,
+            lasts: Some(Duration::from_millis(20_500)),
+            afterwards: Some(Duration::from_secs(700)),
+        }
+    }
+
+    #[test]
+    fn a_run_is_announced_with_its_levels() {
+        assert_snapshot!(upcoming_line(&upcoming()), @"Run 3 of 40: clients = 16, fsync = on, repetition 2; about 12 min 1 s left in all");
+        let endless = Upcoming {
+            planned: planned(&[], 1),
+            lasts: None,
+            ..upcoming()
+        };
+        assert_snapshot!(upcoming_line(&endless), @"Run 3 of 40: repetition 1");
+    }
+
+    #[test]
+    fn a_run_of_several_says_how_far_all_are() {
+        let live = Live {
+            phase: "measure".to_owned(),
+            elapsed: Duration::from_secs(9),
+            tps: 12_345.6,
+            latency_us: Some((612.3, 1_034.5, 1_800.0)),
+            errors: 0,
+            left: Some(Duration::from_millis(11_200)),
+        };
+        assert_snapshot!(course_line(&live, &upcoming()), @"3/40 measure    12,346 tps   p50   612.3  p95 1,034.5  p99 1,800.0 µs   0 errors   12 s left, 11 min 52 s in all");
+    }
+
+    #[test]
+    fn a_run_that_failed_says_why() {
+        let run = FinishedRun {
+            folder: "archive/x/003-clients=16-rep1".into(),
+            planned: planned(&[("clients", "16")], 1),
+            state: RunState::Failed,
+            summary: None,
+            failure: Some("the server did not start".to_owned()),
+        };
+        assert_snapshot!(finished_run(&run, Some(40)), @"
+        Run 3 of 40 (failed): clients = 16: the server did not start
+        Kept in archive/x/003-clients=16-rep1 (failed)
+        ");
+    }
+}

@@ -1,0 +1,102 @@
+//! Settings of a server that is not dyno's own: there while it is measured, and as they were afterwards, whatever happens.
+
+use crate::support::{Database, Desk, Running, database, is_alive, run_folders, wait_for};
+use rustix::process::Signal;
+
+/// An experiment that varies a setting which no other test has.
+fn experiment(desk: &Desk, name: &str, setting: &str, measure: &str) {
+    desk.file(
+        &format!("{name}.toml"),
+        &format!(
+            "title = \"Settings\"\n[[workload]]\nscript = \"select 1;\"\n\
+             [phases]\nwarmup = \"0s\"\nmeasure = \"{measure}\"\ninterval = \"100ms\"\n[factors]\n{setting}\n"
+        ),
+    );
+}
+
+/// How often a setting stands in the server's files.
+fn in_files(database: &Database, setting: &str) -> String {
+    database.value(&format!(
+        "select count(*) from pg_file_settings where name = '{setting}'"
+    ))
+}
+
+#[test]
+fn are_set_for_each_cell_and_put_back() {
+    let (desk, database) = (Desk::new(), database("e2e_set"));
+    experiment(&desk, "set", "\"settings.commit_siblings\" = [3, 4]", "300ms");
+    desk.on(&database.target(), ["set.toml"])
+        .expect(0)
+        .says("Putting the server's settings back");
+    for run in run_folders(&desk.archive()) {
+        let record = run.record();
+        let settings = record["server"]["settings"].as_array().unwrap();
+        let found = settings
+            .iter()
+            .find(|setting| setting["name"] == "commit_siblings")
+            .unwrap();
+        assert_eq!(found["value"], record["cell"]["settings.commit_siblings"], "{record}");
+    }
+    assert_eq!(in_files(&database, "commit_siblings"), "0");
+    assert_eq!(database.value("select current_setting('commit_siblings')"), "5");
+    desk.on(
+        &database.target(),
+        ["set.toml", "--leave-settings", "--set", "settings.commit_siblings=3"],
+    )
+    .expect(0)
+    .shows("commit_siblings");
+    assert_eq!(database.value("select current_setting('commit_siblings')"), "5");
+}
+
+#[test]
+fn are_put_back_after_ctrl_c_and_by_the_next_dyno_after_a_kill() {
+    let (desk, database) = (Desk::new(), database("e2e_put_back"));
+    experiment(&desk, "long", "\"settings.bgwriter_lru_maxpages\" = [301, 302]", "1h");
+    let setting = || database.value("select current_setting('bgwriter_lru_maxpages')");
+    let usual = setting();
+    let mut running = Running::start(desk.command_on(&database.target(), ["long.toml"]));
+    running.until(" tps ");
+    assert!(setting().starts_with("30"), "{}", setting());
+    running.signal(Signal::INT);
+    running.end().expect(2);
+    assert_eq!(setting(), usual);
+
+    let mut running = Running::start(desk.command_on(&database.target(), ["long.toml"]));
+    running.until(" tps ");
+    running.signal(Signal::KILL);
+    wait_for("its death", || !is_alive(running.pid()));
+    assert!(setting().starts_with("30"), "{}", setting());
+    desk.experiment("next.toml", "", "select 1;", "300ms");
+    desk.on(&database.target(), ["next.toml"])
+        .expect(0)
+        .says("was killed before it could put the server's settings back; that is done now");
+    assert_eq!(setting(), usual);
+    assert_eq!(in_files(&database, "bgwriter_lru_maxpages"), "0");
+}
+
+#[test]
+fn are_left_by_a_role_that_may_not_set_them() {
+    let (desk, database) = (Desk::new(), database("e2e_ordinary"));
+    database.role("e2e_ordinary_role", "s3cret");
+    experiment(
+        &desk,
+        "ordinary",
+        "\"settings.checkpoint_timeout\" = [\"301s\", \"302s\"]",
+        "300ms",
+    );
+    let target = format!(
+        "postgres://e2e_ordinary_role:s3cret@127.0.0.1:{}/{}",
+        database.port(),
+        database.name()
+    );
+    desk.on(&target, ["ordinary.toml"]).expect(0);
+    let runs = run_folders(&desk.archive());
+    assert_eq!(runs.len(), 2);
+    for run in runs {
+        assert_eq!(run.state(), "complete");
+        let warnings = run.record()["summary"]["warnings"].to_string();
+        assert!(warnings.contains("checkpoint_timeout is "), "{warnings}");
+        assert!(warnings.contains("pg_monitor"), "{warnings}");
+    }
+    desk.assert_nowhere("s3cret");
+}

@@ -249,6 +249,18 @@ impl ConnectionInfo {
         self.servers.iter().map(|server| &server.host)
     }
 
+    /// Whether all servers to try are on this machine as far as an address tells: a unix socket or the loopback interface. (A tunnel looks like it, too.)
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.hosts().all(|host| match host {
+            Host::Unix { .. } => true,
+            Host::Tcp { name, address, .. } => match address.or_else(|| name.parse().ok()) {
+                Some(address) => address.is_loopback(),
+                None => name.eq_ignore_ascii_case("localhost"),
+            },
+        })
+    }
+
     /// Who connects.
     #[must_use]
     pub fn user(&self) -> &str {
@@ -301,5 +313,40 @@ impl fmt::Display for ConnectionInfo {
             }
         }
         write!(f, "/{}", uri::encode(&self.database))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(target: &str) -> ConnectionInfo {
+        ConnectionInfo::resolve(Some(target), &|_| None).unwrap()
+    }
+
+    #[test]
+    fn tells_what_is_here() {
+        for here in [
+            "host=/tmp user=u",
+            "postgres://u@localhost/d",
+            "postgres://u@127.0.0.1,[::1]/d",
+        ] {
+            assert!(info(here).is_local(), "{here}");
+        }
+        for elsewhere in ["postgres://u@db.example.org/d", "postgres://u@localhost,10.0.0.7/d"] {
+            assert!(!info(elsewhere).is_local(), "{elsewhere}");
+        }
+    }
+
+    #[test]
+    fn settings_become_options() {
+        let plain = info("host=/tmp user=u");
+        assert_eq!(plain.with_settings(&[]).options, None);
+        let settings = [("work_mem", "1GB"), ("search_path", r#""a b", c\d"#)];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(
+            plain.with_search_path("x").with_settings(&settings).options.unwrap(),
+            r#"-c search_path=x -c work_mem=1GB -c search_path="a\ b",\ c\\d"#
+        );
     }
 }

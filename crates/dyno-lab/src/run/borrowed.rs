@@ -6,10 +6,9 @@
 use super::{Progress, RunError, settings};
 use crate::archive::{Archive, ArchiveError, Restore};
 use crate::experiment::Resolved;
-use dyno_target::address::{ConnectionInfo, Host};
-use dyno_target::facts::{host_facts, server_version};
-use dyno_target::settings::{Change, SizeError, Unset, plan_for, resolve_size, restore};
-use std::net::IpAddr;
+use dyno_target::address::ConnectionInfo;
+use dyno_target::facts::host_facts;
+use dyno_target::settings::{Change, SizeError, plan_for_server, resolve_size, restore};
 use std::path::{Path, PathBuf};
 
 /// The server that is changed for this campaign, one at a time.
@@ -99,7 +98,7 @@ impl Borrowed {
                 return Err(error.into());
             }
         };
-        let said: Vec<String> = applied.unset.iter().map(sentence).collect();
+        let said: Vec<String> = applied.unset.iter().map(ToString::to_string).collect();
         notes.extend_from_slice(&said);
         // What is said already need not be found out once more.
         let held = |(name, _): &&(String, String)| applied.unset.iter().all(|unset| unset.name != *name);
@@ -193,7 +192,7 @@ struct Settings {
 /// The experiment's settings as this server knows them.
 fn wanted(server: &ConnectionInfo, experiment: &Resolved) -> Result<Settings, RunError> {
     let mut notes = Vec::new();
-    let here = is_here(server).then(|| host_facts(None).capacity());
+    let here = server.is_local().then(|| host_facts(None).capacity());
     let mut absolute = Vec::new();
     for (name, value) in &experiment.settings {
         match resolve_size(value, here.unwrap_or_default()) {
@@ -211,8 +210,7 @@ fn wanted(server: &ConnectionInfo, experiment: &Resolved) -> Result<Settings, Ru
         });
     }
     let mut client = server.connect()?;
-    let version = server_version(&mut client).map_err(|error| RunError::server("read the version", &error))?;
-    let mapped = plan_for(&absolute, version)?;
+    let mapped = plan_for_server(&mut client, &absolute)?;
     notes.extend(mapped.notes);
     Ok(Settings {
         settings: mapped.settings,
@@ -229,22 +227,4 @@ pub(super) fn check(server: &ConnectionInfo, experiment: &Resolved, leave: bool)
         settings::check_connections(&mut client, experiment)?;
     }
     super::data::remote::check(&mut client, &experiment.name, &experiment.data)
-}
-
-/// Whether the server runs on this machine.
-fn is_here(server: &ConnectionInfo) -> bool {
-    server.hosts().all(|host| match host {
-        Host::Unix { .. } => true,
-        Host::Tcp { name, address, .. } => {
-            let numeric = address.or_else(|| name.parse::<IpAddr>().ok());
-            name == "localhost" || numeric.is_some_and(|address| address.is_loopback())
-        }
-    })
-}
-
-fn sentence(unset: &Unset) -> String {
-    format!(
-        "{} is {}, not {}: {}",
-        unset.name, unset.found, unset.wanted, unset.reason
-    )
 }

@@ -4,7 +4,7 @@
 //! can be put back. What a role may not change on the server, but may in its own sessions, goes into the connections' options and never touches
 //! the server; the rest is said.
 
-use super::mapping::{MappingError, plan_for_server};
+use super::mapping::{Mapped, MappingError, plan_with};
 use super::restart;
 use super::survey::{Kept, Survey, alter_system};
 use crate::address::{ConnectError, ConnectionInfo};
@@ -129,6 +129,15 @@ fn unreadable(error: &postgres::Error) -> ChangeError {
     }
 }
 
+/// As [`plan_for`](super::plan_for), for a server that is there: settings that only this one has, as relatives of PostgreSQL do, stay as they are.
+///
+/// # Errors
+/// The settings cannot be read, or as for [`plan_for`](super::plan_for).
+pub fn plan_for_server(client: &mut Client, settings: &[(String, String)]) -> Result<Mapped, ChangeError> {
+    let survey = Survey::read(client).map_err(|error| unreadable(&error))?;
+    Ok(plan_with(settings, survey.version, &|name| survey.row(name).is_some())?)
+}
+
 /// A change that was looked into and not yet made.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -164,7 +173,7 @@ impl Change {
     ) -> Result<Self, ChangeError> {
         let mut client = info.connect()?;
         let survey = Survey::read(&mut client).map_err(|error| unreadable(&error))?;
-        let mapped = plan_for_server(settings, survey.version, &|name| survey.row(name).is_some())?;
+        let mapped = plan_with(settings, survey.version, &|name| survey.row(name).is_some())?;
         let mut change = Self {
             info: info.clone(),
             restart_command: restart_command.map(str::to_owned),

@@ -65,11 +65,11 @@ pub enum MappingError {
 /// # Errors
 /// A name that no version knows, one that this version does not know and nothing stands in for, or a value that it does not have.
 pub fn plan_for(settings: &[(String, String)], version: u32) -> Result<Mapped, MappingError> {
-    plan_for_server(settings, version, &|_| false)
+    plan_with(settings, version, &|_| false)
 }
 
 /// As [`plan_for`], for a server that has settings of its own, which stay as they are: relatives of PostgreSQL have more than the table.
-pub(super) fn plan_for_server(
+pub(super) fn plan_with(
     settings: &[(String, String)],
     version: u32,
     server_has: &dyn Fn(&str) -> bool,
@@ -320,12 +320,7 @@ mod tests {
         assert_eq!(one("something_new", "1", 190_000).unwrap().settings.len(), 1);
         let own = [("polar_vfs", "on")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert!(plan_for(&own, V11).is_err());
-        assert_eq!(
-            plan_for_server(&own, V11, &|name| name == "polar_vfs")
-                .unwrap()
-                .settings,
-            own
-        );
+        assert_eq!(plan_with(&own, V11, &|name| name == "polar_vfs").unwrap().settings, own);
     }
 
     proptest! {

@@ -13,7 +13,7 @@ mod size;
 mod survey;
 mod verify;
 
-pub use change::{Applied, Change, ChangeError, Restored, Saved, SavedSetting, Unset, restore};
+pub use change::{Applied, Change, ChangeError, Restored, Saved, SavedSetting, Unset, plan_for_server, restore};
 pub use known::names;
 pub use mapping::{Mapped, MappingError, plan_for};
 pub use size::{Capacity, SizeError, resolve_size};

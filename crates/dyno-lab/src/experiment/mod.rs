@@ -8,12 +8,13 @@ mod builtin;
 mod choice;
 mod diagnostic;
 mod document;
+mod factor;
 mod known_settings;
 mod placeholder;
 mod resolve;
 mod scripts;
 mod section;
-pub(crate) mod set;
+mod set;
 mod value;
 
 pub use builtin::{Builtin, builtin, find};
@@ -22,6 +23,7 @@ pub use diagnostic::Diagnostic;
 pub use resolve::{Data, Fill, Phase, Resolved, Stage, Workload};
 pub use scripts::{Script, Scripts, WeightedScript};
 pub use set::SetError;
+pub(crate) use set::TARGET;
 pub use value::{Span, Value};
 
 use crate::plan::{Design, Levels};

@@ -1,8 +1,11 @@
 //! From an experiment to the exact work of a run.
 
 use super::placeholder::substitute;
+use super::set::{STAGE, WORKLOAD};
 use super::{Cache, Change, Experiment, MEASURE, Path, Protocol, Scripts, SetError, Size, Span, StagePlan, State};
 use super::{Value, WARMUP, WorkloadPlan};
+use crate::plan::Design;
+use crate::summary::metrics;
 use indexmap::IndexMap;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
 use serde::{Deserialize, Serialize, Serializer};
@@ -229,6 +232,15 @@ impl Experiment {
         Ok(experiment)
     }
 
+    /// The experiment as it is set now, with nothing that varies.
+    pub(crate) fn without_design(&self) -> Self {
+        Self {
+            design: Design::default(),
+            sizes: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// Makes a change.
     pub(super) fn change(&mut self, change: &Change) -> Result<(), SetError> {
         match change {
@@ -263,6 +275,11 @@ impl Experiment {
             })
         });
         let selected = self.selected;
+        let metrics = self.metrics.into_iter().filter(|(_, expression)| {
+            let left_out = |name: &str| !selected.is_empty() && !selected.iter().any(|selected| selected == name);
+            !metrics::workloads(expression).any(left_out)
+        });
+        let metrics = metrics.collect();
         let runs = |name: &String| selected.is_empty() || selected.contains(name);
         let workloads: Vec<_> = self
             .workloads
@@ -270,8 +287,19 @@ impl Experiment {
             .filter(|plan| runs(&plan.name))
             .map(|plan| plan.resolved(cores))
             .collect();
+        let staged = !self.stages.is_empty();
         let stages = self.stages.into_iter().filter_map(|plan| plan.resolved(&runs));
         let stages: Vec<_> = stages.collect();
+        for stage in &stages {
+            check_clients(stage, &workloads)?;
+        }
+        if stages.is_empty() && staged {
+            return Err(SetError::Invalid {
+                name: WORKLOAD.to_owned(),
+                value: selected.join("+"),
+                reason: "no stage runs it".to_owned(),
+            });
+        }
         let measure = match stages.as_slice() {
             [] => self.measure,
             stages => stages
@@ -306,9 +334,27 @@ impl Experiment {
             measure: Some(measure),
             interval: self.interval,
             stages,
-            metrics: self.metrics,
+            metrics,
         })
     }
+}
+
+/// Makes sure that a stage has no more clients than one of its workloads, at least, has.
+fn check_clients(stage: &Stage, workloads: &[Workload]) -> Result<(), SetError> {
+    let runs = |workload: &&Workload| stage.workloads.is_empty() || stage.workloads.contains(&workload.name);
+    let most = workloads.iter().filter(runs).map(|workload| workload.clients).max();
+    let (Some(span), Some(most)) = (stage.clients, most) else {
+        return Ok(());
+    };
+    let wanted = span.from.max(span.to);
+    if wanted > most as f64 {
+        return Err(SetError::Invalid {
+            name: format!("{STAGE}.{}.clients", stage.name),
+            value: wanted.to_string(),
+            reason: format!("expected at most {most}, because its workloads have no more clients"),
+        });
+    }
+    Ok(())
 }
 
 impl WorkloadPlan {

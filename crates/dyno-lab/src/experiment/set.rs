@@ -11,23 +11,27 @@ pub(super) const WORKLOAD_NAMES: [&str; 5] = ["clients", "threads", "protocol", 
 /// Names of the phases' values.
 pub(super) const PHASE_NAMES: [&str; 3] = [WARMUP, MEASURE, INTERVAL];
 /// Names of what is there before a run: the database, the way to it, its data; and which workloads run.
-pub(super) const PLACE_NAMES: [&str; 5] = ["target", "path", "state", "cache", "workload"];
+pub(super) const PLACE_NAMES: [&str; 5] = [TARGET, "path", "state", "cache", WORKLOAD];
 /// Names of what a stage has, after `stage.NAME.`.
 pub(super) const STAGE_NAMES: [&str; 3] = ["lasts", "clients", "rate"];
 /// Names of what the plan has, after `plan.`.
 pub(super) const PLAN_NAMES: [&str; 3] = ["repetitions", "order", "on_failure"];
+/// Names the database.
+pub(crate) const TARGET: &str = "target";
+/// Names those of the workloads that run.
+pub(super) const WORKLOAD: &str = "workload";
 /// Begins the name of a server setting, listed in the file or not.
-pub(crate) const SETTINGS: &str = "settings";
+pub(super) const SETTINGS: &str = "settings";
 /// Begins the name of a stage's value.
 pub(super) const STAGE: &str = "stage";
 /// Begins the name of a value of the plan.
-pub(crate) const PLAN: &str = "plan";
+pub(super) const PLAN: &str = "plan";
 const INTERVAL: &str = "interval";
 
 /// Below this, timer and scheduler noise are all an interval would show.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
 /// More connections than any server accepts, and few enough to be counted in memory.
-const MOST_CLIENTS: i64 = 1_000_000;
+pub(super) const MOST_CLIENTS: i64 = 1_000_000;
 /// More often than anybody measures.
 const MOST_REPETITIONS: i64 = 10_000;
 
@@ -67,42 +71,44 @@ impl Experiment {
     /// `measure` or `interval`; `target`, `path`, `state`, `cache` or `workload`; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`,
     /// `.order` or `.on_failure`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or PostgreSQL has it.
     /// What is written in a section `[server]` or `[data]` may be called by it, too: `data.state`. A number may also come as text. Fewer clients than
-    /// threads take the threads down with them.
+    /// threads take the threads down with them. A factor is pinned to the value.
     ///
     /// # Errors
     ///
     /// If the name is unknown, or the value of the wrong kind or out of range; then nothing was changed.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), SetError> {
-        let factor = self
-            .factor(name)
-            .ok()
-            .filter(|factor| self.design.factors.contains_key(factor));
+        self.put(name, value)?;
+        if let Ok(factor) = self.factor(name)
+            && self.design.factors.contains_key(&factor)
+        {
+            let level = self.level(&factor, value)?;
+            self.design.vary(&factor, vec![level]);
+        }
+        Ok(())
+    }
+
+    /// Sets one value as [`Self::set`] does, but leaves factors alone.
+    pub(crate) fn put(&mut self, name: &str, value: &Value) -> Result<(), SetError> {
         let changed = self.try_set(plain(name), value).map_err(|reason| SetError::Invalid {
             name: name.to_owned(),
             value: value.to_string(),
             reason,
         })?;
-        if let Some(factor) = factor.filter(|_| changed) {
-            self.design.vary(&factor, vec![value.to_string()]);
-        }
-        if changed {
-            return Ok(());
-        }
-        Err(self.unknown(name))
+        if changed { Ok(()) } else { Err(self.unknown(name)) }
     }
 
     /// Whether [`Self::set`] knows `name`.
-    pub(crate) fn can_set(&self, name: &str) -> bool {
-        self.setting(name).is_some() || self.names().iter().any(|known| known == name) || {
-            let of_workload = |(workload, name): (&str, &str)| {
-                WORKLOAD_NAMES.contains(&name) && self.workloads.iter().any(|known| known.name == workload)
-            };
-            name.split_once('.').is_some_and(of_workload)
-        }
+    pub(super) fn has(&self, name: &str) -> bool {
+        let of_workload = |(workload, name): (&str, &str)| {
+            WORKLOAD_NAMES.contains(&name) && self.workloads.iter().any(|known| known.name == workload)
+        };
+        self.setting(name).is_some()
+            || self.names().iter().any(|known| known == name)
+            || name.split_once('.').is_some_and(of_workload)
     }
 
     /// Says that nothing is called `name`.
-    pub(crate) fn unknown(&self, name: &str) -> SetError {
+    pub(super) fn unknown(&self, name: &str) -> SetError {
         let known = self.names();
         let mut candidates: Vec<&str> = known.iter().map(String::as_str).collect();
         known_settings::names().for_each(|setting| candidates.push(setting));
@@ -171,7 +177,7 @@ impl Experiment {
     }
 
     /// The server setting that `name` stands for, with `settings.` before it or without.
-    pub(crate) fn setting<'a>(&self, name: &'a str) -> Option<&'a str> {
+    pub(super) fn setting<'a>(&self, name: &'a str) -> Option<&'a str> {
         let known = |name: &str| self.settings.contains_key(name) || known_settings::is_known(name);
         dotted(name, SETTINGS).or_else(|| known(name).then_some(name))
     }
@@ -180,10 +186,10 @@ impl Experiment {
     pub(super) fn set_place(&mut self, name: &str, value: &Value) -> Result<(), String> {
         let value = value.to_string();
         match name {
-            "target" if value.trim().is_empty() => {
+            TARGET if value.trim().is_empty() => {
                 return Err("expected \"embedded\", a URI or a conninfo string".to_owned());
             }
-            "target" => self.target = Some(value),
+            TARGET => self.target = Some(value),
             "path" => self.path = Some(value.parse()?),
             "state" => self.state = value.parse()?,
             "cache" => self.cache = value.parse()?,
@@ -192,21 +198,19 @@ impl Experiment {
         Ok(())
     }
 
-    /// The names of workloads in `text`, between plus signs.
+    /// The workloads whose names are in `text` between plus signs, in the order of the file.
     fn selection(&self, text: &str) -> Result<Vec<String>, String> {
         let names = || self.workloads.iter().map(|workload| workload.name.as_str());
-        let check = |name: &str| {
-            if names().any(|known| known == name) {
-                return Ok(name.to_owned());
-            }
-            let hint = did_you_mean(nearest(name, names()));
+        let asked: Vec<_> = text.split('+').map(str::trim).collect();
+        if let Some(unknown) = asked.iter().find(|asked| !names().any(|known| known == **asked)) {
+            let hint = did_you_mean(nearest(unknown, names()));
             let known: Vec<_> = names().collect();
-            Err(format!(
-                "no workload is called `{name}`{hint} expected some of {}, with `+` between several",
+            return Err(format!(
+                "no workload is called `{unknown}`{hint}\nexpected some of {}, with `+` between several",
                 known.join(", ")
-            ))
-        };
-        text.split('+').map(|name| check(name.trim())).collect()
+            ));
+        }
+        Ok(names().filter(|name| asked.contains(name)).map(str::to_owned).collect())
     }
 
     /// Sets one of [`PLAN_NAMES`].
@@ -302,7 +306,7 @@ impl StagePlan {
 }
 
 /// `name` without the section it may be called by.
-pub(crate) fn plain(name: &str) -> &str {
+pub(super) fn plain(name: &str) -> &str {
     let of = |section: &str, names: [&str; 2]| dotted(name, section).filter(|rest| names.contains(rest));
     of("server", ["target", "path"])
         .or_else(|| of("data", ["state", "cache"]))
@@ -310,12 +314,12 @@ pub(crate) fn plain(name: &str) -> &str {
 }
 
 /// What follows `section.` in `name`.
-pub(crate) fn dotted<'a>(name: &'a str, section: &str) -> Option<&'a str> {
+pub(super) fn dotted<'a>(name: &'a str, section: &str) -> Option<&'a str> {
     name.strip_prefix(section)?.strip_prefix('.')
 }
 
 /// `value` as the kind of value `old` is.
-pub(crate) fn like(old: &Value, value: &Value) -> Result<Value, String> {
+pub(super) fn like(old: &Value, value: &Value) -> Result<Value, String> {
     match old {
         Value::Integer(_) => value
             .to_integer()

@@ -1,15 +1,25 @@
 //! Making a plan of an experiment.
 
-use super::{Cell, Factor, Levels, Plan, PlanError, order};
-use crate::experiment::{Experiment, SetError, Size, Value, set};
+use super::range::{Given, given};
+use super::{Cell, Design, Factor, Levels, MOST_RUNS, Plan, PlanError, order};
+use crate::archive::without_password;
+use crate::experiment::{Experiment, Resolved, SetError, Size, TARGET, Value};
+use std::collections::HashSet;
+
+/// A value of the command line that holds in every cell.
+struct Override<'a> {
+    name: &'a str,
+    value: Value,
+}
 
 impl Experiment {
-    /// Plans a campaign: the file's values, those of `size`, then `overrides` in order. A single value for a factor pins it to that level.
-    /// `repetitions`, if given, has the last word on how often each cell is measured. `cores` is what the load's machine has.
+    /// Plans a campaign: the file's values, those of `size`, then `overrides` in order. An override of several values or a range, `1,2` or `10..120:10`,
+    /// gives a factor these levels; a single value for a factor pins it to that level. `repetitions`, if given, has the last word on how often each
+    /// cell is measured. `cores` is what the load's machine has, for workloads that do not say how many threads they want.
     ///
     /// # Errors
     ///
-    /// If an override names nothing or does not fit, or levels cannot be together.
+    /// If an override names nothing or does not fit, levels cannot be together, or nothing or too much is to be measured.
     pub fn plan(
         &self,
         size: Size,
@@ -19,75 +29,193 @@ impl Experiment {
         cores: usize,
     ) -> Result<Plan, PlanError> {
         let mut experiment = self.at(size)?;
-        for (name, value) in overrides {
-            let refused = |cause| PlanError::Override {
-                name: name.clone(),
-                value: value.clone(),
-                cause,
-            };
-            let levels: Vec<&str> = value.split(',').collect();
-            if levels.len() > 1 {
-                let factor = experiment.factor(name).map_err(refused)?;
-                let levels: Result<Vec<_>, _> = levels
-                    .iter()
-                    .map(|level| experiment.level(&factor, &Value::from(*level)))
-                    .collect();
-                let levels = levels.map_err(refused)?;
-                experiment.design.vary(&factor, levels);
-            } else {
-                experiment.set(name, &Value::from(value.as_str())).map_err(refused)?;
+        let mut fixed = Vec::new();
+        for (name, text) in overrides {
+            let one = experiment
+                .vary(name, text)
+                .map_err(|cause| refused(name, text, cause))?;
+            fixed.extend(one.map(|value| Override { name, value }));
+        }
+        fixed.sort_by_key(|given| rank(given.name));
+        experiment.planned(size, &fixed, repetitions, seed, cores)
+    }
+
+    /// Gives a factor the levels in `text`. Gives back what is in it if it is one value of something that is no factor, or that belongs to the plan.
+    fn vary(&mut self, name: &str, text: &str) -> Result<Option<Value>, SetError> {
+        let invalid = |reason| SetError::Invalid {
+            name: name.to_owned(),
+            value: text.to_owned(),
+            reason,
+        };
+        let levels = match given(text).map_err(invalid)? {
+            Given::One(value) => {
+                if self.is_of_plan(name) {
+                    self.set(name, &value)?;
+                    return Ok(None);
+                }
+                let factor = self.factor(name)?;
+                let level = self.level(&factor, &value)?;
+                if !self.design.factors.contains_key(&factor) {
+                    return Ok(Some(value));
+                }
+                self.design.vary(&factor, vec![level]);
+                return Ok(None);
+            }
+            Given::Levels(levels) => levels,
+        };
+        let factor = self.factor(name)?;
+        let mut different: Vec<String> = Vec::new();
+        for value in &levels {
+            let level = self.level(&factor, value)?;
+            if !different.contains(&level) {
+                different.push(level);
             }
         }
-        let design = experiment.design.clone();
-        let repetitions = repetitions.unwrap_or(design.repetitions).max(1);
-        let resolve = |levels: Levels| {
-            let mut experiment = experiment.clone();
-            for (factor, level) in &levels {
-                experiment.set(factor, &Value::from(level.as_str()))?;
+        self.design.vary(&factor, different);
+        Ok(None)
+    }
+
+    /// Makes sure that all cells of the experiment, as it is set now, can be measured.
+    pub(crate) fn check_cells(&self) -> Result<(), PlanError> {
+        self.planned(Size::Full, &[], None, 0, 1).map(|_| ())
+    }
+
+    /// The plan of the experiment as it is set now, with values that hold in every cell.
+    fn planned(
+        &self,
+        size: Size,
+        fixed: &[Override<'_>],
+        repetitions: Option<usize>,
+        seed: u64,
+        cores: usize,
+    ) -> Result<Plan, PlanError> {
+        let Design { factors, order, .. } = &self.design;
+        for special in factors.keys() {
+            if let Some((_, general)) = special.split_once('.')
+                && factors.contains_key(general)
+            {
+                return Err(PlanError::Twice {
+                    general: general.to_owned(),
+                    special: special.clone(),
+                });
             }
+        }
+        let cells = self.design.cells()?;
+        let repetitions = repetitions.unwrap_or(self.design.repetitions).max(1);
+        if cells.len().saturating_mul(repetitions) > MOST_RUNS {
+            return Err(PlanError::TooManyRuns {
+                cells: cells.len(),
+                repetitions,
+                most: MOST_RUNS,
+            });
+        }
+        // Without what is not needed a thousand times.
+        let base = self.without_design();
+        let cell = |levels: Levels| {
             Ok(Cell {
-                levels,
-                experiment: experiment.resolved(size, cores)?,
+                experiment: base.cell(&levels, size, fixed, cores)?,
+                levels: shown(levels),
             })
         };
-        let cells: Result<Vec<Cell>, SetError> = design.cells().into_iter().map(resolve).collect();
-        let cells = cells?;
+        let cells = cells.into_iter().map(cell).collect::<Result<Vec<Cell>, PlanError>>()?;
         let levels: Vec<&Levels> = cells.iter().map(|cell| &cell.levels).collect();
-        let runs = order::runs(&levels, repetitions, design.order, seed);
+        let targets: HashSet<_> = levels
+            .iter()
+            .map(|levels| levels.values().collect::<Vec<_>>())
+            .collect();
+        if targets.len() < levels.len() {
+            return Err(PlanError::SameTargets);
+        }
+        let runs = order::runs(&levels, repetitions, *order, seed);
+        let factor = |(name, levels): (&String, &Vec<String>)| Factor {
+            name: name.clone(),
+            levels: levels.iter().map(|level| label(name, level)).collect(),
+        };
         Ok(Plan {
-            factors: design
-                .factors
-                .into_iter()
-                .map(|(name, levels)| Factor { name, levels })
-                .collect(),
-            cells,
+            factors: factors.iter().map(factor).collect(),
             runs,
-            order: design.order,
-            on_failure: design.on_failure,
-            baseline: design.baseline,
+            order: *order,
+            on_failure: self.design.on_failure,
+            baseline: shown(self.design.baseline.clone()),
             seed,
+            cells,
         })
     }
 
-    /// The one name of the factor that may be called `name`.
-    pub(crate) fn factor(&self, name: &str) -> Result<String, SetError> {
-        let plain = set::plain(name);
-        match self.setting(plain) {
-            Some(setting) if self.setting(setting).is_some() => Ok(setting.to_owned()),
-            Some(setting) => Ok(format!("{}.{setting}", set::SETTINGS)),
-            None if set::dotted(plain, set::PLAN).is_some() => Err(SetError::Invalid {
-                name: name.to_owned(),
-                value: "a factor".to_owned(),
-                reason: "it says how cells are measured, not what they are".to_owned(),
-            }),
-            None if self.can_set(plain) => Ok(plain.to_owned()),
-            None => Err(self.unknown(name)),
+    /// The exact work of a cell.
+    fn cell(&self, levels: &Levels, size: Size, fixed: &[Override<'_>], cores: usize) -> Result<Resolved, PlanError> {
+        let mut experiment = self.clone();
+        // Threads that were asked for once and for all are as many as there are clients at most; as a level, they have to fit.
+        let varies_clients = levels.keys().any(|factor| factor.ends_with("clients"));
+        let (threads, others): (Vec<_>, Vec<_>) = fixed
+            .iter()
+            .partition(|given| varies_clients && given.name.ends_with("threads"));
+        for given in others {
+            let set = experiment.put(given.name, &given.value);
+            set.map_err(|cause| refused(given.name, &given.value.to_string(), cause))?;
         }
+        let impossible = |cause| match levels.is_empty() {
+            true => PlanError::Value(cause),
+            false => PlanError::Cell {
+                cell: named(levels),
+                cause,
+            },
+        };
+        let mut sorted: Vec<_> = levels.iter().collect();
+        sorted.sort_by_key(|(factor, _)| rank(factor));
+        for (factor, level) in sorted {
+            let set = experiment.put(factor, &Value::from(level.as_str()));
+            set.map_err(&impossible)?;
+        }
+        for given in threads {
+            experiment.limit_threads(given.name, &given.value);
+        }
+        // What holds for one workload has been asked for in particular: a level for all of them does not undo it.
+        for given in fixed.iter().filter(|given| given.name.ends_with(".clients")) {
+            let set = experiment.put(given.name, &given.value);
+            set.map_err(|cause| refused(given.name, &given.value.to_string(), cause))?;
+        }
+        experiment.resolved(size, cores).map_err(impossible)
     }
+}
 
-    /// The text of a level of `factor`.
-    pub(crate) fn level(&self, factor: &str, value: &Value) -> Result<String, SetError> {
-        self.clone().set(factor, value)?;
-        Ok(value.to_string())
+/// Says which option of the command line cannot be.
+fn refused(name: &str, value: &str, cause: SetError) -> PlanError {
+    PlanError::Override {
+        name: name.to_owned(),
+        value: without_password(value),
+        cause,
     }
+}
+
+/// Values that others depend on are set before them: clients before threads, and what is for all workloads before what is for one.
+fn rank(name: &str) -> u8 {
+    let special = u8::from(name.contains('.'));
+    match name.rsplit('.').next() {
+        Some("clients") => special,
+        Some("threads") => 2 + special,
+        _ => 4 + special,
+    }
+}
+
+/// Levels as one text.
+fn named(levels: &Levels) -> String {
+    let level = |(name, level): (&String, &String)| format!("{name}={}", label(name, level));
+    levels.iter().map(level).collect::<Vec<_>>().join(", ")
+}
+
+/// A level as it may be shown and archived.
+fn label(factor: &str, level: &str) -> String {
+    match factor {
+        TARGET => without_password(level),
+        _ => level.to_owned(),
+    }
+}
+
+/// Levels as they may be shown and archived.
+fn shown(mut levels: Levels) -> Levels {
+    for (factor, level) in &mut levels {
+        *level = label(factor, level);
+    }
+    levels
 }

@@ -1,5 +1,6 @@
 //! Why there is no plan.
 
+use super::design::NoCells;
 use crate::experiment::SetError;
 
 /// Why an experiment cannot be planned as asked for.
@@ -10,7 +11,7 @@ pub enum PlanError {
     Override {
         /// What was to be set.
         name: String,
-        /// To what.
+        /// To what, without passwords.
         value: String,
         /// Why it cannot be.
         cause: SetError,
@@ -20,12 +21,40 @@ pub enum PlanError {
     Value(#[from] SetError),
     /// The levels of a cell cannot be together.
     #[error(
-        "the cell {cell} cannot be measured: {cause}\nLeave it out with exclude = [{{ … }}] under [plan], or change the levels."
+        "{cell} cannot be measured: {cause}\nLeave it out with exclude = [{{ … }}] under [plan], or change its levels."
     )]
     Cell {
-        /// Its levels.
+        /// Its levels, such as `clients=1, threads=8`.
         cell: String,
         /// Why not.
         cause: SetError,
+    },
+    /// Two factors say the same thing.
+    #[error("the factors `{general}` and `{special}` both say what `{special}` is; keep one of the two")]
+    Twice {
+        /// The one that reaches all workloads.
+        general: String,
+        /// The one that reaches one of them.
+        special: String,
+    },
+    /// Levels cannot be told apart without their passwords.
+    #[error(
+        "two levels of `target` differ by their passwords alone; name users or hosts that differ, and put passwords into ~/.pgpass"
+    )]
+    SameTargets,
+    /// There are no cells, or too many.
+    #[error(transparent)]
+    NoCells(#[from] NoCells),
+    /// There are too many runs.
+    #[error(
+        "{cells} cells with {repetitions} repetitions each are more than {most} runs; vary less, or repeat less often"
+    )]
+    TooManyRuns {
+        /// How many cells.
+        cells: usize,
+        /// How often each is to be measured.
+        repetitions: usize,
+        /// How many runs are possible.
+        most: usize,
     },
 }

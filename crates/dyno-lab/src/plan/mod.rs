@@ -9,8 +9,11 @@ mod design;
 mod error;
 mod order;
 mod range;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use design::Design;
+pub use design::NoCells;
 pub use error::PlanError;
 pub(crate) use range::range;
 
@@ -20,6 +23,12 @@ use crate::archive::PlannedRun;
 use crate::experiment::Resolved;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+
+/// More cells than any campaign measures, and few enough to be kept in memory and in `campaign.json`.
+pub(crate) const MOST_CELLS: usize = 10_000;
+
+/// More runs than any campaign makes.
+const MOST_RUNS: usize = 100_000;
 
 /// One level for each of some factors, in the order of the factors.
 pub type Levels = IndexMap<String, String>;

@@ -9,7 +9,7 @@ use super::{FinishedRun, Progress, RunError, settings};
 use crate::analysis::analyse;
 use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
 use crate::experiment::Resolved;
-use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts};
+use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
 use dyno_engine::{Ending, Outcome};
 use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::{host_facts, server_facts};
@@ -48,6 +48,7 @@ pub struct Ledger<'a> {
     folder: PathBuf,
     planned: PlannedRun,
     planned_s: Option<f64>,
+    experiment: Resolved,
     control: Client,
     sizes_before: Result<DatabaseSizes, SizesError>,
     warnings: Vec<Warning>,
@@ -136,6 +137,7 @@ impl<'a> Ledger<'a> {
             folder,
             planned: planned.clone(),
             planned_s: experiment.measure.map(|duration| duration.as_secs_f64()),
+            experiment: experiment.clone(),
             control,
             sizes_before,
             warnings,
@@ -179,6 +181,9 @@ impl<'a> Ledger<'a> {
             // A server that is gone has said enough.
             Err(_) => {}
         }
+        let (metrics, missing) = metrics::evaluate(&self.experiment, &summary);
+        summary.metrics = metrics;
+        self.notes.extend(missing);
         summary.warnings.append(&mut self.warnings);
         summary
             .warnings

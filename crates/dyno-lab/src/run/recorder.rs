@@ -3,7 +3,7 @@
 use super::progress::{Live, Progress};
 use super::sampling::{Running, Sampling};
 use crate::archive::{Event, EventKind, RunWriter};
-use crate::experiment::MEASURE;
+use crate::experiment::WARMUP;
 use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning};
 use dyno_engine::{AbortReason, Connected, Interval, LatencyHistogram, Observer, Remark};
 use dyno_target::sampler::{HostSampler, Sampler};
@@ -199,7 +199,7 @@ impl Observer for Recorder<'_> {
         }
         let phase = self.phases.get(interval.phase).map(String::as_str).unwrap_or_default();
         let elapsed = interval.start + interval.duration;
-        if phase == MEASURE {
+        if phase != WARMUP {
             self.builder.interval(phase, interval);
             self.cpu.end = own_cpu();
         }
@@ -223,7 +223,7 @@ impl Observer for Recorder<'_> {
             latency_us: (transactions > 0).then(|| (percentile_us(50.0), percentile_us(95.0), percentile_us(99.0))),
             errors: self.errors,
         };
-        if phase != MEASURE {
+        if phase == WARMUP {
             self.mark_begin();
         } else if live.left == Some(Duration::ZERO) {
             self.read_host();

@@ -4,6 +4,7 @@
 //! failed are counted apart and have no latency.
 
 mod builder;
+pub mod metrics;
 mod warning;
 
 pub use builder::SummaryBuilder;

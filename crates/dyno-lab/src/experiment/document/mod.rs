@@ -115,6 +115,10 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
     if let Some(value) = file.get("plan") {
         reader.plan(value)?;
     }
+    let varied = ["factors", "stage"].into_iter().filter_map(|key| file.get(key));
+    if let Some(value) = varied.map(Spanned::span).next() {
+        reader.whole(value)?;
+    }
     if let Some(value) = file.get("size") {
         reader.sizes(value)?;
     }
@@ -169,6 +173,12 @@ impl Reader<'_> {
     fn set(&mut self, name: &str, value: &super::Value, span: Range<usize>) -> Result<(), Diagnostic> {
         let set = self.experiment.set(name, value);
         set.map_err(|error| self.source.refuse(span, &error))
+    }
+
+    /// Makes sure that all cells can be measured; `span` is what says which there are.
+    fn whole(&self, span: Range<usize>) -> Result<(), Diagnostic> {
+        let possible = self.experiment.check_cells();
+        possible.map_err(|error| self.source.refuse(span, &error))
     }
 
     /// Makes sure that `name`, which stands at `span`, can name `what`.

@@ -11,16 +11,21 @@ use toml::de::DeValue;
 
 impl Reader<'_> {
     pub(super) fn sizes(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
-        for (name, _, value) in Section::of(self.source, "[size]", value, Size::NAMES)?.entries() {
+        for (name, span, value) in Section::of(self.source, "[size]", value, Size::NAMES)?.entries() {
             let Ok(size) = name.parse() else { continue };
-            let changes = self.size(&format!("[size.{name}]"), value)?;
+            let changes = self.size(&format!("[size.{name}]"), span, value)?;
             self.experiment.sizes.push((size, changes));
         }
         Ok(())
     }
 
     /// What a size changes. It is tried on a copy, so that a size is checked when the file is read and not when it is first asked for.
-    fn size(&self, title: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Change>, Diagnostic> {
+    fn size(
+        &self,
+        title: &str,
+        size_span: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Vec<Change>, Diagnostic> {
         let mut experiment = self.experiment.clone();
         let mut trial = Reader {
             source: self.source,
@@ -41,6 +46,7 @@ impl Reader<'_> {
         for (name, span, value) in section.entries().filter(|(name, ..)| *name != "factors") {
             trial.change((name, span), value, &mut changes)?;
         }
+        trial.whole(size_span)?;
         Ok(changes)
     }
 
@@ -53,11 +59,16 @@ impl Reader<'_> {
     ) -> Result<(), Diagnostic> {
         let part = name.strip_prefix(PLAN).and_then(|rest| rest.strip_prefix('.'));
         let change = match (part, value.get_ref()) {
-            (Some("baseline"), _) => Change::Baseline(self.cell("baseline", value)?),
-            (Some("exclude"), _) => Change::Exclude(self.cells("exclude", value)?),
-            (Some("include"), _) => Change::Include(self.cells("include", value)?),
+            (Some("baseline"), _) => Change::Baseline(self.baseline(value)?),
+            (Some("exclude"), _) => Change::Exclude(self.excluded(value)?),
+            (Some("include"), _) => Change::Include(self.included(value)?),
             (_, DeValue::Table(_)) => {
-                for (key, span, value) in Section::open(self.source, name, value)?.entries() {
+                let mut entries: Vec<_> = Section::open(self.source, name, value)?.entries().collect();
+                // Which cell is compared with depends on which there are.
+                entries.sort_by_key(|(key, ..)| {
+                    (name == PLAN).then_some(["include", "exclude", "baseline"].iter().position(|known| known == key))
+                });
+                for (key, span, value) in entries {
                     self.change((&format!("{name}.{key}"), span), value, changes)?;
                 }
                 return Ok(());

@@ -5,6 +5,7 @@ use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, scalar};
 use crate::experiment::{MEASURE, Span, StagePlan, Value, WARMUP, did_you_mean, set};
 use crate::nearest::nearest;
+use crate::summary::metrics::{self, MetricError, RESULTS};
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -116,9 +117,43 @@ impl Reader<'_> {
         }))
     }
 
+    /// Whether `name` is something to calculate with.
+    fn is_number(&self, name: &str) -> bool {
+        self.numbers().any(|known| known == name)
+    }
+
+    /// What there is to calculate with: results of all workloads together and of each, and parameters that are numbers.
+    fn numbers(&self) -> impl Iterator<Item = String> {
+        let parameters = self.experiment.parameters.iter();
+        let parameters = parameters.filter(|(_, value)| value.to_float().is_some());
+        let workloads = self.experiment.workloads.iter();
+        let results = workloads.flat_map(|workload| RESULTS.map(|result| format!("{}.{result}", workload.name)));
+        RESULTS
+            .map(str::to_owned)
+            .into_iter()
+            .chain(results)
+            .chain(parameters.map(|(name, _)| name.clone()))
+    }
+
     pub(super) fn metrics(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
         for (name, _, value) in Section::open(self.source, "[metrics]", value)?.entries() {
             let expression = scalar(self.source, name, value)?.to_string();
+            if name.trim().is_empty() {
+                let message = "a metric needs a name";
+                return Err(self.source.complain(value.span(), message, "such as \"rows/s\""));
+            }
+            metrics::check(&expression, |name| self.is_number(name)).map_err(|error| {
+                let names: Vec<_> = self.numbers().collect();
+                let known = names.iter().map(String::as_str);
+                let hint = match &error {
+                    MetricError::Unknown { name } => nearest(name, known),
+                    _ => None,
+                };
+                let mut help = hint.map_or_else(String::new, |hint| format!("did you mean {{{hint}}}?\n"));
+                help.push_str(&format!("known names: {}", names.join(", ")));
+                let message = format!("the metric \"{name}\" cannot be: {error}");
+                self.source.complain(value.span(), message, help)
+            })?;
             self.experiment.metrics.insert(name.to_owned(), expression);
         }
         Ok(())

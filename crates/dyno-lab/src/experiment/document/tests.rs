@@ -312,3 +312,170 @@ proptest! {
         }
     }
 }
+
+/// What is said of a file with two workloads, `a` of 8 clients and `b` of 2, and after them `text`.
+fn later_complaint(text: &str) -> String {
+    let file = format!(
+        "title = \"t\"\n[parameters]\nrows = 5\nkind = \"heap\"\n[[workload]]\nname = \"a\"\nclients = 8\nscript = \"x\"\n\
+         [[workload]]\nname = \"b\"\nclients = 2\nscript = \"y\"\n{text}\n"
+    );
+    let complaint = parsed(&file).unwrap_err();
+    // The place counts; how many lines stand before it does not.
+    complaint.to_string()
+}
+
+#[test]
+fn wrong_places_and_mixes() {
+    let complaints = gallery([
+        ("path", complaint("[server]\npath = \"udp\"")),
+        ("target", complaint("[server]\ntarget = \"\"")),
+        ("state", complaint("[data]\nstate = \"clean\"")),
+        ("cache", complaint("[data]\ncache = true")),
+        ("tablespace", complaint("[data]\ntablespaces = [\"pg_second\"]")),
+        ("tablespaces", complaint("[data]\ntablespaces = \"second\"")),
+        ("reserved parameter", complaint("[parameters]\nworkload = 5")),
+        (
+            "reserved workload",
+            workload_complaint("name = \"plan\"\nscript = \"x\""),
+        ),
+        ("delay", workload_complaint("script = \"x\"\nstart_delay = 5")),
+        ("no script", workload_complaint("scripts = []")),
+        (
+            "script without name",
+            workload_complaint("scripts = [{ script = \"x\" }]"),
+        ),
+        (
+            "script twice",
+            workload_complaint("scripts = [{ name = \"r\", script = \"x\" }, { name = \"r\", script = \"y\" }]"),
+        ),
+        (
+            "weight",
+            workload_complaint("scripts = [{ name = \"r\", weight = 0, script = \"x\" }]"),
+        ),
+        (
+            "key of a script",
+            workload_complaint("scripts = [{ name = \"r\", wieght = 1, script = \"x\" }]"),
+        ),
+        (
+            "both",
+            workload_complaint("script = \"x\"\nscripts = [{ name = \"r\", script = \"x\" }]"),
+        ),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn wrong_stages_and_metrics() {
+    let complaints = gallery([
+        ("one bracket", later_complaint("[stage]\nname = \"s\"")),
+        ("no name", later_complaint("[[stage]]\nlasts = \"5s\"")),
+        ("no end", later_complaint("[[stage]]\nname = \"s\"")),
+        (
+            "warmup",
+            later_complaint("[[stage]]\nname = \"warmup\"\nlasts = \"5s\""),
+        ),
+        ("no time", later_complaint("[[stage]]\nname = \"s\"\nlasts = \"0s\"")),
+        (
+            "measure, too",
+            later_complaint("[phases]\nmeasure = \"5s\"\n[[stage]]\nname = \"s\"\nlasts = \"5s\""),
+        ),
+        (
+            "measure in a size",
+            later_complaint("[[stage]]\nname = \"s\"\nlasts = \"5s\"\n[size.small]\nmeasure = \"5s\""),
+        ),
+        (
+            "span",
+            later_complaint("[[stage]]\nname = \"s\"\nlasts = \"5s\"\nclients = { from = 1 }"),
+        ),
+        (
+            "rate",
+            later_complaint("[[stage]]\nname = \"s\"\nlasts = \"5s\"\nrate = { from = 0, to = 5 }"),
+        ),
+        (
+            "too many clients",
+            later_complaint("[[stage]]\nname = \"s\"\nlasts = \"5s\"\nclients = 9"),
+        ),
+        (
+            "too many of one",
+            later_complaint("[[stage]]\nname = \"s\"\nlasts = \"5s\"\nclients = 3\nworkloads = [\"b\"]"),
+        ),
+        (
+            "workload",
+            later_complaint("[[stage]]\nname = \"s\"\nlasts = \"5s\"\nworkloads = [\"c\"]"),
+        ),
+        (
+            "metric",
+            later_complaint("[metrics]\n\"rows/s\" = \"{a.tsp} * {rows}\""),
+        ),
+        ("text as number", later_complaint("[metrics]\nm = \"{kind}\"")),
+        ("no expression", later_complaint("[metrics]\nm = \"{tps} times 5\"")),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn wrong_factors_and_plans() {
+    let factors = |text: &str| later_complaint(&format!("[factors]\n{text}"));
+    let plan = |text: &str| {
+        later_complaint(&format!(
+            "[factors]\nclients = [8, 16]\nfull_page_writes = [true, false]\n[plan]\n{text}"
+        ))
+    };
+    let complaints = gallery([
+        ("unknown factor", factors("cleints = [1, 2]")),
+        ("unknown setting", factors("full_page_write = [true, false]")),
+        ("of the plan", factors("plan.order = [\"random\"]")),
+        ("no levels", factors("clients = []")),
+        ("wrong level", factors("clients = [1, 0]")),
+        ("truth", factors("rows = [true]")),
+        ("list in a list", factors("clients = [1, [2]]")),
+        ("range without end", factors("clients = [{ from = 1, step = 1 }]")),
+        (
+            "range that never ends",
+            factors("clients = [{ from = 1, to = 5, step = 0 }]"),
+        ),
+        (
+            "range of many",
+            factors("clients = { from = 1, to = 5, step = 0.0001 }"),
+        ),
+        ("unknown workload", factors("workload = [\"a\", \"a+c\"]")),
+        ("together", factors("clients = [2, 4]\nthreads = [4]")),
+        ("twice", factors("clients = [2, 4]\na.clients = [1]")),
+        (
+            "too many",
+            factors("rows = { from = 1, to = 5000 }\nclients = { from = 1, to = 5 }"),
+        ),
+        ("repetitions", plan("repetitions = 0")),
+        ("order", plan("order = \"shuffled\"")),
+        ("unknown in exclude", plan("exclude = [{ client = 8 }]")),
+        ("unknown level", plan("exclude = [{ clients = 8 }, { clients = 12 }]")),
+        ("no level", plan("exclude = [{}]")),
+        ("no list", plan("exclude = { clients = 8 }")),
+        ("everything", plan("exclude = [{ clients = 8 }, { clients = 16 }]")),
+        ("half a cell", plan("include = [{ clients = 32 }]")),
+        ("baseline", plan("baseline = { clients = 12 }")),
+        (
+            "excluded baseline",
+            plan("baseline = { clients = 8 }\nexclude = [{ clients = 8 }]"),
+        ),
+        ("no factors", later_complaint("[plan]\nbaseline = { clients = 8 }")),
+        (
+            "in a size",
+            plan("[size.small]\nfactors.clients = [1, 2]\nplan.exclude = [{ clients = 8 }]"),
+        ),
+        ("factor of a size", plan("[size.small.factors]\nclient = [1, 2]")),
+        ("together in a size", plan("[size.small]\nfactors.threads = [9]")),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn a_mix_of_scripts_is_weighted() {
+    let file = "title = \"t\"\n[[workload]]\nscripts = [{ name = \"read\", weight = 9, script = \"x\" }, { name = \"write\", script = \"y\" }]\n";
+    let run = parsed(file).unwrap().resolve(Size::Full, &[], 1).unwrap();
+    let scripts = run.workloads[0].scripts.iter();
+    let scripts: Vec<_> = scripts
+        .map(|(script, weight)| (script.script_name.as_str(), weight))
+        .collect();
+    assert_eq!(scripts, [("read", 9), ("write", 1)]);
+}

@@ -1,0 +1,73 @@
+//! What may be varied, and the one way in which each factor and level is written.
+
+use super::set::{self, MOST_CLIENTS, PLAN, SETTINGS, WORKLOAD};
+use super::{Experiment, SetError, Value};
+
+impl Experiment {
+    /// The one name of the factor that may be called `name`.
+    ///
+    /// # Errors
+    ///
+    /// If nothing has the name, or if it is nothing that a cell has.
+    pub(crate) fn factor(&self, name: &str) -> Result<String, SetError> {
+        let plain = set::plain(name);
+        if self.is_of_plan(plain) {
+            return Err(SetError::Invalid {
+                name: name.to_owned(),
+                value: "a factor".to_owned(),
+                reason: "it says how cells are measured, not what they are".to_owned(),
+            });
+        }
+        match self.setting(plain).filter(|_| !self.parameters.contains_key(plain)) {
+            Some(setting) if self.setting(setting).is_some() => Ok(setting.to_owned()),
+            Some(setting) => Ok(format!("{SETTINGS}.{setting}")),
+            None if self.has(plain) => Ok(plain.to_owned()),
+            None => Err(self.unknown(name)),
+        }
+    }
+
+    /// Whether `name` is that of a value of the plan, not of a cell.
+    pub(crate) fn is_of_plan(&self, name: &str) -> bool {
+        set::dotted(name, PLAN).is_some()
+    }
+
+    /// The text of a level of `factor`; the same for all ways in which the value may be written.
+    ///
+    /// # Errors
+    ///
+    /// If the value cannot be.
+    pub(crate) fn level(&self, factor: &str, value: &Value) -> Result<String, SetError> {
+        let mut trial = self.clone();
+        if factor.ends_with("threads") {
+            // Whether there are clients enough depends on the cell.
+            for workload in &mut trial.workloads {
+                workload.clients = usize::try_from(MOST_CLIENTS).unwrap_or(usize::MAX);
+            }
+        }
+        trial.put(factor, value)?;
+        if let Some(parameter) = trial.parameters.get(factor) {
+            return Ok(parameter.to_string());
+        }
+        let number = match factor.rsplit('.').next() {
+            _ if self.setting(factor).is_some() => None,
+            Some("clients" | "threads") => value.to_integer().map(|count| count.to_string()),
+            Some("rate") => value.to_float().map(|rate| rate.to_string()),
+            _ if factor == WORKLOAD => Some(trial.selected.join("+")),
+            _ => None,
+        };
+        Ok(number.unwrap_or_else(|| value.to_string().trim().to_owned()))
+    }
+
+    /// Sets `threads`, or `WORKLOAD.threads`, to a value that was checked before; where that is more than there are clients, to as many as these.
+    pub(crate) fn limit_threads(&mut self, name: &str, value: &Value) {
+        let Some(threads) = value.to_integer().and_then(|threads| usize::try_from(threads).ok()) else {
+            return;
+        };
+        let of = name.rsplit_once('.').map(|(workload, _)| workload);
+        for workload in &mut self.workloads {
+            if of.is_none_or(|name| workload.name == name) {
+                workload.threads = Some(threads.clamp(1, workload.clients));
+            }
+        }
+    }
+}

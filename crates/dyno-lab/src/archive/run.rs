@@ -5,7 +5,7 @@ use super::events::{Event, EventKind};
 use super::intervals::{IntervalRow, to_csv};
 use super::latencies::{self, Encoder};
 use super::{
-    ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, Run, SampleWriter, replace_json,
+    ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, Run, replace_json,
 };
 use crate::analysis::Analysis;
 use crate::experiment::Phase;
@@ -221,24 +221,6 @@ impl RunWriter {
             .and_then(|()| replace_json(&self.path.join(RUN_JSON), &self.record));
         self.stopped = result.is_err();
         result
-    }
-
-    /// Makes `server.csv`, with a column for the time and then `columns`.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
-    pub fn server_samples(&self, columns: &[String]) -> Result<SampleWriter, ArchiveError> {
-        SampleWriter::create(self.path.join("server.csv"), columns)
-    }
-
-    /// Makes `host.csv`, with a column for the time and then `columns`.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
-    pub fn host_samples(&self, columns: &[String]) -> Result<SampleWriter, ArchiveError> {
-        SampleWriter::create(self.path.join("host.csv"), columns)
     }
 
     /// Appends an interval of any phase.

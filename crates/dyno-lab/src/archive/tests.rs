@@ -4,6 +4,7 @@ use super::*;
 use crate::experiment::{MEASURE, Phase, Protocol, Resolved, Scripts, Size, WARMUP, Workload, find};
 use crate::summary::{Pacing, Summary, SummaryBuilder, WorkloadFacts};
 use dyno_engine::{Interval, Recording};
+use dyno_target::sampler::{Series, Value};
 use dyno_wire::SqlState;
 use indexmap::IndexMap;
 use jiff::Zoned;
@@ -393,21 +394,24 @@ fn an_archive_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn samples_are_wide_rows_with_gaps_where_nothing_was_read() {
+fn samples_are_rows_with_gaps_where_nothing_was_read() {
     let archive = TempDir::new().unwrap();
     let (run, _) = write_run(&archive, 1);
-    let mut samples = run.server_samples(&["commits".to_owned(), "a,b".to_owned()]).unwrap();
+    let series = Series {
+        file: "x.csv",
+        columns: vec!["commits".to_owned(), "a,b".to_owned()],
+    };
+    let mut samples = SampleWriter::create(run.path(), &series).unwrap();
     samples
-        .sample(Duration::from_millis(1_500), &[Some(5.0), None])
+        .row(Duration::from_millis(1_500), &[Value::Number(5.0), Value::Absent])
         .unwrap();
-    samples
-        .sample(SECOND * 3, &[Some(f64::NAN), Some(0.25), Some(1.0)])
-        .unwrap();
-    let text = std::fs::read_to_string(run.path().join("server.csv")).unwrap();
-    assert_eq!(text, "at_s,commits,a_b\n1.5,5,\n3,,0.25\n");
-    std::fs::remove_file(run.path().join("server.csv")).unwrap();
-    assert!(samples.sample(SECOND, &[]).is_err());
-    assert!(samples.sample(SECOND, &[]).is_ok());
+    let more = [Value::Number(f64::NAN), Value::from("a \"b\""), Value::Number(1.0)];
+    samples.row(SECOND * 3, &more).unwrap();
+    let text = std::fs::read_to_string(run.path().join("x.csv")).unwrap();
+    assert_eq!(text, "at_s,commits,\"a,b\"\n1.5,5,\n3,,\"a \"\"b\"\"\"\n");
+    std::fs::remove_file(run.path().join("x.csv")).unwrap();
+    assert!(samples.row(SECOND, &[]).is_err());
+    assert!(samples.row(SECOND, &[]).is_ok());
 }
 
 #[test]

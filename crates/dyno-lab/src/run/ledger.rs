@@ -127,7 +127,11 @@ impl<'a> Ledger<'a> {
         record.host = serde_json::to_value(&host).unwrap_or_default();
         let writer = campaign.run(planned, record)?;
         let folder = writer.path().to_owned();
-        let sampling = Sampling::prepare(target, experiment.interval, &writer)?;
+        let sampling = if entry.sampling {
+            Sampling::prepare(target, entry.log, &folder)
+        } else {
+            Sampling::none()
+        };
         let mut notes = target.warnings().to_vec();
         notes.extend(entry.notes);
         notes.extend_from_slice(&sampling.warnings);

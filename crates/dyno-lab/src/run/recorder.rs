@@ -6,7 +6,7 @@ use crate::archive::{Event, EventKind, RunWriter};
 use crate::experiment::WARMUP;
 use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning};
 use dyno_engine::{AbortReason, Connected, Interval, LatencyHistogram, Observer, Remark};
-use dyno_target::sampler::{HostSampler, Sampler};
+use dyno_target::sampler::{CpuMeter, CpuShares};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ pub struct Recorder<'a> {
     connection: Option<Connection>,
     begun: Option<Instant>,
     cpu: Cpu,
-    host: HostSampler,
+    host: CpuMeter,
     load_host: Option<HostCpu>,
     errors: u64,
     /// For each workload how many of its clients were aborted, and why the first was.
@@ -59,7 +59,7 @@ impl<'a> Recorder<'a> {
             connection: None,
             begun: None,
             cpu: Cpu::default(),
-            host: HostSampler::new(),
+            host: CpuMeter::new(),
             load_host: None,
             errors: 0,
             aborts: Vec::new(),
@@ -69,9 +69,10 @@ impl<'a> Recorder<'a> {
 
     /// The summary of what was measured, with what only the recorder knows filled in, and what it needs to be archived.
     pub(super) fn finish(mut self) -> (Summary, RunWriter, &'a mut dyn Progress) {
-        let complaints = self.sampler.take().map(Running::finish).unwrap_or_default();
+        let sampled = self.sampler.take().map(Running::finish).unwrap_or_default();
         self.warnings
-            .extend(complaints.into_iter().map(|text| Warning::Note { text }));
+            .extend(sampled.warnings.into_iter().map(|text| Warning::Note { text }));
+        self.keep_events(&sampled.events);
         self.read_host();
         let mut summary = self.builder.build();
         let aborts = summary.workloads.iter().zip(self.aborts);
@@ -98,9 +99,18 @@ impl<'a> Recorder<'a> {
             });
         }
         summary.connection = self.connection;
+        summary.sampling = sampled.cost;
         summary.load_host = self.load_host;
         summary.warnings.append(&mut self.warnings);
         (summary, self.writer, self.progress)
+    }
+
+    fn keep_events(&mut self, events: &[Event]) {
+        for event in events {
+            if let Err(error) = self.writer.event(event) {
+                self.archive_failed(&error);
+            }
+        }
     }
 
     /// The host's CPU shares since the measured phase began, unless they were read already.
@@ -108,21 +118,19 @@ impl<'a> Recorder<'a> {
         if self.load_host.is_some() {
             return;
         }
-        if let Ok(Some([user, system, iowait, steal, idle])) = self.host.sample().map(|row| first_five(&row)) {
-            self.load_host = Some(HostCpu {
-                user_percent: user * 100.0,
-                system_percent: system * 100.0,
-                iowait_percent: iowait * 100.0,
-                steal_percent: steal * 100.0,
-                idle_percent: idle * 100.0,
-            });
-        }
+        self.load_host = self.host.read().map(|shares: CpuShares| HostCpu {
+            user_percent: shares.user * 100.0,
+            system_percent: shares.system * 100.0,
+            iowait_percent: shares.iowait * 100.0,
+            steal_percent: shares.steal * 100.0,
+            idle_percent: shares.idle * 100.0,
+        });
     }
 
     /// The measured phase begins at the earliest now.
     fn mark_begin(&mut self) {
         self.cpu.begin = own_cpu();
-        self.host = HostSampler::new();
+        self.host = CpuMeter::new();
     }
 
     fn archive_failed(&mut self, error: &crate::archive::ArchiveError) {
@@ -132,15 +140,6 @@ impl<'a> Recorder<'a> {
             error: error.to_string(),
         });
     }
-}
-
-/// The CPU shares, which are a host sample's first columns.
-fn first_five(row: &[Option<f64>]) -> Option<[f64; 5]> {
-    let mut shares = [0.0; 5];
-    for (share, value) in shares.iter_mut().zip(row) {
-        *share = (*value)?;
-    }
-    (row.len() >= shares.len()).then_some(shares)
 }
 
 /// Why a client was aborted, in a few words.
@@ -181,14 +180,8 @@ impl Observer for Recorder<'_> {
         if let Err(error) = self.writer.begin() {
             self.archive_failed(&error);
         }
-        if let Some(sampling) = self.sampling.take() {
-            match sampling.start() {
-                Ok(running) => self.sampler = Some(running),
-                Err(error) => self.warnings.push(Warning::Note {
-                    text: format!("Nothing is sampled, because no thread could be started for it: {error}."),
-                }),
-            }
-        }
+        // The first phase begins when this returns.
+        self.sampler = self.sampling.take().map(Sampling::start);
         self.begun = Some(Instant::now());
         self.mark_begin();
     }
@@ -197,6 +190,8 @@ impl Observer for Recorder<'_> {
         if let Err(error) = self.writer.interval(interval) {
             self.archive_failed(&error);
         }
+        let noticed = self.sampler.as_ref().map(Running::events).unwrap_or_default();
+        self.keep_events(&noticed);
         let phase = self.phases.get(interval.phase).map(String::as_str).unwrap_or_default();
         let elapsed = interval.start + interval.duration;
         if phase != WARMUP {
@@ -332,7 +327,7 @@ mod tests {
         // Nobody listens there: the server is not sampled, which is no reason to stop.
         let nowhere = format!("host={} user=nobody", folder.path().display());
         let nowhere = ConnectionInfo::resolve(Some(&nowhere), &|_| None).unwrap();
-        let sampling = Sampling::prepare(&nowhere, load.interval, &writer).unwrap();
+        let sampling = Sampling::prepare(&nowhere, None, writer.path());
         assert_eq!(sampling.warnings.len(), 1);
 
         let mut lefts = Lefts::default();

@@ -1,120 +1,293 @@
-//! Reads the counters of host and server beside a running load, on a thread of its own so that a server that does not answer holds up nothing else.
+//! Drives the samplers beside a running load: each on a thread of its own, so that one that hangs holds up nothing else.
 
-use crate::archive::{ArchiveError, RunWriter, SampleWriter};
+use crate::archive::{ArchiveError, Event, SampleWriter};
+use crate::summary::SamplingCost;
 use dyno_target::address::ConnectionInfo;
-use dyno_target::sampler::{HostSampler, PgSampler, Sampler};
+use dyno_target::sampler::{Happening, Moment, Sampler, Series, Sink, Surroundings, Value};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The shortest time between two samples: reading counters more often would weigh on what is measured.
-const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
-
-/// How long the last sample may take when the load is over.
+/// How long the last samples may take when the load is over.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A source with the file its samples go to.
-struct Source {
-    sampler: Box<dyn Sampler>,
-    file: SampleWriter,
-}
+/// How soon a sampler that failed is tried again: at first, and at the latest.
+const RETRY_FIRST: Duration = Duration::from_millis(200);
+const RETRY_LAST: Duration = Duration::from_secs(5);
 
 /// The sampling of one run, ready to begin.
 pub(super) struct Sampling {
-    sources: Vec<Source>,
-    period: Duration,
-    /// What could not be sampled, as sentences.
+    samplers: Vec<Box<dyn Sampler>>,
+    folder: PathBuf,
+    /// What will not be sampled, as sentences.
     pub warnings: Vec<String>,
 }
 
 /// Sampling under way.
 pub(super) struct Running {
-    stop: Sender<()>,
+    begin: Instant,
+    threads: Vec<(Sender<()>, JoinHandle<()>)>,
+    events: Receiver<Event>,
     warnings: Receiver<String>,
-    thread: JoinHandle<()>,
+    cost: Arc<Cost>,
+}
+
+/// What came of it, beside the files.
+#[derive(Default)]
+pub(super) struct Sampled {
+    /// What has happened and was not yet told.
+    pub events: Vec<Event>,
+    /// What went wrong, as sentences.
+    pub warnings: Vec<String>,
+    pub cost: Option<SamplingCost>,
+}
+
+/// What sampling has cost so far, over all threads.
+#[derive(Default)]
+struct Cost {
+    server_us: AtomicU64,
+    cpu_us: AtomicU64,
 }
 
 impl Sampling {
-    /// Connects to what is to be sampled and makes the files.
-    pub fn prepare(target: &ConnectionInfo, interval: Duration, writer: &RunWriter) -> Result<Self, ArchiveError> {
-        let mut warnings = Vec::new();
-        let host = HostSampler::new();
-        let mut sources = vec![Source {
-            file: writer.host_samples(host.columns())?,
-            sampler: Box::new(host),
-        }];
-        match PgSampler::connect(target) {
-            Ok(server) => {
-                warnings.extend_from_slice(server.warnings());
-                sources.push(Source {
-                    file: writer.server_samples(server.columns())?,
-                    sampler: Box::new(server),
-                });
-            }
-            Err(error) => warnings.push(format!("The server's counters are not sampled: {error}.")),
-        }
-        Ok(Self {
-            sources,
-            period: interval.max(SHORTEST_PERIOD),
+    /// Makes ready all samplers for `target`, whose log is `log` if it is dyno's own. Their files will be in `folder`.
+    pub fn prepare(target: &ConnectionInfo, log: Option<&Path>, folder: &Path) -> Self {
+        let Surroundings { samplers, warnings } = Surroundings::of(target, log);
+        Self {
+            samplers,
+            folder: folder.to_owned(),
             warnings,
-        })
+        }
+    }
+
+    /// Samples nothing.
+    pub fn none() -> Self {
+        Self {
+            samplers: Vec::new(),
+            folder: PathBuf::new(),
+            warnings: Vec::new(),
+        }
     }
 
     /// Begins: the time of every sample counts from now.
-    pub fn start(self) -> std::io::Result<Running> {
-        let (stop, stopped) = mpsc::channel();
-        let (complaints, warnings) = mpsc::channel();
+    pub fn start(self) -> Running {
         let begin = Instant::now();
-        let body = move || sample(self.sources, self.period, begin, &stopped, &complaints);
-        let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(body)?;
-        Ok(Running { stop, warnings, thread })
-    }
-}
-
-fn sample(
-    mut sources: Vec<Source>,
-    period: Duration,
-    begin: Instant,
-    stopped: &Receiver<()>,
-    complaints: &Sender<String>,
-) {
-    let mut next = begin;
-    loop {
-        next += period;
-        let ended = stopped.recv_timeout(next.saturating_duration_since(Instant::now()));
-        sources.retain_mut(|source| {
-            let result = source
-                .sampler
-                .sample()
-                .map_err(|error| error.to_string())
-                .and_then(|row| {
-                    source
-                        .file
-                        .sample(begin.elapsed(), &row)
-                        .map_err(|error| error.to_string())
-                });
-            // A source that fails is left alone: what failed will be in the run's errors as well.
-            let Err(error) = result else { return true };
-            let _ = complaints.send(format!(
-                "Sampling stopped after {:.0} s: {error}.",
-                begin.elapsed().as_secs_f64()
-            ));
-            false
-        });
-        if !matches!(ended, Err(RecvTimeoutError::Timeout)) {
-            return;
+        let (events_to, events) = mpsc::channel();
+        let (warnings_to, warnings) = mpsc::channel();
+        let cost = Arc::new(Cost::default());
+        let mut threads = Vec::new();
+        for sampler in self.samplers {
+            let (stop, stopped) = mpsc::channel();
+            let subject = sampler.subject();
+            let files = Files {
+                folder: self.folder.clone(),
+                writers: HashMap::new(),
+                events: events_to.clone(),
+                warnings: warnings_to.clone(),
+            };
+            let turn = Turn {
+                sampler,
+                files,
+                begin,
+                cost: Arc::clone(&cost),
+                failing: None,
+            };
+            let thread = std::thread::Builder::new().name("sampler".to_owned());
+            match thread.spawn(move || turn.run(&stopped)) {
+                Ok(thread) => threads.push((stop, thread)),
+                Err(error) => {
+                    let _ = warnings_to.send(format!(
+                        "{subject} could not be sampled, because no thread could be started: {error}."
+                    ));
+                }
+            }
+        }
+        Running {
+            begin,
+            threads,
+            events,
+            warnings,
+            cost,
         }
     }
 }
 
 impl Running {
-    /// Takes a last sample and ends. Gives back what went wrong. A source that does not answer any more is abandoned.
-    pub fn finish(self) -> Vec<String> {
-        let _ = self.stop.send(());
+    /// What has happened since the last time.
+    pub fn events(&self) -> Vec<Event> {
+        self.events.try_iter().collect()
+    }
+
+    /// Takes last samples and ends. A sampler that does not come back is abandoned.
+    pub fn finish(self) -> Sampled {
+        let sampled_s = self.begin.elapsed().as_secs_f64().max(1e-9);
+        for (stop, _) in &self.threads {
+            // A thread that has ended does not listen any more.
+            let _ = stop.send(());
+        }
         let deadline = Instant::now() + PATIENCE;
-        while !self.thread.is_finished() && Instant::now() < deadline {
+        while Instant::now() < deadline && !self.threads.iter().all(|(_, thread)| thread.is_finished()) {
             std::thread::sleep(Duration::from_millis(5));
         }
-        self.warnings.try_iter().collect()
+        let per_s = |us: &AtomicU64| us.load(Ordering::Relaxed) as f64 / sampled_s;
+        Sampled {
+            events: self.events(),
+            warnings: self.warnings.try_iter().collect(),
+            cost: (!self.threads.is_empty()).then(|| SamplingCost {
+                server_ms_per_s: per_s(&self.cost.server_us) / 1e3,
+                dyno_cpu_us_per_s: per_s(&self.cost.cpu_us),
+            }),
+        }
+    }
+}
+
+/// A sampler on its thread.
+struct Turn {
+    sampler: Box<dyn Sampler>,
+    files: Files,
+    begin: Instant,
+    cost: Arc<Cost>,
+    failing: Option<Failing>,
+}
+
+/// Samples that fail.
+struct Failing {
+    since: Duration,
+    reason: String,
+    retry: Duration,
+}
+
+impl Turn {
+    fn run(mut self, stopped: &Receiver<()>) {
+        let period = self.sampler.period();
+        let mut next = self.begin.checked_add(period);
+        loop {
+            let ended = match next {
+                Some(next) => stopped.recv_timeout(next.saturating_duration_since(Instant::now())),
+                None => stopped.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            let last = !matches!(ended, Err(RecvTimeoutError::Timeout));
+            let began = Instant::now();
+            let moment = Moment {
+                at: began.duration_since(self.begin),
+                late: next.map_or(Duration::ZERO, |next| began.saturating_duration_since(next)),
+            };
+            let result = if last {
+                self.sampler.finish(moment, &mut self.files)
+            } else {
+                self.sampler.sample(moment, &mut self.files)
+            };
+            self.count(began.elapsed());
+            self.judge(moment.at, result.map_err(|error| error.to_string()));
+            if last {
+                self.recovered(None);
+                return;
+            }
+            // Samples whose time has passed meanwhile are left out, so that the others come when they should.
+            let now = Instant::now();
+            next = match &self.failing {
+                Some(failing) => now.checked_add(failing.retry),
+                None => next.map(|mut next| {
+                    while next <= now {
+                        next += period;
+                    }
+                    next
+                }),
+            };
+        }
+    }
+
+    fn count(&self, took: Duration) {
+        if self.sampler.asks_server() {
+            let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            self.cost.server_us.fetch_add(us, Ordering::Relaxed);
+        }
+    }
+
+    fn judge(&mut self, at: Duration, result: Result<(), String>) {
+        match (result, &mut self.failing) {
+            (Ok(()), None) => {}
+            (Ok(()), Some(_)) => self.recovered(Some(at)),
+            (Err(_), Some(failing)) => failing.retry = (failing.retry * 2).min(RETRY_LAST),
+            (Err(reason), none) => {
+                *none = Some(Failing {
+                    since: at,
+                    reason,
+                    retry: RETRY_FIRST,
+                });
+            }
+        }
+    }
+
+    /// What failed works again, or the run is over.
+    fn recovered(&mut self, at: Option<Duration>) {
+        let Some(failing) = self.failing.take() else { return };
+        let until = at.map_or_else(|| "to the end".to_owned(), |at| format!("to {:.1} s", at.as_secs_f64()));
+        let subject = self.sampler.subject();
+        self.files.warn(format!(
+            "From {:.1} s {until}, {subject} could not be read: {}. Samples of that time are missing.",
+            failing.since.as_secs_f64(),
+            failing.reason
+        ));
+    }
+}
+
+impl Drop for Turn {
+    /// The thread's CPU time is known when it ends; one that never does has not cost any lately.
+    fn drop(&mut self) {
+        if let Ok(usage) = getrusage(UsageWho::RUSAGE_THREAD) {
+            let us = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+            self.cost.cpu_us.fetch_add(us.unsigned_abs(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Where a sampler's rows and events go: each series into a file of its own, made for its first row.
+struct Files {
+    folder: PathBuf,
+    writers: HashMap<&'static str, Option<SampleWriter>>,
+    events: Sender<Event>,
+    warnings: Sender<String>,
+}
+
+impl Files {
+    fn write(&mut self, moment: Moment, series: &Series, values: &[Value]) -> Result<(), ArchiveError> {
+        let folder = &self.folder;
+        let writer = match self.writers.get_mut(series.file) {
+            Some(writer) => writer,
+            None => {
+                // If it cannot be made, that is said once.
+                self.writers.insert(series.file, None);
+                let made = SampleWriter::create(folder, series)?;
+                self.writers.entry(series.file).insert_entry(Some(made)).into_mut()
+            }
+        };
+        match writer {
+            Some(writer) => writer.row(moment.at, values),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Sink for Files {
+    fn row(&mut self, moment: Moment, series: &Series, values: &[Value]) {
+        if let Err(error) = self.write(moment, series, values) {
+            self.warn(format!("{error}. What was to be sampled into it is lost from then on."));
+        }
+    }
+
+    fn event(&mut self, happening: Happening) {
+        // Nobody listens any more when the sampler was abandoned.
+        let _ = self.events.send(happening.into());
+    }
+
+    fn warn(&mut self, text: String) {
+        let _ = self.warnings.send(text);
     }
 }

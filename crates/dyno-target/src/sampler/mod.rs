@@ -1,34 +1,139 @@
-//! Counters read during a run, from the host and from the server, one row of numbers at a time.
+//! What is read beside a running load, from the host and from the server: rows of numbers, and what happened.
+//!
+//! A [`Sampler`] is read again and again by whoever drives it, each on a thread and over a connection of its own, so that one that hangs stops no
+//! other. It hands its rows and events to a [`Sink`]. Wide sources (one row of many numbers each time) and long ones (several rows with names in
+//! them) differ in nothing else.
 
+mod activity;
+mod blocked;
+mod checkpoints;
 mod event;
 mod host;
-mod postgres;
+mod link;
+mod log;
+mod process;
+mod rights;
+mod server;
+mod stall;
+mod statements;
+mod surroundings;
+mod tables;
+mod vacuums;
+mod waits;
 
 pub use self::event::{Autovacuum, Blocked, Checkpoint, Happening, Stalled, Vacuum, Who};
-pub use self::host::HostSampler;
-pub use self::postgres::{PgSampler, PgSamplerError};
+pub use self::host::{CpuMeter, CpuShares};
+pub use self::surroundings::Surroundings;
+
+use std::time::Duration;
 
 /// A sample could not be taken.
 #[derive(Debug, thiserror::Error)]
-#[error("no sample of {source_name}: {message}")]
-pub struct SampleError {
-    /// What was to be sampled.
-    pub source_name: &'static str,
-    /// Why it could not be.
-    pub message: String,
-}
+#[error("{0}")]
+pub struct SampleError(String);
 
-/// A source of numbers: the same columns every time.
+/// A source of rows and events.
 pub trait Sampler: Send {
-    /// Names of the columns, units last; they never change.
-    fn columns(&self) -> &[String];
+    /// What it reads, to be put into a sentence, such as "the server's counters".
+    fn subject(&self) -> &'static str;
 
-    /// What could not be included, as sentences for the user.
-    fn warnings(&self) -> &[String];
+    /// How often it is to be read.
+    fn period(&self) -> Duration;
 
-    /// One value per column; none where the source has no value now. Counters count since some point before the run: differences count.
+    /// Whether the time that a sample takes is spent by the server.
+    fn asks_server(&self) -> bool;
+
+    /// Reads once. Counters count since some point before the run: differences count.
     ///
     /// # Errors
-    /// The source does not answer. Later samples may work again.
-    fn sample(&mut self) -> Result<Vec<Option<f64>>, SampleError>;
+    /// The source does not answer. Later samples may work again; it connects anew by itself.
+    fn sample(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError>;
+
+    /// Reads for the last time: whatever has not ended ends now.
+    ///
+    /// # Errors
+    /// As for [`Self::sample`].
+    fn finish(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
+        self.sample(moment, sink)
+    }
+}
+
+/// When a sample is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Time since the first phase began.
+    pub at: Duration,
+    /// How much later than planned it is.
+    pub late: Duration,
+}
+
+impl Moment {
+    fn at_s(self) -> f64 {
+        self.at.as_secs_f64()
+    }
+}
+
+/// Rows of the same columns, which are kept together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// Name of the file they belong into, such as `host.csv`.
+    pub file: &'static str,
+    /// Names of the columns, units last. The time of the sample, which comes first, is not among them.
+    pub columns: Vec<String>,
+}
+
+impl Series {
+    fn new<S: Into<String>>(file: &'static str, columns: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            file,
+            columns: columns.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+/// One value of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// The source has none now.
+    Absent,
+    /// A number.
+    Number(f64),
+    /// A name.
+    Text(String),
+}
+
+impl From<Option<f64>> for Value {
+    fn from(number: Option<f64>) -> Self {
+        number.map_or(Self::Absent, Self::Number)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+/// Takes what samplers read.
+pub trait Sink {
+    /// One row of a series, which has the same columns each time: a value for each.
+    fn row(&mut self, moment: Moment, series: &Series, values: &[Value]);
+
+    /// Something that happened.
+    fn event(&mut self, happening: Happening);
+
+    /// Something that could not be included, as a sentence with what to do about it. It is said once.
+    fn warn(&mut self, text: String);
 }

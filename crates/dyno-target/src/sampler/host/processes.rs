@@ -1,0 +1,190 @@
+//! CPU time of single processes.
+//!
+//! All of `/proc/PID/stat` is read once a second, so this is done with as little as possible: one small read for each process.
+
+use crate::sampler::process::{ProcessStat, process_ids};
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// Whose a process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Dyno,
+    Server,
+    Other,
+}
+
+impl Role {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Dyno => "dyno",
+            Self::Server => "server",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// A process that is there, with what it used since the last reading: shares of one core.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub pid: u32,
+    pub name: String,
+    pub role: Role,
+    pub state: char,
+    pub user_share: f64,
+    pub system_share: f64,
+}
+
+impl Seen {
+    pub(super) fn busy_share(&self) -> f64 {
+        self.user_share + self.system_share
+    }
+}
+
+/// What each process had used when it was last read.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    /// By process id: when it was started, and its ticks in user space and in the kernel.
+    used: HashMap<u32, (u64, u64, u64)>,
+    last: Option<Instant>,
+    server_ticks: u64,
+    other_ticks: u64,
+}
+
+impl Processes {
+    /// Reads all processes, the busiest first; `main` is the server's main process, if it is on this machine. None if there is no `/proc`.
+    pub(super) fn read(&mut self, main: Option<u32>) -> Option<Vec<Seen>> {
+        let now = Instant::now();
+        let all: Vec<ProcessStat> = process_ids()?.filter_map(ProcessStat::read).collect();
+        Some(self.advance(all, main, now))
+    }
+
+    fn advance(&mut self, all: Vec<ProcessStat>, main: Option<u32>, now: Instant) -> Vec<Seen> {
+        let first = self.last.is_none();
+        let elapsed_s = self.last.map_or(0.0, |last| now.duration_since(last).as_secs_f64());
+        let share = |ticks: u64| {
+            if elapsed_s > 0.0 {
+                ticks as f64 / procfs::ticks_per_second() as f64 / elapsed_s
+            } else {
+                0.0
+            }
+        };
+        let own = std::process::id();
+        let mut used = HashMap::with_capacity(all.len());
+        let mut seen = Vec::with_capacity(all.len());
+        for stat in all {
+            used.insert(stat.pid, (stat.started, stat.user_ticks, stat.system_ticks));
+            // A process that was not there before has used all of its time since then.
+            let (user_before, system_before) = match self.used.get(&stat.pid) {
+                Some((started, user, system)) if *started == stat.started => (*user, *system),
+                _ if first => (stat.user_ticks, stat.system_ticks),
+                _ => (0, 0),
+            };
+            let user = stat.user_ticks.saturating_sub(user_before);
+            let system = stat.system_ticks.saturating_sub(system_before);
+            let role = match main {
+                _ if stat.pid == own => Role::Dyno,
+                Some(main) if stat.pid == main || stat.parent == main => Role::Server,
+                _ => Role::Other,
+            };
+            match role {
+                Role::Dyno => {}
+                Role::Server => self.server_ticks += user + system,
+                Role::Other => self.other_ticks += user + system,
+            }
+            seen.push(Seen {
+                pid: stat.pid,
+                name: stat.name,
+                role,
+                state: stat.state,
+                user_share: share(user),
+                system_share: share(system),
+            });
+        }
+        self.used = used;
+        self.last = Some(now);
+        seen.sort_by(|a, b| b.busy_share().total_cmp(&a.busy_share()));
+        seen
+    }
+
+    /// CPU time of the server's processes since the first reading. What a process used between its last reading and its end is not in it.
+    pub(super) fn server_cpu_s(&self) -> f64 {
+        self.server_ticks as f64 / procfs::ticks_per_second() as f64
+    }
+
+    /// CPU time of all processes but the server's and this one.
+    pub(super) fn other_cpu_s(&self) -> f64 {
+        self.other_ticks as f64 / procfs::ticks_per_second() as f64
+    }
+}
+
+/// CPU time of this process since it was started.
+pub(super) fn own_cpu_s() -> Option<f64> {
+    let stat = ProcessStat::read(std::process::id())?;
+    Some((stat.user_ticks + stat.system_ticks) as f64 / procfs::ticks_per_second() as f64)
+}
+
+/// How long this process's threads have waited for a CPU (kernel documentation, sched-stats). Threads that have ended are not in it.
+pub(super) fn own_runqueue_wait_s() -> Option<f64> {
+    let tasks = std::fs::read_dir("/proc/self/task").ok()?;
+    let waits = tasks.filter_map(|task| {
+        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+        text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
+    });
+    Some(waits.sum::<u64>() as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn stat(pid: u32, parent: u32, started: u64, user_ticks: u64) -> ProcessStat {
+        ProcessStat {
+            pid,
+            name: "x".to_owned(),
+            state: 'S',
+            parent,
+            user_ticks,
+            system_ticks: 0,
+            started,
+        }
+    }
+
+    #[test]
+    fn time_is_counted_by_role_from_the_first_reading_on() {
+        let mut processes = Processes::default();
+        let begin = Instant::now();
+        processes.advance(vec![stat(10, 1, 5, 700), stat(11, 10, 6, 300)], Some(10), begin);
+        assert_eq!((processes.server_cpu_s(), processes.other_cpu_s()), (0.0, 0.0));
+        let hertz = procfs::ticks_per_second();
+        // One goes on, one has ended and its id is taken by another, and one is new.
+        let later = vec![
+            stat(10, 1, 5, 700 + hertz),
+            stat(11, 1, 9, hertz / 2),
+            stat(12, 10, 9, hertz),
+        ];
+        let seen = processes.advance(later, Some(10), begin + Duration::from_secs(2));
+        assert_eq!((processes.server_cpu_s(), processes.other_cpu_s()), (2.0, 0.5));
+        let shares: Vec<_> = seen
+            .iter()
+            .map(|seen| (seen.pid, seen.role, seen.busy_share()))
+            .collect();
+        assert_eq!(
+            shares,
+            [
+                (10, Role::Server, 0.5),
+                (12, Role::Server, 0.5),
+                (11, Role::Other, 0.25)
+            ]
+        );
+    }
+
+    #[test]
+    fn this_process_is_found() {
+        let seen = Processes::default().read(None).unwrap();
+        let own = seen.iter().find(|process| process.role == Role::Dyno).unwrap();
+        assert_eq!(own.pid, std::process::id());
+        assert!(own_cpu_s().unwrap() >= 0.0);
+    }
+}

@@ -1,0 +1,157 @@
+//! What each statement cost over the whole run, from the extension `pg_stat_statements` if the database has it: `statements.csv`.
+//!
+//! The view is large, so it is read twice only: before and after.
+
+use super::link::{Link, quiet};
+use super::server::number_columns;
+use super::{Moment, SampleError, Sampler, Series, Sink, Value};
+use crate::address::ConnectionInfo;
+use crate::server_message;
+use postgres::Client;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// How many statements are kept, those that took the most time.
+const MOST: usize = 100;
+
+/// How much of a statement's text is kept, in characters.
+const TEXT: usize = 1_000;
+
+/// Reads the statistics of all statements before and after.
+pub(super) struct StatementsSampler {
+    link: Link<()>,
+    series: Series,
+    query: String,
+    before: HashMap<Key, Vec<f64>>,
+    /// Which number statements are sorted by.
+    time: Option<usize>,
+    calls: Option<usize>,
+}
+
+/// Who ran which statement.
+type Key = (i64, i64, bool);
+
+/// A statement's key, its text and its numbers.
+type Entry = (Key, String, Vec<f64>);
+
+impl StatementsSampler {
+    /// None if the database does not have the extension.
+    pub(super) fn new(info: &ConnectionInfo, client: &mut Client, version: u32) -> Result<Option<Self>, String> {
+        let said = |error: postgres::Error| server_message(&error);
+        let place = client.query_opt(
+            "select format('%I.pg_stat_statements', n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+              where e.extname = 'pg_stat_statements'",
+            &[],
+        );
+        let Some(row) = place.map_err(said)? else {
+            return Ok(None);
+        };
+        let view: String = row.get(0);
+        let columns: Vec<String> = number_columns(client, &view).map_err(said)?;
+        let columns: Vec<String> = columns.into_iter().filter(|column| is_cumulative(column)).collect();
+        let numbers: Vec<String> = columns
+            .iter()
+            .map(|column| format!("coalesce({column}::float8, 0)"))
+            .collect();
+        // Nested statements are counted apart from version 14 on.
+        let toplevel = if version >= 140_000 { "toplevel" } else { "true" };
+        let query = format!(
+            "select userid::int8, coalesce(queryid, 0)::int8, {toplevel}, left(query, {TEXT}), array[{}]
+               from {view} where dbid = (select oid from pg_database where datname = current_database())",
+            numbers.join(", ")
+        );
+        let place = |names: [&str; 2]| columns.iter().position(|column| names.contains(&column.as_str()));
+        let (time, calls) = (place(["total_exec_time", "total_time"]), place(["calls", "calls"]));
+        let mut sampler = Self {
+            link: Link::new(info, |_, _| Ok(())),
+            series: Series::new("statements.csv", std::iter::once("query".to_owned()).chain(columns)),
+            query,
+            before: HashMap::new(),
+            time,
+            calls,
+        };
+        let entries = sampler.read().map_err(|error| error.to_string())?;
+        sampler.before = entries.into_iter().map(|(key, _, numbers)| (key, numbers)).collect();
+        Ok(Some(sampler))
+    }
+
+    fn read(&mut self) -> Result<Vec<Entry>, SampleError> {
+        let query = &self.query;
+        let rows = self.link.with(|client, ()| client.query(query.as_str(), &[]))?;
+        let read = |row: postgres::Row| -> Result<Entry, postgres::Error> {
+            let text: Option<String> = row.try_get(3)?;
+            let key = (
+                row.try_get(0)?,
+                row.try_get(1)?,
+                row.try_get::<_, Option<bool>>(2)?.unwrap_or(true),
+            );
+            Ok((key, text.unwrap_or_default(), row.try_get(4)?))
+        };
+        let entries: Result<Vec<Entry>, _> = rows.into_iter().map(read).collect();
+        entries.map_err(|error| SampleError(server_message(&error)))
+    }
+}
+
+/// Whether differences of this number mean something: identities and extremes do not add up.
+fn is_cumulative(column: &str) -> bool {
+    let extreme = ["min_", "max_", "mean_", "stddev_"]
+        .iter()
+        .any(|begin| column.starts_with(begin));
+    !extreme && !["userid", "dbid", "queryid"].contains(&column)
+}
+
+impl Sampler for StatementsSampler {
+    fn subject(&self) -> &'static str {
+        "the statistics of statements"
+    }
+
+    fn period(&self) -> Duration {
+        Duration::MAX
+    }
+
+    fn asks_server(&self) -> bool {
+        true
+    }
+
+    fn sample(&mut self, _: Moment, _: &mut dyn Sink) -> Result<(), SampleError> {
+        Ok(())
+    }
+
+    fn finish(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
+        let mut entries = self.read()?;
+        for (key, _, numbers) in &mut entries {
+            if let Some(before) = self.before.get(key) {
+                numbers.iter_mut().zip(before).for_each(|(now, before)| *now -= before);
+            }
+        }
+        let figure =
+            |entry: &Entry, index: Option<usize>| index.and_then(|index| entry.2.get(index).copied()).unwrap_or(0.0);
+        entries.retain(|entry| figure(entry, self.calls) > 0.0);
+        entries.sort_by(|a, b| figure(b, self.time).total_cmp(&figure(a, self.time)));
+        for (_, text, numbers) in entries.into_iter().take(MOST) {
+            // Commands are kept as they were typed.
+            let text = if text.to_lowercase().contains("password") {
+                "a statement with a password".to_owned()
+            } else {
+                text
+            };
+            let values: Vec<Value> = std::iter::once(Value::Text(text))
+                .chain(numbers.into_iter().map(Value::Number))
+                .collect();
+            sink.row(moment, &self.series, &values);
+        }
+        Ok(())
+    }
+}
+
+/// Makes the sampler with what the server has to say against it as a sentence.
+pub(super) fn sampler(info: &ConnectionInfo, warnings: &mut Vec<String>) -> Option<StatementsSampler> {
+    let mut client = info.connect().ok()?;
+    let version = quiet(&mut client).ok()?;
+    StatementsSampler::new(info, &mut client, version).unwrap_or_else(|error| {
+        warnings.push(format!(
+            "Statements are not sampled, although the extension pg_stat_statements is there: {error}. Load it with shared_preload_libraries, or grant this role the right to read it."
+        ));
+        None
+    })
+}

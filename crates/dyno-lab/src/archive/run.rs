@@ -4,9 +4,7 @@ use super::append::AppendFile;
 use super::events::{Event, EventKind};
 use super::intervals::{IntervalRow, to_csv};
 use super::latencies::{self, Encoder};
-use super::{
-    ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, Run, replace_json,
-};
+use super::{ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, Run, replace_json};
 use crate::analysis::Analysis;
 use crate::experiment::Phase;
 use crate::summary::{Summary, WorkloadFacts};

@@ -1,8 +1,10 @@
 //! Experiments: which there are, and what one would do.
 
-use crate::figures::{count, counted, duration, rate};
+use crate::figures::{bytes, count, counted, duration, rate};
 use crate::table::{facts, paragraph, table};
 use dyno_lab::experiment::{Experiment, Resolved};
+use dyno_lab::plan::{Order, Plan, room};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The experiments that can be run by name.
@@ -18,34 +20,60 @@ pub fn experiments(experiments: &[Experiment]) -> String {
 
 /// Rows that a server on two cores of a virtual machine was seen to load per second, indexes included: good for the order of magnitude.
 const ROWS_PER_S: f64 = 500_000.0;
+/// Bytes that such a machine copies per second.
+const COPIED_BYTES_PER_S: f64 = 300e6;
+/// What each run takes beside: the server restarted, the data vacuumed, a checkpoint, the clients connected.
+const AROUND_RUN: Duration = Duration::from_secs(10);
+/// Longer lists are cut.
+const MOST_CELLS: usize = 60;
+/// More numbers of runs than fit into a line are cut.
+const MOST_NUMBERS: usize = 12;
 
 /// What a campaign would do, for `--dry-run`. `target` and `archive` say where, without passwords.
 #[must_use]
-pub fn plan(experiment: &Resolved, repetitions: usize, target: &str, archive: &str) -> String {
+pub fn plan(plan: &Plan, target: &str, archive: &str) -> String {
+    let Some(first) = plan.cells.first().map(|cell| &cell.experiment) else {
+        return String::new();
+    };
+    let size = first.size.map_or_else(String::new, |size| format!(" ({size})"));
+    let mut text = format!("{}{size}: {}\n", first.name, first.title);
+    text.push_str(&paragraph("", &first.question));
+    text.push('\n');
+    text.push_str(&table(&[], &[0, 1, 2], work(plan, first, target, archive)));
+    if !plan.factors.is_empty() {
+        text.push('\n');
+        text.push_str(&cells(plan));
+    }
+    text.push('\n');
+    text.push_str(&facts(expected(plan)));
+    text
+}
+
+/// What is the same in all cells, and what is varied.
+fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<String>> {
     let row = |kind: &str, name: &str, what: String| vec![kind.to_owned(), name.to_owned(), what];
-    let mut rows = vec![row("target", "", target.to_owned())];
-    rows.extend(
-        experiment
-            .parameters
-            .iter()
-            .map(|(name, value)| row("parameter", name, value.to_string())),
-    );
-    rows.extend(
-        experiment
-            .settings
-            .iter()
-            .map(|(name, value)| row("setting", name, value.clone())),
-    );
-    let data = &experiment.data;
+    let varied = |name: &str| plan.factors.iter().any(|factor| factor.name == name);
+    let mut rows = Vec::new();
+    if !varied("target") {
+        rows.push(row("target", "", target.to_owned()));
+    }
+    let named = first
+        .parameters
+        .iter()
+        .map(|(name, value)| ("parameter", name, value.to_string()));
+    let settings = first
+        .settings
+        .iter()
+        .map(|(name, value)| ("setting", name, value.clone()));
+    let same = named.chain(settings).filter(|(_, name, _)| !varied(name));
+    rows.extend(same.map(|(kind, name, value)| row(kind, name, value)));
+    let data = &first.data;
     let sql = |name: &str, text: &str| (!text.trim().is_empty()).then(|| row("data", name, text.trim().to_owned()));
     rows.extend(sql("setup", &data.setup));
-    rows.extend(
-        data.fill
-            .iter()
-            .map(|fill| row("data", &fill.table, format!("{} rows", count(fill.rows)))),
-    );
+    let fills = data.fill.iter();
+    rows.extend(fills.map(|fill| row("data", &fill.table, counted(fill.rows, "row"))));
     rows.extend(sql("finish", &data.finish));
-    for workload in &experiment.workloads {
+    for workload in &first.workloads {
         let pacing = workload.rate_per_s.map_or("closed loop".to_owned(), |rate_per_s| {
             format!("open loop at {} transactions/s", rate(rate_per_s))
         });
@@ -55,45 +83,125 @@ pub fn plan(experiment: &Resolved, repetitions: usize, target: &str, archive: &s
             counted(workload.threads as u64, "thread"),
             workload.protocol,
         );
+        if !workload.start_delay.is_zero() {
+            how.push_str(&format!(", {} after the others", duration(workload.start_delay)));
+        }
         for (script, _) in workload.scripts.iter() {
             how.push('\n');
             how.push_str(script.script.trim());
         }
         rows.push(row("workload", &workload.name, how));
     }
-    let phases = experiment.phases();
+    let phases = first.phases();
     rows.extend(
         phases
             .iter()
             .map(|phase| row("phase", &phase.name, lasting(phase.duration))),
     );
-    rows.push(row("archive", "", archive.to_owned()));
-
-    let size = experiment.size.map_or_else(String::new, |size| format!(" ({size})"));
-    let mut text = format!("{}{size}: {}\n", experiment.name, experiment.title);
-    text.push_str(&paragraph("", &experiment.question));
-    text.push('\n');
-    text.push_str(&table(&[], &[0, 1, 2], rows));
-    text.push('\n');
-    let times = u32::try_from(repetitions).unwrap_or(u32::MAX);
-    let mut expected = vec![format!(
-        "{} for the phases",
-        lasting(experiment.duration().map(|each| each.saturating_mul(times)))
-    )];
-    if repetitions > 1 {
-        expected.push(format!("in {repetitions} runs"));
+    rows.extend(
+        first
+            .metrics
+            .iter()
+            .map(|(name, expression)| row("metric", name, expression.clone())),
+    );
+    for factor in &plan.factors {
+        rows.push(row("factor", &factor.name, factor.levels.join(", ")));
     }
-    let loaded: u64 = data.fill.iter().map(|fill| fill.rows).sum();
-    if loaded > 0 {
-        let load_s = (loaded as f64 / ROWS_PER_S).ceil();
-        expected.push(format!(
-            "about {} to load the data if it is not kept from an earlier run",
-            duration(Duration::from_secs(load_s as u64))
+    rows.push(row("archive", "", archive.to_owned()));
+    rows
+}
+
+/// The cells, each with its time and the numbers of its runs in the order of the campaign.
+fn cells(plan: &Plan) -> String {
+    let names: Vec<&str> = plan.factors.iter().map(|factor| factor.name.as_str()).collect();
+    let header = [names.as_slice(), &["each run", "runs"]].concat();
+    let rows = plan.cells.iter().take(MOST_CELLS).map(|cell| {
+        let mut row: Vec<String> = cell.levels.values().cloned().collect();
+        row.push(lasting(cell.experiment.duration()));
+        let mut numbers = plan
+            .runs
+            .iter()
+            .filter(|run| run.cell == cell.levels)
+            .map(|run| run.number.to_string());
+        let shown: Vec<_> = numbers.by_ref().take(MOST_NUMBERS).collect();
+        let more = if numbers.next().is_some() { " …" } else { "" };
+        row.push(shown.join(" ") + more);
+        row
+    });
+    let texts: Vec<usize> = (0..header.len()).collect();
+    let mut text = table(&header, &texts, rows);
+    if plan.cells.len() > MOST_CELLS {
+        text.push_str(&format!(
+            "  … and {} more cells\n",
+            count((plan.cells.len() - MOST_CELLS) as u64)
         ));
     }
-    expected.push("some seconds to bring up the server".to_owned());
-    text.push_str(&facts([("expected", expected.join(", "))]));
     text
+}
+
+/// How long it would take and how much disk, as far as that can be told beforehand.
+fn expected(plan: &Plan) -> Vec<(&'static str, String)> {
+    let experiments = || {
+        plan.runs
+            .iter()
+            .filter_map(|run| plan.cell_of(run))
+            .map(|cell| &cell.experiment)
+    };
+    let runs = plan.runs.len() as u32;
+    let phases = experiments().try_fold(Duration::ZERO, |sum, run| Some(sum.saturating_add(run.duration()?)));
+    let sets = room::data_sets(plan.cells.iter().map(|cell| &cell.experiment));
+    let rows = sets
+        .iter()
+        .flat_map(|(data, _)| &data.fill)
+        .fold(0, |sum: u64, fill| sum.saturating_add(fill.rows));
+    let loading = Duration::from_secs_f64((rows as f64 / ROWS_PER_S).ceil());
+    let copied = experiments().fold(0, |sum: u64, run| sum.saturating_add(room::data_bytes(&run.data)));
+    let copying = Duration::from_secs_f64((copied as f64 / COPIED_BYTES_PER_S).ceil());
+    let around = AROUND_RUN.saturating_mul(runs).saturating_add(copying);
+    let mut time = format!("{} for the phases of {}", lasting(phases), counted(runs.into(), "run"));
+    time.push_str(&format!(", about {} for what is done around them", duration(around)));
+    if rows > 0 {
+        time.push_str(&format!(
+            ", about {} to load the data if it is not kept from before",
+            duration(loading)
+        ));
+    }
+    let mut lines = Vec::new();
+    if !plan.factors.is_empty() || runs > 1 {
+        lines.push(("order", order(plan)));
+    }
+    if let Some(phases) = phases {
+        let total = phases.saturating_add(around).saturating_add(loading);
+        time.push_str(&format!("; about {} in all", duration(total)));
+    }
+    lines.push(("time", time));
+    let data: u64 = sets.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
+    let largest = sets.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
+    let archive = experiments().map(room::archive_bytes).fold(0, u64::saturating_add);
+    let mut disk = format!("about {} for the archive", bytes(archive));
+    if data > 0 {
+        let loaded = counted(sets.len() as u64, "set");
+        disk = format!(
+            "about {} for {loaded} of data, {} for the copy that a run works on, and what it adds; {disk}",
+            bytes(data),
+            bytes(largest)
+        );
+    }
+    lines.push(("disk", disk));
+    lines
+}
+
+/// How the order of the runs comes about.
+fn order(plan: &Plan) -> String {
+    let repetitions: BTreeSet<_> = plan.runs.iter().map(|run| run.repetition).collect();
+    let how = match plan.order {
+        Order::Interleaved => format!("shuffled within each repetition; again with --seed {}", plan.seed),
+        Order::Random => format!("all runs shuffled; again with --seed {}", plan.seed),
+        Order::Listed => "as listed, repetition by repetition".to_owned(),
+    };
+    let cells = counted(plan.cells.len() as u64, "cell");
+    let times = counted(repetitions.len() as u64, "repetition");
+    format!("{cells}, {times}, {how}")
 }
 
 /// How long phases last.
@@ -107,6 +215,20 @@ mod tests {
     use dyno_lab::experiment::{Size, builtin, find};
     use insta::assert_snapshot;
 
+    fn dry_run(set: &[(&str, &str)], repetitions: usize) -> String {
+        let set: Vec<_> = set
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let plan = find("pk-update")
+            .unwrap()
+            .plan(Size::Small, &set, Some(repetitions), 7, 2)
+            .unwrap();
+        let text = super::plan(&plan, "embedded", "archive");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        text
+    }
+
     #[test]
     fn all_that_come_with_dyno() {
         let experiments: Vec<_> = builtin().iter().map(|builtin| find(builtin.name).unwrap()).collect();
@@ -115,9 +237,25 @@ mod tests {
 
     #[test]
     fn what_a_run_would_do() {
-        let experiment = find("pk-update").unwrap().resolve(Size::Small, &[], 2).unwrap();
-        let text = super::plan(&experiment, 1, "embedded", "archive");
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
-        assert_snapshot!(text);
+        assert_snapshot!(dry_run(&[], 1));
+    }
+
+    #[test]
+    fn what_a_campaign_would_do() {
+        let set = [
+            ("clients", "1,4..8:4"),
+            ("full_page_writes", "on,off"),
+            ("rows", "1000000,2000000"),
+        ];
+        assert_snapshot!(dry_run(&set, 3));
+    }
+
+    #[test]
+    fn many_cells_are_cut() {
+        let text = dry_run(&[("clients", "1..100"), ("plan.order", "listed")], 20);
+        assert!(
+            text.contains("… and 40 more cells") && text.lines().count() < 130,
+            "{text}"
+        );
     }
 }

@@ -35,10 +35,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let named = plan.cells.first().and_then(|cell| cell.experiment.target.as_deref());
         let target = arguments.target.as_deref().or(named).unwrap_or(EMBEDDED);
         let target = without_password(target);
-        if let Some(cell) = plan.cells.first() {
-            let archive = archive.display().to_string();
-            say::result(&report::plan(&cell.experiment, plan.runs.len(), &target, &archive));
-        }
+        let archive = archive.display().to_string();
+        say::result(&report::plan(&plan, &target, &archive));
         return Ok(());
     }
     let request = Request {
@@ -62,7 +60,12 @@ fn plan(name: &str, arguments: &RunArguments) -> Result<Plan, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let repetitions = arguments.repeat.map(|times| times as usize);
     let seed = arguments.seed.unwrap_or_else(new_seed);
-    let mut plan = experiment.plan(arguments.size.into(), &arguments.set, repetitions, seed, cores)?;
+    let mut set = arguments.set.clone();
+    if let Some(target) = &arguments.target {
+        // It takes the place of all targets that the file names; a comma in it separates hosts, not levels.
+        set.push(("target".to_owned(), target.replace(',', "\\,")));
+    }
+    let mut plan = experiment.plan(arguments.size.into(), &set, repetitions, seed, cores)?;
     plan.on_failure = arguments.on_failure.map_or(plan.on_failure, Into::into);
     Ok(plan)
 }

@@ -9,7 +9,6 @@ mod choice;
 mod diagnostic;
 mod document;
 mod factor;
-mod known_settings;
 mod placeholder;
 mod resolve;
 mod scripts;

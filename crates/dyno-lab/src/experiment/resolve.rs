@@ -206,6 +206,9 @@ impl Resolved {
     }
 }
 
+/// The largest number of rows that an expression may give: a double is exact up to here.
+const MOST_ROWS: f64 = 9_007_199_254_740_992.0;
+
 impl Experiment {
     /// The exact work of a run at the file's own levels: the file's values, those of `size`, then `overrides` in order. `cores` is what the load's
     /// machine has, for workloads that do not say how many threads they want. A size the file does not mention changes nothing.
@@ -258,15 +261,20 @@ impl Experiment {
         let parameters = self.parameters;
         let fill = self.fill.into_iter().map(|plan| {
             let rows = substitute(&plan.rows, &parameters);
-            let number = Value::from(rows.as_str())
-                .to_integer()
-                .and_then(|rows| u64::try_from(rows).ok());
+            let whole = |rows: &f64| rows.fract() == 0.0 && (0.0..=MOST_ROWS).contains(rows);
+            let number = match Value::from(rows.as_str()).to_integer() {
+                Some(rows) => u64::try_from(rows).ok(),
+                None => metrics::calculate(&rows, |_| None)
+                    .ok()
+                    .filter(whole)
+                    .map(|rows| rows as u64),
+            };
             let columns = plan.columns.into_iter();
             Ok(Fill {
                 rows: number.ok_or_else(|| SetError::Invalid {
                     name: format!("fill.{}.rows", plan.table),
                     value: rows,
-                    reason: "expected a whole number from 0 on".to_owned(),
+                    reason: "expected a whole number from 0 on, or an expression such as {scale} * 100000".to_owned(),
                 })?,
                 table: plan.table,
                 columns: columns

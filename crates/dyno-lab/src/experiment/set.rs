@@ -2,8 +2,9 @@
 
 use super::value::parse_duration;
 use super::{Experiment, MEASURE, Span, StagePlan, Value, WARMUP, WorkloadPlan};
-use super::{did_you_mean, known_settings, placeholder};
+use super::{did_you_mean, placeholder};
 use crate::nearest::nearest;
+use dyno_target::settings;
 use std::time::Duration;
 
 /// Names every experiment has; each reaches all workloads. A parameter may not be called so.
@@ -111,7 +112,7 @@ impl Experiment {
     pub(super) fn unknown(&self, name: &str) -> SetError {
         let known = self.names();
         let mut candidates: Vec<&str> = known.iter().map(String::as_str).collect();
-        known_settings::names().for_each(|setting| candidates.push(setting));
+        settings::names().for_each(|setting| candidates.push(setting));
         let nearest = nearest(name, candidates).map(str::to_owned);
         SetError::Unknown {
             name: name.to_owned(),
@@ -178,7 +179,7 @@ impl Experiment {
 
     /// The server setting that `name` stands for, with `settings.` before it or without.
     pub(super) fn setting<'a>(&self, name: &'a str) -> Option<&'a str> {
-        let known = |name: &str| self.settings.contains_key(name) || known_settings::is_known(name);
+        let known = |name: &str| self.settings.contains_key(name) || settings::names().any(|known| known == name);
         dotted(name, SETTINGS).or_else(|| known(name).then_some(name))
     }
 

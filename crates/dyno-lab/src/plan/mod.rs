@@ -9,6 +9,7 @@ mod design;
 mod error;
 mod order;
 mod range;
+pub mod room;
 #[cfg(test)]
 mod tests;
 

@@ -120,7 +120,7 @@ fn number(name: &str, experiment: &Resolved, summary: &Summary) -> Option<f64> {
 }
 
 /// The value of an expression in which names have these values.
-fn calculate(expression: &str, number: impl Fn(&str) -> Option<f64>) -> Result<f64, MetricError> {
+pub(crate) fn calculate(expression: &str, number: impl Fn(&str) -> Option<f64>) -> Result<f64, MetricError> {
     let (script, symbols, mut variables) = compile(expression, number)?;
     let failed = |message: &str| MetricError::Calculation {
         message: message.to_owned(),

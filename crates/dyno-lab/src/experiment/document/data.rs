@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 const SERVER_KEYS: [&str; 3] = ["target", "path", "settings"];
-const DATA_KEYS: [&str; 7] = ["setup", "fill", "finish", "read_only", "state", "cache", "tablespaces"];
+pub(super) const DATA_KEYS: [&str; 7] = ["setup", "fill", "finish", "read_only", "state", "cache", "tablespaces"];
 const FILL_KEYS: [&str; 2] = ["rows", "columns"];
 
 impl Reader<'_> {

@@ -218,4 +218,6 @@ impl Reader<'_> {
 }
 
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod tests;

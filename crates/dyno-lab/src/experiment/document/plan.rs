@@ -9,7 +9,7 @@ use crate::plan::Levels;
 use toml::Spanned;
 use toml::de::DeValue;
 
-const PLAN_KEYS: [&str; 6] = ["repetitions", "order", "on_failure", "baseline", "exclude", "include"];
+pub(super) const PLAN_KEYS: [&str; 6] = ["repetitions", "order", "on_failure", "baseline", "exclude", "include"];
 
 impl Reader<'_> {
     pub(super) fn plan(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {

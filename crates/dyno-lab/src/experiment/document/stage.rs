@@ -10,7 +10,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
-const STAGE_KEYS: [&str; 5] = ["name", "lasts", "clients", "rate", "workloads"];
+pub(super) const STAGE_KEYS: [&str; 5] = ["name", "lasts", "clients", "rate", "workloads"];
 const SPAN_KEYS: [&str; 2] = ["from", "to"];
 
 impl Reader<'_> {

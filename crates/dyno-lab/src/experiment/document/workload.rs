@@ -11,7 +11,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
-const WORKLOAD_KEYS: [&str; 9] = [
+pub(super) const WORKLOAD_KEYS: [&str; 9] = [
     "name",
     "clients",
     "threads",

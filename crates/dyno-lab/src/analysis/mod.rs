@@ -4,13 +4,24 @@
 //! archived run, also of one whose dyno was killed. Causes are only named where a counter or an event deviates from its own level in the rest of the
 //! run; where none does, "unknown" is the answer.
 
+mod campaign;
 mod cause;
+mod causes;
+mod checkpoints;
+mod recording;
+mod series;
+mod steady;
+mod throughput;
+mod warnings;
 
+pub use campaign::campaign_warnings;
 pub use cause::Cause;
 
 use crate::archive::Run;
 use crate::summary::Warning;
+use recording::Recording;
 use serde::{Deserialize, Serialize};
+use throughput::Throughput;
 
 /// What the recording of one run says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -60,6 +71,30 @@ pub struct Dip {
 
 /// Analyses what was recorded of `run`. Files that are missing, as in archives of earlier dynos, cost only what they would have told.
 #[must_use]
-pub fn analyse(_run: &Run) -> Analysis {
-    Analysis::default()
+pub fn analyse(run: &Run) -> Analysis {
+    let throughput = Throughput::read(run);
+    let found = throughput.dips();
+    let windows = found.iter().map(|(window, _)| *window).collect();
+    let recording = Recording::read(run, throughput.series(), throughput.measured(), windows);
+    let dips = found.into_iter().map(|(window, depth)| {
+        let (cause, evidence) = causes::cause_of(&recording, window);
+        Dip {
+            start_s: window.start_s,
+            end_s: window.end_s,
+            depth_percent: depth * 100.0,
+            cause,
+            evidence,
+        }
+    });
+    let dips: Vec<Dip> = dips.collect();
+    let starts: Vec<f64> = dips.iter().map(|dip| dip.start_s).collect();
+    let mut analysis = Analysis {
+        steady: steady::steady(&throughput),
+        dip_period_s: dyno_stats::period(&starts),
+        dips,
+        findings: checkpoints::findings(&recording),
+        warnings: Vec::new(),
+    };
+    analysis.warnings = warnings::warnings(run, &recording, &analysis);
+    analysis
 }

@@ -115,20 +115,26 @@ pub(super) fn to_csv(rows: &[IntervalRow], header: bool) -> Vec<u8> {
 
 /// Reads rows one by one, up to the first that is damaged: the last one of a run that was killed may be torn.
 pub(super) fn rows<R: std::io::BufRead>(input: R) -> impl Iterator<Item = IntervalRow> {
-    csv::Reader::from_reader(WholeLines {
-        input,
-        line: Vec::new(),
-        read: 0,
-    })
-    .into_deserialize()
-    .map_while(Result::ok)
+    csv::Reader::from_reader(WholeLines::new(input))
+        .into_deserialize()
+        .map_while(Result::ok)
 }
 
 /// Passes on lines that end with a newline, and ends before one that does not: a number may be torn and yet be a number.
-struct WholeLines<R> {
+pub(super) struct WholeLines<R> {
     input: R,
     line: Vec<u8>,
     read: usize,
+}
+
+impl<R> WholeLines<R> {
+    pub fn new(input: R) -> Self {
+        Self {
+            input,
+            line: Vec::new(),
+            read: 0,
+        }
+    }
 }
 
 impl<R: std::io::BufRead> std::io::Read for WholeLines<R> {

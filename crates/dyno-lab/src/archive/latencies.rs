@@ -2,8 +2,12 @@
 //!
 //! The tag is the workload's name for its transactions, and `name/1` for its first statement. Empty histograms are left out.
 
+use super::LATENCY_HLOG;
+use super::reader::{Run, open};
+use crate::experiment::WARMUP;
+use crate::summary::{Latency, latency_of};
 use base64::Engine as _;
-use dyno_engine::{Interval, Recording};
+use dyno_engine::{Interval, LatencyHistogram, Recording};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::V2DeflateSerializer;
@@ -54,6 +58,31 @@ impl Encoder {
             let _ = log.write_histogram(histogram, interval.start, interval.duration, Tag::new(tag));
         }
     }
+}
+
+/// The latency of all transactions measured in `runs` together, of all workloads; `None` if none completed.
+#[must_use]
+pub fn latency_of_runs<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Option<Latency> {
+    let mut sum = Histogram::new_from(LatencyHistogram::new().inner());
+    for run in runs {
+        let Ok(record) = &run.record else { continue };
+        // The log knows no phases, so they are told by time; it rounds to milliseconds, and no interval is as short as ten of them.
+        const TOLERANCE_S: f64 = 0.002;
+        let measured = record.phases.iter().filter(|phase| phase.name != WARMUP);
+        let measured: Vec<_> = measured.filter_map(|phase| phase.start_s.zip(phase.end_s)).collect();
+        let is_measured = |at_s: f64| {
+            let mut phases = measured.iter();
+            phases.any(|(start_s, end_s)| (start_s - TOLERANCE_S..end_s - TOLERANCE_S).contains(&at_s))
+        };
+        let Ok(log) = open(&run.path.join(LATENCY_HLOG)) else {
+            continue;
+        };
+        for line in lines(log).filter(|line| line.statement.is_none() && is_measured(line.start_s)) {
+            // Fails only for values beyond the engine's bounds, which no histogram of the engine has.
+            let _ = sum.add(&line.histogram);
+        }
+    }
+    latency_of(&sum)
 }
 
 /// A line of the log.

@@ -14,15 +14,18 @@ mod rebuild;
 mod restore;
 mod run;
 mod samples;
+mod tables;
 
 pub use campaign::{CampaignRecord, CampaignWriter, PlannedRun, check_writable};
 pub use command::{redacted, without_hidden, without_password};
 pub use events::{Autovacuum, Blocked, Checkpoint, Event, EventKind, Stalled, Vacuum, Who};
 pub use intervals::IntervalRow;
+pub use latencies::latency_of_runs;
 pub use reader::{Archive, Campaign, Run};
 pub(crate) use restore::Restore;
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
 pub use samples::SampleWriter;
+pub use tables::{ProcessRow, Samples, WaitRow};
 
 use serde::Serialize;
 use std::fs;

@@ -92,6 +92,83 @@ pub enum Warning {
         /// What the server says.
         actual: String,
     },
+    /// There is no steady state that a mean would describe.
+    NoSteadyState {
+        /// What there is instead.
+        reason: String,
+    },
+    /// The time measured spans few checkpoints.
+    FewCheckpoints {
+        /// How long was measured, in seconds.
+        measured_s: f64,
+        /// The time from one checkpoint to the next, in seconds.
+        cycle_s: f64,
+    },
+    /// dyno's threads had no time left.
+    LoadGeneratorBusy {
+        /// How much of their time they ran, in percent.
+        busy_percent: f64,
+        /// How many they were.
+        threads: u64,
+        /// Whether a workload had a schedule to keep.
+        open: bool,
+    },
+    /// The processors of the load's machine save power.
+    PowerSaving {
+        /// Their frequency governor.
+        governor: String,
+    },
+    /// The load's machine moved memory to disk.
+    Swapping {
+        /// How much.
+        bytes: u64,
+    },
+    /// Reading the server's counters took long.
+    CostlySamples {
+        /// How long the server answered, in milliseconds per second.
+        ms_per_s: f64,
+    },
+    /// The data is about as large as a cache.
+    NearCache {
+        /// Size of the database.
+        data_bytes: u64,
+        /// Which cache.
+        cache: String,
+        /// Its size.
+        cache_bytes: u64,
+    },
+    /// There are more clients than rows in a table that they all update.
+    FewRows {
+        /// The table.
+        table: String,
+        /// Its rows.
+        rows: u64,
+        /// All clients.
+        clients: u64,
+    },
+    /// Too few runs of each cell to tell cells apart.
+    FewRepetitions {
+        /// How many the cell with the fewest has.
+        repetitions: u64,
+        /// How many could tell.
+        enough: u64,
+    },
+    /// Something happened in all runs of a cell, and in none of another.
+    OneSided {
+        /// What happened.
+        what: String,
+        /// The cell.
+        cell: String,
+    },
+    /// Runs that are to be compared were made in different surroundings.
+    EnvironmentDiffers {
+        /// What differs.
+        what: String,
+        /// What it was in one run.
+        one: String,
+        /// What it was in another.
+        other: String,
+    },
     /// The archive could not take everything.
     ArchiveStopped {
         /// The error.
@@ -235,6 +312,80 @@ impl fmt::Display for Warning {
             Self::SettingDiffers { name, wanted, actual } => write!(
                 f,
                 "The server runs with {name} = {actual}, not {wanted} as the experiment says. Set it on the server, or read the figures with that in mind."
+            ),
+            Self::NoSteadyState { reason } => write!(
+                f,
+                "There is no steady state: {reason}. A mean says little of such a run; warm up longer, measure longer, or look for the cause."
+            ),
+            Self::FewCheckpoints { measured_s, cycle_s } => write!(
+                f,
+                "{measured_s:.0} s is less than four checkpoint cycles of {cycle_s:.0} s: the mean depends on how many checkpoints it caught. Measure at least {:.0} s, or set checkpoint_timeout lower.",
+                4.0 * cycle_s
+            ),
+            Self::LoadGeneratorBusy {
+                busy_percent,
+                threads,
+                open,
+            } => {
+                write!(
+                    f,
+                    "dyno's {} ran {busy_percent:.0} % of the time: they may be the limit, not the server.",
+                    counted(*threads, "thread")
+                )?;
+                if *open {
+                    f.write_str(" The schedule may not have been kept.")?;
+                }
+                f.write_str(" Give the workload more threads, or load from a larger machine.")
+            }
+            Self::PowerSaving { governor } => write!(
+                f,
+                "The processors of the load's machine save power (governor {governor}): their speed depends on the load. Set the governor to performance."
+            ),
+            Self::Swapping { bytes } => write!(
+                f,
+                "The machine moved {} MB of memory to disk meanwhile. Give the server less memory (shared_buffers, work_mem), or end what else runs.",
+                bytes / 1_048_576
+            ),
+            Self::CostlySamples { ms_per_s } => write!(
+                f,
+                "Reading the server's counters took {ms_per_s:.0} ms in each second, which the load may have felt. Watch it less: fewer tables, or a longer interval (--set interval=10s)."
+            ),
+            Self::NearCache {
+                data_bytes,
+                cache,
+                cache_bytes,
+            } => write!(
+                f,
+                "The data ({} MB) is about as large as {cache} ({} MB), so how much of it is cached depends on chance. Choose a size clearly within or clearly beyond.",
+                data_bytes / 1_048_576,
+                cache_bytes / 1_048_576
+            ),
+            Self::FewRows { table, rows, clients } => write!(
+                f,
+                "{clients} clients update the {} of {table}: they wait for each other. Use a scale of at least the number of clients.",
+                counted(*rows, "row")
+            ),
+            Self::FewRepetitions { repetitions, enough } => write!(
+                f,
+                "Each cell has {}: differences between cells may be chance. From {enough} on a test can tell (--repeat {enough}).",
+                if *repetitions == 1 {
+                    "one run".to_owned()
+                } else {
+                    format!("only {repetitions} runs")
+                }
+            ),
+            Self::OneSided { what, cell } => write!(
+                f,
+                "There was {} in every run with {cell}, and in none of other cells. Measure longer, so that all have some, or keep it away from all.",
+                if what.starts_with('a') {
+                    format!("an {what}")
+                } else {
+                    format!("a {what}")
+                }
+            ),
+            Self::EnvironmentDiffers { what, one, other } => write!(
+                f,
+                "The runs differ in {what}, which is no factor: `{one}` and `{other}`. Compare only runs of the same surroundings, or run the campaign again."
             ),
             Self::ArchiveStopped { error } => write!(
                 f,

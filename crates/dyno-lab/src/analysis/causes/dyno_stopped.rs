@@ -1,0 +1,86 @@
+//! dyno itself did not run: stopped by a signal, or without a CPU.
+
+use super::super::Cause;
+use super::super::recording::Recording;
+use super::super::series::Window;
+use super::Evidence;
+use crate::archive::Who;
+
+/// Had dyno's threads waited for a core for this share of the time, they were starved rather than stopped.
+const STARVED_SHARE: f64 = 0.3;
+
+pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
+    let stalls = recording.stalled.iter().filter(|stall| stall.who == Who::Dyno);
+    let mut lost_s = 0.0;
+    let mut words = None;
+    for stall in stalls {
+        let window = Window {
+            start_s: stall.start_s,
+            end_s: stall.end_s,
+        };
+        // The sampler is checked once a second, so the ends of a stall are known to about that.
+        let overlap_s = window.widened(0.5).overlap_s(dip);
+        if overlap_s > 0.0 {
+            lost_s += overlap_s;
+            words.get_or_insert_with(|| {
+                format!(
+                    "dyno did not run from {:.1} to {:.1} s: {}",
+                    stall.start_s,
+                    stall.end_s,
+                    stall.detail.trim_end_matches('.')
+                )
+            });
+        }
+    }
+    let words = words?;
+    let share = (lost_s / dip.length_s()).min(1.0);
+    let starved = recording
+        .run_queue
+        .as_ref()
+        .and_then(|signal| signal.raised_in(dip, STARVED_SHARE))
+        .is_some();
+    // Starved is what another cause does to it.
+    let certainty = if starved { 0.6 } else { 1.0 };
+    Some(Evidence {
+        cause: Cause::DynoStopped,
+        score: certainty * (0.5 + 0.5 * share) * if share < 0.2 { 0.5 } else { 1.0 },
+        words,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{DIP, calm, signal};
+    use super::*;
+    use crate::archive::Stalled;
+
+    fn stalled(start_s: f64, end_s: f64) -> Recording {
+        let mut recording = calm();
+        recording.stalled.push(Stalled {
+            who: Who::Dyno,
+            start_s,
+            end_s,
+            detail: "it was stopped.".to_owned(),
+        });
+        recording
+    }
+
+    #[test]
+    fn a_stop_at_the_time_is_nearly_certain() {
+        let found = look(&stalled(60.2, 63.1), DIP).unwrap();
+        assert!(found.score > 0.95, "{found:?}");
+        assert_eq!(found.words, "dyno did not run from 60.2 to 63.1 s: it was stopped");
+    }
+
+    #[test]
+    fn a_stop_at_another_time_is_none() {
+        assert_eq!(look(&stalled(50.0, 53.0), DIP), None);
+    }
+
+    #[test]
+    fn starved_is_less_certain_than_stopped() {
+        let mut recording = stalled(60.2, 63.1);
+        recording.run_queue = signal(0.2, 2.0);
+        assert!(look(&recording, DIP).unwrap().score < 0.65);
+    }
+}

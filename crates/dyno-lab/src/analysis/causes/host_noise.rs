@@ -1,0 +1,60 @@
+//! CPU time went where it cannot be seen from inside: to other guests of the virtual machine's host, or to waiting for a core that somebody had.
+
+use super::super::Cause;
+use super::super::recording::Recording;
+use super::super::series::Window;
+use super::Evidence;
+
+/// Less stolen time than this does not make a dip.
+const LEAST_STEAL_SHARE: f64 = 0.04;
+
+/// Waiting for a core this many seconds more per second and core does.
+const LEAST_QUEUE: f64 = 0.25;
+
+pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
+    if let Some(raised) = recording
+        .steal_share
+        .as_ref()
+        .and_then(|signal| signal.raised_in(dip, LEAST_STEAL_SHARE))
+    {
+        return Some(Evidence {
+            cause: Cause::HostNoise,
+            score: (0.5 + 1.5 * (raised.inside - raised.usual)).min(0.9),
+            words: format!(
+                "the host took {:.0} % of the CPU time away (steal), usually {:.0} %",
+                raised.inside * 100.0,
+                raised.usual * 100.0
+            ),
+        });
+    }
+    let raised = recording
+        .run_queue
+        .as_ref()?
+        .raised_in(dip, LEAST_QUEUE * recording.cores)?;
+    Some(Evidence {
+        cause: Cause::HostNoise,
+        score: 0.5,
+        words: format!(
+            "dyno's threads waited {:.1} s per second for a core, usually {:.1} s",
+            raised.inside, raised.usual
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{DIP, calm, signal};
+    use super::*;
+
+    #[test]
+    fn stolen_time_and_waiting_for_a_core() {
+        let mut recording = calm();
+        recording.run_queue = signal(0.2, 1.5);
+        assert_eq!(look(&recording, DIP).unwrap().score, 0.5);
+        recording.steal_share = signal(0.01, 0.2);
+        let found = look(&recording, DIP).unwrap();
+        assert!(found.score > 0.75 && found.words.contains("20 %"), "{found:?}");
+        recording.steal_share = signal(0.15, 0.16);
+        assert_eq!(look(&recording, DIP).unwrap().score, 0.5);
+    }
+}

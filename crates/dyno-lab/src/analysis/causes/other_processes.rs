@@ -1,0 +1,88 @@
+//! Processes that are neither dyno's nor the server's took the CPU.
+
+use super::super::Cause;
+use super::super::recording::Recording;
+use super::super::series::Window;
+use super::Evidence;
+
+/// Less additional load than this share of all cores leaves enough.
+const LEAST_SHARE: f64 = 0.1;
+
+/// With more idle time than this there was CPU left.
+const IDLE_SHARE: f64 = 0.25;
+
+pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
+    let raised = recording
+        .other_cores
+        .as_ref()?
+        .raised_in(dip, LEAST_SHARE * recording.cores)?;
+    let more = (raised.inside - raised.usual) / recording.cores.max(1.0);
+    let idle = recording
+        .idle_share
+        .as_ref()
+        .and_then(|signal| signal.series.mean_in(dip));
+    let left = idle.is_some_and(|idle| idle > IDLE_SHARE);
+    let mut named: Vec<(&String, f64)> = recording
+        .others
+        .iter()
+        .filter_map(|(name, cores)| Some((name, cores.mean_in(dip)?)))
+        .filter(|(_, cores)| *cores >= 0.05)
+        .collect();
+    named.sort_by(|one, other| other.1.total_cmp(&one.1).then_with(|| one.0.cmp(other.0)));
+    let names: Vec<_> = named
+        .iter()
+        .take(3)
+        .map(|(name, cores)| format!("{name} {cores:.1}"))
+        .collect();
+    let names = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", names.join(", "))
+    };
+    Some(Evidence {
+        cause: Cause::OtherProcesses,
+        score: (0.45 + 1.1 * more).min(0.92) * if left { 0.5 } else { 1.0 },
+        words: format!(
+            "other processes kept {:.1} of {:.0} cores busy{names}, usually {:.1}",
+            raised.inside, recording.cores, raised.usual
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::series::Series;
+    use super::super::fixture::{DIP, calm, signal};
+    use super::*;
+
+    #[test]
+    fn a_hog_is_named() {
+        let mut recording = calm();
+        recording.other_cores = signal(0.1, 1.5);
+        recording.idle_share = signal(0.2, 0.01);
+        let mut cc = Series::default();
+        cc.push(DIP, 1.4);
+        recording.others.insert("cc1plus".to_owned(), cc);
+        let found = look(&recording, DIP).unwrap();
+        assert!(found.score > 0.9, "{found:?}");
+        assert_eq!(
+            found.words,
+            "other processes kept 1.5 of 2 cores busy (cc1plus 1.4), usually 0.1"
+        );
+    }
+
+    #[test]
+    fn where_cpu_is_left_it_explains_little() {
+        let mut recording = calm();
+        recording.other_cores = signal(0.1, 0.6);
+        recording.idle_share = signal(0.6, 0.5);
+        assert!(look(&recording, DIP).unwrap().score < 0.5);
+    }
+
+    #[test]
+    fn a_machine_that_is_always_shared_explains_nothing() {
+        let mut recording = calm();
+        recording.other_cores = signal(1.0, 1.05);
+        assert_eq!(look(&recording, DIP), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! A vacuum or the autovacuum was at work.
+
+use super::super::Cause;
+use super::super::recording::Recording;
+use super::super::series::Window;
+use super::Evidence;
+
+/// Less coincidence than this is chance.
+const LEAST: f64 = 0.3;
+
+pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
+    let vacuums = recording.vacuums.iter().map(|vacuum| {
+        let time = Window {
+            start_s: vacuum.start_s,
+            end_s: vacuum.end_s,
+        };
+        (time, format!("vacuum of {}", vacuum.table), 0.8)
+    });
+    let autovacuums = recording.autovacuums.iter().map(|work| {
+        let time = Window {
+            start_s: work.start_s,
+            end_s: work.end_s,
+        };
+        let (what, weight) = if work.analyze {
+            ("auto-analyze", 0.4)
+        } else {
+            ("autovacuum", 0.7)
+        };
+        (time, format!("{what} of {}", work.table), weight)
+    });
+    let work: Vec<_> = vacuums.chain(autovacuums).collect();
+    // Each kind by itself: rare work among frequent work is still rare.
+    let best = work
+        .iter()
+        .filter(|(time, ..)| time.overlap_s(dip) > 0.0)
+        .map(|(time, what, weight)| {
+            let alike: Vec<_> = work
+                .iter()
+                .filter(|(_, other, _)| other == what)
+                .map(|(time, ..)| *time)
+                .collect();
+            (recording.coincidence(dip, &alike), time, what, *weight)
+        });
+    let (coincidence, time, what, weight) =
+        best.max_by(|one, other| (one.0 * one.3).total_cmp(&(other.0 * other.3)))?;
+    (coincidence >= LEAST).then(|| Evidence {
+        cause: Cause::Vacuum,
+        score: weight * coincidence,
+        words: format!("{what} from {:.1} to {:.1} s", time.start_s, time.end_s),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{DIP, calm};
+    use super::*;
+    use crate::archive::{Autovacuum, Vacuum};
+
+    fn autovacuum(start_s: f64, end_s: f64, analyze: bool) -> Autovacuum {
+        Autovacuum {
+            table: "public.tbl".to_owned(),
+            start_s,
+            end_s,
+            analyze,
+        }
+    }
+
+    #[test]
+    fn a_vacuum_during_the_dip_explains_it() {
+        let mut recording = calm();
+        recording.vacuums.push(Vacuum {
+            table: "public.tbl".to_owned(),
+            start_s: 59.5,
+            end_s: 64.0,
+        });
+        let found = look(&recording, DIP).unwrap();
+        assert!(found.score > 0.7, "{found:?}");
+        assert_eq!(found.words, "vacuum of public.tbl from 59.5 to 64.0 s");
+    }
+
+    #[test]
+    fn one_that_goes_on_most_of_the_time_does_not() {
+        let mut recording = calm();
+        recording.autovacuums.push(autovacuum(20.0, 118.0, false));
+        assert_eq!(look(&recording, DIP), None);
+    }
+
+    #[test]
+    fn collecting_statistics_is_a_mention() {
+        let mut recording = calm();
+        recording.autovacuums.push(autovacuum(60.0, 63.0, true));
+        assert!(look(&recording, DIP).unwrap().score < 0.5);
+    }
+}

@@ -1,0 +1,260 @@
+//! What a run recorded, in the form in which causes are looked for: series over time, and stretches of time in which something went on.
+
+use super::series::{Series, Signal, Window};
+use crate::archive::{
+    Autovacuum, Blocked, Checkpoint, Event, EventKind, ProcessRow, Run, Samples, Stalled, Vacuum, WaitRow,
+};
+use crate::summary::WorkloadFacts;
+use std::collections::{BTreeMap, HashMap};
+
+/// Everything causes are judged by. In tests it is made by hand.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recording {
+    /// The time measured.
+    pub measured: Window,
+    /// Its dips, in order.
+    pub dips: Vec<Window>,
+    /// Connections of all workloads.
+    pub clients: f64,
+    /// Threads of all workloads.
+    pub threads: f64,
+    /// Cores of the load's machine.
+    pub cores: f64,
+    /// Transactions per second.
+    pub tps: Series,
+    /// Share of all CPU time that other guests of the machine's host took.
+    pub steal_share: Option<Signal>,
+    /// Share of all CPU time that was idle.
+    pub idle_share: Option<Signal>,
+    /// Cores kept busy by processes of neither dyno nor the server.
+    pub other_cores: Option<Signal>,
+    /// Cores kept busy by dyno.
+    pub dyno_cores: Option<Signal>,
+    /// Seconds per second that dyno's threads waited for a core.
+    pub run_queue: Option<Signal>,
+    /// Share of the time in which a disk was busy.
+    pub disk_busy_share: Option<Signal>,
+    /// Share of the time in which somebody waited for a disk.
+    pub disk_pressure: Option<Signal>,
+    /// Number of the server's processes that were stopped.
+    pub server_stopped: Option<Signal>,
+    /// Bytes of write-ahead log per second.
+    pub wal_bytes: Option<Signal>,
+    /// Full page images per second.
+    pub full_page_images: Option<Signal>,
+    /// Measured sessions that waited for locks.
+    pub lock_waits: Option<Signal>,
+    /// Measured sessions that waited for the write-ahead log.
+    pub wal_waits: Option<Signal>,
+    /// Measured sessions that waited for data files.
+    pub data_waits: Option<Signal>,
+    /// Measured sessions that waited for a standby.
+    pub standby_waits: Option<Signal>,
+    /// The processes of neither dyno nor the server, by name: cores kept busy.
+    pub others: HashMap<String, Series>,
+    /// Checkpoints.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Work of the autovacuum.
+    pub autovacuums: Vec<Autovacuum>,
+    /// Vacuums somebody asked for.
+    pub vacuums: Vec<Vacuum>,
+    /// Times in which measured sessions waited for a lock.
+    pub blocked: Vec<Blocked>,
+    /// Times in which dyno or the server did not run.
+    pub stalled: Vec<Stalled>,
+    /// Transactions that failed: how many until when, and the first message.
+    pub errors: Vec<(f64, u64, String)>,
+    /// When clients lost their connection or ended, and what is said of it.
+    pub losses: Vec<(Window, String)>,
+}
+
+/// The columns of `host.csv` that are read.
+const HOST: [&str; 8] = [
+    "cpu_steal_share",
+    "cpu_idle_share",
+    "other_cpu_s",
+    "dyno_cpu_s",
+    "runqueue_wait_s",
+    "disk_busy_share",
+    "pressure_io_some_us",
+    "server_stopped",
+];
+
+/// The columns of `server.csv` that are read.
+const SERVER: [&str; 2] = ["wal_position_bytes", "pg_stat_wal.wal_fpi"];
+
+impl Recording {
+    /// Reads what `run` recorded. `tps` and `dips` are known already.
+    pub fn read(run: &Run, tps: Series, measured: Window, dips: Vec<Window>) -> Self {
+        let host = run.host_samples(|name| HOST.contains(&name));
+        let server = run.server_samples(|name| SERVER.contains(&name));
+        let waits = Waits::of(run.waits());
+        let facts = run.record.as_ref().ok();
+        let total = |number: fn(&WorkloadFacts) -> usize| {
+            facts.map_or(0.0, |facts| facts.workloads.iter().map(number).sum::<usize>() as f64)
+        };
+        let cores = facts.and_then(|facts| facts.host.get("cores")?.as_f64());
+        let signal = |series: Series| Signal::new(series, &dips);
+        let gauge = |samples: &Samples, name| signal(Series::gauge(&samples.at_s, samples.column(name)?));
+        let rate = |samples: &Samples, name| signal(Series::rate(&samples.at_s, samples.column(name)?));
+        let mut recording = Self {
+            measured,
+            clients: total(|workload| workload.clients),
+            threads: total(|workload| workload.threads),
+            cores: cores.unwrap_or(1.0),
+            tps,
+            steal_share: gauge(&host, "cpu_steal_share"),
+            idle_share: gauge(&host, "cpu_idle_share"),
+            other_cores: rate(&host, "other_cpu_s"),
+            dyno_cores: rate(&host, "dyno_cpu_s"),
+            run_queue: rate(&host, "runqueue_wait_s"),
+            disk_busy_share: gauge(&host, "disk_busy_share"),
+            disk_pressure: host
+                .column("pressure_io_some_us")
+                .map(|us| us.iter().map(|us| us / 1e6).collect::<Vec<_>>())
+                .and_then(|seconds| signal(Series::rate(&host.at_s, &seconds))),
+            server_stopped: gauge(&host, "server_stopped"),
+            wal_bytes: rate(&server, "wal_position_bytes"),
+            full_page_images: rate(&server, "pg_stat_wal.wal_fpi"),
+            lock_waits: signal(waits.series(Wait::Lock)),
+            wal_waits: signal(waits.series(Wait::Wal)),
+            data_waits: signal(waits.series(Wait::Data)),
+            standby_waits: signal(waits.series(Wait::Standby)),
+            others: others(run.processes()),
+            ..Self::default()
+        };
+        if let Ok(events) = run.events() {
+            events.for_each(|event| recording.event(event));
+        }
+        recording.dips = dips;
+        recording
+    }
+
+    fn event(&mut self, event: Event) {
+        match event.kind {
+            EventKind::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint),
+            EventKind::Autovacuum(autovacuum) => self.autovacuums.push(autovacuum),
+            EventKind::Vacuum(vacuum) => self.vacuums.push(vacuum),
+            EventKind::Blocked(blocked) => self.blocked.push(blocked),
+            EventKind::Stalled(stalled) => self.stalled.push(stalled),
+            EventKind::Errors { count, example, .. } => self.errors.push((event.at_s, count, example)),
+            EventKind::Aborted { client, reason, .. } => {
+                let window = Window {
+                    start_s: event.at_s,
+                    end_s: event.at_s,
+                };
+                self.losses.push((window, format!("client {client} ended: {reason}")));
+            }
+            EventKind::Reconnected { client, after_s, .. } => {
+                let window = Window {
+                    start_s: event.at_s - after_s,
+                    end_s: event.at_s,
+                };
+                self.losses
+                    .push((window, format!("client {client} had no connection for {after_s:.1} s")));
+            }
+            EventKind::Phase { .. } | EventKind::Note { .. } => {}
+        }
+    }
+
+    /// The share of `window` in which something goes on, less the share of the time outside of all dips in which it does: 1 for what happens there and
+    /// nowhere else, 0 or less for what has nothing to do with it.
+    pub fn coincidence(&self, window: Window, times: &[Window]) -> f64 {
+        let covered_s = |window: Window| {
+            times
+                .iter()
+                .map(|time| time.overlap_s(window))
+                .sum::<f64>()
+                .min(window.length_s())
+        };
+        let (mut usual_s, mut covered_usual_s) = (self.measured.length_s(), covered_s(self.measured));
+        for dip in &self.dips {
+            usual_s -= dip.length_s();
+            covered_usual_s -= covered_s(*dip);
+        }
+        let inside = if window.length_s() > 0.0 {
+            covered_s(window) / window.length_s()
+        } else {
+            0.0
+        };
+        let usual = if usual_s > 0.0 {
+            (covered_usual_s / usual_s).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        inside - usual
+    }
+}
+
+/// What measured sessions wait for, as far as causes differ by it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    Lock,
+    Wal,
+    Data,
+    Standby,
+}
+
+impl Wait {
+    /// The kind of a wait event; names of PostgreSQL's documentation, "Wait Event Tables", of versions 9.6 to 18.
+    fn of(class: &str, event: &str) -> Option<Self> {
+        match (class, event) {
+            ("Lock", _) => Some(Self::Lock),
+            ("IPC", "SyncRep") => Some(Self::Standby),
+            ("IO", event) if event.starts_with("WAL") || event == "WalSync" || event == "WalWrite" => Some(Self::Wal),
+            ("LWLock" | "LWLockNamed" | "LWLockTranche", event) if event.to_ascii_lowercase().starts_with("wal") => {
+                Some(Self::Wal)
+            }
+            ("IO", event) if event.starts_with("DataFile") => Some(Self::Data),
+            _ => None,
+        }
+    }
+}
+
+/// How many measured sessions waited, kind by kind.
+#[derive(Default)]
+struct Waits {
+    /// By the time's bits, so that it sorts (times are positive): sessions of each kind.
+    at: BTreeMap<u64, [f64; 4]>,
+}
+
+impl Waits {
+    fn of(rows: impl Iterator<Item = WaitRow>) -> Self {
+        let mut waits = Self::default();
+        for row in rows.filter(|row| row.at_s >= 0.0 && row.sessions.is_finite()) {
+            let sessions = waits.at.entry(row.at_s.to_bits()).or_default();
+            if let Some(wait) = Wait::of(&row.wait_event_type, &row.wait_event).filter(|_| row.backend == "client") {
+                sessions[wait as usize] += row.sessions;
+            }
+        }
+        waits
+    }
+
+    fn series(&self, wait: Wait) -> Series {
+        let at_s: Vec<f64> = self.at.keys().map(|bits| f64::from_bits(*bits)).collect();
+        let sessions: Vec<f64> = self.at.values().map(|sessions| sessions[wait as usize]).collect();
+        Series::gauge(&at_s, &sessions)
+    }
+}
+
+/// The processes of neither dyno nor the server, by name; those of one name together.
+fn others(rows: impl Iterator<Item = ProcessRow>) -> HashMap<String, Series> {
+    let mut by_name: HashMap<String, Series> = HashMap::new();
+    let (mut last_s, mut start_s) = (f64::NAN, f64::NAN);
+    for row in rows {
+        if row.at_s != last_s {
+            (start_s, last_s) = (last_s, row.at_s);
+        }
+        if row.role == "other" && start_s < row.at_s {
+            let window = Window {
+                start_s,
+                end_s: row.at_s,
+            };
+            by_name
+                .entry(row.process)
+                .or_default()
+                .push(window, row.cpu_user_share + row.cpu_system_share);
+        }
+    }
+    by_name
+}

@@ -1,0 +1,188 @@
+//! The throughput of a run over time, second by second.
+
+use super::series::{Series, Window};
+use crate::archive::Run;
+use crate::experiment::WARMUP;
+
+/// Intervals shorter than this are taken together: causes are recorded once a second.
+const SHORTEST_S: f64 = 1.0;
+
+/// How long the window of the running median lasts.
+const MEDIAN_S: f64 = 61.0;
+
+/// Transactions per second of all workloads together in the time measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Throughput {
+    /// Stretches of about equal length, in order and without a gap within a phase.
+    pub windows: Vec<Window>,
+    /// The rate in each.
+    pub tps: Vec<f64>,
+    /// How many phases were measured.
+    pub phases: usize,
+}
+
+impl Throughput {
+    /// The throughput in the intervals of `run`; none if they cannot be read.
+    pub fn read(run: &Run) -> Self {
+        let rows = run.intervals().into_iter().flatten();
+        let rows = rows.filter(|row| row.phase != WARMUP);
+        Self::of(rows.map(|row| (row.phase, row.interval_start_s, row.interval_s, row.transactions)))
+    }
+
+    /// From rows of phase, begin, length in seconds, and transactions; the rows of one interval follow each other.
+    fn of(rows: impl Iterator<Item = (String, f64, f64, u64)>) -> Self {
+        let mut result = Self::default();
+        let mut phase = String::new();
+        let mut bin: Option<(Window, u64)> = None;
+        for (row_phase, start_s, length_s, transactions) in rows {
+            let window = Window {
+                start_s,
+                end_s: start_s + length_s,
+            };
+            let new_phase = row_phase != phase;
+            if new_phase {
+                phase = row_phase;
+                result.phases += 1;
+            }
+            match &mut bin {
+                // Another workload in the same interval, or an interval that the bin still has room for.
+                Some((open, sum))
+                    if !new_phase && (start_s < open.end_s - 1e-4 || open.length_s() < SHORTEST_S - 1e-4) =>
+                {
+                    open.end_s = open.end_s.max(window.end_s);
+                    *sum += transactions;
+                }
+                _ => {
+                    if let Some((done, sum)) = bin.take() {
+                        result.push(done, sum);
+                        // Intervals that are missing are of a time in which nothing was done.
+                        if !new_phase {
+                            result.fill(done, window.start_s);
+                        }
+                    }
+                    bin = Some((window, transactions));
+                }
+            }
+        }
+        if let Some((done, sum)) = bin {
+            result.push(done, sum);
+        }
+        result
+    }
+
+    fn push(&mut self, window: Window, transactions: u64) {
+        // The last interval may have been cut short: too short to have a rate of its own.
+        if window.length_s() >= SHORTEST_S / 2.0 {
+            self.windows.push(window);
+            self.tps.push(transactions as f64 / window.length_s());
+        }
+    }
+
+    fn fill(&mut self, last: Window, until_s: f64) {
+        let step_s = last.length_s().max(SHORTEST_S);
+        let mut start_s = last.end_s;
+        while until_s - start_s > 0.5 * step_s {
+            let end_s = until_s.min(start_s + step_s);
+            self.push(Window { start_s, end_s }, 0);
+            start_s = end_s;
+        }
+    }
+
+    /// The time from the first to the last.
+    pub fn measured(&self) -> Window {
+        Window {
+            start_s: self.windows.first().map_or(0.0, |first| first.start_s),
+            end_s: self.windows.last().map_or(0.0, |last| last.end_s),
+        }
+    }
+
+    /// Where it dips, with the depth of each dip as a share of the running median.
+    pub fn dips(&self) -> Vec<(Window, f64)> {
+        let usual_s = self.windows.first().map_or(1.0, |window| window.length_s());
+        let window = ((MEDIAN_S / usual_s).round() as usize).max(7);
+        let dips = dyno_stats::dips(&self.tps, window).into_iter();
+        let time = |range: &std::ops::Range<usize>| {
+            let (first, last) = (self.windows.get(range.start)?, self.windows.get(range.end - 1)?);
+            Some(Window {
+                start_s: first.start_s,
+                end_s: last.end_s,
+            })
+        };
+        dips.filter_map(|dip| Some((time(&dip.range)?, dip.depth))).collect()
+    }
+
+    /// As a series over time.
+    pub fn series(&self) -> Series {
+        let mut series = Series::default();
+        for (window, tps) in self.windows.iter().zip(&self.tps) {
+            series.push(*window, *tps);
+        }
+        series
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(phase: &str, start_s: f64, length_s: f64, transactions: u64) -> (String, f64, f64, u64) {
+        (phase.to_owned(), start_s, length_s, transactions)
+    }
+
+    #[test]
+    fn workloads_are_added_and_short_intervals_taken_together() {
+        let mut rows = Vec::new();
+        for tenth in 0..25 {
+            rows.push(row("measure", 5.0 + f64::from(tenth) / 10.0, 0.1, 10));
+            rows.push(row("measure", 5.0 + f64::from(tenth) / 10.0, 0.1, 5));
+        }
+        let found = Throughput::of(rows.into_iter());
+        assert_eq!(found.tps.len(), 3);
+        assert!(
+            found.tps.iter().all(|tps| (tps - 150.0).abs() < 1e-6),
+            "{:?}",
+            found.tps
+        );
+        assert!((found.measured().end_s - 7.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn missing_intervals_are_a_standstill_but_not_between_phases() {
+        let rows = [
+            row("ramp", 0.0, 1.0, 100),
+            row("ramp", 4.0, 1.0, 100),
+            row("hold", 9.0, 1.0, 200),
+            row("hold", 10.0, 0.2, 40),
+        ];
+        let found = Throughput::of(rows.into_iter());
+        assert_eq!(found.tps, [100.0, 0.0, 0.0, 0.0, 100.0, 200.0]);
+        assert_eq!(found.phases, 2);
+    }
+
+    #[test]
+    fn dips_have_times() {
+        let rows = (0..90).map(|at| {
+            row(
+                "measure",
+                f64::from(at),
+                1.0,
+                if (40..43).contains(&at) {
+                    0
+                } else {
+                    1_000 + at as u64 % 7
+                },
+            )
+        });
+        let dips = Throughput::of(rows).dips();
+        assert_eq!(
+            dips,
+            [(
+                Window {
+                    start_s: 40.0,
+                    end_s: 43.0
+                },
+                1.0
+            )]
+        );
+    }
+}

@@ -1,0 +1,287 @@
+//! What to keep in mind when reading a run, as far as only its recording tells.
+
+use super::recording::Recording;
+use super::{Analysis, Steady};
+use crate::archive::{Run, RunRecord};
+use crate::summary::{Pacing, Warning};
+use serde_json::Value;
+
+/// From this many seconds on a measurement means to be steady; a shorter one is a look.
+const MEANT_STEADY_S: f64 = 120.0;
+
+/// A mean hides less if it is over at least this many checkpoints.
+const ENOUGH_CYCLES: f64 = 4.0;
+
+/// Threads that run for this share of the time have nothing left.
+const BUSY_SHARE: f64 = 0.9;
+
+/// Queries that keep the server for longer than this in each second may be felt.
+const COSTLY_MS_PER_S: f64 = 100.0;
+
+/// Data within this factor of a cache is neither clearly within it nor clearly beyond.
+const NEAR: f64 = 1.25;
+
+/// The warnings that `analysis` and the recording of `run` give reason for.
+pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis) -> Vec<Warning> {
+    let Ok(record) = &run.record else {
+        return Vec::new();
+    };
+    let measured_s = recording.measured.length_s();
+    let mut warnings = Vec::new();
+    warnings.extend(no_steady_state(&analysis.steady, measured_s));
+    warnings.extend(few_checkpoints(record, recording, measured_s));
+    warnings.extend(busy_threads(record, recording));
+    warnings.extend(governor(record));
+    warnings.extend(swapping(run, recording));
+    warnings.extend(costly_samples(record));
+    warnings.extend(near_cache(record));
+    warnings.extend(few_rows(record));
+    warnings
+}
+
+fn no_steady_state(steady: &Steady, measured_s: f64) -> Option<Warning> {
+    (!steady.found && measured_s >= MEANT_STEADY_S && !steady.reason.contains("stage")).then(|| {
+        Warning::NoSteadyState {
+            reason: steady.reason.clone(),
+        }
+    })
+}
+
+/// A load that writes should be measured over several checkpoints; one that is only looked at for a moment need not.
+fn few_checkpoints(record: &RunRecord, recording: &Recording, measured_s: f64) -> Option<Warning> {
+    const WRITES_BYTES_PER_S: f64 = 100_000.0;
+    let writes = recording.wal_bytes.as_ref()?.usual.median > WRITES_BYTES_PER_S;
+    let timeout_s = setting(record, "checkpoint_timeout").map_or(Some(300.0), |text| seconds(&text))?;
+    // Where the amount of WAL brings them about, they come more often.
+    let starts: Vec<f64> = recording
+        .checkpoints
+        .iter()
+        .map(|checkpoint| checkpoint.start_s)
+        .collect();
+    let gaps: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let cycle_s = dyno_stats::median(&gaps).map_or(timeout_s, |gap| gap.min(timeout_s));
+    (writes && measured_s >= MEANT_STEADY_S && measured_s < ENOUGH_CYCLES * cycle_s)
+        .then_some(Warning::FewCheckpoints { measured_s, cycle_s })
+}
+
+fn busy_threads(record: &RunRecord, recording: &Recording) -> Option<Warning> {
+    let threads = recording.threads.max(1.0);
+    let cores = recording.dyno_cores.as_ref()?.usual.median;
+    let open = record
+        .workloads
+        .iter()
+        .any(|workload| matches!(workload.pacing, Pacing::Open { .. }));
+    (cores >= BUSY_SHARE * threads).then_some(Warning::LoadGeneratorBusy {
+        busy_percent: cores / threads * 100.0,
+        threads: threads as u64,
+        open,
+    })
+}
+
+fn governor(record: &RunRecord) -> Option<Warning> {
+    let governor = record.host.get("governor")?.as_str()?;
+    (governor == "powersave").then(|| Warning::PowerSaving {
+        governor: governor.to_owned(),
+    })
+}
+
+fn swapping(run: &Run, recording: &Recording) -> Option<Warning> {
+    let samples = run.host_samples(|name| name == "swap_out_bytes");
+    let values = samples.column("swap_out_bytes")?;
+    let within = samples.at_s.iter().zip(values).filter(|(at_s, bytes)| {
+        bytes.is_finite() && (recording.measured.start_s..=recording.measured.end_s + 1.0).contains(*at_s)
+    });
+    let within: Vec<f64> = within.map(|(_, bytes)| *bytes).collect();
+    let bytes = within.last()? - within.first()?;
+    const NOTABLE_BYTES: f64 = 1_048_576.0;
+    (bytes >= NOTABLE_BYTES).then_some(Warning::Swapping { bytes: bytes as u64 })
+}
+
+fn costly_samples(record: &RunRecord) -> Option<Warning> {
+    let cost = record.summary.as_ref()?.sampling?;
+    (cost.server_ms_per_s > COSTLY_MS_PER_S).then_some(Warning::CostlySamples {
+        ms_per_s: cost.server_ms_per_s,
+    })
+}
+
+/// Data about as large as a cache is partly in it, and how much depends on chance.
+fn near_cache(record: &RunRecord) -> Option<Warning> {
+    let data_bytes = record.tables.get("before")?.get("database_bytes")?.as_f64()?;
+    let shared = setting(record, "shared_buffers").map_or(Some(128.0 * 1_048_576.0), |text| bytes(&text));
+    // The page cache of the server's machine, if that is this one.
+    let local = record
+        .host
+        .get("data_filesystem")
+        .is_some_and(|filesystem| !filesystem.is_null());
+    let memory = record
+        .host
+        .get("memory_bytes")
+        .and_then(Value::as_f64)
+        .filter(|bytes| local && *bytes > 0.0);
+    let caches = [("shared_buffers", shared), ("main memory", memory)];
+    caches.into_iter().find_map(|(cache, size)| {
+        let cache_bytes = size?;
+        (data_bytes > cache_bytes / NEAR && data_bytes < cache_bytes * NEAR).then(|| Warning::NearCache {
+            data_bytes: data_bytes as u64,
+            cache: cache.to_owned(),
+            cache_bytes: cache_bytes as u64,
+        })
+    })
+}
+
+/// Clients that update fewer rows than they are wait for each other, not for the server.
+fn few_rows(record: &RunRecord) -> Option<Warning> {
+    let clients: usize = record.workloads.iter().map(|workload| workload.clients).sum();
+    let after = record.tables.get("after")?.get("tables")?.as_array()?;
+    let before = record
+        .tables
+        .get("before")
+        .and_then(|before| before.get("tables"))
+        .and_then(Value::as_array);
+    let updates = |table: &Value| {
+        table
+            .get("statistics")
+            .and_then(|row| row.get("n_tup_upd"))
+            .and_then(Value::as_f64)
+            .unwrap_or(0.0)
+    };
+    let few = after.iter().filter_map(|table| {
+        let earlier = before
+            .into_iter()
+            .flatten()
+            .find(|other| other.get("schema") == table.get("schema") && other.get("name") == table.get("name"));
+        let rows = earlier.unwrap_or(table).get("rows_estimate")?.as_f64()?;
+        let updated = updates(table) - earlier.map_or(0.0, updates);
+        (rows >= 1.0 && rows < clients as f64 && updated > 100.0 * rows).then(|| {
+            (table.get("name")?.as_str(), rows)
+                .0
+                .map(|name| (name.to_owned(), rows))
+        })?
+    });
+    let (table, rows) = few.min_by(|one, other| one.1.total_cmp(&other.1))?;
+    Some(Warning::FewRows {
+        table,
+        rows: rows as u64,
+        clients: clients as u64,
+    })
+}
+
+/// A setting of the server that is not at its default.
+fn setting(record: &RunRecord, name: &str) -> Option<String> {
+    let settings = record.server.get("settings")?.as_array()?;
+    let found = settings
+        .iter()
+        .find(|setting| setting.get("name").and_then(Value::as_str) == Some(name))?;
+    Some(found.get("value")?.as_str()?.to_owned())
+}
+
+/// A time as PostgreSQL shows it, such as `5min`.
+fn seconds(text: &str) -> Option<f64> {
+    with_unit(
+        text,
+        &[
+            ("ms", 0.001),
+            ("min", 60.0),
+            ("s", 1.0),
+            ("h", 3_600.0),
+            ("d", 86_400.0),
+        ],
+    )
+}
+
+/// A size as PostgreSQL shows it, such as `128MB`.
+fn bytes(text: &str) -> Option<f64> {
+    let kilo = 1024.0_f64;
+    with_unit(
+        text,
+        &[
+            ("kB", kilo),
+            ("MB", kilo.powi(2)),
+            ("GB", kilo.powi(3)),
+            ("TB", kilo.powi(4)),
+        ],
+    )
+}
+
+fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    units
+        .iter()
+        .find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::RunRecord;
+    use crate::summary::WorkloadFacts;
+    use std::time::Duration;
+
+    fn record() -> RunRecord {
+        let facts = WorkloadFacts {
+            name: "main".to_owned(),
+            clients: 8,
+            threads: 2,
+            pacing: Pacing::Closed,
+            transactions_per_client: None,
+            scripts: Vec::new(),
+            statements: Vec::new(),
+        };
+        RunRecord::new(String::new(), String::new(), vec![facts], &[], Duration::from_secs(1))
+    }
+
+    #[test]
+    fn times_and_sizes_as_the_server_shows_them() {
+        assert_eq!(
+            (seconds("5min"), seconds("30s"), seconds("250ms")),
+            (Some(300.0), Some(30.0), Some(0.25))
+        );
+        assert_eq!(
+            (bytes("128MB"), bytes("16kB"), bytes("on")),
+            (Some(134_217_728.0), Some(16_384.0), None)
+        );
+    }
+
+    #[test]
+    fn data_about_as_large_as_its_cache() {
+        let mut record = record();
+        record.server = serde_json::json!({ "settings": [{ "name": "shared_buffers", "value": "1GB" }] });
+        record.tables = serde_json::json!({ "before": { "database_bytes": 1_100_000_000_u64 } });
+        let expected = Warning::NearCache {
+            data_bytes: 1_100_000_000,
+            cache: "shared_buffers".to_owned(),
+            cache_bytes: 1_073_741_824,
+        };
+        assert_eq!(near_cache(&record), Some(expected));
+        record.tables = serde_json::json!({ "before": { "database_bytes": 100_000_000_u64 } });
+        assert_eq!(near_cache(&record), None);
+    }
+
+    #[test]
+    fn more_clients_than_rows_to_update() {
+        let mut record = record();
+        let table = |rows: u64, updates: u64| {
+            serde_json::json!({ "tables": [{
+                "schema": "public", "name": "pgbench_branches", "rows_estimate": rows, "statistics": { "n_tup_upd": updates },
+            }] })
+        };
+        record.tables = serde_json::json!({ "before": table(2, 10), "after": table(2, 50_000) });
+        let expected = Warning::FewRows {
+            table: "pgbench_branches".to_owned(),
+            rows: 2,
+            clients: 8,
+        };
+        assert_eq!(few_rows(&record), Some(expected));
+        // Read only, or enough rows.
+        record.tables = serde_json::json!({ "before": table(2, 10), "after": table(2, 10) });
+        assert_eq!(few_rows(&record), None);
+        record.tables = serde_json::json!({ "before": table(8, 10), "after": table(8, 50_000) });
+        assert_eq!(few_rows(&record), None);
+    }
+
+    #[test]
+    fn short_measurements_are_not_blamed_for_being_short() {
+        let steady = Steady::default();
+        assert_eq!(no_steady_state(&steady, 20.0), None);
+        assert!(no_steady_state(&steady, 600.0).is_some());
+    }
+}

@@ -230,6 +230,7 @@ fn changes_and_restores(foreign: &Foreign) {
         error.contains("did not restart the server") && error.contains("not allowed"),
         "{error}"
     );
+    assert!(!error.contains("could not be put back"), "{error}");
     assert_eq!(foreign.auto_conf(), before);
 
     // An ordinary role changes its sessions only.
@@ -269,7 +270,11 @@ fn changes_and_restores_on_18() {
     foreign.sql("alter system set search_path = 'a b', public");
     foreign.sql("alter database postgres set work_mem = '6MB'");
     let before = foreign.auto_conf();
-    let wanted = pairs(&[("search_path", "\"c d\", public"), ("work_mem", "9MB")]);
+    let wanted = pairs(&[
+        ("search_path", "\"c d\",public"),
+        ("DateStyle", "german"),
+        ("work_mem", "9MB"),
+    ]);
     let change = Change::plan(&info, &wanted, None).unwrap();
     let saved = change.saved().clone();
     let applied = change.apply().unwrap();

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Most connections used for one table unless asked otherwise; more gained nothing in loading accounts.
+/// Most connections used for one table unless asked otherwise. On two busy cores two connections loaded a table with a primary key about 30 % faster than
+/// one (1 million rows, six rounds); more than four gained nothing in loading accounts.
 const MOST_CONNECTIONS: usize = 4;
 
 /// Rows in a batch unless asked otherwise: a fraction of a second's work, so that progress moves and a stop is prompt.

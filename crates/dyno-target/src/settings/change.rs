@@ -100,10 +100,12 @@ pub enum ChangeError {
     },
     #[error("the server does not run with {}, though it was told to; its log says why. Nothing was changed", names.join(", "))]
     NotInEffect { names: Vec<String> },
-    #[error("the command \"{command}\" did not restart the server: {message}")]
+    #[error(
+        "the command \"{command}\" did not restart the server: {message}. The settings are as before in postgresql.auto.conf"
+    )]
     Restart { command: String, message: String },
     #[error(
-        "{cause}\nWhat was changed could not be put back: {message}. Put it back by hand, in postgresql.auto.conf: {}",
+        "{cause}\nBut what had been changed could not be put back: {message}. Put it back by hand, in postgresql.auto.conf: {}",
         remedy(saved)
     )]
     NotUndone {
@@ -144,12 +146,21 @@ pub struct Change {
     info: ConnectionInfo,
     restart_command: Option<String>,
     /// For the server, in the order of `saved`.
-    server: Vec<(String, String)>,
+    server: Vec<Wanted>,
     saved: Saved,
     /// For connections.
     session: Vec<(String, String)>,
     unset: Vec<Unset>,
     notes: Vec<String>,
+}
+
+/// A setting for the server.
+#[derive(Clone, Debug)]
+struct Wanted {
+    name: String,
+    value: String,
+    /// What `pg_settings` had before.
+    before: String,
 }
 
 /// How one setting is to be set.
@@ -203,14 +214,18 @@ impl Change {
                         value: kept,
                         needs_restart,
                     });
-                    change.server.push((name, value));
+                    change.server.push(Wanted {
+                        name,
+                        value,
+                        before: row.setting.clone(),
+                    });
                 }
                 Way::Session => {
                     try_in_session(&mut client, &name, &value, &row.context)?;
                     change.session.push((name, value));
                 }
                 Way::None(reason) => {
-                    let found = shown(&mut client, &name).unwrap_or_else(|| row.shown.clone());
+                    let found = shown(&mut client, &name).unwrap_or_else(|| row.setting.clone());
                     change.cannot(&name, value, &found, reason);
                 }
             }
@@ -266,7 +281,7 @@ impl Change {
             return Ok(false);
         }
         let mut client = self.info.connect()?;
-        for (name, value) in &self.server {
+        for Wanted { name, value, .. } in &self.server {
             let refused = |message: String| ChangeError::Refused {
                 name: name.clone(),
                 value: value.clone(),
@@ -279,9 +294,13 @@ impl Change {
         }
         let restarted = take_over(&self.info, &mut client, &self.saved, self.restart_command.as_deref())?;
         let missing = await_settings(&self.info, &|survey| {
-            let wanted = self.server.iter();
-            let missing = wanted.filter(|(name, value)| !survey.row(name).is_some_and(|row| row.is(value)));
-            missing.map(|(name, _)| name.clone()).collect()
+            // A value that is spelt otherwise by the server (DateStyle) has at least changed.
+            let follows = |wanted: &Wanted| {
+                let row = survey.row(&wanted.name);
+                row.is_some_and(|row| row.is(&wanted.value) || row.setting != wanted.before)
+            };
+            let missing = self.server.iter().filter(|wanted| !follows(wanted));
+            missing.map(|wanted| wanted.name.clone()).collect()
         })?;
         if missing.is_empty() {
             Ok(restarted)
@@ -295,8 +314,12 @@ impl Change {
         if self.saved.settings.is_empty() {
             return cause;
         }
-        // A restart that failed is not tried with the same command before the file is as it was.
-        match restore(&self.info, &self.saved, self.restart_command.as_deref()) {
+        // Where the server was not restarted with the new values it need not be with the old ones.
+        let restart_command = match &cause {
+            ChangeError::Refused { .. } | ChangeError::Restart { .. } => None,
+            _ => self.restart_command.as_deref(),
+        };
+        match restore(&self.info, &self.saved, restart_command) {
             Ok(_) => cause,
             Err(error) => ChangeError::NotUndone {
                 cause: Box::new(cause),

@@ -1,6 +1,6 @@
 //! What a server's settings are, where they come from, and what this role may do about them.
 
-use super::verify::equal;
+use super::verify::{elements, equal};
 use crate::facts::server_version;
 use postgres::Client;
 use postgres_protocol::escape::escape_literal;
@@ -22,14 +22,13 @@ const NAME_LISTS: [&str; 6] = [
 /// A row of `pg_settings`.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    setting: String,
+    /// In `unit`s.
+    pub(super) setting: String,
     unit: String,
     kind: String,
     pub(super) context: String,
     pub(super) source: String,
     file: Option<String>,
-    /// As `show` prints it.
-    pub(super) shown: String,
 }
 
 impl Row {
@@ -72,11 +71,6 @@ impl Survey {
             rows.insert(
                 name.to_ascii_lowercase(),
                 Row {
-                    shown: if unit.is_empty() {
-                        setting.clone()
-                    } else {
-                        format!("{setting} × {unit}")
-                    },
                     setting,
                     unit,
                     kind: row.get(3),
@@ -201,28 +195,6 @@ pub(super) fn alter_system(name: &str, value: Option<&str>) -> Option<String> {
     };
     // An empty list would be written as a list of one empty name.
     (!literals.trim().is_empty()).then(|| format!("alter system set {name} = {}", literals.trim()))
-}
-
-/// The elements of a list such as `a, "B c"`.
-fn elements(list: &str) -> Vec<String> {
-    let mut elements = vec![String::new()];
-    let mut quoted = false;
-    let mut characters = list.chars().peekable();
-    while let Some(character) = characters.next() {
-        let last = elements.len() - 1;
-        match character {
-            '"' if quoted && characters.peek() == Some(&'"') => {
-                characters.next();
-                elements[last].push('"');
-            }
-            '"' => quoted = !quoted,
-            ',' if !quoted => elements.push(String::new()),
-            space if !quoted && space.is_whitespace() => {}
-            other => elements[last].push(other),
-        }
-    }
-    elements.retain(|element| !element.is_empty());
-    elements
 }
 
 #[cfg(test)]

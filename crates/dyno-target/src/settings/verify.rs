@@ -71,17 +71,50 @@ pub fn verify(client: &mut Client, settings: &[(String, String)]) -> Result<Vec<
 /// Whether a wanted value is the one in `pg_settings`, which is a count of `unit`s.
 pub(super) fn equal(wanted: &str, setting: &str, unit: &str, kind: &str) -> bool {
     match kind {
-        "bool" => truth(wanted).is_some() && truth(wanted) == truth(setting),
+        "bool" => same_truth(wanted, setting),
         "integer" | "real" => match (quantity(wanted, unit), setting.parse::<f64>()) {
-            // The server rounds to whole units, from version 12 on to the nearest.
-            (Some(wanted), Ok(found)) => {
-                let tolerance = if kind == "integer" { 0.5 } else { found.abs() * 1e-6 };
-                (wanted - found).abs() <= tolerance
-            }
+            // The server rounds to whole units: to the nearest from version 12 on, down before.
+            (Some(wanted), Ok(found)) if kind == "integer" => (wanted - found).abs() < 1.0,
+            (Some(wanted), Ok(found)) => (wanted - found).abs() <= found.abs() * 1e-6,
             _ => false,
         },
-        _ => wanted.eq_ignore_ascii_case(setting),
+        // Many have truth values among their words.
+        "enum" => wanted.eq_ignore_ascii_case(setting) || same_truth(wanted, setting),
+        _ => wanted.eq_ignore_ascii_case(setting) || elements(wanted) == elements(setting),
     }
+}
+
+fn same_truth(wanted: &str, setting: &str) -> bool {
+    truth(wanted).is_some() && truth(wanted) == truth(setting)
+}
+
+/// The elements of a list such as `a, "B c"`; spaces and quotes around them do not matter.
+pub(super) fn elements(list: &str) -> Vec<String> {
+    let mut elements = vec![String::new()];
+    let mut quoted = false;
+    let mut characters = list.trim().chars().peekable();
+    while let Some(character) = characters.next() {
+        let last = elements.len() - 1;
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                elements[last].push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => elements.push(String::new()),
+            space if !quoted && space.is_whitespace() && (elements[last].is_empty() || ends_element(&characters)) => {}
+            other => elements[last].push(other),
+        }
+    }
+    elements.retain(|element| !element.is_empty());
+    elements
+}
+
+/// Whether only spaces come before the next comma or the end.
+fn ends_element(rest: &std::iter::Peekable<std::str::Chars<'_>>) -> bool {
+    let mut rest = rest.clone();
+    rest.find(|character| !character.is_whitespace())
+        .is_none_or(|character| character == ',')
 }
 
 /// PostgreSQL's spellings of truth values, of which any unique beginning will do.
@@ -165,6 +198,11 @@ mod tests {
         assert!(!equal("local", "on", "", "enum"));
         assert!(equal("Local", "local", "", "enum"));
         assert!(!equal("x", "on", "", "bool"));
+        assert!(equal("true", "on", "", "enum"));
+        assert!(equal("120MB", "7", "16MB", "integer"));
+        assert!(equal("\"a b\",c", "\"a b\", c", "", "string"));
+        assert!(!equal("\"a b\",c", "\"a b\", d", "", "string"));
+        assert!(!equal("%m [%p] ", "%m[%p]", "", "string"));
     }
 
     proptest! {

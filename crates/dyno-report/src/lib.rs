@@ -3,6 +3,8 @@
 //! Text is at most 100 columns wide, needs no colour to be understood, and every figure carries its unit. Only what is longer than that by
 //! nature, such as a folder's path, may exceed the width.
 
+mod analysis;
+mod campaign;
 mod course;
 mod experiments;
 mod figures;
@@ -14,6 +16,7 @@ mod show;
 mod summary;
 mod table;
 
+pub use analysis::analysis;
 pub use course::{course_line, finished_run, upcoming_line};
 pub use experiments::{experiments, plan};
 pub use figures::duration;

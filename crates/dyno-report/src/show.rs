@@ -1,12 +1,14 @@
 //! Everything that is known of one campaign or run.
 
+use crate::analysis::analysis;
+use crate::campaign::overview;
 use crate::figures::{duration, one_line};
 use crate::summary::summary;
 use crate::table::facts;
 use dyno_lab::archive::{Campaign, Run};
 use std::time::Duration;
 
-/// A campaign with all its runs.
+/// A campaign: what all its runs show together, or its only run in full.
 #[must_use]
 pub fn campaign(campaign: &Campaign) -> String {
     let mut text = match &campaign.record {
@@ -30,9 +32,17 @@ pub fn campaign(campaign: &Campaign) -> String {
         }
         Err(error) => format!("{error}\n"),
     };
-    for one in &campaign.runs {
-        text.push('\n');
-        text.push_str(&run(one));
+    text.push('\n');
+    // One run is the whole campaign; of several what they show together comes first, and each by itself on request.
+    match campaign.runs.as_slice() {
+        [only] if campaign.record.as_ref().map_or(1, |record| record.runs.len()) < 2 => text.push_str(&run(only)),
+        _ => {
+            text.push_str(&overview(campaign));
+            text.push_str(&format!(
+                "\nEverything about one run: dyno show {} RUN\n",
+                campaign.name()
+            ));
+        }
     }
     text
 }
@@ -74,7 +84,17 @@ pub fn run(run: &Run) -> String {
     }
     text.push('\n');
     match run.summary() {
-        Ok(figures) => text.push_str(&summary(&figures)),
+        Ok(mut figures) => {
+            let analysed = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
+            if let Some(analysed) = analysed {
+                figures.warnings.extend(analysed.warnings.iter().cloned());
+            }
+            text.push_str(&summary(&figures));
+            if let Some(analysed) = analysed {
+                text.push('\n');
+                text.push_str(&analysis(analysed));
+            }
+        }
         Err(error) => text.push_str(&format!("  There are no figures: {error}\n")),
     }
     text.push_str(&format!("\nAll data: {}\n", run.path.display()));

@@ -11,6 +11,7 @@ pub fn summary(summary: &Summary) -> String {
         workloads(summary),
         throughput(summary),
         latency(summary),
+        stages(summary),
         scripts(summary),
         statements(summary),
     ];
@@ -73,11 +74,67 @@ fn throughput(summary: &Summary) -> String {
             ],
         ]
     });
+    let total = summary.total.iter().flat_map(|total| {
+        let row = |what: &str, figure: f64| {
+            let mut row = vec![String::new(); 6];
+            (row[0], row[1]) = (what.to_owned(), rate(figure));
+            row
+        };
+        [
+            row("all: transactions/s", total.tps),
+            row("all: statements/s", total.statements_per_s),
+        ]
+    });
+    let metrics = summary.metrics.iter().map(|(name, value)| {
+        let mut row = vec![String::new(); 6];
+        (row[0], row[1]) = (one_line(name), rate(*value));
+        row
+    });
     table(
         &["throughput", "average", "min", "max", "variation", "intervals"],
         &[0],
-        rows,
+        rows.chain(total).chain(metrics),
     )
+}
+
+/// What each workload did in each stage.
+fn stages(summary: &Summary) -> String {
+    let latencies = || {
+        summary
+            .stages
+            .iter()
+            .flat_map(|stage| &stage.workloads)
+            .filter_map(|workload| workload.p99_us)
+    };
+    let unit = TimeUnit::for_max(latencies().fold(0.0, f64::max));
+    let rows: Vec<_> = summary
+        .stages
+        .iter()
+        .flat_map(|stage| {
+            // Which of several workloads took part is part of what a stage is.
+            stage.workloads.iter().map(move |workload| {
+                let what = if stage.workloads.len() == 1 {
+                    stage.name.clone()
+                } else {
+                    format!("{}: {}", stage.name, workload.name)
+                };
+                let mut row = vec![
+                    one_line(&what),
+                    decimal(stage.start_s, 0),
+                    decimal(stage.end_s - stage.start_s, 0),
+                    rate(workload.tps),
+                ];
+                let latencies = [workload.p50_us, workload.p95_us, workload.p99_us];
+                row.extend(latencies.map(|time_us| time_us.map_or("-".to_owned(), |time_us| unit.show(time_us))));
+                row
+            })
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let p50 = format!("p50 ({})", unit.symbol());
+    table(&["stage", "at (s)", "lasts (s)", "TPS", &p50, "p95", "p99"], &[0], rows)
 }
 
 /// The unit for several latencies together.
@@ -333,9 +390,17 @@ fn costs(summary: &Summary) -> String {
         );
         ("dyno's own CPU", text)
     });
+    let sampling = summary.sampling.map(|cost| {
+        let text = format!(
+            "the server answered for {} ms, dyno's samplers computed for {} ms in each second",
+            decimal(cost.server_ms_per_s, 1),
+            decimal(cost.dyno_cpu_us_per_s / 1e3, 1)
+        );
+        ("sampling", text)
+    });
     let unfinished: u64 = summary.workloads.iter().map(|workload| workload.unfinished).sum();
     let unfinished = (unfinished > 0).then(|| ("unfinished", counted(unfinished, "transaction")));
-    facts([connection, host, client, unfinished].into_iter().flatten())
+    facts([connection, host, client, sampling, unfinished].into_iter().flatten())
 }
 
 fn warnings(summary: &Summary) -> String {

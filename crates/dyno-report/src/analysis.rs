@@ -1,0 +1,164 @@
+//! What the recording of a run shows: steady state, dips and their causes, and what holds for the run as a whole.
+
+use crate::figures::{counted, decimal, duration, one_line};
+use crate::table::{INDENT, facts, paragraph, table};
+use dyno_lab::analysis::{Analysis, Dip};
+use std::time::Duration;
+
+/// More dips than this are not read; the deepest are shown.
+const MOST_DIPS: usize = 10;
+
+/// All of an analysis as text.
+#[must_use]
+pub fn analysis(analysis: &Analysis) -> String {
+    let steady = &analysis.steady;
+    let found = match (steady.found, steady.from_s) {
+        (true, Some(from_s)) => format!("from {} s on: {}", decimal(from_s, 0), steady.reason),
+        (true, None) => steady.reason.clone(),
+        (false, _) => format!("none found: {}", steady.reason),
+    };
+    let mut sections = vec![facts([
+        ("steady state", one_line(&found)),
+        ("dips", number_of_dips(analysis)),
+    ])];
+    if !analysis.dips.is_empty() {
+        sections.push(dips(&analysis.dips));
+    }
+    let findings: String = analysis
+        .findings
+        .iter()
+        .map(|finding| paragraph("  - ", &one_line(finding)))
+        .collect();
+    sections.push(findings);
+    sections.retain(|section| !section.is_empty());
+    sections.join("\n")
+}
+
+fn number_of_dips(analysis: &Analysis) -> String {
+    if analysis.dips.is_empty() {
+        return "none".to_owned();
+    }
+    let lost_s: f64 = analysis.dips.iter().map(|dip| dip.end_s - dip.start_s).sum();
+    let mut text = format!(
+        "{} of {} s in all",
+        counted(analysis.dips.len() as u64, "dip"),
+        decimal(lost_s, 0)
+    );
+    if let Some(period_s) = analysis.dip_period_s {
+        let period = duration(Duration::try_from_secs_f64(period_s).unwrap_or_default());
+        text.push_str(&format!(", one every {period}"));
+    }
+    text
+}
+
+/// The deepest dips in order of time.
+fn dips(dips: &[Dip]) -> String {
+    let mut shown: Vec<&Dip> = dips.iter().collect();
+    shown.sort_by(|one, other| other.depth_percent.total_cmp(&one.depth_percent));
+    shown.truncate(MOST_DIPS);
+    shown.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
+    let rows = shown.iter().map(|dip| {
+        vec![
+            decimal(dip.start_s, 1),
+            decimal(dip.end_s - dip.start_s, 1),
+            format!("{} %", decimal(dip.depth_percent, 0)),
+            dip.cause.to_string(),
+            dip.evidence
+                .iter()
+                .map(|words| one_line(words))
+                .collect::<Vec<_>>()
+                .join("; "),
+        ]
+    });
+    let mut text = table(
+        &["dip at (s)", "lasts (s)", "depth", "cause", "seen at the time"],
+        &[3, 4],
+        rows,
+    );
+    if let Some(more) = dips.len().checked_sub(MOST_DIPS).filter(|more| *more > 0) {
+        let verb = if more == 1 { "is" } else { "are" };
+        text.push_str(&format!(
+            "{INDENT}{} less deep {verb} in run.json.\n",
+            counted(more as u64, "more dip")
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_lab::analysis::{Cause, Steady};
+    use insta::assert_snapshot;
+
+    fn dip(start_s: f64, depth_percent: f64, cause: Cause, evidence: &[&str]) -> Dip {
+        Dip {
+            start_s,
+            end_s: start_s + 3.0,
+            depth_percent,
+            cause,
+            evidence: evidence.iter().map(|words| (*words).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_run_with_dips() {
+        let lock = "8 sessions waited up to 3.0 s for a lock on tbl held by 4711 psql, idle in transaction";
+        let found = Analysis {
+            steady: Steady {
+                found: true,
+                from_s: Some(25.0),
+                reason: "no trend and no change of level after the first 20 s, in which TPS was 51 % lower than later"
+                    .to_owned(),
+            },
+            dips: vec![
+                dip(
+                    60.0,
+                    99.6,
+                    Cause::Lock,
+                    &[lock, "the host took 9 % of the CPU time away (steal), usually 1 %"],
+                ),
+                dip(660.0, 42.0, Cause::Unknown, &[]),
+            ],
+            dip_period_s: Some(600.0),
+            findings: vec![
+                "After each checkpoint WAL per transaction was 5.2 times what it was before the next.".to_owned(),
+            ],
+            warnings: Vec::new(),
+        };
+        assert_snapshot!(analysis(&found));
+    }
+
+    #[test]
+    fn of_many_dips_the_deepest_are_shown() {
+        let dips = (0..12)
+            .map(|number| dip(f64::from(number) * 50.0, 20.0 + f64::from(number), Cause::Unknown, &[]))
+            .collect();
+        let found = Analysis {
+            dips,
+            ..Analysis::default()
+        };
+        let text = analysis(&found);
+        assert!(text.contains("2 more dips less deep are in run.json."), "{text}");
+        assert!(
+            !text.contains("20 %") && !text.contains("21 %") && text.contains("22 %"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_short_run_without_dips() {
+        let found = Analysis {
+            steady: Steady {
+                found: false,
+                from_s: None,
+                reason: "20 intervals are too few to tell; 60 are needed".to_owned(),
+            },
+            ..Analysis::default()
+        };
+        assert_snapshot!(analysis(&found), @r"
+          steady state  none found: 20 intervals are too few to tell; 60 are needed
+          dips          none
+        ");
+    }
+}

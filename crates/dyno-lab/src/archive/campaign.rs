@@ -324,3 +324,106 @@ fn unique_folder(archive: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Campaign, RunState};
+    use super::*;
+    use crate::experiment::{Size, find};
+    use std::time::Duration;
+    use tempfile::TempDir;
+
+    fn record() -> CampaignRecord {
+        let plan = find("pk-update")
+            .unwrap()
+            .plan(Size::Small, &[], Some(2), 7, 2)
+            .unwrap();
+        CampaignRecord::of(&plan, "dyno run pk-update".to_owned(), Zoned::now()).unwrap()
+    }
+
+    fn failed(reason: &str) -> RunRecord {
+        let record = RunRecord::new(String::new(), String::new(), Vec::new(), &[], Duration::from_secs(1));
+        RunRecord {
+            state: RunState::Failed,
+            failure: Some(reason.to_owned()),
+            ..record
+        }
+    }
+
+    #[test]
+    fn what_was_planned_is_read_back_whole() {
+        let archive = TempDir::new().unwrap();
+        let written = record();
+        let campaign = CampaignWriter::create(archive.path(), &written).unwrap();
+        let read = Campaign::read(campaign.path().to_owned()).unwrap().record.unwrap();
+        assert_eq!(read, written);
+        assert_eq!(read.plan().runs.len(), 2);
+        assert_eq!(read.plan().cells, written.cells);
+    }
+
+    #[test]
+    fn one_dyno_at_a_time() {
+        let archive = TempDir::new().unwrap();
+        let campaign = CampaignWriter::create(archive.path(), &record()).unwrap();
+        let path = campaign.path().to_owned();
+        assert!(Campaign::read(path.clone()).unwrap().is_under_way());
+        assert!(matches!(
+            CampaignWriter::resume(path.clone()),
+            Err(ArchiveError::InUse { .. })
+        ));
+        drop(campaign);
+        assert!(!Campaign::read(path.clone()).unwrap().is_under_way());
+        CampaignWriter::resume(path).unwrap();
+    }
+
+    #[test]
+    fn earlier_attempts_are_kept_and_never_counted() {
+        let archive = TempDir::new().unwrap();
+        let record = record();
+        let campaign = CampaignWriter::create(archive.path(), &record).unwrap();
+        let run = &record.runs[0];
+        // Nothing is there yet, or nothing in it.
+        campaign.set_aside(run).unwrap();
+        fs::create_dir(campaign.path().join(run.folder())).unwrap();
+        campaign.set_aside(run).unwrap();
+        assert!(!campaign.path().join(EARLIER).exists());
+        for attempt in ["first", "second"] {
+            campaign.failed(run, &failed(attempt)).unwrap();
+            campaign.set_aside(run).unwrap();
+        }
+        campaign.failed(run, &failed("third")).unwrap();
+        let mut kept: Vec<_> = fs::read_dir(campaign.path().join(EARLIER))
+            .unwrap()
+            .map(|folder| folder.unwrap().file_name().into_string().unwrap())
+            .collect();
+        kept.sort();
+        assert_eq!(kept, ["001-rep1-attempt1", "001-rep1-attempt2"]);
+        let read = Campaign::read(campaign.path().to_owned()).unwrap();
+        assert_eq!(read.runs.len(), 1);
+        assert_eq!(read.runs[0].record.as_ref().unwrap().failure.as_deref(), Some("third"));
+        assert!(!read.has(run));
+    }
+
+    #[test]
+    fn a_run_that_has_said_why_it_failed_is_left_at_that() {
+        let archive = TempDir::new().unwrap();
+        let record = record();
+        let campaign = CampaignWriter::create(archive.path(), &record).unwrap();
+        let folder = campaign.failed(&record.runs[0], &failed("itself")).unwrap();
+        assert_eq!(campaign.failed(&record.runs[0], &failed("another")).unwrap(), folder);
+        let read = Campaign::read(campaign.path().to_owned()).unwrap();
+        assert_eq!(read.runs[0].record.as_ref().unwrap().failure.as_deref(), Some("itself"));
+        assert_eq!(read.runs[0].state, RunState::Failed);
+    }
+
+    #[test]
+    fn a_campaign_that_is_discarded_leaves_the_archive_as_it_was() {
+        let folder = TempDir::new().unwrap();
+        let archive = folder.path().join("archive");
+        CampaignWriter::create(&archive, &record()).unwrap().discard();
+        assert!(!archive.exists());
+        fs::create_dir(&archive).unwrap();
+        CampaignWriter::create(&archive, &record()).unwrap().discard();
+        assert!(archive.exists());
+    }
+}

@@ -119,3 +119,63 @@ pub(super) fn check_same(plan: &Plan, targets: &[Target], runs: &[Run]) -> Resul
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Size, find};
+
+    struct Nobody;
+
+    impl Progress for Nobody {
+        fn note(&mut self, _: &str) {}
+    }
+
+    fn environment(name: &str) -> Option<String> {
+        (name == "DYNO_HOME").then(|| "/nowhere".to_owned())
+    }
+
+    fn plan(target: &str) -> Plan {
+        let mut plan = find("pk-update").unwrap().plan(Size::Small, &[], None, 7, 2).unwrap();
+        plan.cells[0].experiment.target = Some(target.to_owned());
+        plan
+    }
+
+    #[test]
+    fn a_password_is_given_again_for_the_same_database_only() {
+        let recorded = "postgres://ann:***@db/x";
+        for given in [
+            "postgres://ann:s3cret@db/x",
+            "postgres://ann@db:5432/x",
+            "host=db user=ann dbname=x password=s3cret",
+        ] {
+            let mut plan = plan(recorded);
+            give_again(&mut plan, given, &environment, &Stop::new()).unwrap();
+            assert_eq!(plan.cells[0].experiment.target.as_deref(), Some(given));
+        }
+        for other in ["postgres://ann:s3cret@db/y", "embedded"] {
+            let mut plan = plan(recorded);
+            let error = give_again(&mut plan, other, &environment, &Stop::new());
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("measures postgres://ann:***@db/x"), "{error}");
+            assert!(!error.contains("s3cret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_cell_that_cannot_be_measured_is_named() {
+        let sets = [("clients", "2,200"), ("settings.max_connections", "50")];
+        let sets = sets.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let plan = find("pk-update").unwrap().plan(Size::Small, &sets, None, 7, 2).unwrap();
+        let targets = targets(&plan, &environment, &Stop::new()).unwrap();
+        let error = check(&plan, &targets, false, &mut Nobody).unwrap_err().to_string();
+        assert!(
+            error.starts_with("the cell clients = 200 cannot be measured: "),
+            "{error}"
+        );
+        assert!(
+            error.contains("needs 205 connections, but the server allows 50"),
+            "{error}"
+        );
+    }
+}

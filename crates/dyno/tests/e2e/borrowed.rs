@@ -35,7 +35,7 @@ fn are_set_for_each_cell_and_put_back() {
             .iter()
             .find(|setting| setting["name"] == "commit_siblings")
             .unwrap();
-        assert_eq!(found["value"], record["cell"]["settings.commit_siblings"], "{record}");
+        assert_eq!(found["value"], record["cell"]["commit_siblings"], "{record}");
     }
     assert_eq!(in_files(&database, "commit_siblings"), "0");
     assert_eq!(database.value("select current_setting('commit_siblings')"), "5");

@@ -87,7 +87,7 @@ fn stopped_while_loading_nothing_half_made_is_used() {
     let words = "pk-insert --set measure=300ms --set warmup=0s";
     desk.file(
         "load.toml",
-        "title = \"x\"\n[parameters]\nrows = 1_000_000_000\n[data]\nsetup = \"create table tbl (id int)\"\n\
+        "title = \"x\"\n[parameters]\nrows = 20_000_000\n[data]\nsetup = \"create table tbl (id int)\"\n\
          fill.tbl = { rows = \"{rows}\", columns = { id = \"row\" } }\n\
          [[workload]]\nscript = \"select 1;\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\n",
     );

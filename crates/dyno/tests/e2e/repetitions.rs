@@ -3,7 +3,7 @@
 use crate::support::{Desk, Running, database, run_folders};
 
 #[test]
-fn a_later_run_that_cannot_begin_leaves_the_earlier_ones() {
+fn later_runs_that_cannot_begin_are_kept_as_failed() {
     let (desk, database) = (Desk::new(), database("e2e_later"));
     desk.file(
         "later.toml",
@@ -17,9 +17,9 @@ fn a_later_run_that_cannot_begin_leaves_the_earlier_ones() {
     admin.execute(&format!("alter database {} allow_connections false", database.name()));
     let ended = running.end().expect(2);
     ended
-        .says("run 2 of 3 could not begin: ")
-        .says("The runs before it are kept in archive/")
-        .shows("(complete)");
+        .says("2 of 3 runs are not complete. Make them with: dyno run --resume ")
+        .shows("(complete)")
+        .shows("Run 2 of 3 (failed): repetition 2: ");
     let states: Vec<String> = run_folders(&desk.archive()).iter().map(|run| run.state()).collect();
-    assert_eq!(states, ["complete"]);
+    assert_eq!(states, ["complete", "failed", "failed"]);
 }

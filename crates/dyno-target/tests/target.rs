@@ -1,4 +1,4 @@
-//! Connecting, loading, measuring sizes and sampling on a real server.
+//! Connecting, loading and measuring sizes on a real server.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
 
@@ -8,12 +8,10 @@ use dyno_target::address::ConnectionInfo;
 use dyno_target::embedded::{create_from_template, database_exists, drop_database};
 use dyno_target::facts::{host_facts, server_facts};
 use dyno_target::load::{Fill, LoadError, fill_table, run_sql, settle};
-use dyno_target::sampler::{PgSampler, Sampler};
 use dyno_target::settings::verify;
 use dyno_target::sizes::database_sizes;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 use support::Shared;
 
 fn server() -> Arc<Shared> {
@@ -277,40 +275,4 @@ fn compares_settings_and_describes_the_server() {
         (shared.server.port().to_string().as_str(), "command line")
     );
     assert!(host_facts(Some(shared.server.data_folder())).data_filesystem.is_some());
-}
-
-#[test]
-fn samples_the_server() {
-    let shared = server();
-    let info = database(&shared, "sampled");
-    let mut sampler = PgSampler::connect(&info).unwrap();
-    assert_eq!(sampler.warnings(), &[] as &[String]);
-    let first = sampler.sample().unwrap();
-    assert_eq!(first.len(), sampler.columns().len());
-    let at = |name: &str| {
-        let found = sampler.columns().iter().position(|column| column == name);
-        found.unwrap_or_else(|| panic!("{name} is not among {:?}", sampler.columns()))
-    };
-    let (wal, commits) = (at("wal_position_bytes"), at("pg_stat_database.xact_commit"));
-    let checkpoints = at("pg_stat_checkpointer.num_requested");
-    at("pg_stat_wal.wal_bytes");
-    at("pg_stat_bgwriter.buffers_clean");
-    let mut client = info.connect().unwrap();
-    run_sql(
-        &mut client,
-        "create table t (x int); insert into t values (1); checkpoint; select pg_stat_force_next_flush()",
-        "work",
-    )
-    .unwrap();
-    let mut second = sampler.sample().unwrap();
-    // The server's processes hand their counts in a moment after the work.
-    let started = Instant::now();
-    while [wal, commits, checkpoints]
-        .iter()
-        .any(|column| second[*column] <= first[*column])
-    {
-        assert!(started.elapsed() < Duration::from_secs(60), "{first:?} {second:?}");
-        std::thread::sleep(Duration::from_millis(20));
-        second = sampler.sample().unwrap();
-    }
 }

@@ -118,11 +118,19 @@ pub fn run_pgbench(mut command: Command, server: &BenchServer, client: Client, w
 /// The command that runs `dyno run` with the same statement and protocol.
 #[must_use]
 pub fn dyno_command(dyno: &Path, server: &BenchServer, client: Client, archive: &Path) -> Command {
+    experiment_command(dyno, server, client, archive, SELECT_ONLY)
+}
+
+/// The experiment that does what `pgbench -S` does.
+const SELECT_ONLY: &str = "select-only.toml";
+
+/// The command that runs the experiment in the file `experiment` of this folder.
+fn experiment_command(dyno: &Path, server: &BenchServer, client: Client, archive: &Path, experiment: &str) -> Command {
     let mut command = Command::new(dyno);
     environment(&mut command, server, client.tcp);
     command
         .arg("run")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("select-only.toml"));
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(experiment));
     command.arg("--archive").arg(archive).args(["--target", "postgres://"]);
     for (name, value) in [("clients", client.clients), ("threads", client.threads)] {
         command.arg("--set").arg(format!("{name}={value}"));
@@ -136,8 +144,23 @@ pub fn dyno_command(dyno: &Path, server: &BenchServer, client: Client, archive: 
 /// # Errors
 /// It cannot be run, or its archive cannot be read.
 pub fn run_dyno(dyno: &Path, server: &BenchServer, client: Client) -> Result<Cost> {
+    run_experiment(dyno, server, client, SELECT_ONLY, &[])
+}
+
+/// Runs the experiment in the file `experiment` of this folder with further options `words`.
+///
+/// # Errors
+/// It cannot be run, or its archive cannot be read.
+pub fn run_experiment(
+    dyno: &Path,
+    server: &BenchServer,
+    client: Client,
+    experiment: &str,
+    words: &[&str],
+) -> Result<Cost> {
     let archive = tempfile::tempdir()?;
-    let (_, cpu_us) = timed(&mut dyno_command(dyno, server, client, archive.path()))?;
+    let mut command = experiment_command(dyno, server, client, archive.path(), experiment);
+    let (_, cpu_us) = timed(command.args(words))?;
     let record = std::fs::read_dir(archive.path())?
         .next()
         .ok_or("dyno archived nothing")??

@@ -36,7 +36,8 @@ impl Spread {
 
 impl std::fmt::Display for Spread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digits = if self.median >= 1000.0 { 0 } else { 2 };
+        // A precision that is asked for wins.
+        let digits = f.precision().unwrap_or(if self.median >= 1000.0 { 0 } else { 2 });
         write!(
             f,
             "{:.digits$} ({:.digits$}–{:.digits$})",

@@ -7,7 +7,7 @@ mod figures;
 mod initialization;
 mod server;
 
-pub use client::{Client, Cost, dyno_binary, dyno_command, run_dyno, run_pgbench};
+pub use client::{Client, Cost, dyno_binary, dyno_command, run_dyno, run_experiment, run_pgbench};
 pub use figures::Spread;
 pub use initialization::{Initialization, InitializationCost, run_initialization};
 pub use server::BenchServer;

@@ -13,10 +13,13 @@ pub(super) const APPLICATION_NAME: &str = "dyno sampler";
 const SESSION: &str =
     "set application_name = 'dyno sampler'; set statement_timeout = '10s'; set lock_timeout = '500ms'";
 
+/// Prepares what is to be done on a new connection, whose server has this version.
+type SetUp<S> = dyn FnMut(&mut Client, u32) -> Result<S, postgres::Error> + Send;
+
 /// A connection with what was prepared on it.
 pub(super) struct Link<S> {
     info: ConnectionInfo,
-    set_up: Box<dyn FnMut(&mut Client, u32) -> Result<S, postgres::Error> + Send>,
+    set_up: Box<SetUp<S>>,
     open: Option<(Client, S)>,
 }
 
@@ -32,7 +35,7 @@ impl<S> Link<S> {
             set_up: Box::new(set_up),
             open: None,
         };
-        link.open = Self::open(&link.info, &mut link.set_up).ok();
+        link.open = Self::open(&link.info, link.set_up.as_mut()).ok();
         link
     }
 
@@ -43,7 +46,7 @@ impl<S> Link<S> {
     ) -> Result<R, SampleError> {
         let (client, state) = match &mut self.open {
             Some(open) => open,
-            none => none.insert(Self::open(&self.info, &mut self.set_up)?),
+            none => none.insert(Self::open(&self.info, self.set_up.as_mut())?),
         };
         let error = match work(client, state) {
             Ok(result) => return Ok(result),
@@ -56,10 +59,7 @@ impl<S> Link<S> {
         Err(SampleError(server_message(&error)))
     }
 
-    fn open(
-        info: &ConnectionInfo,
-        set_up: &mut dyn FnMut(&mut Client, u32) -> Result<S, postgres::Error>,
-    ) -> Result<(Client, S), SampleError> {
+    fn open(info: &ConnectionInfo, set_up: &mut SetUp<S>) -> Result<(Client, S), SampleError> {
         let mut client = info.connect().map_err(|error| SampleError(error.to_string()))?;
         let state = quiet(&mut client).and_then(|version| set_up(&mut client, version));
         let state = state.map_err(|error| SampleError(server_message(&error)))?;

@@ -127,7 +127,7 @@ impl StallWatch {
             }
             return;
         }
-        let open = self.open.get_or_insert_with(|| Open {
+        let open = self.open.get_or_insert(Open {
             start: now,
             stopped: 0,
             unanswered: false,

@@ -33,6 +33,9 @@ const COUNTERS: [(&str, &str); 15] = [
     ("idx_scan", ""),
 ];
 
+/// The first number that a user's table can have (PostgreSQL's `FirstNormalObjectId`): others hold the overflow of system catalogues.
+const FIRST_USER_OID: u32 = 16_384;
+
 const SIZES: [&str; 2] = ["table_bytes", "index_bytes"];
 
 /// Samples tables.
@@ -108,11 +111,12 @@ fn values(row: &Row) -> Result<Vec<Value>, postgres::Error> {
 
 /// One number for each table that grows with whatever is done to it, index scans included.
 fn activity() -> String {
-    "select c.oid, (pg_stat_get_blocks_fetched(c.oid) + pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid)
+    format!(
+        "select c.oid, (pg_stat_get_blocks_fetched(c.oid) + pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid)
                     + pg_stat_get_tuples_deleted(c.oid) + pg_stat_get_tuples_returned(c.oid) + pg_stat_get_tuples_fetched(c.oid))::float8
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relkind in ('r', 'm', 't') and n.nspname not in ('pg_catalog', 'information_schema')"
-        .to_owned()
+      where c.relkind in ('r', 'm', 't') and n.nspname not in ('pg_catalog', 'information_schema') and c.oid >= {FIRST_USER_OID}"
+    )
 }
 
 /// All numbers of the tables in `$1`. A table that somebody has locked for himself has no sizes: reading them would wait.

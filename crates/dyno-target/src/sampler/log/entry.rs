@@ -149,3 +149,114 @@ fn number_before(text: &str, label: &str) -> Option<u64> {
     // What is not a digit may be longer than a byte.
     before.get(begin..)?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn told(message: &str) -> Option<Told<'_>> {
+        Entry { unix_s: 0.0, message }.told()
+    }
+
+    #[test]
+    fn entries_begin_with_a_time_and_go_on_to_the_next() {
+        let log = "  of an earlier one\n\
+                   2026-11-21 19:40:12.250 UTC [7] LOG:  first\n\tmore\n\
+                   2026-11-21 19:40:13.000 UTC [8] ERROR:  second\n\
+                   2026-11-21 19:40:14.000 UTC [9] LOG:  third\n";
+        let entries = Entry::all(log);
+        let messages: Vec<_> = entries.iter().map(|entry| entry.message).collect();
+        assert_eq!(messages, ["first\n\tmore", "", "third"]);
+        assert!(
+            (entries[0].unix_s - 1_795_290_012.25).abs() < 1e-6,
+            "{}",
+            entries[0].unix_s
+        );
+    }
+
+    #[test]
+    fn begins_of_checkpoints_of_all_versions() {
+        for (message, reason) in [
+            ("checkpoint starting: time", "time"),
+            ("checkpoint starting: xlog", "wal"),
+            ("checkpoint starting: wal", "wal"),
+            ("checkpoint starting: immediate force wait", "requested"),
+            ("checkpoint starting: fast force wait", "requested"),
+            ("checkpoint starting: shutdown immediate", "shutdown"),
+            ("checkpoint starting: end-of-recovery immediate wait", "end-of-recovery"),
+            ("restartpoint starting: time", "time"),
+        ] {
+            assert_eq!(told(message), Some(Told::CheckpointBegins { reason }), "{message}");
+        }
+    }
+
+    #[test]
+    fn ends_of_checkpoints_of_all_versions() {
+        let old = "checkpoint complete: wrote 118 buffers (0.7%); 0 transaction log file(s) added, 1 removed, 2 recycled; \
+                   write=0.500 s, sync=0.250 s, total=0.800 s; sync files=9, longest=0.001 s, average=0.000 s; distance=1 kB, estimate=1 kB";
+        let new = "checkpoint complete: wrote 118 buffers (0.7%), wrote 3 SLRU buffers; 0 WAL file(s) added, 1 removed, 2 recycled; \
+                   write=0.500 s, sync=0.250 s, total=0.800 s; sync files=9, longest=0.001 s, average=0.000 s; distance=1 kB, estimate=1 kB; \
+                   lsn=0/1, redo lsn=0/1";
+        let figures = Figures {
+            buffers: Some(118),
+            wal_files: Some(3),
+            write_s: Some(0.5),
+            sync_s: Some(0.25),
+            total_s: Some(0.8),
+        };
+        for message in [old, new] {
+            assert_eq!(told(message), Some(Told::CheckpointEnds(figures)), "{message}");
+        }
+        assert_eq!(
+            told("checkpoint complete: nothing known"),
+            Some(Told::CheckpointEnds(Figures::default()))
+        );
+    }
+
+    #[test]
+    fn autovacuums_of_all_versions() {
+        let vacuum = |analyze, elapsed_s| {
+            Some(Told::Autovacuum {
+                table: "public.t",
+                analyze,
+                elapsed_s,
+            })
+        };
+        for (message, expected) in [
+            (
+                "automatic vacuum of table \"db.public.t\": index scans: 1\n\tpages: 0 removed\n\tsystem usage: CPU 0.00s/0.00u sec elapsed 0.25 sec",
+                vacuum(false, Some(0.25)),
+            ),
+            (
+                "automatic vacuum of table \"db.public.t\": index scans: 1\n\tsystem usage: CPU: user: 0.01 s, system: 0.00 s, elapsed: 0.25 s",
+                vacuum(false, Some(0.25)),
+            ),
+            (
+                "automatic aggressive vacuum to prevent wraparound of table \"db.public.t\": index scans: 0",
+                vacuum(false, None),
+            ),
+            (
+                "automatic analyze of table \"db.public.t\" system usage: CPU: user: 0.01 s, system: 0.00 s, elapsed: 1.50 s",
+                vacuum(true, Some(1.5)),
+            ),
+            (
+                "automatic analyze of table \"db.public.t\"\n\tavg read rate: 1 MB/s\n\tsystem usage: CPU: user: 0.01 s, system: 0.00 s, elapsed: 1.50 s",
+                vacuum(true, Some(1.5)),
+            ),
+            ("automatic something of table \"db.public.t\"", None),
+            ("connection received", None),
+        ] {
+            assert_eq!(told(message), expected, "{message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_harm(text in "(2026-11-21 19:40:12.250 UTC \\[7\\] LOG:  (checkpoint complete: |automatic vacuum of table \")?\\PC*\n?)*") {
+            for entry in Entry::all(&text) {
+                let _ = entry.told();
+            }
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod analysis;
 mod campaign;
 mod course;
 mod experiments;
+mod export;
 mod figures;
 #[cfg(test)]
 mod fixture;
@@ -19,6 +20,7 @@ mod table;
 pub use analysis::analysis;
 pub use course::{course_line, finished_run, upcoming_line};
 pub use experiments::{experiments, plan};
+pub use export::{Export, ExportKind};
 pub use figures::duration;
 pub use list::campaigns;
 pub use live::live_line;

@@ -9,6 +9,7 @@ pub mod address;
 pub mod cache;
 pub mod disk;
 pub mod embedded;
+pub mod export;
 pub mod facts;
 pub mod load;
 pub mod sampler;

@@ -23,6 +23,8 @@ pub enum Command {
     List(ListArguments),
     /// Show everything about an archived campaign
     Show(ShowArguments),
+    /// Write results as CSV or JSON, or into a PostgreSQL table
+    Export(ExportArguments),
     /// Do what PostgreSQL's pgbench does with the same words; see `dyno pgbench --help`
     #[command(disable_help_flag = true)]
     Pgbench(PgbenchArguments),
@@ -135,8 +137,55 @@ pub struct ShowArguments {
     /// Folder of a campaign, by name or path [default: the newest]
     pub campaign: Option<String>,
 
+    /// One run of it, by number or folder, with everything that is known [default: what all runs show together]
+    pub run: Option<String>,
+
     #[command(flatten)]
     pub archive: ArchiveArgument,
+}
+
+/// What `dyno export` is told.
+#[derive(Args, Debug)]
+pub struct ExportArguments {
+    /// Folder of a campaign, by name or path [default: the newest]
+    #[arg(conflicts_with = "all")]
+    pub campaign: Option<String>,
+
+    /// All campaigns of the archive
+    #[arg(long)]
+    pub all: bool,
+
+    /// Form of the rows
+    #[arg(long, value_enum, default_value_t = Format::Csv)]
+    pub format: Format,
+
+    /// One row per interval instead of one per run and workload
+    #[arg(long)]
+    pub intervals: bool,
+
+    /// File to write [default: standard output]
+    #[arg(long, value_name = "FILE", conflicts_with = "to")]
+    pub output: Option<PathBuf>,
+
+    /// Database to write into: a URI or conninfo string
+    #[arg(long, value_name = "URL", requires = "table", conflicts_with = "format")]
+    pub to: Option<String>,
+
+    /// Table to write, made if there is none; rows of the same runs are replaced
+    #[arg(long, value_name = "NAME", requires = "to")]
+    pub table: Option<String>,
+
+    #[command(flatten)]
+    pub archive: ArchiveArgument,
+}
+
+/// How rows are written.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum Format {
+    /// Comma-separated values with a line of names
+    Csv,
+    /// An array of objects
+    Json,
 }
 
 /// The sizes as typed.

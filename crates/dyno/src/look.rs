@@ -3,7 +3,7 @@
 use crate::cli::{ListArguments, Listing, ShowArguments};
 use crate::failure::Failure;
 use crate::say;
-use dyno_lab::archive::Archive;
+use dyno_lab::archive::{Archive, Campaign, Run};
 use dyno_lab::experiment;
 use dyno_report as report;
 
@@ -36,20 +36,40 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
 /// `dyno show`.
 pub fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     let archive = Archive::new(&arguments.archive.archive);
-    let campaign = match &arguments.campaign {
-        Some(name) => archive.campaign(name).ok_or_else(|| {
-            format!(
-                "there is no campaign \"{name}\" in {}; dyno list shows what there is",
-                archive.path().display()
-            )
-        })?,
-        None => archive.campaigns()?.pop().ok_or_else(|| {
-            format!(
-                "there is no campaign in {}; make one with: dyno run pk-update",
-                archive.path().display()
-            )
-        })?,
+    let campaign = campaign(&archive, arguments.campaign.as_deref())?;
+    let text = match &arguments.run {
+        None => report::campaign(&campaign),
+        Some(wanted) => {
+            let number = wanted.parse::<usize>().ok();
+            let is_wanted = |run: &&Run| {
+                let name = run.name();
+                name == *wanted
+                    || number.is_some_and(|number| {
+                        name.split('-').next().and_then(|first| first.parse().ok()) == Some(number)
+                    })
+            };
+            let run = campaign.runs.iter().find(is_wanted).ok_or_else(|| {
+                let name = campaign.name();
+                format!("there is no run \"{wanted}\" in {name}; dyno show {name} shows which there are")
+            })?;
+            report::run(run)
+        }
     };
-    say::result(&report::campaign(&campaign));
+    say::result(&text);
     Ok(())
+}
+
+/// The campaign of this name, or the newest.
+pub fn campaign(archive: &Archive, name: Option<&str>) -> Result<Campaign, Failure> {
+    let folder = archive.path().display();
+    let found = match name {
+        Some(name) => archive
+            .campaign(name)
+            .ok_or_else(|| format!("there is no campaign \"{name}\" in {folder}; dyno list shows what there is"))?,
+        None => archive
+            .campaigns()?
+            .pop()
+            .ok_or_else(|| format!("there is no campaign in {folder}; make one with: dyno run pk-update"))?,
+    };
+    Ok(found)
 }

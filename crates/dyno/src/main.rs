@@ -2,6 +2,7 @@
 
 mod arguments;
 mod cli;
+mod export;
 mod failure;
 mod interrupt;
 mod look;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::List(arguments) => look::list(&arguments),
         Command::Show(arguments) => look::show(&arguments),
+        Command::Export(arguments) => export::export(&arguments),
     };
     done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
 }

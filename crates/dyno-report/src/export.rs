@@ -1,0 +1,333 @@
+//! Results as plain rows, for those who go on with other tools: one row per run and workload, or per interval.
+
+use dyno_lab::archive::{Campaign, Run};
+use dyno_lab::summary::{Pacing, Summary, WorkloadSummary};
+use indexmap::{IndexMap, IndexSet};
+use serde_json::{Map, Value};
+
+/// Rows with a value for each column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Export {
+    /// The columns in order, with a value's kind for each.
+    pub columns: IndexMap<String, ExportKind>,
+    /// The rows; a column without a value is null.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportKind {
+    /// Text.
+    Text,
+    /// Whole numbers.
+    Integer,
+    /// Numbers.
+    Number,
+    /// Truth values.
+    Boolean,
+    /// Instants.
+    Time,
+}
+
+/// A row before the columns of all rows are known.
+type Row = IndexMap<String, (ExportKind, Value)>;
+
+impl Export {
+    /// How many of the first columns tell a run from every other.
+    pub const KEY: usize = 2;
+
+    /// One row per run and workload; a run without figures has one row, which says why.
+    #[must_use]
+    pub fn of_runs(campaigns: &[Campaign]) -> Self {
+        collect(campaigns, |run, about| {
+            let Ok(summary) = run.summary() else {
+                return vec![about.clone()];
+            };
+            if summary.workloads.is_empty() {
+                return vec![about.clone()];
+            }
+            summary
+                .workloads
+                .iter()
+                .map(|workload| with_figures(about.clone(), run, &summary, workload))
+                .collect()
+        })
+    }
+
+    /// One row per interval and workload of each run.
+    #[must_use]
+    pub fn of_intervals(campaigns: &[Campaign]) -> Self {
+        collect(campaigns, |run, about| {
+            let rows = run.intervals().into_iter().flatten();
+            let rows = rows.filter_map(|row| serde_json::to_value(row).ok());
+            rows.filter_map(|row| {
+                let Value::Object(figures) = row else { return None };
+                let mut row = about.clone();
+                for (name, value) in figures {
+                    let kind = match name.as_str() {
+                        "phase" | "workload" => ExportKind::Text,
+                        "transactions" | "statements" | "errors" | "retries" | "skipped" | "retried" | "late" => {
+                            ExportKind::Integer
+                        }
+                        _ => ExportKind::Number,
+                    };
+                    row.insert(name, (kind, value));
+                }
+                Some(row)
+            })
+            .collect()
+        })
+    }
+
+    /// As CSV with a line of names.
+    ///
+    /// # Errors
+    ///
+    /// Into memory there are none but of the machine itself.
+    pub fn to_csv(&self) -> Result<Vec<u8>, csv::Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(self.columns.keys())?;
+        for row in &self.rows {
+            writer.write_record(row.iter().map(|value| text(value).unwrap_or_default()))?;
+        }
+        writer
+            .into_inner()
+            .map_err(|error| csv::Error::from(error.into_error()))
+    }
+
+    /// As a JSON array with an object per row.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let object = |row: &Vec<Value>| {
+            let fields = self.columns.keys().cloned().zip(row.iter().cloned());
+            Value::Object(fields.collect::<Map<_, _>>())
+        };
+        Value::Array(self.rows.iter().map(object).collect())
+    }
+
+    /// Each value as text; `None` where there is none.
+    #[must_use]
+    pub fn texts(&self) -> Vec<Vec<Option<String>>> {
+        self.rows.iter().map(|row| row.iter().map(text).collect()).collect()
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+/// The rows of all runs, with all columns that any of them has.
+fn collect(campaigns: &[Campaign], rows_of: impl Fn(&Run, &Row) -> Vec<Row>) -> Export {
+    let mut rows: Vec<Row> = Vec::new();
+    for campaign in campaigns {
+        for run in &campaign.runs {
+            rows.extend(rows_of(run, &about(campaign, run)));
+        }
+    }
+    // Factors differ from campaign to campaign: they stand together, before the figures.
+    let names: IndexSet<&String> = rows.iter().flat_map(|row| row.keys()).collect();
+    let (about, figures): (Vec<&String>, Vec<&String>) = names.into_iter().partition(|name| is_about(name));
+    let names: Vec<&String> = about.into_iter().chain(figures).collect();
+    let kind = |name: &String| {
+        rows.iter()
+            .find_map(|row| row.get(name))
+            .map_or(ExportKind::Text, |(kind, _)| *kind)
+    };
+    Export {
+        columns: names.iter().map(|name| ((*name).clone(), kind(name))).collect(),
+        rows: rows
+            .iter()
+            .map(|row| {
+                names
+                    .iter()
+                    .map(|name| row.get(*name).map_or(Value::Null, |(_, value)| value.clone()))
+                    .collect()
+            })
+            .collect(),
+    }
+}
+
+/// What precedes the name of a factor among the columns, so that it is never taken for a figure.
+const FACTOR: &str = "factor_";
+
+/// What is said of a run before its figures.
+const ABOUT: [&str; 10] = [
+    "campaign",
+    "run",
+    "experiment",
+    "size",
+    "started",
+    "state",
+    "number",
+    "repetition",
+    "target",
+    "server_version",
+];
+
+fn is_about(name: &str) -> bool {
+    name.starts_with(FACTOR) || ABOUT.contains(&name)
+}
+
+fn about(campaign: &Campaign, run: &Run) -> Row {
+    let mut row = Row::new();
+    let mut put = |name: &str, kind, value: Value| row.insert(name.to_owned(), (kind, value));
+    put("campaign", ExportKind::Text, campaign.name().into());
+    put("run", ExportKind::Text, run.name().into());
+    let plan = campaign.record.as_ref().ok();
+    put(
+        "experiment",
+        ExportKind::Text,
+        plan.map(|plan| plan.experiment.name.clone()).into(),
+    );
+    put(
+        "size",
+        ExportKind::Text,
+        plan.and_then(|plan| plan.experiment.size)
+            .map(|size| size.to_string())
+            .into(),
+    );
+    let record = run.record.as_ref().ok();
+    let started = record
+        .and_then(|record| record.load_started)
+        .map(|started| started.to_string());
+    put("started", ExportKind::Time, started.into());
+    put("state", ExportKind::Text, run.state.to_string().into());
+    put("number", ExportKind::Integer, record.map(|record| record.number).into());
+    put(
+        "repetition",
+        ExportKind::Integer,
+        record.map(|record| record.repetition).into(),
+    );
+    put(
+        "target",
+        ExportKind::Text,
+        record.map(|record| record.target.clone()).into(),
+    );
+    let version = record
+        .and_then(|record| record.server.get("version")?.as_str())
+        .map(str::to_owned);
+    put("server_version", ExportKind::Text, version.into());
+    for (factor, level) in record.iter().flat_map(|record| &record.cell) {
+        put(&format!("{FACTOR}{factor}"), ExportKind::Text, level.clone().into());
+    }
+    put(
+        "failure",
+        ExportKind::Text,
+        record.and_then(|record| record.failure.clone()).into(),
+    );
+    row
+}
+
+fn with_figures(mut row: Row, run: &Run, summary: &Summary, workload: &WorkloadSummary) -> Row {
+    use ExportKind::{Boolean, Integer, Number, Text};
+    let mut put = |name: &str, kind, value: Value| row.insert(name.to_owned(), (kind, value));
+    put("workload", Text, workload.name.clone().into());
+    put("clients", Integer, workload.clients.into());
+    put("threads", Integer, workload.threads.into());
+    let rate_per_s = match workload.pacing {
+        Pacing::Closed => None,
+        Pacing::Open { rate_per_s } => Some(rate_per_s),
+    };
+    put("rate_per_s", Number, rate_per_s.into());
+    put("measured_s", Number, summary.measured_s.into());
+    let counts = [
+        ("transactions", workload.transactions),
+        ("statements", workload.statements),
+        ("errors", workload.errors),
+        ("unfinished", workload.unfinished),
+        ("skipped", workload.skipped),
+        ("late", workload.late),
+        ("retried", workload.retried),
+        ("retries", workload.retries),
+    ];
+    counts
+        .into_iter()
+        .for_each(|(name, count)| drop(put(name, Integer, count.into())));
+    let steadiness = workload.steadiness.as_ref();
+    let latency = workload.latency.as_ref();
+    let lag = workload.lag.as_ref();
+    let figures = [
+        ("tps", Some(workload.tps)),
+        ("statements_per_s", Some(workload.statements_per_s)),
+        ("tps_min", steadiness.map(|steadiness| steadiness.tps_min)),
+        ("tps_max", steadiness.map(|steadiness| steadiness.tps_max)),
+        (
+            "tps_variation_percent",
+            steadiness.and_then(|steadiness| steadiness.variation_percent),
+        ),
+        ("latency_mean_us", latency.map(|latency| latency.mean_us)),
+        ("latency_stddev_us", latency.map(|latency| latency.stddev_us)),
+        ("latency_min_us", latency.map(|latency| latency.min_us)),
+        ("latency_p50_us", latency.map(|latency| latency.p50_us)),
+        ("latency_p95_us", latency.map(|latency| latency.p95_us)),
+        ("latency_p99_us", latency.map(|latency| latency.p99_us)),
+        ("latency_p99_9_us", latency.map(|latency| latency.p99_9_us)),
+        ("latency_max_us", latency.map(|latency| latency.max_us)),
+        ("lag_mean_us", lag.map(|lag| lag.mean_us)),
+        ("lag_max_us", lag.map(|lag| lag.max_us)),
+        (
+            "total_tps",
+            Some(summary.workloads.iter().map(|workload| workload.tps).sum()),
+        ),
+    ];
+    figures
+        .into_iter()
+        .for_each(|(name, figure)| drop(put(name, Number, figure.into())));
+    let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
+    put("steady", Boolean, analysis.map(|analysis| analysis.steady.found).into());
+    put("dips", Integer, analysis.map(|analysis| analysis.dips.len()).into());
+    for (name, value) in &summary.metrics {
+        put(&format!("metric_{name}"), Number, (*value).into());
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::write_archive;
+    use dyno_lab::archive::Archive;
+
+    fn campaigns() -> (tempfile::TempDir, Vec<Campaign>) {
+        let folder = tempfile::tempdir().unwrap();
+        write_archive(folder.path());
+        let campaigns = Archive::new(folder.path()).campaigns().unwrap();
+        (folder, campaigns)
+    }
+
+    #[test]
+    fn runs_as_csv_and_json_say_the_same() {
+        let (_folder, campaigns) = campaigns();
+        let export = Export::of_runs(&campaigns);
+        assert_eq!(export.rows.len(), 3);
+        assert_eq!(export.columns.get_index(0).unwrap().0, "campaign");
+        let json = export.to_json();
+        assert_eq!(json[0]["tps"], 12_345.6);
+        assert_eq!(
+            (json[0]["state"].as_str(), json[1]["state"].as_str()),
+            (Some("complete"), Some("incomplete"))
+        );
+        let csv = export.to_csv().unwrap();
+        let mut reader = csv::Reader::from_reader(csv.as_slice());
+        let tps = reader.headers().unwrap().iter().position(|name| name == "tps").unwrap();
+        let first = reader.records().next().unwrap().unwrap();
+        assert_eq!(first.get(tps), Some("12345.6"));
+    }
+
+    #[test]
+    fn intervals_have_a_row_each() {
+        let (_folder, campaigns) = campaigns();
+        let export = Export::of_intervals(&campaigns);
+        // Only the run whose dyno was killed has recorded any.
+        assert_eq!(export.rows.len(), 8);
+        let json = export.to_json();
+        assert_eq!(
+            (json[0]["phase"].as_str(), json[7]["transactions"].as_u64()),
+            (Some("warmup"), Some(1_000))
+        );
+    }
+}

@@ -21,6 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const RETRY_FIRST: Duration = Duration::from_millis(200);
 const RETRY_LAST: Duration = Duration::from_secs(5);
 
+/// An answer that takes longer says more about the server than about the question.
+const STANDSTILL: Duration = Duration::from_secs(1);
+
 /// The sampling of one run, ready to begin.
 pub(super) struct Sampling {
     samplers: Vec<Box<dyn Sampler>>,
@@ -35,7 +38,18 @@ pub(super) struct Running {
     threads: Vec<(Sender<()>, JoinHandle<()>)>,
     events: Receiver<Event>,
     warnings: Receiver<String>,
+    outages: Receiver<Outage>,
     cost: Arc<Cost>,
+}
+
+/// A time in which a sampler failed.
+#[derive(Debug)]
+struct Outage {
+    subjects: Vec<&'static str>,
+    since: Duration,
+    /// None: the run ended first.
+    until: Option<Duration>,
+    reason: String,
 }
 
 /// What came of it, beside the files.
@@ -80,6 +94,7 @@ impl Sampling {
         let begin = Instant::now();
         let (events_to, events) = mpsc::channel();
         let (warnings_to, warnings) = mpsc::channel();
+        let (outages_to, outages) = mpsc::channel();
         let cost = Arc::new(Cost::default());
         let mut threads = Vec::new();
         for sampler in self.samplers {
@@ -94,6 +109,7 @@ impl Sampling {
             let turn = Turn {
                 sampler,
                 files,
+                outages: outages_to.clone(),
                 begin,
                 cost: Arc::clone(&cost),
                 failing: None,
@@ -113,8 +129,46 @@ impl Sampling {
             threads,
             events,
             warnings,
+            outages,
             cost,
         }
+    }
+}
+
+impl Outage {
+    /// One for what several samplers met at the same time for the same reason.
+    fn merged(mut all: Vec<Self>) -> Vec<Self> {
+        all.sort_by_key(|outage| outage.since);
+        let mut merged: Vec<Self> = Vec::new();
+        for outage in all {
+            let same = |other: &&mut Self| {
+                other.reason == outage.reason && other.until.is_none_or(|until| outage.since <= until)
+            };
+            match merged.iter_mut().find(same) {
+                Some(other) => {
+                    other.subjects.extend(outage.subjects);
+                    other.until = other.until.zip(outage.until).map(|(one, two)| one.max(two));
+                }
+                None => merged.push(outage),
+            }
+        }
+        merged
+    }
+}
+
+impl std::fmt::Display for Outage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "From {:.1} s ", self.since.as_secs_f64())?;
+        match self.until {
+            Some(until) => write!(f, "to {:.1} s", until.as_secs_f64())?,
+            None => f.write_str("to the end")?,
+        }
+        write!(
+            f,
+            ", there are no samples of {}, because they could not be read: {}.",
+            self.subjects.join(", "),
+            self.reason
+        )
     }
 }
 
@@ -135,10 +189,12 @@ impl Running {
         while Instant::now() < deadline && !self.threads.iter().all(|(_, thread)| thread.is_finished()) {
             std::thread::sleep(Duration::from_millis(5));
         }
+        let outages = Outage::merged(self.outages.try_iter().collect());
+        let outages = outages.iter().map(Outage::to_string);
         let per_s = |us: &AtomicU64| us.load(Ordering::Relaxed) as f64 / sampled_s;
         Sampled {
             events: self.events(),
-            warnings: self.warnings.try_iter().collect(),
+            warnings: self.warnings.try_iter().chain(outages).collect(),
             cost: (!self.threads.is_empty()).then(|| SamplingCost {
                 server_ms_per_s: per_s(&self.cost.server_us) / 1e3,
                 dyno_cpu_us_per_s: per_s(&self.cost.cpu_us),
@@ -151,6 +207,7 @@ impl Running {
 struct Turn {
     sampler: Box<dyn Sampler>,
     files: Files,
+    outages: Sender<Outage>,
     begin: Instant,
     cost: Arc<Cost>,
     failing: Option<Failing>,
@@ -203,8 +260,9 @@ impl Turn {
         }
     }
 
+    /// A server that stands still is not busy with samples.
     fn count(&self, took: Duration) {
-        if self.sampler.asks_server() {
+        if self.sampler.asks_server() && took < STANDSTILL {
             let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
             self.cost.server_us.fetch_add(us, Ordering::Relaxed);
         }
@@ -228,13 +286,12 @@ impl Turn {
     /// What failed works again, or the run is over.
     fn recovered(&mut self, at: Option<Duration>) {
         let Some(failing) = self.failing.take() else { return };
-        let until = at.map_or_else(|| "to the end".to_owned(), |at| format!("to {:.1} s", at.as_secs_f64()));
-        let subject = self.sampler.subject();
-        self.files.warn(format!(
-            "From {:.1} s {until}, {subject} could not be read: {}. Samples of that time are missing.",
-            failing.since.as_secs_f64(),
-            failing.reason
-        ));
+        let _ = self.outages.send(Outage {
+            subjects: vec![self.sampler.subject()],
+            since: failing.since,
+            until: at,
+            reason: failing.reason,
+        });
     }
 }
 
@@ -289,5 +346,35 @@ impl Sink for Files {
 
     fn warn(&mut self, text: String) {
         let _ = self.warnings.send(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_at_the_same_time_for_the_same_reason_is_said_once() {
+        let outage = |subject, since, until: Option<u64>, reason: &str| Outage {
+            subjects: vec![subject],
+            since: Duration::from_secs(since),
+            until: until.map(Duration::from_secs),
+            reason: reason.to_owned(),
+        };
+        let all = vec![
+            outage("b", 4, Some(9), "gone"),
+            outage("a", 3, Some(5), "gone"),
+            outage("a", 20, None, "gone"),
+            outage("c", 4, Some(5), "refused"),
+        ];
+        let said: Vec<String> = Outage::merged(all).iter().map(Outage::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "From 3.0 s to 9.0 s, there are no samples of a, b, because they could not be read: gone.",
+                "From 4.0 s to 5.0 s, there are no samples of c, because they could not be read: refused.",
+                "From 20.0 s to the end, there are no samples of a, because they could not be read: gone.",
+            ]
+        );
     }
 }

@@ -9,6 +9,7 @@ mod choice;
 mod diagnostic;
 mod document;
 mod factor;
+mod named;
 mod placeholder;
 mod resolve;
 mod scripts;
@@ -19,6 +20,7 @@ mod value;
 pub use builtin::{Builtin, builtin, find};
 pub use choice::{Cache, OnFailure, Order, Path, Protocol, Size, State};
 pub use diagnostic::Diagnostic;
+pub(crate) use named::NamedLevels;
 pub use resolve::{Data, Fill, Phase, Resolved, Stage, Workload};
 pub use scripts::{Script, Scripts, WeightedScript};
 pub use set::SetError;
@@ -63,6 +65,8 @@ pub struct Experiment {
     stages: Vec<StagePlan>,
     metrics: IndexMap<String, String>,
     pub(crate) design: Design,
+    /// The factors whose levels are names.
+    named: IndexMap<String, NamedLevels>,
     sizes: Vec<(Size, Vec<Change>)>,
 }
 
@@ -73,6 +77,8 @@ enum Change {
     Value(String, Value),
     /// The levels of a factor, new or not.
     Factor(String, Vec<String>),
+    /// The same for a factor whose levels are names.
+    Named(String, NamedLevels),
     /// The cells that others are compared with.
     Baseline(Levels),
     /// The cells that are left out.

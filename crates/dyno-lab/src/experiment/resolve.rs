@@ -249,6 +249,7 @@ impl Experiment {
         match change {
             Change::Value(name, value) => return self.set(name, value),
             Change::Factor(name, levels) => self.design.vary(name, levels.clone()),
+            Change::Named(name, levels) => self.vary_named(name, levels),
             Change::Baseline(levels) => self.design.baseline.clone_from(levels),
             Change::Exclude(cells) => self.design.exclude.clone_from(cells),
             Change::Include(cells) => self.design.include.clone_from(cells),

@@ -72,7 +72,7 @@ impl Experiment {
     /// `measure` or `interval`; `target`, `path`, `state`, `cache` or `workload`; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`,
     /// `.order` or `.on_failure`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or PostgreSQL has it.
     /// What is written in a section `[server]` or `[data]` may be called by it, too: `data.state`. A number may also come as text. Fewer clients than
-    /// threads take the threads down with them. A factor is pinned to the value.
+    /// threads take the threads down with them. A factor is pinned to the value. The name of a level of a factor sets all that it stands for.
     ///
     /// # Errors
     ///
@@ -138,6 +138,7 @@ impl Experiment {
         }
         names.extend(PLAN_NAMES.map(|name| format!("{PLAN}.{name}")));
         names.extend(self.settings.keys().cloned());
+        names.extend(self.named.keys().cloned());
         names
     }
 
@@ -171,6 +172,8 @@ impl Experiment {
             && let Some(workload) = self.workloads.iter_mut().find(|known| known.name == workload)
         {
             workload.set(name, value)?;
+        } else if let Some(levels) = self.named.get(name).cloned() {
+            self.set_meaning(&levels, value.to_string().trim())?;
         } else {
             return Ok(false);
         }

@@ -90,16 +90,7 @@ impl Experiment {
         cores: usize,
     ) -> Result<Plan, PlanError> {
         let Design { factors, order, .. } = &self.design;
-        for special in factors.keys() {
-            if let Some((_, general)) = special.split_once('.')
-                && factors.contains_key(general)
-            {
-                return Err(PlanError::Twice {
-                    general: general.to_owned(),
-                    special: special.clone(),
-                });
-            }
-        }
+        self.check_overlap()?;
         let cells = self.design.cells()?;
         let repetitions = repetitions.unwrap_or(self.design.repetitions).max(1);
         if cells.len().saturating_mul(repetitions) > MOST_RUNS {
@@ -127,9 +118,15 @@ impl Experiment {
             return Err(PlanError::SameTargets);
         }
         let runs = order::runs(&levels, repetitions, *order, seed);
+        let meaning = |factor: &str, level: &String| {
+            let values = self.meaning(factor, level)?.iter();
+            let values = values.map(|(name, value)| (name.clone(), value.to_string()));
+            Some((level.clone(), shown(values.collect())))
+        };
         let factor = |(name, levels): (&String, &Vec<String>)| Factor {
             name: name.clone(),
             levels: levels.iter().map(|level| label(name, level)).collect(),
+            meanings: levels.iter().filter_map(|level| meaning(name, level)).collect(),
         };
         Ok(Plan {
             factors: factors.iter().map(factor).collect(),
@@ -142,11 +139,33 @@ impl Experiment {
         })
     }
 
+    /// Makes sure that no two factors say the same thing.
+    fn check_overlap(&self) -> Result<(), PlanError> {
+        let factors = self.design.factors.keys();
+        let said: Vec<_> = factors
+            .flat_map(|factor| self.said_by(factor).into_iter().map(move |name| (factor, name)))
+            .collect();
+        for (one, general) in &said {
+            let same = |name: &str| name == *general || name.split_once('.').is_some_and(|(_, name)| name == *general);
+            if let Some((other, name)) = said.iter().find(|(other, name)| other != one && same(name)) {
+                return Err(PlanError::Twice {
+                    one: (*one).clone(),
+                    other: (*other).clone(),
+                    name: (*name).to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// The exact work of a cell.
     fn cell(&self, levels: &Levels, size: Size, fixed: &[Override<'_>], cores: usize) -> Result<Resolved, PlanError> {
         let mut experiment = self.clone();
         // Threads that were asked for once and for all are as many as there are clients at most; as a level, they have to fit.
-        let varies_clients = levels.keys().any(|factor| factor.ends_with("clients"));
+        let meant = levels.iter().filter_map(|(factor, level)| self.meaning(factor, level));
+        let meant: HashSet<&str> = meant.flat_map(|meaning| meaning.keys()).map(String::as_str).collect();
+        let said = levels.keys().map(String::as_str).chain(meant.iter().copied());
+        let varies_clients = said.into_iter().any(|name| name.ends_with("clients"));
         let (threads, others): (Vec<_>, Vec<_>) = fixed
             .iter()
             .partition(|given| varies_clients && given.name.ends_with("threads"));
@@ -170,8 +189,14 @@ impl Experiment {
         for given in threads {
             experiment.limit_threads(given.name, &given.value);
         }
-        // What holds for one workload has been asked for in particular: a level for all of them does not undo it.
-        for given in fixed.iter().filter(|given| given.name.ends_with(".clients")) {
+        // What holds for one workload has been asked for in particular: a level for all of them does not undo it, nor does the name of a level.
+        let undone =
+            |name: &str| name.ends_with(".clients") || self.factor(name).is_ok_and(|name| meant.contains(&*name));
+        for given in fixed.iter().filter(|given| undone(given.name)) {
+            if given.name.ends_with("threads") {
+                experiment.limit_threads(given.name, &given.value);
+                continue;
+            }
             let set = experiment.put(given.name, &given.value);
             set.map_err(|cause| refused(given.name, &given.value.to_string(), cause))?;
         }
@@ -189,7 +214,7 @@ fn refused(name: &str, value: &str, cause: SetError) -> PlanError {
 }
 
 /// Values that others depend on are set before them: clients before threads, and what is for all workloads before what is for one.
-fn rank(name: &str) -> u8 {
+pub(crate) fn rank(name: &str) -> u8 {
     let special = u8::from(name.contains('.'));
     match name.rsplit('.').next() {
         Some("clients") => special,

@@ -30,12 +30,14 @@ pub enum PlanError {
         cause: SetError,
     },
     /// Two factors say the same thing.
-    #[error("the factors `{general}` and `{special}` both say what `{special}` is; keep one of the two")]
+    #[error("the factors `{one}` and `{other}` both say what `{name}` is; keep one of the two")]
     Twice {
-        /// The one that reaches all workloads.
-        general: String,
-        /// The one that reaches one of them.
-        special: String,
+        /// One of them.
+        one: String,
+        /// The other.
+        other: String,
+        /// What both set.
+        name: String,
     },
     /// Levels cannot be told apart without their passwords.
     #[error(

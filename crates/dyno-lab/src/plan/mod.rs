@@ -13,6 +13,7 @@ pub mod room;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use build::rank;
 pub(crate) use design::Design;
 pub use design::NoCells;
 pub use error::PlanError;
@@ -60,6 +61,9 @@ pub struct Factor {
     pub name: String,
     /// Its different values, without passwords, in the order of the file.
     pub levels: Vec<String>,
+    /// What each level stands for, if levels are names; else empty.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub meanings: IndexMap<String, Levels>,
 }
 
 /// One combination of levels.

@@ -1,10 +1,13 @@
 //! `[factors]`: what is varied.
 
 use super::Reader;
-use crate::experiment::Value;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, scalar, wrong_type};
+use crate::experiment::set::{PLAN, SETTINGS, STAGE};
+use crate::experiment::{Change, NamedLevels, Value};
 use crate::plan::range;
+use indexmap::IndexMap;
+use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -13,12 +16,89 @@ const RANGE_KEYS: [&str; 3] = ["from", "to", "step"];
 impl Reader<'_> {
     pub(super) fn factors(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
         for (name, span, value) in Section::open(self.source, "[factors]", value)?.entries() {
-            let factor = self
-                .experiment
-                .factor(name)
-                .map_err(|error| self.source.refuse(span, &error))?;
-            let levels = self.levels(&factor, value)?;
-            self.experiment.design.vary(&factor, levels);
+            let change = self.factor(name, span.clone(), value)?;
+            let made = self.experiment.change(&change);
+            made.map_err(|error| self.source.refuse(span, &error))?;
+        }
+        Ok(())
+    }
+
+    /// The factor called `name`, which stands at `span`, with the levels in `value`.
+    pub(super) fn factor(
+        &self,
+        name: &str,
+        span: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Change, Diagnostic> {
+        let is_table = |(_, value): (_, &Spanned<DeValue<'_>>)| value.get_ref().is_table();
+        if value
+            .get_ref()
+            .as_table()
+            .is_some_and(|table| table.iter().any(is_table))
+        {
+            return Ok(Change::Named(name.to_owned(), self.named_levels(name, span, value)?));
+        }
+        let factor = self.experiment.factor(name);
+        let factor = factor.map_err(|error| self.source.refuse(span, &error))?;
+        let levels = self.levels(&factor, value)?;
+        Ok(Change::Factor(factor, levels))
+    }
+
+    /// The levels of a factor that are names for sets of values: a table of each.
+    fn named_levels(
+        &self,
+        name: &str,
+        span: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<NamedLevels, Diagnostic> {
+        self.check_name("a factor", name, span.clone())?;
+        let known = self.experiment.factor(name).is_ok() && !self.experiment.is_named(name);
+        if known || [SETTINGS, STAGE, PLAN].contains(&name) {
+            let message = format!("`{name}` has a meaning already, so its levels cannot be names for other values");
+            let help = "give the factor a name of its own";
+            return Err(self.source.complain(span, message, help));
+        }
+        let mut levels = NamedLevels::new();
+        for (level, span, value) in Section::open(self.source, name, value)?.entries() {
+            if level.trim() != level || level.is_empty() || level.contains(char::is_control) {
+                let message = "this cannot name a level";
+                let help = "a name neither begins nor ends with blanks, and has one line";
+                return Err(self.source.complain(span, message, help));
+            }
+            let mut meaning = IndexMap::new();
+            self.meaning("", Section::open(self.source, level, value)?, &mut meaning)?;
+            levels.insert(level.to_owned(), meaning);
+        }
+        Ok(levels)
+    }
+
+    /// Adds the values in `section` to `meaning`. Keys of nested tables are joined by dots.
+    fn meaning(
+        &self,
+        prefix: &str,
+        section: Section<'_>,
+        meaning: &mut IndexMap<String, Value>,
+    ) -> Result<(), Diagnostic> {
+        for (key, span, value) in section.entries() {
+            let name = format!("{prefix}{key}");
+            if value.get_ref().is_table() {
+                let section = Section::open(self.source, &name, value)?;
+                self.meaning(&format!("{name}."), section, meaning)?;
+                continue;
+            }
+            if self.experiment.is_named(&name) {
+                let message = format!("`{name}` is itself a factor whose levels are names");
+                return Err(self.source.complain(span, message, "say the values that are meant"));
+            }
+            let factor = self.experiment.factor(&name);
+            let factor = factor.map_err(|error| self.source.refuse(span.clone(), &error))?;
+            let set = self.level_value(&factor, value)?;
+            let level = self.experiment.level(&factor, &set);
+            level.map_err(|error| self.source.refuse(value.span(), &error))?;
+            if meaning.insert(factor, set).is_some() {
+                let message = format!("`{name}` is said twice");
+                return Err(self.source.complain(span, message, "keep one of the two"));
+            }
         }
         Ok(())
     }

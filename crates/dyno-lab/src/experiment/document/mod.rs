@@ -78,6 +78,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         stages: Vec::new(),
         metrics: IndexMap::new(),
         design: Design::default(),
+        named: IndexMap::new(),
         sizes: Vec::new(),
     };
     let mut reader = Reader {

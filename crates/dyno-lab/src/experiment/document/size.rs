@@ -36,11 +36,10 @@ impl Reader<'_> {
         // Factors first: what is excluded refers to them.
         if let Some(factors) = section.get("factors") {
             for (name, span, value) in Section::open(self.source, "factors", factors)?.entries() {
-                let factor = trial.experiment.factor(name);
-                let factor = factor.map_err(|error| self.source.refuse(span, &error))?;
-                let levels = trial.levels(&factor, value)?;
-                trial.experiment.design.vary(&factor, levels.clone());
-                changes.push(Change::Factor(factor, levels));
+                let change = trial.factor(name, span.clone(), value)?;
+                let made = trial.experiment.change(&change);
+                made.map_err(|error| self.source.refuse(span, &error))?;
+                changes.push(change);
             }
         }
         for (name, span, value) in section.entries().filter(|(name, ..)| *name != "factors") {

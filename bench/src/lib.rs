@@ -3,6 +3,7 @@
 //! Every claim about speed or memory is measured here beside its peer in one run, because machines differ and drift: only ratios carry over.
 
 mod client;
+pub mod dips;
 mod figures;
 mod initialization;
 mod server;

@@ -1,0 +1,285 @@
+//! A run of `dyno run` that is disturbed while it goes on.
+
+use super::provocation::{Kind, Provocation, Provoked};
+use super::slow_path::SlowPath;
+use super::stopped::Stopped;
+use crate::Result;
+use dyno_lab::archive::{Archive, Run};
+use jiff::Timestamp;
+use postgres::{Client, NoTls};
+use procfs::process::{Process, all_processes};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Busy processes per core: enough that the load gets a small part of the machine.
+const HOGS_PER_CORE: usize = 4;
+
+/// How long the storage is slow before the checkpoint begins and after it has ended.
+const SLOW_AROUND: Duration = Duration::from_secs(2);
+
+/// How long to wait for the server and the load to begin.
+const PATIENCE: Duration = Duration::from_secs(1800);
+
+/// A `dyno run` under way on an embedded server.
+pub struct DisturbedRun {
+    dyno: Kept,
+    archive: PathBuf,
+    server: Process,
+    /// Where the server listens, as conninfo.
+    conninfo: String,
+    load_started: Timestamp,
+    measure_s: (f64, f64),
+    slow_path: Option<SlowPath>,
+    /// Numbers of the large tables that have not been vacuumed yet.
+    bulks: Vec<usize>,
+}
+
+/// What a run is to be.
+pub struct Plan<'a> {
+    /// The program.
+    pub dyno: &'a Path,
+    /// The folder for its campaign; empty.
+    pub archive: &'a Path,
+    /// Warm-up in seconds.
+    pub warmup_s: u64,
+    /// How long it is to be measured, in seconds.
+    pub measure_s: u64,
+    /// Further words for `--set`.
+    pub set: Vec<String>,
+}
+
+impl DisturbedRun {
+    /// Starts dyno and waits for the load to begin.
+    ///
+    /// # Errors
+    /// dyno does not get that far.
+    pub fn start(plan: &Plan<'_>) -> Result<Self> {
+        let mut command = Command::new(plan.dyno);
+        command
+            .arg("run")
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("dip-causes.toml"))
+            .args(["--target", "embedded"])
+            .arg("--archive")
+            .arg(plan.archive);
+        let mut set = vec![
+            format!("warmup={}s", plan.warmup_s),
+            format!("measure={}s", plan.measure_s),
+        ];
+        set.extend_from_slice(&plan.set);
+        for word in &set {
+            command.args(["--set", word]);
+        }
+        let dyno = command
+            .stdin(Stdio::null())
+            .stdout(std::fs::File::create(plan.archive.join("dyno.out"))?)
+            .stderr(std::fs::File::create(plan.archive.join("dyno.err"))?)
+            .spawn()?;
+        let mut dyno = Kept(dyno);
+        let load_started = wait_for_load(plan.archive, &mut dyno.0)?;
+        let server = server_of(dyno.0.id())?;
+        let lines = std::fs::read_to_string(server.cwd()?.join("postmaster.pid"))?;
+        let line = |number: usize| lines.lines().nth(number).ok_or("postmaster.pid is too short");
+        let conninfo = format!(
+            "host={} port={} user=postgres dbname=dyno_run application_name=disturbance",
+            line(4)?,
+            line(3)?
+        );
+        let data = server.cwd()?;
+        let warmup_s = plan.warmup_s as f64;
+        Ok(Self {
+            dyno,
+            archive: plan.archive.to_owned(),
+            slow_path: SlowPath::to(&data).ok(),
+            server,
+            conninfo,
+            load_started,
+            measure_s: (warmup_s, warmup_s + plan.measure_s as f64),
+            bulks: Vec::new(),
+        })
+    }
+
+    fn connect(&self) -> Result<Client> {
+        Ok(Client::connect(&self.conninfo, NoTls)?)
+    }
+
+    /// Seconds since the load began.
+    fn now_s(&self) -> f64 {
+        Timestamp::now().duration_since(self.load_started).as_secs_f64()
+    }
+
+    /// Fills the large tables with dead rows, so that there is something to vacuum, and waits for the warm-up to end.
+    ///
+    /// # Errors
+    /// The server refuses.
+    pub fn make_ready(&mut self) -> Result<()> {
+        let mut client = self.connect()?;
+        let bulks = client.query_one(
+            "select count(*) from pg_class where relname ~ '^bulk_[0-9]+$' and relkind = 'r'",
+            &[],
+        )?;
+        self.bulks = (1..=usize::try_from(bulks.get::<_, i64>(0))?).rev().collect();
+        for number in &self.bulks {
+            client.batch_execute(&format!("delete from bulk_{number} where id % 2 = 0"))?;
+        }
+        client.batch_execute("checkpoint")?;
+        if let Some(slow_path) = &self.slow_path {
+            slow_path.take_in(&self.server_processes()?)?;
+        }
+        std::thread::sleep(Duration::from_secs_f64((self.measure_s.0 - self.now_s()).max(0.0)));
+        Ok(())
+    }
+
+    /// Whether there is still time for a disturbance, and what it takes.
+    #[must_use]
+    pub fn has_room_for(&self, provocation: &Provocation) -> bool {
+        let time = self.now_s() + Provocation::LONGEST_S < self.measure_s.1;
+        time && (provocation.kind != Kind::Vacuum || !self.bulks.is_empty())
+    }
+
+    /// Disturbs it.
+    ///
+    /// # Errors
+    /// Something cannot be done. Nothing is left stopped or slow.
+    pub fn provoke(&mut self, provocation: &Provocation) -> Result<Provoked> {
+        std::thread::sleep(Duration::from_secs_f64(provocation.pause_s));
+        let lasts = Duration::from_secs_f64(provocation.lasts_s.unwrap_or(0.0));
+        let (start_s, end_s) = match provocation.kind {
+            Kind::Lock => {
+                let mut client = self.connect()?;
+                let mut transaction = client.transaction()?;
+                transaction.batch_execute("lock table tbl in share mode")?;
+                let start_s = self.now_s();
+                std::thread::sleep(lasts);
+                transaction.rollback()?;
+                (start_s, self.now_s())
+            }
+            Kind::Server => self.stop(&self.server_processes()?, lasts)?,
+            Kind::Dyno => self.stop(&[self.dyno.0.id().cast_signed()], lasts)?,
+            Kind::Cpu => {
+                let cores = std::thread::available_parallelism()?.get();
+                let start_s = self.now_s();
+                let hogs = (0..HOGS_PER_CORE * cores).map(|_| {
+                    let hog = Command::new("sh").args(["-c", "while :; do :; done"]).spawn()?;
+                    Ok(Kept(hog))
+                });
+                let hogs: Result<Vec<Kept>> = hogs.collect();
+                std::thread::sleep(lasts);
+                drop(hogs?);
+                (start_s, self.now_s())
+            }
+            Kind::Checkpoint => {
+                let slow_path = self.slow_path.as_ref().ok_or("writing cannot be slowed down here")?;
+                let mut client = self.connect()?;
+                let slow = slow_path.slow_down()?;
+                std::thread::sleep(SLOW_AROUND);
+                let start_s = self.now_s();
+                client.batch_execute("checkpoint")?;
+                std::thread::sleep(SLOW_AROUND);
+                drop(slow);
+                (start_s, self.now_s())
+            }
+            Kind::Vacuum => {
+                let number = self.bulks.pop().ok_or("no large table is left")?;
+                let mut client = self.connect()?;
+                client.batch_execute("set vacuum_cost_delay = 0")?;
+                let start_s = self.now_s();
+                client.batch_execute(&format!("vacuum (freeze) bulk_{number}"))?;
+                (start_s, self.now_s())
+            }
+        };
+        Ok(Provoked {
+            kind: provocation.kind,
+            start_s,
+            end_s,
+        })
+    }
+
+    /// Stops processes for a while.
+    fn stop(&self, processes: &[i32], lasts: Duration) -> Result<(f64, f64)> {
+        let start_s = self.now_s();
+        let stopped = Stopped::all(processes);
+        std::thread::sleep(lasts);
+        drop(stopped);
+        Ok((start_s, self.now_s()))
+    }
+
+    /// The server's main process and all its children.
+    fn server_processes(&self) -> Result<Vec<i32>> {
+        let mut pids = vec![self.server.pid];
+        pids.extend(children_of(self.server.pid)?.map(|process| process.pid));
+        Ok(pids)
+    }
+
+    /// Waits for dyno to end and gives what it archived.
+    ///
+    /// # Errors
+    /// dyno failed, or archived nothing.
+    pub fn finish(mut self) -> Result<Run> {
+        let status = self.dyno.0.wait()?;
+        if !status.success() {
+            return Err(format!("dyno ended with {status}: {}", complaint(&self.archive)).into());
+        }
+        archived(&self.archive)
+    }
+
+    /// Whether checkpoints can be provoked.
+    #[must_use]
+    pub fn has_slow_path(&self) -> bool {
+        self.slow_path.is_some()
+    }
+}
+
+/// The only run of the only campaign in an archive.
+///
+/// # Errors
+/// There is none.
+pub fn archived(archive: &Path) -> Result<Run> {
+    let campaign = Archive::new(archive).campaigns()?.into_iter().next();
+    let run = campaign.and_then(|campaign| campaign.runs.into_iter().next());
+    Ok(run.ok_or_else(|| format!("there is no run in {}", archive.display()))?)
+}
+
+/// What dyno had to say.
+fn complaint(archive: &Path) -> String {
+    std::fs::read_to_string(archive.join("dyno.err")).unwrap_or_default()
+}
+
+/// Waits for the first phase and gives the instant at which it began.
+fn wait_for_load(archive: &Path, dyno: &mut Child) -> Result<Timestamp> {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if let Some(status) = dyno.try_wait()? {
+            return Err(format!("dyno ended with {status}: {}", complaint(archive)).into());
+        }
+        let record = archived(archive).ok().and_then(|run| run.record.ok());
+        if let Some(load_started) = record.and_then(|record| record.load_started) {
+            return Ok(load_started);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Err("the load did not begin".into())
+}
+
+/// The main process of dyno's server.
+fn server_of(dyno: u32) -> Result<Process> {
+    let is_postgres = |process: &Process| process.stat().is_ok_and(|stat| stat.comm == "postgres");
+    let server = children_of(dyno.cast_signed())?.find(is_postgres);
+    Ok(server.ok_or("dyno has no server")?)
+}
+
+fn children_of(parent: i32) -> Result<impl Iterator<Item = Process>> {
+    let processes = all_processes()?.filter_map(std::result::Result::ok);
+    Ok(processes.filter(move |process| process.stat().is_ok_and(|stat| stat.ppid == parent)))
+}
+
+/// A child that does not outlive its owner.
+struct Kept(Child);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

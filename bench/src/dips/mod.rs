@@ -1,0 +1,11 @@
+//! Whether dips get their right causes: disturbances of a run under way, and what the analysis says of them.
+
+mod disturbed;
+mod judgement;
+mod provocation;
+mod slow_path;
+mod stopped;
+
+pub use disturbed::{DisturbedRun, Plan, archived};
+pub use judgement::{Judged, Tally, Verdict, is_open, judge};
+pub use provocation::{Kind, Provocation, Provoked, draw};

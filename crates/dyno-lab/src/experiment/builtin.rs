@@ -23,7 +23,17 @@ macro_rules! builtins {
 /// All experiments that come with dyno.
 #[must_use]
 pub fn builtin() -> &'static [Builtin] {
-    builtins!["pk-select", "pk-update", "pk-insert"]
+    builtins![
+        "pk-select",
+        "pk-update",
+        "pk-insert",
+        "pk-update-checkpoints",
+        "pk-unprepared",
+        "direct-pg",
+        "os-comparison",
+        "polar-hot-data",
+        "burn-after-reading",
+    ]
 }
 
 /// The experiment called `name_or_path`: one that comes with dyno, or else a file.

@@ -15,6 +15,7 @@ mod kills;
 mod messages;
 mod repetitions;
 mod resume;
+mod shelf;
 mod studies;
 mod support;
 mod terminal;

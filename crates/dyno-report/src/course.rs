@@ -37,7 +37,8 @@ pub fn course_line(live: &Live, run: &Upcoming) -> String {
 /// What came of a run: its summary if it is alone or a repetition of the same, else the figures that matter, and where everything else is.
 #[must_use]
 pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
-    let kept = format!("Kept in {} ({})", run.folder.display(), run.state);
+    let folder = run.folder.display();
+    let kept = format!("Kept in {folder} ({})", run.state);
     match (&run.summary, of) {
         (Some(figures), None) => format!("\n{}\n{kept}", summary(figures)),
         (Some(figures), Some(_)) if run.planned.cell.is_empty() => format!("\n{}\n{kept}", summary(figures)),
@@ -50,7 +51,7 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
                 .collect::<Vec<_>>()
                 .join("; ");
             format!(
-                "Run {}{of} ({}){}: {said}\n{kept}",
+                "Run {}{of} ({}){}: {said}\nKept in {folder}",
                 run.planned.number,
                 run.state,
                 cell(&run.planned)
@@ -146,7 +147,7 @@ mod tests {
         };
         assert_snapshot!(finished_run(&run, Some(40)), @"
         Run 3 of 40 (failed): clients = 16: the server did not start
-        Kept in archive/x/003-clients=16-rep1 (failed)
+        Kept in archive/x/003-clients=16-rep1
         ");
     }
 }

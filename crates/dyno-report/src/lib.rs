@@ -18,6 +18,7 @@ mod summary;
 mod table;
 
 pub use analysis::analysis;
+pub use campaign::overview;
 pub use course::{course_line, finished_run, upcoming_line};
 pub use experiments::{experiments, plan};
 pub use export::{Export, ExportKind};

@@ -85,7 +85,7 @@ fn make(
     if finished.planned > 1
         && let Some(campaign) = Archive::new(archive).campaign(&finished.campaign.to_string_lossy())
     {
-        say::result(&format!("\n{}", report::campaigns(&[campaign])));
+        say::result(&format!("\n{}", report::overview(&campaign)));
     }
     if finished.missing == 0 {
         return Ok(());

@@ -49,8 +49,8 @@ fn check_cell(
     match target {
         Target::Embedded(options) => {
             // Which release an installed server is shows when it is looked for.
-            if !options.version.starts_with("system") {
-                settings::embedded(experiment, &options.version)?;
+            if let Some(release) = options.release()? {
+                settings::embedded(experiment, release)?;
             }
         }
         Target::Address(server) => {

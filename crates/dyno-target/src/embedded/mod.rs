@@ -68,6 +68,16 @@ impl EmbeddedOptions {
             stop: Arc::default(),
         }
     }
+
+    /// The release or major version asked for, such as `16`; `None` for any that the system has installed. Whether there is one is not looked at.
+    ///
+    /// # Errors
+    /// [`EmbeddedError::BadVersion`].
+    pub fn release(&self) -> Result<Option<&str>, EmbeddedError> {
+        let release = installed::asked(&self.version).unwrap_or(Some(&self.version));
+        release.map(install::requirement).transpose()?;
+        Ok(release)
+    }
 }
 
 /// What is going on, for a progress display. Steps that take no time are not told.

@@ -2,6 +2,7 @@
 
 use crate::support::{Database, Desk, Home, Running, database, run_folders, wait_for};
 use rustix::process::Signal;
+use std::path::Path;
 
 /// A long run on a server by address that is measuring.
 fn measuring(desk: &Desk, database: &Database) -> Running {
@@ -19,7 +20,11 @@ fn assert_kept(desk: &Desk) {
     assert!(runs[0].summed_up() > 0);
     assert_eq!(runs[0].measured(), runs[0].summed_up());
     desk.dyno("list").expect(0).shows("incomplete");
-    desk.dyno("show").expect(0).shows("stopped on request");
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let (campaign, run) = (name(runs[0].0.parent().unwrap()), name(&runs[0].0));
+    desk.dyno(&format!("show {campaign} {run}"))
+        .expect(0)
+        .shows("stopped on request");
 }
 
 #[test]

@@ -25,13 +25,6 @@ pub(super) struct Course<'a> {
     made: u32,
 }
 
-/// How a run came out.
-enum Outcome {
-    Made(FinishedRun),
-    /// Stopping was asked for before anything was measured.
-    Stopped,
-}
-
 impl<'a> Course<'a> {
     pub(super) fn new(
         campaign: &'a CampaignWriter,
@@ -101,9 +94,8 @@ impl<'a> Course<'a> {
             progress.begins(&self.upcoming(planned, experiment, &missing[index + 1..]));
             self.bench.campaign.set_aside(planned)?;
             let begun = Instant::now();
-            let run = match self.make(planned, experiment, target, progress)? {
-                Outcome::Made(run) => run,
-                Outcome::Stopped => break,
+            let Some(run) = self.make(planned, experiment, target, progress)? else {
+                break;
             };
             self.overhead += begun
                 .elapsed()
@@ -119,24 +111,25 @@ impl<'a> Course<'a> {
         Ok(None)
     }
 
-    /// Makes one run. What goes wrong with it is recorded; an error is what would go wrong with every other run as well.
+    /// Makes one run; `None` if stopping was asked for before anything was measured. What goes wrong with it is recorded; an error is what would go wrong
+    /// with every other run as well.
     fn make(
         &mut self,
         planned: &PlannedRun,
         experiment: &Resolved,
         target: &Target,
         progress: &mut dyn Progress,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<Option<FinishedRun>, RunError> {
         let cause = match self.bench.run(planned, experiment, target, progress) {
-            Ok(run) => return Ok(Outcome::Made(run)),
+            Ok(run) => return Ok(Some(run)),
             Err(cause) => cause,
         };
         match cause {
             RunError::Archive(_) => Err(cause),
             // There is nothing else to be made, and nothing to keep.
             _ if !self.bench.several => Err(cause),
-            _ if self.bench.stop.requested() => Ok(Outcome::Stopped),
-            _ => Ok(Outcome::Made(self.record(planned, experiment, target, &cause)?)),
+            _ if self.bench.stop.requested() => Ok(None),
+            _ => Ok(Some(self.record(planned, experiment, target, &cause)?)),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use crate::figures::{bytes, count, counted, duration, rate};
 use crate::table::{facts, paragraph, table};
-use dyno_lab::experiment::{Experiment, Resolved};
-use dyno_lab::plan::{Order, Plan, room};
+use dyno_lab::experiment::{Experiment, Resolved, Workload};
+use dyno_lab::plan::{Factor, Order, Plan, room};
+use indexmap::{IndexMap, IndexSet};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -52,7 +53,10 @@ pub fn plan(plan: &Plan, target: &str, archive: &str) -> String {
 /// What is the same in all cells, and what is varied.
 fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<String>> {
     let row = |kind: &str, name: &str, what: String| vec![kind.to_owned(), name.to_owned(), what];
-    let varied = |name: &str| plan.factors.iter().any(|factor| factor.name == name);
+    let says = |factor: &Factor, name: &str| {
+        factor.name == name || factor.meanings.values().any(|meaning| meaning.contains_key(name))
+    };
+    let varied = |name: &str| plan.factors.iter().any(|factor| says(factor, name));
     let mut rows = Vec::new();
     if !varied("target") {
         rows.push(row("target", "", target.to_owned()));
@@ -73,42 +77,78 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
     let fills = data.fill.iter();
     rows.extend(fills.map(|fill| row("data", &fill.table, counted(fill.rows, "row"))));
     rows.extend(sql("finish", &data.finish));
-    for workload in &first.workloads {
-        let pacing = workload.rate_per_s.map_or("closed loop".to_owned(), |rate_per_s| {
-            format!("open loop at {} transactions/s", rate(rate_per_s))
-        });
-        let mut how = format!(
-            "{}, {}, {}, {pacing}",
-            counted(workload.clients as u64, "client"),
-            counted(workload.threads as u64, "thread"),
-            workload.protocol,
-        );
-        if !workload.start_delay.is_zero() {
-            how.push_str(&format!(", {} after the others", duration(workload.start_delay)));
-        }
-        for (script, _) in workload.scripts.iter() {
-            how.push('\n');
-            how.push_str(script.script.trim());
-        }
-        rows.push(row("workload", &workload.name, how));
+    let mut workloads: IndexMap<&str, Vec<&Workload>> = IndexMap::new();
+    for workload in plan.cells.iter().flat_map(|cell| &cell.experiment.workloads) {
+        workloads.entry(&workload.name).or_default().push(workload);
     }
+    rows.extend(
+        workloads
+            .into_iter()
+            .map(|(name, cells)| row("workload", name, how(&cells))),
+    );
     let phases = first.phases();
     rows.extend(
         phases
             .iter()
             .map(|phase| row("phase", &phase.name, lasting(phase.duration))),
     );
+    let metrics: IndexMap<_, _> = plan.cells.iter().flat_map(|cell| &cell.experiment.metrics).collect();
     rows.extend(
-        first
-            .metrics
-            .iter()
+        metrics
+            .into_iter()
             .map(|(name, expression)| row("metric", name, expression.clone())),
     );
     for factor in &plan.factors {
         rows.push(row("factor", &factor.name, factor.levels.join(", ")));
+        for (level, meaning) in &factor.meanings {
+            let values = meaning.iter().map(|(name, value)| format!("{name} {value}"));
+            rows.push(row("", level, values.collect::<Vec<_>>().join(", ")));
+        }
     }
     rows.push(row("archive", "", archive.to_owned()));
     rows
+}
+
+/// How a workload runs in all cells that have it, and its scripts.
+fn how(cells: &[&Workload]) -> String {
+    let Some(workload) = cells.first() else {
+        return String::new();
+    };
+    let pacing = |workload: &&Workload| {
+        workload.rate_per_s.map_or("closed loop".to_owned(), |rate_per_s| {
+            format!("open loop at {} transactions/s", rate(rate_per_s))
+        })
+    };
+    let protocols = cells.iter().map(|workload| workload.protocol.to_string());
+    let mut how = format!(
+        "{}, {}, {}, {}",
+        span(cells.iter().map(|workload| workload.clients), "client"),
+        span(cells.iter().map(|workload| workload.threads), "thread"),
+        alternatives(protocols),
+        alternatives(cells.iter().map(pacing)),
+    );
+    if !workload.start_delay.is_zero() {
+        how.push_str(&format!(", {} after the others", duration(workload.start_delay)));
+    }
+    for (script, _) in workload.scripts.iter() {
+        how.push('\n');
+        how.push_str(script.script.trim());
+    }
+    how
+}
+
+/// From the least to the most of something.
+fn span(numbers: impl Iterator<Item = usize> + Clone, of: &str) -> String {
+    match (numbers.clone().min(), numbers.max()) {
+        (Some(least), Some(most)) if least < most => format!("{} to {}", count(least as u64), counted(most as u64, of)),
+        (_, most) => counted(most.unwrap_or_default() as u64, of),
+    }
+}
+
+/// Each of some texts once.
+fn alternatives(texts: impl Iterator<Item = String>) -> String {
+    let different: Vec<_> = texts.collect::<IndexSet<_>>().into_iter().collect();
+    different.join(" or ")
 }
 
 /// The cells, each with its time and the numbers of its runs in the order of the campaign.
@@ -248,6 +288,17 @@ mod tests {
             ("rows", "1000000,2000000"),
         ];
         assert_snapshot!(dry_run(&set, 3));
+    }
+
+    #[test]
+    fn what_differs_between_cells_is_told_apart() {
+        let plan = find("os-comparison")
+            .unwrap()
+            .plan(Size::Full, &[], None, 7, 2)
+            .unwrap();
+        let text = super::plan(&plan, "embedded", "archive");
+        let told: Vec<_> = text.lines().skip_while(|line| !line.contains("workload")).collect();
+        assert_snapshot!(told[..told.len() - 50].join("\n"));
     }
 
     #[test]

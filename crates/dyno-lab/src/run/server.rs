@@ -58,9 +58,9 @@ impl<'a> Servers<'a> {
             },
         };
         let cluster = self.cluster.insert(cluster);
-        let (wanted, translated) = settings::embedded(experiment, cluster.embedded.version())?;
-        notes.extend(translated);
-        cluster.ensure(wanted, anew, progress)?;
+        let wanted = settings::embedded(experiment, cluster.embedded.version())?;
+        notes.extend(wanted.notes);
+        cluster.ensure(wanted.settings, anew, progress)?;
         Ok(cluster)
     }
 

@@ -4,7 +4,7 @@ use super::RunError;
 use crate::experiment::Resolved;
 use crate::summary::{Summary, Warning};
 use dyno_target::facts::{ServerFacts, host_facts};
-use dyno_target::settings::{Capacity, plan_for, resolve_size, verify};
+use dyno_target::settings::{Capacity, Mapped, plan_for, resolve_size, verify};
 use postgres::Client;
 
 /// Connections beside the clients: control, sampling, and a spare one for a person who looks in with psql.
@@ -16,11 +16,11 @@ pub(super) const MAX_CONNECTIONS: &str = "max_connections";
 const USUAL_CONNECTIONS: usize = 100;
 
 /// The experiment's settings for an embedded server of `release`, and what had to be translated for it.
-pub(super) fn embedded(experiment: &Resolved, release: &str) -> Result<(Vec<(String, String)>, Vec<String>), RunError> {
+pub(super) fn embedded(experiment: &Resolved, release: &str) -> Result<Mapped, RunError> {
     let settings = absolute(experiment, host_facts(None).capacity())?;
     let mut mapped = plan_for(&settings, version_number(release))?;
     with_connections(&mut mapped.settings, experiment)?;
-    Ok((mapped.settings, mapped.notes))
+    Ok(mapped)
 }
 
 /// The experiment's settings with sizes that are relative to the machine made absolute.

@@ -222,3 +222,33 @@ fn a_setting_that_the_server_refuses_is_named() {
     .expect(1)
     .says("shared_buffers");
 }
+
+#[test]
+fn stages_follow_each_other_and_a_delayed_workload_begins_late() {
+    let (desk, database) = (Desk::new(), database("e2e_stages"));
+    desk.file(
+        "stages.toml",
+        "title = \"Stages\"\n[[workload]]\nname = \"early\"\nclients = 4\nscript = \"select 1;\"\n\
+         [[workload]]\nname = \"late\"\nstart_delay = \"400ms\"\nscript = \"select 2;\"\n\
+         [phases]\nwarmup = \"200ms\"\ninterval = \"100ms\"\n\
+         [[stage]]\nname = \"low\"\nlasts = \"400ms\"\nclients = 1\n\
+         [[stage]]\nname = \"alone\"\nlasts = \"400ms\"\nworkloads = [\"late\"]\n",
+    );
+    desk.on(&database.target(), ["stages.toml"]).expect(0);
+    let run = run_folders(&desk.archive()).remove(0);
+    let transactions = |workload: &str, phase: &str| -> u64 {
+        let rows = run.rows("intervals.csv").into_iter();
+        let rows = rows.filter(|row| row["workload"] == workload && row["phase"] == phase);
+        rows.map(|row| row["transactions"].parse::<u64>().unwrap()).sum()
+    };
+    assert!(transactions("early", "warmup") > 0 && transactions("early", "low") > 0);
+    assert_eq!(transactions("late", "warmup"), 0);
+    assert!(transactions("late", "alone") > 0);
+    // What was under way when the stage began is counted in it.
+    assert!(transactions("early", "alone") <= 4);
+    let stages = run.record()["summary"]["stages"].clone();
+    assert_eq!(
+        (stages[0]["name"].as_str(), stages[1]["name"].as_str()),
+        (Some("low"), Some("alone"))
+    );
+}

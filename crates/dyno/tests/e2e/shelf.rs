@@ -47,20 +47,33 @@ fn every_experiment_works_on_the_embedded_server() {
     tried.sort_unstable();
     assert_eq!(tried, known);
     for (name, words) in SHORT {
-        let words = format!("{name} --set measure=1s --set warmup=0s --set interval=500ms --set shared_buffers=64MB {words}");
+        let words =
+            format!("{name} --set measure=1s --set warmup=0s --set interval=500ms --set shared_buffers=64MB {words}");
         desk.embedded(&home, &words).expect(0).shows("errors none");
     }
     home.assert_no_server();
     let runs = run_folders(&desk.archive());
-    assert_eq!(runs.len(), SHORT.len() + 2, "three variants of the last, one run of each other");
+    assert_eq!(
+        runs.len(),
+        SHORT.len() + 2,
+        "three variants of the last, one run of each other"
+    );
     for run in &runs {
         assert_eq!(run.state(), "complete", "{}", run.0.display());
         let summary = &run.record()["summary"];
         for workload in summary["workloads"].as_array().unwrap() {
-            assert!(workload["transactions"].as_u64() > Some(0), "{}: {workload}", run.0.display());
+            assert!(
+                workload["transactions"].as_u64() > Some(0),
+                "{}: {workload}",
+                run.0.display()
+            );
             assert_eq!(workload["errors"], 0, "{}: {workload}", run.0.display());
         }
-        for metric in run.campaign()["experiment"]["metrics"].as_object().into_iter().flatten() {
+        for metric in run.campaign()["experiment"]["metrics"]
+            .as_object()
+            .into_iter()
+            .flatten()
+        {
             let value = &summary["metrics"][metric.0];
             assert!(value.as_f64() > Some(0.0), "{}: {metric:?} is {value}", run.0.display());
         }

@@ -1,6 +1,6 @@
 //! A campaign's folder and `campaign.json`.
 
-use super::{ArchiveError, CAMPAIGN_JSON, EARLIER, FORMAT, RUN_JSON, RunRecord, RunWriter, replace_json};
+use super::{ArchiveError, CAMPAIGN_JSON, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, replace_json};
 use crate::experiment::Resolved;
 use crate::plan::{Cell, Factor, Levels, OnFailure, Order, Plan};
 use indexmap::IndexMap;
@@ -178,16 +178,19 @@ impl CampaignWriter {
         RunWriter::create(self.folder(run)?, record)
     }
 
-    /// Keeps a run that could not begin: its folder gets `record` and nothing else, unless it has one. Gives back the folder.
+    /// Keeps a run that could not begin: its folder gets `record`, unless it says already why it failed. Gives back the folder.
     ///
     /// # Errors
     ///
     /// If folder or file cannot be written.
     pub fn failed(&self, run: &PlannedRun, record: &RunRecord) -> Result<PathBuf, ArchiveError> {
         let path = self.path.join(run.folder());
-        // Where the load was about to begin there is a folder that says so itself.
-        if !path.join(RUN_JSON).exists() {
+        // Where the load was about to begin there is a folder, and it may say so itself.
+        let left = Run::read(path.clone());
+        if left.is_none() {
             self.folder(run)?;
+        }
+        if left.is_none_or(|left| left.state != RunState::Failed) {
             record.write(&path)?;
         }
         Ok(path)
@@ -327,7 +330,7 @@ fn unique_folder(archive: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Campaign, RunState};
+    use super::super::Campaign;
     use super::*;
     use crate::experiment::{Size, find};
     use std::time::Duration;
@@ -414,6 +417,16 @@ mod tests {
         let read = Campaign::read(campaign.path().to_owned()).unwrap();
         assert_eq!(read.runs[0].record.as_ref().unwrap().failure.as_deref(), Some("itself"));
         assert_eq!(read.runs[0].state, RunState::Failed);
+        // One that was about to begin has yet to say it.
+        let running = RunRecord {
+            state: RunState::Running,
+            ..failed("")
+        };
+        drop(campaign.run(&record.runs[1], running).unwrap());
+        campaign.failed(&record.runs[1], &failed("late")).unwrap();
+        let read = Campaign::read(campaign.path().to_owned()).unwrap();
+        assert_eq!(read.runs[1].record.as_ref().unwrap().failure.as_deref(), Some("late"));
+        assert_eq!(read.runs[1].state, RunState::Failed);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(super) struct Cell {
     /// Latency of all transactions of all runs, if any completed.
     pub latency: Option<Latency>,
     /// Variation between the intervals of its only run, in percent.
-    variation_percent: Option<f64>,
+    pub variation_percent: Option<f64>,
     /// Mean over the runs of each metric of the experiment.
     pub metrics: IndexMap<String, f64>,
 }

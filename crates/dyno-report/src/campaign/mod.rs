@@ -1,7 +1,7 @@
 //! A campaign of several runs at a glance: its cells beside each other, and where each run is.
 //!
-//! One factor makes a sweep, two make matrices, more a list. Only complete runs count; the others are named. Percentiles over repetitions are those
-//! of all their transactions together, never means of percentiles.
+//! One factor makes a sweep, several make matrices as long as these fit on a page. Only complete runs count; the others are named. Percentiles over
+//! repetitions are those of all their transactions together, never means of percentiles.
 
 mod cells;
 mod ratio;
@@ -12,7 +12,7 @@ use cells::{Cell, Factor, Levels, cells, factors, number, total_tps};
 use dyno_lab::analysis::campaign_warnings;
 use dyno_lab::archive::{Campaign, Run, RunState};
 use dyno_lab::summary::Latency;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use ratio::ratio;
 
 /// More columns of a matrix do not fit on a page.
@@ -30,10 +30,12 @@ pub fn overview(campaign: &Campaign) -> String {
         .map(|record| record.baseline.clone())
         .unwrap_or_default();
     let mut sections = vec![fixed(&factors)];
-    match varied.as_slice() {
-        [one, other] if one.levels.len().min(other.levels.len()) <= MOST_COLUMNS => {
-            sections.push(matrices(&cells, one, other));
-            if !baseline.is_empty() {
+    let columns = rows_of(&varied).map(|rows| (rows, columns(&varied, rows)));
+    match columns {
+        Some((rows, columns)) if columns.len() <= MOST_COLUMNS => {
+            sections.push(matrices(&cells, rows, &columns));
+            sections.push(knees(&cells, rows, &columns));
+            if !baseline.is_empty() || varied.len() > 2 {
                 sections.push(list(&cells, &varied, &baseline));
             }
         }
@@ -72,15 +74,37 @@ fn level<'a>(cell: &'a Cell, factor: &Factor) -> &'a str {
     cell.levels.get(&factor.name).map_or("-", String::as_str)
 }
 
-/// The cell with these levels of two factors.
-fn cell_at<'a>(
-    cells: &'a [Cell],
-    (one, one_level): (&Factor, &str),
-    (other, other_level): (&Factor, &str),
-) -> Option<&'a Cell> {
-    cells
-        .iter()
-        .find(|cell| level(cell, one) == one_level && level(cell, other) == other_level)
+/// The factor whose levels are the rows of a matrix: of several factors the one with the most levels.
+fn rows_of<'a>(varied: &[&'a Factor]) -> Option<&'a Factor> {
+    let several = varied.len() > 1;
+    let longest = varied.iter().rev().max_by_key(|factor| factor.levels.len());
+    longest.copied().filter(|_| several)
+}
+
+/// The columns of a matrix: each combination of levels of the other factors.
+fn columns<'a>(varied: &[&'a Factor], rows: &Factor) -> Vec<Vec<(&'a Factor, &'a str)>> {
+    let mut columns = vec![Vec::new()];
+    for factor in varied.iter().filter(|factor| factor.name != rows.name) {
+        let each = |column: Vec<(&'a Factor, &'a str)>| {
+            let with = move |level: &'a String| [column.as_slice(), &[(*factor, level.as_str())]].concat();
+            factor.levels.iter().map(with).collect::<Vec<_>>()
+        };
+        columns = columns.into_iter().flat_map(each).collect();
+    }
+    columns
+}
+
+/// What stands above a column.
+fn column_name(column: &[(&Factor, &str)]) -> String {
+    let levels: Vec<_> = column.iter().map(|(_, level)| *level).collect();
+    one_line(&levels.join(", "))
+}
+
+/// The cells of a column, row by row; `None` where a combination was left out.
+fn column_cells<'a>(cells: &'a [Cell], rows: &Factor, column: &[(&Factor, &str)]) -> Vec<Option<&'a Cell>> {
+    let of_column = |cell: &&Cell| column.iter().all(|(factor, other)| level(cell, factor) == *other);
+    let at = |row: &String| cells.iter().filter(of_column).find(|cell| level(cell, rows) == row);
+    rows.levels.iter().map(at).collect()
 }
 
 /// Cells in the order of their levels.
@@ -201,28 +225,26 @@ fn knee_words(cells: &[Cell], factor: &Factor) -> String {
     paragraph(INDENT, &one_line(&words))
 }
 
-/// TPS and the 99th percentile of two factors, rows by columns.
-fn matrices(cells: &[Cell], one: &Factor, other: &Factor) -> String {
-    let (rows, columns) = if one.levels.len() < other.levels.len() {
-        (other, one)
-    } else {
-        (one, other)
-    };
+/// TPS and the 99th percentile, a factor by the combinations of the others.
+fn matrices(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> String {
     let unit = TimeUnit::for_max(cells.iter().filter_map(Cell::p99_us).fold(0.0, f64::max));
+    let others: Vec<_> = columns
+        .iter()
+        .flatten()
+        .map(|(factor, _)| factor.name.as_str())
+        .collect();
+    let others: IndexSet<&str> = others.into_iter().collect();
+    let others: Vec<_> = others.into_iter().collect();
+    let by_column: Vec<_> = columns.iter().map(|column| column_cells(cells, rows, column)).collect();
     let matrix = |what: &str, show: &dyn Fn(&Cell) -> String| {
-        let mut header = vec![format!(
-            "{what}: {} \\ {}",
-            one_line(&rows.name),
-            one_line(&columns.name)
-        )];
-        header.extend(columns.levels.iter().map(|level| one_line(level)));
+        let corner = format!("{what}: {} \\ {}", rows.name, others.join(", "));
+        let mut header = vec![one_line(&corner)];
+        header.extend(columns.iter().map(|column| column_name(column)));
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
-        let lines = rows.levels.iter().map(|row| {
-            let cells = columns.levels.iter().map(|column| {
-                // A combination that was left out is not a failure.
-                cell_at(cells, (rows, row), (columns, column)).map_or(String::new(), show)
-            });
-            std::iter::once(one_line(row)).chain(cells).collect()
+        let lines = rows.levels.iter().enumerate().map(|(row, level)| {
+            // A combination that was left out is not a failure.
+            let cells = by_column.iter().map(|column| column[row].map_or(String::new(), show));
+            std::iter::once(one_line(level)).chain(cells).collect()
         });
         table(&header, &[0], lines)
     };
@@ -234,6 +256,35 @@ fn matrices(cells: &[Cell], one: &Factor, other: &Factor) -> String {
         }),
     ]
     .join("\n")
+}
+
+/// Where the knee of each column is, if the rows are how much load there is: of other numbers, such as rows, more is not asked for to get more done.
+fn knees(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> String {
+    let knee = |column: &Vec<(&Factor, &str)>| {
+        let cells: Vec<&Cell> = column_cells(cells, rows, column).into_iter().collect::<Option<_>>()?;
+        let at = match knee_of(&cells, rows) {
+            Some(knee) => rows.levels[knee].as_str(),
+            None if rows.levels.len() >= 3 && cells.iter().all(|cell| cell.mean_tps().is_some()) => "none up to there",
+            None => return None,
+        };
+        Some(format!("{}: {at}", column_name(column)))
+    };
+    let load = rows
+        .name
+        .rsplit('.')
+        .next()
+        .is_some_and(|name| ["clients", "threads", "rate"].contains(&name));
+    let numbers = rows.levels.iter().all(|level| number(level).is_some());
+    let knees: Vec<_> = columns.iter().filter(|_| load && numbers).filter_map(knee).collect();
+    if knees.is_empty() {
+        return String::new();
+    }
+    let words = format!(
+        "Knee, the first {} within 5 % of the best TPS: {}.",
+        rows.name,
+        knees.join("; ")
+    );
+    paragraph(INDENT, &one_line(&words))
 }
 
 /// Where each run is, and how far it came.
@@ -286,4 +337,68 @@ fn reason(run: &Run) -> String {
         || format!("it is {}", run.state),
         |failure| one_line(failure.lines().next().unwrap_or_default()),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use insta::assert_snapshot;
+
+    fn factor(name: &str, levels: &[&str]) -> Factor {
+        Factor {
+            name: name.to_owned(),
+            levels: levels.iter().map(|level| (*level).to_owned()).collect(),
+        }
+    }
+
+    /// Cells of all combinations but one, with a TPS that follows from them.
+    fn three_factors() -> (Vec<Cell>, Vec<Factor>) {
+        let factors = vec![
+            factor("workload", &["ro", "rw"]),
+            factor("clients", &["1", "4", "16"]),
+            factor("profile", &["32 GB", "200 GB"]),
+        ];
+        let refs: Vec<&Factor> = factors.iter().collect();
+        let mut cells = Vec::new();
+        for column in columns(&refs, &factors[1]) {
+            for (row, clients) in factors[1].levels.iter().enumerate() {
+                let mut levels: Levels = column
+                    .iter()
+                    .map(|(f, level)| (f.name.clone(), (*level).to_owned()))
+                    .collect();
+                levels.insert("clients".to_owned(), clients.clone());
+                let tps = match levels["workload"].as_str() {
+                    "ro" => [1_000.0, 4_000.0, 4_100.0][row],
+                    _ => [100.0, 200.0, 400.0][row],
+                };
+                cells.push(Cell {
+                    tps: vec![tps; usize::from(cells.len() != 4)],
+                    latency: None,
+                    variation_percent: None,
+                    metrics: IndexMap::new(),
+                    levels,
+                });
+            }
+        }
+        cells.remove(11);
+        (cells, factors)
+    }
+
+    #[test]
+    fn several_factors_are_a_matrix_of_the_longest_by_the_others() {
+        let (cells, factors) = three_factors();
+        let refs: Vec<&Factor> = factors.iter().collect();
+        let rows = rows_of(&refs).unwrap();
+        let columns = columns(&refs, rows);
+        let text = matrices(&cells, rows, &columns) + &knees(&cells, rows, &columns);
+        assert_snapshot!(text.split_once("p99").map_or("", |(tps, _)| tps.trim_end()), @r"
+          TPS: clients \ workload, profile  ro, 32 GB  ro, 200 GB  rw, 32 GB  rw, 200 GB
+          1                                     1,000       1,000        100         100
+          4                                     4,000           -        200         200
+          16                                    4,100       4,100        400
+        ");
+        assert_snapshot!(knees(&cells, rows, &columns), @"  Knee, the first clients within 5 % of the best TPS: ro, 32 GB: 4; rw, 32 GB: none up to there.");
+        assert_eq!(knees(&cells, &factors[2], &super::columns(&refs, &factors[2])), "");
+        assert!(rows_of(&refs[..1]).is_none());
+    }
 }

@@ -3,7 +3,7 @@
 use super::placeholder::substitute;
 use super::set::{STAGE, WORKLOAD};
 use super::{Cache, Change, Experiment, MEASURE, Path, Protocol, Scripts, SetError, Size, Span, StagePlan, State};
-use super::{Value, WARMUP, WorkloadPlan};
+use super::{FillPlan, Value, WARMUP, WorkloadPlan};
 use crate::plan::Design;
 use crate::summary::metrics;
 use indexmap::IndexMap;
@@ -261,22 +261,10 @@ impl Experiment {
     pub(crate) fn resolved(self, size: Size, cores: usize) -> Result<Resolved, SetError> {
         let parameters = self.parameters;
         let fill = self.fill.into_iter().map(|plan| {
-            let rows = substitute(&plan.rows, &parameters);
-            let whole = |rows: &f64| rows.fract() == 0.0 && (0.0..=MOST_ROWS).contains(rows);
-            let number = match Value::from(rows.as_str()).to_integer() {
-                Some(rows) => u64::try_from(rows).ok(),
-                None => metrics::calculate(&rows, |_| None)
-                    .ok()
-                    .filter(whole)
-                    .map(|rows| rows as u64),
-            };
+            let rows = plan.row_count(&parameters)?;
             let columns = plan.columns.into_iter();
             Ok(Fill {
-                rows: number.ok_or_else(|| SetError::Invalid {
-                    name: format!("fill.{}.rows", plan.table),
-                    value: rows,
-                    reason: "expected a whole number from 0 on, or an expression such as {scale} * 100000".to_owned(),
-                })?,
+                rows,
                 table: plan.table,
                 columns: columns
                     .map(|(name, expression)| (name, substitute(&expression, &parameters)))
@@ -364,6 +352,26 @@ fn check_clients(stage: &Stage, workloads: &[Workload]) -> Result<(), SetError> 
         });
     }
     Ok(())
+}
+
+impl FillPlan {
+    /// How many rows these parameters make.
+    pub(super) fn row_count(&self, parameters: &IndexMap<String, Value>) -> Result<u64, SetError> {
+        let rows = substitute(&self.rows, parameters);
+        let whole = |rows: &f64| rows.fract() == 0.0 && (0.0..=MOST_ROWS).contains(rows);
+        let number = match Value::from(rows.as_str()).to_integer() {
+            Some(rows) => u64::try_from(rows).ok(),
+            None => {
+                let rows = metrics::calculate(&rows, |_| None).ok().filter(whole);
+                rows.map(|rows| rows as u64)
+            }
+        };
+        number.ok_or_else(|| SetError::Invalid {
+            name: format!("fill.{}.rows", self.table),
+            value: rows,
+            reason: "expected a whole number from 0 on, or an expression such as {scale} * 100000".to_owned(),
+        })
+    }
 }
 
 impl WorkloadPlan {

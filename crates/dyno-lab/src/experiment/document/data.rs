@@ -80,6 +80,8 @@ impl Reader<'_> {
                 columns: IndexMap::new(),
             };
             self.check_placeholders(&plan.rows, rows.span())?;
+            let count = plan.row_count(&self.experiment.parameters);
+            count.map_err(|error| self.source.refuse(rows.span(), &error))?;
             for (column, _, value) in Section::open(self.source, "columns", columns)?.entries() {
                 let expression = scalar(self.source, column, value)?.to_string();
                 self.check_placeholders(&expression, value.span())?;

@@ -270,6 +270,34 @@ fn columns_and_settings_keep_their_order() {
 }
 
 #[test]
+fn rows_are_a_number_or_arithmetic_over_parameters() {
+    let file = |rows: &str| {
+        let fill = format!("[data]\nfill.t = {{ rows = {rows}, columns = {{ id = \"row\" }} }}\n");
+        format!("title = \"t\"\n[parameters]\nscale = 10\n{fill}{SCRIPT}")
+    };
+    let rows = |rows: &str, scale: &str| {
+        let set = [("scale".to_owned(), scale.to_owned())];
+        let run = parsed(&file(rows)).unwrap().resolve(Size::Small, &set, 1);
+        run.map(|run| run.data.fill[0].rows)
+    };
+    assert_eq!(rows("1_000", "1"), Ok(1_000));
+    assert_eq!(rows("\"{scale} * 100000\"", "50000"), Ok(5_000_000_000));
+    assert_eq!(rows("\"{scale} * 1.5\"", "4"), Ok(6));
+    assert!(rows("\"{scale} * 1.5\"", "3").is_err());
+    assert!(rows("\"100 / {scale}\"", "0").is_err());
+    let wrong = [
+        "-5",
+        "\"many\"",
+        "\"{scale} * 0.25\"",
+        "\"{scale} *\"",
+        "\"{scale} - 11\"",
+        "\"{scale} * 9e18\"",
+    ];
+    let complaints = wrong.map(|rows| (rows, parsed(&file(rows)).unwrap_err().to_string()));
+    assert_snapshot!(gallery(complaints));
+}
+
+#[test]
 fn every_size_of_every_experiment_resolves() {
     for builtin in builtin() {
         let experiment = find(builtin.name).unwrap();

@@ -6,8 +6,12 @@ use std::ops::Range;
 /// A dip must be at least this deep, as a share of the running median: less is not worth an explanation.
 const LEAST_DEPTH: f64 = 0.2;
 
-/// A dip must be deeper than this many spreads of the series around its running median: noise alone goes that far once in 30,000 values.
+/// A single low value must be deeper than this many spreads of the (logarithmic) series around its running median: noise alone goes that far once in 30,000 values.
+/// Of n low values in a row each needs to be only 1/√n of that deep, for noise would have to do it n times: for any n that is rarer still.
 const LEAST_SPREADS: f64 = 4.0;
+
+/// In longer rows noise is no noise any more, but a slow change.
+const LONGEST_ROW: usize = 5;
 
 /// Whatever the noise, a value that has lost more than this share is a dip.
 const SURE_DEPTH: f64 = 0.9;
@@ -24,8 +28,8 @@ pub struct Dip {
     pub depth: f64,
 }
 
-/// The dips of a series of rates, all 0 or more, against the running median of `window` values. Dips with a single value between them are one: the
-/// recovery of a moment is none.
+/// The dips of a series of rates, all 0 or more, against the running median of `window` values: values far below it, and rows of values that all are
+/// somewhat below it. Dips with a single value between them are one: the recovery of a moment is none.
 #[must_use]
 pub fn dips(values: &[f64], window: usize) -> Vec<Dip> {
     let Some(overall) = median(values).filter(|overall| *overall > 0.0) else {
@@ -34,17 +38,24 @@ pub fn dips(values: &[f64], window: usize) -> Vec<Dip> {
     let usual = running_median(values, window)
         .into_iter()
         .map(|median| if median < LOST * overall { overall } else { median });
-    // As shares of what is usual, values at different heights are alike noisy.
-    let depths: Vec<f64> = values
-        .iter()
-        .zip(usual)
-        .map(|(value, usual)| 1.0 - value / usual)
-        .collect();
-    let spread = Level::of(&depths).map_or(0.0, |level| level.spread);
-    let threshold = (LEAST_SPREADS * spread).clamp(LEAST_DEPTH, SURE_DEPTH);
+    let ratios: Vec<f64> = values.iter().zip(usual).map(|(value, usual)| value / usual).collect();
+    // Noise multiplies rather than adds: as logarithms of ratios, half and double are equally far, and values at different heights alike noisy.
+    let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.max(f64::MIN_POSITIVE).ln()).collect();
+    let spread = Level::of(&logarithms).map_or(0.0, |level| level.spread);
+    let depths: Vec<f64> = ratios.into_iter().map(|ratio| 1.0 - ratio).collect();
+    let mut low = vec![false; depths.len()];
+    for length in 1..=LONGEST_ROW {
+        let spreads = LEAST_SPREADS / (length as f64).sqrt();
+        let threshold = (1.0 - (-spreads * spread).exp()).clamp(LEAST_DEPTH, SURE_DEPTH);
+        for (start, row) in depths.windows(length).enumerate() {
+            if row.iter().all(|depth| *depth > threshold) {
+                low[start..start + length].fill(true);
+            }
+        }
+    }
 
     let mut dips: Vec<Dip> = Vec::new();
-    for (index, depth) in depths.into_iter().enumerate().filter(|(_, depth)| *depth > threshold) {
+    for (index, depth) in depths.into_iter().enumerate().filter(|(index, _)| low[*index]) {
         match dips.last_mut().filter(|dip| index <= dip.range.end + 1) {
             Some(dip) => {
                 dip.range.end = index + 1;
@@ -118,6 +129,18 @@ mod tests {
         assert_eq!(dips(&values, 61), []);
         values[40] = 5.0;
         assert_eq!(dips(&values, 61).len(), 1);
+    }
+
+    #[test]
+    fn low_values_in_a_row_count_for_more_than_one() {
+        // A spread of 0.19, so that a single value must lie 74 % below, and each of four in a row 37 %.
+        let noise = [870.0, 1_130.0, 1_000.0, 980.0, 1_250.0, 760.0, 1_020.0];
+        let mut values: Vec<f64> = (0..140).map(|index| noise[index % 7]).collect();
+        values[30] = 500.0;
+        values[70..74].fill(500.0);
+        let found = dips(&values, 61);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].range, 70..74);
     }
 
     #[test]

@@ -68,6 +68,15 @@ pub(super) struct Recording {
     pub losses: Vec<(Window, String)>,
 }
 
+/// A wait for a core so many times as long as usual is one for a core that somebody else has.
+const LONGER_QUEUE: f64 = 1.3;
+
+/// How far around a time throughput is compared with it, in seconds.
+const AROUND_S: f64 = 5.0;
+
+/// Fewer other occurrences say nothing about what something does.
+const FEWEST_ELSEWHERE: usize = 3;
+
 /// The columns of `host.csv` that are read.
 const HOST: [&str; 8] = [
     "cpu_steal_share",
@@ -155,6 +164,47 @@ impl Recording {
             }
             EventKind::Phase { .. } | EventKind::Note { .. } => {}
         }
+    }
+
+    /// Whether dyno had to wait for a core longer than usual in `window`: the sign that the CPU was what was missing. When it is storage or a lock
+    /// that is waited for, fewer threads want a core, and they wait less than usual. None where that was not recorded.
+    pub fn is_starved(&self, window: Window) -> Option<bool> {
+        let starved = |stall: &Stalled| {
+            let time = Window {
+                start_s: stall.start_s,
+                end_s: stall.end_s,
+            };
+            stall.starved && time.overlap_s(window) > 0.0
+        };
+        if self.stalled.iter().any(starved) {
+            return Some(true);
+        }
+        let queue = self.run_queue.as_ref()?;
+        Some(queue.series.mean_in(window)? >= LONGER_QUEUE * queue.usual.median)
+    }
+
+    /// By what share throughput was lower during `times` than right before and after them, not counting what is near `window`; none if there are
+    /// too few others to tell. Something that comes again and again and mostly leaves no mark is no cause when once it comes with a dip.
+    pub fn harm_elsewhere(&self, window: Window, times: &[Window]) -> Option<f64> {
+        let near = window.widened(AROUND_S);
+        let (mut during, mut around, mut count) = (0.0, 0.0, 0);
+        for time in times.iter().filter(|time| time.overlap_s(near) == 0.0) {
+            let sides = [
+                (time.start_s - AROUND_S, time.start_s),
+                (time.end_s, time.end_s + AROUND_S),
+            ];
+            let sides: Vec<f64> = sides
+                .into_iter()
+                .filter_map(|(start_s, end_s)| self.tps.mean_in(Window { start_s, end_s }))
+                .collect();
+            let (Some(inside), false) = (self.tps.mean_in(*time), sides.is_empty()) else {
+                continue;
+            };
+            during += inside;
+            around += sides.iter().sum::<f64>() / sides.len() as f64;
+            count += 1;
+        }
+        (count >= FEWEST_ELSEWHERE && around > 0.0).then(|| 1.0 - during / around)
     }
 
     /// The share of `window` in which something goes on, less the share of the time outside of all dips in which it does: 1 for what happens there and

@@ -170,6 +170,12 @@ fn sessions(version: u32, application: &str, role: u32) -> String {
         "application_name = {} and usesysid = {role}",
         escape_literal(application)
     );
+    // A parallel worker shows the statement of the session that it helps.
+    let helps = if version >= 100_000 {
+        "backend_type = 'parallel worker'"
+    } else {
+        "false"
+    };
     let client = format!("case when {measured} then '{CLIENT}' else 'other' end");
     let backend = if version >= 100_000 {
         format!(
@@ -183,7 +189,7 @@ fn sessions(version: u32, application: &str, role: u32) -> String {
         format!("case when query like 'autovacuum: %' then 'autovacuum' when state is not null then {client} end")
     };
     format!(
-        "with a as (select pid, application_name, state, query, query_start, {wait}, {backend} as backend
+        "with a as (select pid, application_name, state, query, query_start, {wait}, {backend} as backend, {helps} as helps
                       from pg_stat_get_activity(null)
                      where pid <> pg_backend_pid() and application_name is distinct from '{APPLICATION_NAME}')"
     )
@@ -213,6 +219,6 @@ fn activity(sessions: &str, version: u32) -> String {
          union all
          select 'vacuum', pid::text, left(query, 200), {table}, extract(epoch from clock_timestamp() - query_start)::float8
            from a
-          where state = 'active' and query_start is not null and (query like 'autovacuum: %' or query ~* '^\\s*vacuum')"
+          where state = 'active' and query_start is not null and helps is not true and (query like 'autovacuum: %' or query ~* '^\\s*vacuum')"
     )
 }

@@ -85,6 +85,9 @@ pub struct Stalled {
     pub start_s: f64,
     /// Until when.
     pub end_s: f64,
+    /// Whether it would have run, had others not had all CPUs; only known of dyno.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub starved: bool,
     /// What was seen, as a sentence.
     pub detail: String,
 }

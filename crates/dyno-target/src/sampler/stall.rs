@@ -106,6 +106,7 @@ impl StallWatch {
                     who: Who::Dyno,
                     start_s: moment.at_s() - seconds,
                     end_s: moment.at_s(),
+                    starved,
                     detail,
                 }));
             }
@@ -156,6 +157,7 @@ impl Open {
             who: Who::Server,
             start_s,
             end_s,
+            starved: false,
             detail,
         })
     }

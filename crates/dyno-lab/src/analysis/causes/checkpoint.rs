@@ -12,6 +12,12 @@ use crate::archive::Checkpoint;
 /// A sync of this many seconds is felt.
 const FELT_SYNC_S: f64 = 0.3;
 
+/// More coincidence than this is that of something which is not there most of the time.
+const RARE: f64 = 0.5;
+
+/// When so large a share of the clients waits for storage, storage is what limits the throughput.
+const MOST_CLIENTS: f64 = 0.6;
+
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     let end_s = |checkpoint: &Checkpoint| checkpoint.end_s.unwrap_or(recording.measured.end_s);
     let time = |checkpoint: &Checkpoint| Window {
@@ -37,11 +43,17 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
         (&recording.wal_waits, "the write-ahead log"),
         (&recording.data_waits, "data files"),
     ];
-    let waited = waits.into_iter().filter_map(|(signal, what)| {
+    let waited = waits.iter().filter_map(|(signal, what)| {
         let raised = signal.as_ref()?.raised_in(dip, 0.15 * clients)?;
         Some((raised, what))
     });
     let waited = waited.max_by(|one, other| (one.0.inside - one.0.usual).total_cmp(&(other.0.inside - other.0.usual)));
+    // Where clients wait for storage most of the time anyway, they cannot wait more: their transactions take longer.
+    let storage: f64 = waits
+        .iter()
+        .filter_map(|(signal, _)| signal.as_ref()?.series.mean_in(dip))
+        .sum();
+    let stuck = coincidence > RARE && storage >= MOST_CLIENTS * clients;
     let disk = [
         (&recording.disk_busy_share, "the disk was busy"),
         (&recording.disk_pressure, "somebody waited for the disk"),
@@ -62,6 +74,10 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     if synced {
         score += 0.25;
     }
+    if waited.is_none() && stuck {
+        score += 0.2;
+        words.push_str(&format!("; {storage:.1} clients waited for storage"));
+    }
     if let Some((raised, what)) = waited {
         score += 0.2 + 0.3 * ((raised.inside - raised.usual) / clients).min(1.0);
         words.push_str(&format!(
@@ -78,7 +94,7 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
         ));
     }
     // With none of these the checkpoint is just there.
-    (synced || waited.is_some() || disk.is_some() || coincidence > 0.5).then_some(Evidence {
+    (synced || waited.is_some() || disk.is_some() || coincidence > RARE).then_some(Evidence {
         cause: Cause::Checkpoint,
         score: score.min(0.9),
         words,
@@ -124,5 +140,19 @@ mod tests {
     fn one_at_just_that_time_without_any_sign_is_a_mention() {
         let found = look(&with_checkpoint(60.0, 63.0, 0.01), DIP).unwrap();
         assert!(found.score < 0.5, "{found:?}");
+    }
+
+    #[test]
+    fn clients_that_always_wait_for_storage_wait_longer() {
+        // Figures of a run on throttled storage: of eight clients six wait for the log at any time, with and without a checkpoint.
+        let mut recording = with_checkpoint(59.3, 62.9, 0.97);
+        recording.wal_waits = signal(6.3, 6.1);
+        recording.disk_pressure = signal(0.13, 0.58);
+        assert!(look(&recording, DIP).unwrap().score > 0.6);
+        // The same clients without a CPU.
+        recording.wal_waits = signal(6.3, 2.6);
+        recording.disk_pressure = signal(0.13, 0.1);
+        recording.disk_busy_share = signal(0.2, 0.1);
+        assert!(look(&recording, DIP).unwrap().score < 0.5);
     }
 }

@@ -1,4 +1,4 @@
-//! dyno itself did not run: stopped by a signal, or without a CPU.
+//! dyno itself did not run: stopped by a signal, or with the whole machine. Without a CPU it is a victim of something else.
 
 use super::super::Cause;
 use super::super::recording::Recording;
@@ -6,11 +6,9 @@ use super::super::series::Window;
 use super::Evidence;
 use crate::archive::Who;
 
-/// Had dyno's threads waited for a core for this share of the time, they were starved rather than stopped.
-const STARVED_SHARE: f64 = 0.3;
-
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
-    let stalls = recording.stalled.iter().filter(|stall| stall.who == Who::Dyno);
+    let stalls = recording.stalled.iter();
+    let stalls = stalls.filter(|stall| stall.who == Who::Dyno && !stall.starved);
     let mut lost_s = 0.0;
     let mut words = None;
     for stall in stalls {
@@ -18,8 +16,8 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
             start_s: stall.start_s,
             end_s: stall.end_s,
         };
-        // The sampler is checked once a second, so the ends of a stall are known to about that.
-        let overlap_s = window.widened(0.5).overlap_s(dip);
+        // The ends of a stall are known to a tenth of a second.
+        let overlap_s = window.widened(0.1).overlap_s(dip);
         if overlap_s > 0.0 {
             lost_s += overlap_s;
             words.get_or_insert_with(|| {
@@ -34,23 +32,16 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     }
     let words = words?;
     let share = (lost_s / dip.length_s()).min(1.0);
-    let starved = recording
-        .run_queue
-        .as_ref()
-        .and_then(|signal| signal.raised_in(dip, STARVED_SHARE))
-        .is_some();
-    // Starved is what another cause does to it.
-    let certainty = if starved { 0.6 } else { 1.0 };
     Some(Evidence {
         cause: Cause::DynoStopped,
-        score: certainty * (0.5 + 0.5 * share) * if share < 0.2 { 0.5 } else { 1.0 },
+        score: (0.5 + 0.5 * share) * if share < 0.2 { 0.5 } else { 1.0 },
         words,
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{DIP, calm, signal};
+    use super::super::fixture::{DIP, calm};
     use super::*;
     use crate::archive::Stalled;
 
@@ -60,6 +51,7 @@ mod tests {
             who: Who::Dyno,
             start_s,
             end_s,
+            starved: false,
             detail: "it was stopped.".to_owned(),
         });
         recording
@@ -78,9 +70,9 @@ mod tests {
     }
 
     #[test]
-    fn starved_is_less_certain_than_stopped() {
+    fn a_dyno_without_a_cpu_was_not_stopped() {
         let mut recording = stalled(60.2, 63.1);
-        recording.run_queue = signal(0.2, 2.0);
-        assert!(look(&recording, DIP).unwrap().score < 0.65);
+        recording.stalled[0].starved = true;
+        assert_eq!(look(&recording, DIP), None);
     }
 }

@@ -22,6 +22,8 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
         .as_ref()
         .and_then(|signal| signal.series.mean_in(dip));
     let left = idle.is_some_and(|idle| idle > IDLE_SHARE);
+    // Others take what a server leaves that stands still for another reason.
+    let starved = recording.is_starved(dip) != Some(false);
     let mut named: Vec<(&String, f64)> = recording
         .others
         .iter()
@@ -41,7 +43,7 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     };
     Some(Evidence {
         cause: Cause::OtherProcesses,
-        score: (0.45 + 1.1 * more).min(0.92) * if left { 0.5 } else { 1.0 },
+        score: (0.45 + 1.1 * more).min(0.92) * if left || !starved { 0.5 } else { 1.0 },
         words: format!(
             "other processes kept {:.1} of {:.0} cores busy{names}, usually {:.1}",
             raised.inside, recording.cores, raised.usual
@@ -60,6 +62,7 @@ mod tests {
         let mut recording = calm();
         recording.other_cores = signal(0.1, 1.5);
         recording.idle_share = signal(0.2, 0.01);
+        recording.run_queue = signal(0.2, 1.5);
         let mut cc = Series::default();
         cc.push(DIP, 1.4);
         recording.others.insert("cc1plus".to_owned(), cc);
@@ -75,6 +78,7 @@ mod tests {
     fn where_cpu_is_left_it_explains_little() {
         let mut recording = calm();
         recording.other_cores = signal(0.1, 0.6);
+        recording.run_queue = signal(0.2, 0.6);
         recording.idle_share = signal(0.6, 0.5);
         assert!(look(&recording, DIP).unwrap().score < 0.5);
     }
@@ -84,5 +88,18 @@ mod tests {
         let mut recording = calm();
         recording.other_cores = signal(1.0, 1.05);
         assert_eq!(look(&recording, DIP), None);
+    }
+
+    #[test]
+    fn taking_what_is_left_over_explains_nothing() {
+        // Figures of a run beside a build: first somebody's busy loops, then a vacuum that kept the clients waiting for the write-ahead log.
+        let mut recording = calm();
+        recording.idle_share = signal(0.0, 0.0);
+        recording.other_cores = signal(1.10, 1.68);
+        recording.run_queue = signal(0.65, 1.58);
+        assert!(look(&recording, DIP).unwrap().score > 0.7);
+        recording.other_cores = signal(1.15, 1.55);
+        recording.run_queue = signal(0.65, 0.19);
+        assert!(look(&recording, DIP).unwrap().score < 0.5);
     }
 }

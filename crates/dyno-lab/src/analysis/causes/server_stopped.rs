@@ -70,6 +70,7 @@ mod tests {
             who: Who::Server,
             start_s: 60.0,
             end_s: 63.0,
+            starved: false,
             detail: "no answer to the sampler for 3.0 s".to_owned(),
         });
         let found = look(&recording, DIP).unwrap();

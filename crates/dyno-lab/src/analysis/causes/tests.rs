@@ -33,6 +33,7 @@ fn a_hog_that_starves_dyno_is_told_by_its_name() {
         who: Who::Dyno,
         start_s: 60.5,
         end_s: 62.0,
+        starved: true,
         detail: "its threads did not run for 1.5 s".to_owned(),
     });
     recording.run_queue = signal(0.2, 3.0);

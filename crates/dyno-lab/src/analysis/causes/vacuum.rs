@@ -8,6 +8,9 @@ use super::Evidence;
 /// Less coincidence than this is chance.
 const LEAST: f64 = 0.3;
 
+/// Work that at other times cost less than this share of the throughput makes no dip.
+const LEAST_HARM: f64 = 0.1;
+
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     let vacuums = recording.vacuums.iter().map(|vacuum| {
         let time = Window {
@@ -39,7 +42,11 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
                 .filter(|(_, other, _)| other == what)
                 .map(|(time, ..)| *time)
                 .collect();
-            (recording.coincidence(dip, &alike), time, what, *weight)
+            let harmless = recording
+                .harm_elsewhere(dip, &alike)
+                .is_some_and(|harm| harm < LEAST_HARM);
+            let weight = if harmless { 0.5 * weight } else { *weight };
+            (recording.coincidence(dip, &alike), time, what, weight)
         });
     let (coincidence, time, what, weight) =
         best.max_by(|one, other| (one.0 * one.3).total_cmp(&(other.0 * other.3)))?;
@@ -52,6 +59,7 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::series::Series;
     use super::super::fixture::{DIP, calm};
     use super::*;
     use crate::archive::{Autovacuum, Vacuum};
@@ -90,5 +98,27 @@ mod tests {
         let mut recording = calm();
         recording.autovacuums.push(autovacuum(60.0, 63.0, true));
         assert!(look(&recording, DIP).unwrap().score < 0.5);
+    }
+
+    #[test]
+    fn what_does_no_harm_at_other_times_is_a_mention() {
+        let mut recording = calm();
+        for start_s in [10.0, 35.0, 60.0, 85.0, 105.0] {
+            recording.autovacuums.push(autovacuum(start_s, start_s + 3.0, false));
+        }
+        assert!(look(&recording, DIP).unwrap().score < 0.5);
+        recording.tps = Series::default();
+        for second in 0..120 {
+            let window = Window {
+                start_s: f64::from(second),
+                end_s: f64::from(second + 1),
+            };
+            let busy = recording
+                .autovacuums
+                .iter()
+                .any(|work| work.start_s < window.end_s && work.end_s > window.start_s);
+            recording.tps.push(window, if busy { 600.0 } else { 1_000.0 });
+        }
+        assert!(look(&recording, DIP).unwrap().score >= 0.5);
     }
 }

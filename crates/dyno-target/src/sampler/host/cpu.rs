@@ -70,6 +70,13 @@ pub struct CpuMeter {
     last: Option<Ticks>,
 }
 
+/// Seconds of CPU time that processes have used since the system was started. Interrupts are not in it: they are nobody's.
+pub(super) fn used_cpu_s(stats: &KernelStats) -> f64 {
+    let ticks = Ticks::from(&stats.total);
+    let interrupts = stats.total.irq.unwrap_or(0) + stats.total.softirq.unwrap_or(0);
+    (ticks.user + ticks.system - interrupts) as f64 / procfs::ticks_per_second() as f64
+}
+
 impl Default for CpuMeter {
     fn default() -> Self {
         Self::new()

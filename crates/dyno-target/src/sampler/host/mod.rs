@@ -54,7 +54,27 @@ pub(super) struct HostSampler {
     cpu: CpuMeter,
     disks: Option<(Instant, counters::Disks)>,
     processes: Processes,
+    others: Others,
     server: ServerProcesses,
+}
+
+/// CPU time of all other processes: what is left of everybody's. Adding them up one by one would lose those that end between two samples, and what
+/// takes the CPU away is often a crowd of them.
+#[derive(Debug, Default)]
+struct Others {
+    first: Option<f64>,
+    used_s: f64,
+}
+
+impl Others {
+    /// From the CPU time of everybody and the part of it that is known; gives what is left since the first reading.
+    fn advance(&mut self, all_s: f64, known_s: f64) -> f64 {
+        let left = all_s - known_s;
+        let first = *self.first.get_or_insert(left);
+        // The readings are not of the same instant: what looks like less now is made up for by the next.
+        self.used_s = self.used_s.max(left - first);
+        self.used_s
+    }
 }
 
 impl HostSampler {
@@ -69,6 +89,7 @@ impl HostSampler {
             cpu: CpuMeter::new(),
             disks: None,
             processes,
+            others: Others::default(),
             server,
         }
     }
@@ -103,11 +124,20 @@ impl Sampler for HostSampler {
     }
 
     fn sample(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
-        let stats = KernelStats::current().map_err(|error| SampleError(error.to_string()))?;
-        let cpu = self.cpu.advance(&stats);
-        let share = |part: fn(&CpuShares) -> f64| cpu.as_ref().map(part);
+        let begun = Instant::now();
         let main = self.server.main();
         let seen = self.processes.read(main).unwrap_or_default();
+        let stats = KernelStats::current().map_err(|error| SampleError(error.to_string()))?;
+        let own_cpu_s = processes::own_cpu_s();
+        let known_s = self.processes.server_cpu_s() + own_cpu_s.unwrap_or(0.0);
+        let other_cpu_s = self.others.advance(cpu::used_cpu_s(&stats), known_s);
+        // Where processes have to wait for a CPU, reading about them all takes its time, too.
+        let moment = Moment {
+            at: moment.at + begun.elapsed(),
+            ..moment
+        };
+        let cpu = self.cpu.advance(&stats);
+        let share = |part: fn(&CpuShares) -> f64| cpu.as_ref().map(part);
         let stopped: Vec<u32> = seen
             .iter()
             .filter(|process| process.role == Role::Server && process.state == 'T')
@@ -125,7 +155,7 @@ impl Sampler for HostSampler {
             share(|cpu| cpu.iowait),
             share(|cpu| cpu.steal),
             share(|cpu| cpu.idle),
-            processes::own_cpu_s(),
+            own_cpu_s,
             available,
             counters::load_1min(),
             read,
@@ -142,7 +172,7 @@ impl Sampler for HostSampler {
             swap_out,
             busy,
             local.map(|()| self.processes.server_cpu_s()),
-            Some(self.processes.other_cpu_s()),
+            Some(other_cpu_s),
             stats.procs_running.map(f64::from),
             Some(moment.late.as_secs_f64()),
             processes::own_runqueue_wait_s(),
@@ -162,5 +192,20 @@ impl Sampler for HostSampler {
         }
         self.server.set_stopped(stopped);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_known_used_is_that_of_others() {
+        let mut others = Others::default();
+        assert_eq!(others.advance(1_000.0, 10.0), 0.0);
+        assert_eq!(others.advance(1_004.0, 11.0), 3.0);
+        // Less than before is a reading that came too early.
+        assert_eq!(others.advance(1_004.1, 11.3), 3.0);
+        assert_eq!(others.advance(1_006.0, 11.5), 4.5);
     }
 }

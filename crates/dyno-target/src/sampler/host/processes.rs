@@ -48,7 +48,6 @@ pub(super) struct Processes {
     used: HashMap<u32, (u64, u64, u64)>,
     last: Option<Instant>,
     server_ticks: u64,
-    other_ticks: u64,
 }
 
 impl Processes {
@@ -87,10 +86,8 @@ impl Processes {
                 Some(main) if stat.pid == main || stat.parent == main => Role::Server,
                 _ => Role::Other,
             };
-            match role {
-                Role::Dyno => {}
-                Role::Server => self.server_ticks += user + system,
-                Role::Other => self.other_ticks += user + system,
+            if role == Role::Server {
+                self.server_ticks += user + system;
             }
             seen.push(Seen {
                 pid: stat.pid,
@@ -110,11 +107,6 @@ impl Processes {
     /// CPU time of the server's processes since the first reading. What a process used between its last reading and its end is not in it.
     pub(super) fn server_cpu_s(&self) -> f64 {
         self.server_ticks as f64 / procfs::ticks_per_second() as f64
-    }
-
-    /// CPU time of all processes but the server's and this one.
-    pub(super) fn other_cpu_s(&self) -> f64 {
-        self.other_ticks as f64 / procfs::ticks_per_second() as f64
     }
 }
 
@@ -156,7 +148,7 @@ mod tests {
         let mut processes = Processes::default();
         let begin = Instant::now();
         processes.advance(vec![stat(10, 1, 5, 700), stat(11, 10, 6, 300)], Some(10), begin);
-        assert_eq!((processes.server_cpu_s(), processes.other_cpu_s()), (0.0, 0.0));
+        assert_eq!(processes.server_cpu_s(), 0.0);
         let hertz = procfs::ticks_per_second();
         // One goes on, one has ended and its id is taken by another, and one is new.
         let later = vec![
@@ -165,7 +157,7 @@ mod tests {
             stat(12, 10, 9, hertz),
         ];
         let seen = processes.advance(later, Some(10), begin + Duration::from_secs(2));
-        assert_eq!((processes.server_cpu_s(), processes.other_cpu_s()), (2.0, 0.5));
+        assert_eq!(processes.server_cpu_s(), 2.0);
         let shares: Vec<_> = seen
             .iter()
             .map(|seen| (seen.pid, seen.role, seen.busy_share()))

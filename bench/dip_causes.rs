@@ -155,9 +155,10 @@ impl Runs {
             while let Some(at) = waiting.iter().position(|next| run.has_room_for(next)) {
                 let next = waiting.remove(at).ok_or("no disturbance is left")?;
                 provoked.push(run.provoke(&next)?);
+                // After each, so that a bench that is ended leaves something to judge.
+                std::fs::write(archive.join(PROVOKED), serde_json::to_vec_pretty(&provoked)?)?;
             }
             run.finish()?;
-            std::fs::write(archive.join(PROVOKED), serde_json::to_vec_pretty(&provoked)?)?;
             for judged in outcome(&archive)?.judged {
                 let kind = judged.provoked.kind;
                 println!("{kind}: {}", answer(&judged));

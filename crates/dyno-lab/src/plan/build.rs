@@ -209,7 +209,7 @@ fn refused(name: &str, value: &str, cause: SetError) -> PlanError {
     PlanError::Override {
         name: name.to_owned(),
         value: without_password(value),
-        cause,
+        cause: Box::new(cause),
     }
 }
 

@@ -14,7 +14,7 @@ pub enum PlanError {
         /// To what, without passwords.
         value: String,
         /// Why it cannot be.
-        cause: SetError,
+        cause: Box<SetError>,
     },
     /// A value of the file cannot be.
     #[error(transparent)]

@@ -15,7 +15,7 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     let started = recording.checkpoints.iter().map(|checkpoint| checkpoint.start_s);
     let started_s = started
         .filter(|start_s| (-2.0..=AFTER_S).contains(&(dip.start_s - start_s)))
-        .last()?;
+        .next_back()?;
     let signal = recording.full_page_images.as_ref()?;
     // The median of the rest of the run: right after a checkpoint there are always more than late before the next.
     let raised = signal

@@ -5,13 +5,22 @@ use crate::summary::Warning;
 use indexmap::IndexMap;
 use serde_json::Value;
 
+/// In less time it is chance whether there was a checkpoint or an autovacuum.
+const LONG_ENOUGH_S: f64 = 60.0;
+
 /// With fewer runs on either side, no rank test can tell two cells apart at 5 % (4 against 4 reach 0.029).
 const ENOUGH_REPETITIONS: usize = 4;
+
+/// The complete runs of each cell, by its levels.
+type Cells<'a> = IndexMap<Levels, Vec<(&'a Run, &'a RunRecord)>>;
+
+/// Factor and level.
+type Levels = Vec<(String, String)>;
 
 /// The warnings that need more than one run to be seen.
 #[must_use]
 pub fn campaign_warnings(campaign: &Campaign) -> Vec<Warning> {
-    let mut cells: IndexMap<Vec<(String, String)>, Vec<(&Run, &RunRecord)>> = IndexMap::new();
+    let mut cells = Cells::new();
     for run in campaign.runs.iter().filter(|run| run.state == RunState::Complete) {
         if let Ok(record) = &run.record {
             let levels = record
@@ -33,21 +42,24 @@ pub fn campaign_warnings(campaign: &Campaign) -> Vec<Warning> {
         });
     }
     warnings.extend(one_sided(&cells));
-    warnings.extend(environments(&cells));
+    warnings.extend(environments(campaign, &cells));
     warnings
 }
 
-type Cells<'a> = IndexMap<Vec<(String, String)>, Vec<(&'a Run, &'a RunRecord)>>;
-
 /// What the server did by itself in all runs of some cells and in none of others.
 fn one_sided(cells: &Cells<'_>) -> Vec<Warning> {
+    let measured_s =
+        |(_, record): &(&Run, &RunRecord)| record.summary.as_ref().map_or(0.0, |summary| summary.measured_s);
+    if cells.values().flatten().any(|run| measured_s(run) < LONG_ENOUGH_S) {
+        return Vec::new();
+    }
     type Kind = (&'static str, fn(&EventKind) -> bool);
     let kinds: [Kind; 2] = [
         (
-            "autovacuum",
+            "an autovacuum",
             |kind| matches!(kind, EventKind::Autovacuum(work) if !work.analyze),
         ),
-        ("checkpoint", |kind| matches!(kind, EventKind::Checkpoint(_))),
+        ("a checkpoint", |kind| matches!(kind, EventKind::Checkpoint(_))),
     ];
     // Events are read once, and of each run only whether there were any of a kind.
     let seen: Vec<Vec<[bool; 2]>> = cells
@@ -70,27 +82,30 @@ fn one_sided(cells: &Cells<'_>) -> Vec<Warning> {
             runs.iter().map(of_run).collect()
         })
         .collect();
+    let cell_where = |applies: &dyn Fn(&Vec<[bool; 2]>) -> bool| {
+        let (levels, _) = cells.get_index(seen.iter().position(applies)?)?;
+        let levels = levels.iter().map(|(factor, level)| format!("{factor} = {level}"));
+        Some(levels.collect::<Vec<_>>().join(", "))
+    };
     let one_sided = kinds.iter().enumerate().filter_map(|(kind, (what, _))| {
-        let with: Vec<bool> = seen.iter().map(|runs| runs.iter().all(|seen| seen[kind])).collect();
-        let without = seen.iter().any(|runs| runs.iter().all(|seen| !seen[kind]));
-        let index = with.iter().position(|all| *all).filter(|_| without)?;
-        let (levels, _) = cells.get_index(index)?;
-        let cell: Vec<_> = levels
-            .iter()
-            .map(|(factor, level)| format!("{factor} = {level}"))
-            .collect();
         Some(Warning::OneSided {
             what: (*what).to_owned(),
-            cell: cell.join(", "),
+            with: cell_where(&|runs| runs.iter().all(|seen| seen[kind]))?,
+            without: cell_where(&|runs| runs.iter().all(|seen| !seen[kind]))?,
         })
     });
     one_sided.collect()
 }
 
 /// What differs between the runs although it is no factor: versions, machine, settings.
-fn environments(cells: &Cells<'_>) -> Vec<Warning> {
+fn environments(campaign: &Campaign, cells: &Cells<'_>) -> Vec<Warning> {
     let records: Vec<&RunRecord> = cells.values().flatten().map(|(_, record)| *record).collect();
-    let factors: Vec<&String> = cells.keys().flatten().map(|(factor, _)| factor).collect();
+    // What the names of levels stand for is varied, too.
+    let named = campaign.record.iter().flat_map(|record| &record.factors);
+    let named = named
+        .flat_map(|factor| factor.meanings.values())
+        .flat_map(IndexMap::keys);
+    let factors: Vec<&String> = cells.keys().flatten().map(|(factor, _)| factor).chain(named).collect();
     let varied = |name: &str| {
         factors
             .iter()
@@ -168,4 +183,99 @@ fn settings(record: &RunRecord) -> IndexMap<&str, &str> {
     settings
         .filter_map(|setting| Some((setting.get("name")?.as_str()?, setting.get("value")?.as_str()?)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::ArchiveError;
+    use crate::summary::Summary;
+    use std::path::Path;
+    use std::time::Duration;
+
+    /// A complete run of the cell `clients`, measured for so long, with these `events`.
+    fn run(folder: &Path, number: usize, clients: &str, measured_s: f64, events: &str) -> Run {
+        let path = folder.join(number.to_string());
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("events.jsonl"), events).unwrap();
+        let mut record = RunRecord::new(String::new(), String::new(), Vec::new(), &[], Duration::from_secs(1));
+        record.cell = [("clients".to_owned(), clients.to_owned())].into();
+        record.phases = serde_json::from_value(serde_json::json!([
+            { "name": "measure", "planned_s": null, "start_s": 10.0, "end_s": null }
+        ]))
+        .unwrap();
+        record.summary = Some(Summary {
+            measured_s,
+            ..Summary::default()
+        });
+        Run {
+            path,
+            record: Ok(record),
+            state: RunState::Complete,
+        }
+    }
+
+    fn warnings(runs: Vec<Run>) -> Vec<String> {
+        let campaign = Campaign {
+            path: "campaign".into(),
+            record: Err(ArchiveError::Damaged {
+                path: "campaign.json".into(),
+                reason: String::new(),
+            }),
+            runs,
+        };
+        campaign_warnings(&campaign).iter().map(Warning::to_string).collect()
+    }
+
+    const CHECKPOINT: &str = "{\"at_s\":20.0,\"event\":\"checkpoint\",\"reason\":\"time\",\"start_s\":15.0,\"end_s\":20.0,\
+        \"write_s\":null,\"sync_s\":null,\"buffers\":null,\"wal_files\":null}\n";
+
+    #[test]
+    fn too_few_repetitions_of_any_cell() {
+        let folder = tempfile::tempdir().unwrap();
+        let cells = ["1", "1", "1", "1", "8"];
+        let runs = |take: usize| {
+            let each = cells.iter().take(take).enumerate();
+            each.map(|(number, clients)| run(folder.path(), 10 * take + number, clients, 20.0, ""))
+                .collect()
+        };
+        assert_eq!(warnings(runs(4)), Vec::<String>::new());
+        let [only] = warnings(runs(5)).try_into().unwrap();
+        assert!(only.starts_with("There are cells with only 1 complete run: "), "{only}");
+    }
+
+    #[test]
+    fn what_one_cell_had_and_another_had_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = |first: usize, measured_s: f64, begun: &str| {
+            let mut runs: Vec<Run> = (0..4)
+                .map(|number| run(folder.path(), first + number, "1", measured_s, begun))
+                .collect();
+            runs.extend((4..8).map(|number| run(folder.path(), first + number, "8", measured_s, "")));
+            runs
+        };
+        let [only] = warnings(runs(0, 60.0, CHECKPOINT)).try_into().unwrap();
+        let expected = "There was a checkpoint in every run with clients = 1, and in none with clients = 8.";
+        assert!(only.starts_with(expected), "{only}");
+        // In a short run it is chance; before the measurement it does not matter.
+        assert_eq!(warnings(runs(10, 59.0, CHECKPOINT)), Vec::<String>::new());
+        let before = CHECKPOINT.replace("20.0", "9.0").replace("15.0", "5.0");
+        assert_eq!(warnings(runs(20, 60.0, &before)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn another_setting_that_is_no_factor() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut runs: Vec<Run> = (0..8)
+            .map(|number| run(folder.path(), number, ["1", "8"][number % 2], 20.0, ""))
+            .collect();
+        if let Ok(record) = &mut runs[3].record {
+            record.server = serde_json::json!({ "settings": [
+                { "name": "work_mem", "value": "64MB" }, { "name": "port", "value": "5433" },
+            ] });
+        }
+        let [only] = warnings(runs).try_into().unwrap();
+        let expected = "The runs differ in the server's work_mem, which is no factor: `its default` and `64MB`.";
+        assert!(only.starts_with(expected), "{only}");
+    }
 }

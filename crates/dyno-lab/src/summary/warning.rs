@@ -155,10 +155,12 @@ pub enum Warning {
     },
     /// Something happened in all runs of a cell, and in none of another.
     OneSided {
-        /// What happened.
+        /// What happened, with its article.
         what: String,
-        /// The cell.
-        cell: String,
+        /// The cell that had it.
+        with: String,
+        /// The cell that had none.
+        without: String,
     },
     /// Runs that are to be compared were made in different surroundings.
     EnvironmentDiffers {
@@ -367,21 +369,12 @@ impl fmt::Display for Warning {
             ),
             Self::FewRepetitions { repetitions, enough } => write!(
                 f,
-                "Each cell has {}: differences between cells may be chance. From {enough} on a test can tell (--repeat {enough}).",
-                if *repetitions == 1 {
-                    "one run".to_owned()
-                } else {
-                    format!("only {repetitions} runs")
-                }
+                "There are cells with only {}: differences between cells may be chance. From {enough} on a test can tell (--repeat {enough}).",
+                counted(*repetitions, "complete run")
             ),
-            Self::OneSided { what, cell } => write!(
+            Self::OneSided { what, with, without } => write!(
                 f,
-                "There was {} in every run with {cell}, and in none of other cells. Measure longer, so that all have some, or keep it away from all.",
-                if what.starts_with('a') {
-                    format!("an {what}")
-                } else {
-                    format!("a {what}")
-                }
+                "There was {what} in every run with {with}, and in none with {without}. Measure longer, so that all have some, or keep it away from all."
             ),
             Self::EnvironmentDiffers { what, one, other } => write!(
                 f,

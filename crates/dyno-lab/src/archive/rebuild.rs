@@ -4,8 +4,8 @@ use super::events::EventKind;
 use super::intervals::IntervalRow;
 use super::reader::{Run, json, open};
 use super::{ArchiveError, CAMPAIGN_JSON, CampaignRecord, LATENCY_HLOG, latencies};
-use crate::experiment::WARMUP;
-use crate::summary::{Counts, Summary, SummaryBuilder, WorkloadFacts};
+use crate::experiment::{Resolved, WARMUP};
+use crate::summary::{Counts, Summary, SummaryBuilder, Warning, WorkloadFacts, metrics};
 use std::time::Duration;
 
 /// The summary of the measured intervals in a run's folder.
@@ -85,7 +85,26 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
             }
         }
     }
-    Ok(builder.build())
+    let mut summary = builder.build();
+    // Without the plan nobody knows of any metrics.
+    if let Ok(experiment) = experiment(run) {
+        let (values, missing) = metrics::evaluate(&experiment, &summary);
+        summary.metrics = values;
+        let notes = missing.into_iter().map(|text| Warning::Note { text });
+        summary.warnings.extend(notes);
+    }
+    Ok(summary)
+}
+
+/// What the run measures, from the campaign's plan.
+fn experiment(run: &Run) -> Result<Resolved, ArchiveError> {
+    let campaign = run.path.parent().unwrap_or(&run.path).join(CAMPAIGN_JSON);
+    let campaign = json::<CampaignRecord>(&campaign)?;
+    let folder = run.name();
+    let planned = campaign.runs.iter().find(|planned| planned.folder() == folder);
+    let mut cells = campaign.cells.into_iter();
+    let cell = planned.and_then(|planned| cells.find(|cell| cell.levels == planned.cell));
+    Ok(cell.map_or(campaign.experiment, |cell| cell.experiment))
 }
 
 /// What ran, and how long a complete interval lasts in seconds: from `run.json`, or if that is damaged from the campaign's plan.
@@ -93,8 +112,7 @@ fn facts(run: &Run) -> Result<(Vec<WorkloadFacts>, f64), ArchiveError> {
     if let Ok(record) = &run.record {
         return Ok((record.workloads.clone(), record.interval_s));
     }
-    let plan = run.path.parent().unwrap_or(&run.path).join(CAMPAIGN_JSON);
-    let experiment = json::<CampaignRecord>(&plan)?.experiment;
+    let experiment = experiment(run)?;
     // Only the scripts' parser could say which statements these were.
     let workloads = experiment
         .workloads

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::experiment::{MEASURE, Phase, Protocol, Resolved, Scripts, Size, WARMUP, Workload, find};
+use crate::plan::Cell;
 use crate::summary::{Pacing, Summary, SummaryBuilder, WorkloadFacts};
 use dyno_engine::{Interval, Recording};
 use dyno_target::sampler::{Series, Value};
@@ -275,6 +276,41 @@ fn a_killed_run_is_summed_up_from_what_it_left() {
     let read = only_run(&archive);
     assert_eq!(read.state, RunState::Incomplete);
     assert_alike(&read.summary().unwrap(), &summary);
+}
+
+#[test]
+fn a_killed_run_has_the_metrics_of_its_cell() {
+    let archive = TempDir::new().unwrap();
+    let mut cell = campaign_record().experiment;
+    cell.metrics = [("rows/s", "{tps} * {rows}"), ("nothing", "{gone.tps}")]
+        .map(|(name, text)| (name.to_owned(), text.to_owned()))
+        .into();
+    cell.parameters
+        .insert("rows".to_owned(), crate::experiment::Value::Integer(10));
+    let planned = PlannedRun {
+        cell: IndexMap::from([("rows".to_owned(), "10".to_owned())]),
+        ..planned_run(1)
+    };
+    let campaign = CampaignRecord {
+        runs: vec![planned.clone()],
+        cells: vec![Cell {
+            levels: planned.cell.clone(),
+            experiment: cell,
+        }],
+        ..campaign_record()
+    };
+    let campaign = CampaignWriter::create(archive.path(), &campaign).unwrap();
+    let mut run = campaign.run(&planned, record()).unwrap();
+    run.begin().unwrap();
+    for interval in intervals(5) {
+        run.interval(&interval).unwrap();
+    }
+    drop(run);
+    let summary = only_run(&archive).summary().unwrap();
+    let tps: f64 = summary.workloads.iter().map(|workload| workload.tps).sum();
+    assert_eq!(summary.metrics, IndexMap::from([("rows/s".to_owned(), 10.0 * tps)]));
+    let note = summary.warnings.last().unwrap().to_string();
+    assert!(note.starts_with("The metric \"nothing\" is missing: "), "{note}");
 }
 
 #[test]

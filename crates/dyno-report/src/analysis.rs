@@ -3,22 +3,20 @@
 use crate::figures::{counted, decimal, duration, one_line};
 use crate::table::{INDENT, facts, paragraph, table};
 use dyno_lab::analysis::{Analysis, Dip};
+use dyno_lab::summary::Summary;
 use std::time::Duration;
 
 /// More dips than this are not read; the deepest are shown.
 const MOST_DIPS: usize = 10;
 
+/// Of these many dips the cause is told at the end of a run.
+const TOLD_DIPS: usize = 3;
+
 /// All of an analysis as text.
 #[must_use]
 pub fn analysis(analysis: &Analysis) -> String {
-    let steady = &analysis.steady;
-    let found = match (steady.found, steady.from_s) {
-        (true, Some(from_s)) => format!("from {} s on: {}", decimal(from_s, 0), steady.reason),
-        (true, None) => steady.reason.clone(),
-        (false, _) => format!("none found: {}", steady.reason),
-    };
     let mut sections = vec![facts([
-        ("steady state", one_line(&found)),
+        ("steady state", steady_state(analysis)),
         ("dips", number_of_dips(analysis)),
     ])];
     if !analysis.dips.is_empty() {
@@ -32,6 +30,49 @@ pub fn analysis(analysis: &Analysis) -> String {
     sections.push(findings);
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
+}
+
+/// What matters of an analysis in a few lines; nothing of a run that was short and had no dip.
+pub(crate) fn in_short(analysis: &Analysis) -> String {
+    let Analysis { steady, dips, .. } = analysis;
+    if !steady.found && dips.is_empty() {
+        return String::new();
+    }
+    let mut number = number_of_dips(analysis);
+    if !dips.is_empty() {
+        let told = deepest(dips, TOLD_DIPS).into_iter().map(|dip| {
+            let (start_s, depth) = (decimal(dip.start_s, 0), decimal(dip.depth_percent, 0));
+            format!("{depth} % at {start_s} s ({})", dip.cause)
+        });
+        let which = if dips.len() > TOLD_DIPS {
+            "; the deepest: "
+        } else {
+            ": "
+        };
+        number = number + which + &told.collect::<Vec<_>>().join(", ");
+    }
+    [("steady state: ", steady_state(analysis)), ("dips: ", number)]
+        .map(|(name, text)| paragraph(&format!("{INDENT}{name}"), &text))
+        .concat()
+}
+
+/// The figures of a run with all that is to be kept in mind.
+pub(crate) fn with_warnings(figures: Summary, analysis: Option<&Analysis>) -> Summary {
+    let mut figures = figures;
+    let warnings = analysis
+        .into_iter()
+        .flat_map(|analysis| analysis.warnings.iter().cloned());
+    figures.warnings.extend(warnings);
+    figures
+}
+
+fn steady_state(analysis: &Analysis) -> String {
+    let steady = &analysis.steady;
+    one_line(&match (steady.found, steady.from_s) {
+        (true, Some(from_s)) => format!("from {} s on: {}", decimal(from_s, 0), steady.reason),
+        (true, None) => steady.reason.clone(),
+        (false, _) => format!("none found: {}", steady.reason),
+    })
 }
 
 fn number_of_dips(analysis: &Analysis) -> String {
@@ -51,13 +92,18 @@ fn number_of_dips(analysis: &Analysis) -> String {
     text
 }
 
-/// The deepest dips in order of time.
+/// As many of the deepest dips, in order of time.
+fn deepest(dips: &[Dip], most: usize) -> Vec<&Dip> {
+    let mut deepest: Vec<&Dip> = dips.iter().collect();
+    deepest.sort_by(|one, other| other.depth_percent.total_cmp(&one.depth_percent));
+    deepest.truncate(most);
+    deepest.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
+    deepest
+}
+
+/// The deepest dips with what was seen.
 fn dips(dips: &[Dip]) -> String {
-    let mut shown: Vec<&Dip> = dips.iter().collect();
-    shown.sort_by(|one, other| other.depth_percent.total_cmp(&one.depth_percent));
-    shown.truncate(MOST_DIPS);
-    shown.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
-    let rows = shown.iter().map(|dip| {
+    let rows = deepest(dips, MOST_DIPS).into_iter().map(|dip| {
         vec![
             decimal(dip.start_s, 1),
             decimal(dip.end_s - dip.start_s, 1),

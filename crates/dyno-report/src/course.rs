@@ -1,5 +1,6 @@
 //! How a campaign goes on: its runs as they begin, go on and end.
 
+use crate::analysis::{in_short, with_warnings};
 use crate::figures::{counted, duration, rate, time};
 use crate::live::live_line;
 use crate::summary::summary;
@@ -40,11 +41,19 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
     let folder = run.folder.display();
     let kept = format!("Kept in {folder} ({})", run.state);
     match (&run.summary, of) {
-        (Some(figures), None) => format!("\n{}\n{kept}", summary(figures)),
-        (Some(figures), Some(_)) if run.planned.cell.is_empty() => format!("\n{}\n{kept}", summary(figures)),
+        (Some(figures), of) if of.is_none() || run.planned.cell.is_empty() => {
+            let analysis = run.analysis.as_ref();
+            let figures = summary(&with_warnings(figures.clone(), analysis));
+            let sections = [figures, analysis.map_or_else(String::new, in_short), kept];
+            let sections = sections.into_iter().filter(|section| !section.is_empty());
+            format!("\n{}", sections.collect::<Vec<_>>().join("\n"))
+        }
         (figures, of) => {
             let of = of.map_or_else(String::new, |of| format!(" of {of}"));
-            let figures = figures.as_ref().filter(|_| run.state != RunState::Failed).map(in_short);
+            let figures = figures
+                .as_ref()
+                .filter(|_| run.state != RunState::Failed)
+                .map(figures_in_short);
             let said = figures
                 .into_iter()
                 .chain(run.failure.clone())
@@ -61,7 +70,7 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
 }
 
 /// The figures that matter, in one line.
-fn in_short(summary: &Summary) -> String {
+fn figures_in_short(summary: &Summary) -> String {
     let tps: f64 = summary.workloads.iter().map(|workload| workload.tps).sum();
     let errors: u64 = summary.workloads.iter().map(|workload| workload.errors).sum();
     let slowest = summary
@@ -143,6 +152,7 @@ mod tests {
             planned: planned(&[("clients", "16")], 1),
             state: RunState::Failed,
             summary: None,
+            analysis: None,
             failure: Some("the server did not start".to_owned()),
         };
         assert_snapshot!(finished_run(&run, Some(40)), @"

@@ -1,11 +1,13 @@
 //! Everything that is known of one campaign or run.
 
-use crate::analysis::analysis;
+use crate::analysis::{analysis, with_warnings};
 use crate::campaign::overview;
 use crate::figures::{duration, one_line};
 use crate::summary::summary;
 use crate::table::facts;
+use dyno_lab::analysis::{Analysis, analyse};
 use dyno_lab::archive::{Campaign, Run};
+use dyno_lab::summary::Summary;
 use std::time::Duration;
 
 /// A campaign: what all its runs show together, or its only run in full.
@@ -84,21 +86,25 @@ pub fn run(run: &Run) -> String {
     }
     text.push('\n');
     match run.summary() {
-        Ok(mut figures) => {
-            let analysed = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
-            if let Some(analysed) = analysed {
-                figures.warnings.extend(analysed.warnings.iter().cloned());
-            }
-            text.push_str(&summary(&figures));
+        Ok(figures) => {
+            let analysed = analysis_of(run, &figures);
+            text.push_str(&summary(&with_warnings(figures, analysed.as_ref())));
             if let Some(analysed) = analysed {
                 text.push('\n');
-                text.push_str(&analysis(analysed));
+                text.push_str(&analysis(&analysed));
             }
         }
         Err(error) => text.push_str(&format!("  There are no figures: {error}\n")),
     }
     text.push_str(&format!("\nAll data: {}\n", run.path.display()));
     text
+}
+
+/// What the recording of a run shows. Runs of earlier dynos, and those whose dyno was killed, are analysed now.
+fn analysis_of(run: &Run, figures: &Summary) -> Option<Analysis> {
+    let archived = run.record.as_ref().ok().and_then(|record| record.analysis.clone());
+    let recorded = || run.intervals().is_ok_and(|mut rows| rows.next().is_some());
+    archived.or_else(|| (figures.measured_s > 0.0 && recorded()).then(|| analyse(run)))
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use super::target::Target;
 use super::workload::{self, Compiled};
 use super::{Entry, FinishedRun, Ledger, Progress, RunError};
 use crate::archive::{CampaignWriter, PlannedRun};
-use crate::experiment::{Cache, Path as Route, Resolved};
+use crate::experiment::{Cache, Resolved};
 use dyno_engine::{Ending, Outcome, Stop};
-use dyno_target::address::{ConnectionInfo, Host};
+use dyno_target::address::ConnectionInfo;
 use dyno_target::cache::prewarm;
 use dyno_target::load::settle;
 use std::path::{Path, PathBuf};
@@ -151,7 +151,6 @@ impl Bench<'_> {
                 self.check_stop()?;
                 rest(&info, &mut notes, progress)?;
                 warm(&info, experiment, &mut notes, progress)?;
-                notes.extend(other_route(&info, experiment));
                 Ok(Ready {
                     info,
                     settings: set.settings,
@@ -201,19 +200,6 @@ fn warm(
         notes.push(sentence(&prewarm(&mut info.connect()?)?.to_string()));
     }
     Ok(())
-}
-
-/// Says if clients reach a server that is not ours on another way than the experiment has them.
-fn other_route(info: &ConnectionInfo, experiment: &Resolved) -> Option<String> {
-    let route = experiment.path?;
-    let is = |host: &Host| match host {
-        Host::Unix { .. } => Route::Unix,
-        Host::Tcp { .. } => Route::Tcp,
-    };
-    let taken = info.hosts().map(is).find(|taken| *taken != route)?;
-    Some(format!(
-        "Clients connect by {taken}, not by {route} as the experiment says: the address of a server that is not dyno's own decides."
-    ))
 }
 
 /// A clause as a sentence.

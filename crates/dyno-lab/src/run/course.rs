@@ -165,6 +165,7 @@ impl<'a> Course<'a> {
             planned: planned.clone(),
             state: record.state,
             summary: None,
+            analysis: None,
             failure: record.failure,
         })
     }

@@ -3,6 +3,7 @@
 use super::CompileError;
 use super::target::TargetError;
 use crate::archive::ArchiveError;
+use crate::experiment::Path as Route;
 use dyno_engine::DriveError;
 use dyno_target::address::ConnectError;
 use dyno_target::cache::CacheError;
@@ -79,6 +80,14 @@ pub enum RunError {
         "cache = \"cold\" takes a restart and the files of the server, and {target} is not dyno's own; choose \"as-is\" or \"warm\" with --set cache=…"
     )]
     ColdCache { target: String },
+    #[error(
+        "path = \"{wanted}\" cannot be had: {target} is reached by {taken}, and its address decides that; give the server's other address with --target, or choose --set path={taken}"
+    )]
+    OtherRoute {
+        target: String,
+        wanted: Route,
+        taken: Route,
+    },
     #[error("stopped before anything was measured")]
     Stopped,
 }

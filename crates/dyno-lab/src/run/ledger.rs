@@ -6,7 +6,7 @@
 use super::recorder::Recorder;
 use super::sampling::Sampling;
 use super::{FinishedRun, Progress, RunError, settings};
-use crate::analysis::analyse;
+use crate::analysis::{Analysis, analyse};
 use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
 use crate::experiment::Resolved;
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
@@ -194,13 +194,14 @@ impl<'a> Ledger<'a> {
             .extend(self.notes.into_iter().map(|text| Warning::Note { text }));
         settings::host_warnings(&mut summary, self.server_too);
         writer.record_mut().failure.clone_from(&failure);
-        let (state, archived) = finish(writer, state, &mut summary, progress);
+        let kept = finish(writer, state, &mut summary, progress);
         FinishedRun {
             folder: self.folder,
             planned: self.planned,
-            state,
+            state: kept.state,
             summary: Some(summary),
-            failure: failure.or(archived),
+            analysis: kept.analysis,
+            failure: failure.or(kept.failure),
         }
     }
 }
@@ -271,37 +272,47 @@ fn growth(before: &DatabaseSizes, after: &DatabaseSizes) -> Vec<TableGrowth> {
     each.collect()
 }
 
-/// Writes the run's last word. A run of which the archive could not take everything is not complete; the error says why.
-fn finish(
-    writer: RunWriter,
+/// What the archive has of a run.
+struct Kept {
     state: RunState,
-    summary: &mut Summary,
-    progress: &mut dyn Progress,
-) -> (RunState, Option<String>) {
+    analysis: Option<Analysis>,
+    /// Why it could not take everything.
+    failure: Option<String>,
+}
+
+/// Writes the run's last word. A run of which the archive could not take everything is not complete; the error says why.
+fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, progress: &mut dyn Progress) -> Kept {
     let stopped = |summary: &Summary| {
         summary.warnings.iter().find_map(|warning| match warning {
             Warning::ArchiveStopped { error } => Some(error.clone()),
             _ => None,
         })
     };
-    let mut failure = stopped(summary);
+    let failure = stopped(summary);
     let state = if failure.is_some() { RunState::Incomplete } else { state };
     match writer.finish(state, summary.clone()) {
         Ok(mut run) => {
             let analysis = analyse(&run);
-            if let Err(error) = run.analysed(analysis) {
+            if let Err(error) = run.analysed(analysis.clone()) {
                 progress.note(&error.to_string());
             }
-            (state, failure)
+            Kept {
+                state,
+                analysis: Some(analysis),
+                failure,
+            }
         }
         Err(error) => {
             let error = error.to_string();
             if failure.is_none() {
                 progress.note(&error);
                 summary.warnings.push(Warning::ArchiveStopped { error: error.clone() });
-                failure = Some(error);
             }
-            (RunState::Incomplete, failure)
+            Kept {
+                state: RunState::Incomplete,
+                analysis: None,
+                failure: failure.or(Some(error)),
+            }
         }
     }
 }

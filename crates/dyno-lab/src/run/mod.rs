@@ -29,6 +29,7 @@ pub use recorder::Recorder;
 pub use target::{EMBEDDED, Environment, TargetError};
 pub use workload::CompileError;
 
+use crate::analysis::Analysis;
 use crate::archive::{
     Archive, Campaign, CampaignRecord, CampaignWriter, PlannedRun, RunState, check_writable, without_password,
 };
@@ -87,6 +88,8 @@ pub struct FinishedRun {
     pub state: RunState,
     /// The figures; `None` if it could not begin.
     pub summary: Option<Summary>,
+    /// What its recording shows; `None` if it could not begin, or could not be archived.
+    pub analysis: Option<Analysis>,
     /// What ended it before its time, in full; `None` if nothing did, or if that was asked for.
     pub failure: Option<String>,
 }

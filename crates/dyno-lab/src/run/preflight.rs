@@ -3,9 +3,10 @@
 use super::target::{Environment, Target, name_of, names};
 use super::{Progress, RunError, borrowed, settings, workload};
 use crate::archive::{Run, without_password};
-use crate::experiment::{Cache, Resolved};
+use crate::experiment::{Cache, Path as Route, Resolved};
 use crate::plan::{Cell, Plan};
 use dyno_engine::Stop;
+use dyno_target::address::{ConnectionInfo, Host};
 
 /// The database of each cell, in their order.
 pub(super) fn targets(plan: &Plan, environment: Environment<'_>, stop: &Stop) -> Result<Vec<Target>, RunError> {
@@ -59,11 +60,30 @@ fn check_cell(
                     target: server.to_string(),
                 });
             }
+            check_route(server, experiment)?;
             progress.step(&format!("Connecting to {server}"));
             borrowed::check(&server.first_reachable()?, experiment, leave_settings)?;
         }
     }
     Ok(())
+}
+
+/// The address of a server that is not dyno's own decides how clients connect to it.
+fn check_route(server: &ConnectionInfo, experiment: &Resolved) -> Result<(), RunError> {
+    let taken = server.hosts().map(|host| match host {
+        Host::Unix { .. } => Route::Unix,
+        Host::Tcp { .. } => Route::Tcp,
+    });
+    let other = experiment
+        .path
+        .and_then(|wanted| Some((wanted, taken.into_iter().find(|taken| *taken != wanted)?)));
+    other.map_or(Ok(()), |(wanted, taken)| {
+        Err(RunError::OtherRoute {
+            target: server.to_string(),
+            wanted,
+            taken,
+        })
+    })
 }
 
 /// The levels of a cell in words.
@@ -163,6 +183,26 @@ mod tests {
     }
 
     #[test]
+    fn an_address_and_a_path_that_contradict_each_other() {
+        let set = [("path".to_owned(), "tcp,unix".to_owned())];
+        let mut plan = find("pk-update").unwrap().plan(Size::Small, &set, None, 7, 2).unwrap();
+        for cell in &mut plan.cells {
+            cell.experiment.target = Some("host=127.0.0.1 port=1 user=ann dbname=x".to_owned());
+        }
+        let targets = targets(&plan, &environment, &Stop::new()).unwrap();
+        let refused = |number: usize| {
+            let cell = &plan.cells[number].experiment;
+            check_route(targets[number].address().unwrap(), cell).map_err(|error| error.to_string())
+        };
+        assert_eq!(refused(0), Ok(()));
+        let error = refused(1).unwrap_err();
+        assert!(
+            error.contains("is reached by tcp") && error.contains("--set path=tcp"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn a_cell_that_cannot_be_measured_is_named() {
         let sets = [("clients", "2,200"), ("settings.max_connections", "50")];
         let sets = sets.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -174,7 +214,7 @@ mod tests {
             "{error}"
         );
         assert!(
-            error.contains("needs 205 connections, but the server allows 50"),
+            error.contains("needs 206 connections, but the server allows 50"),
             "{error}"
         );
     }

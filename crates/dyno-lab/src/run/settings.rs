@@ -7,8 +7,8 @@ use dyno_target::facts::{ServerFacts, host_facts};
 use dyno_target::settings::{Capacity, Mapped, plan_for, resolve_size, verify};
 use postgres::Client;
 
-/// Connections beside the clients: control, sampling, and a spare one for a person who looks in with psql.
-const OTHER_CONNECTIONS: usize = 5;
+/// Connections beside the clients: control, four of samplers, and a spare one for a person who looks in with psql.
+const OTHER_CONNECTIONS: usize = 6;
 
 pub(super) const MAX_CONNECTIONS: &str = "max_connections";
 

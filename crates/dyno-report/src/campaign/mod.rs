@@ -4,6 +4,8 @@
 //! repetitions are those of all their transactions together, never means of percentiles.
 
 mod cells;
+#[cfg(test)]
+mod overviews;
 mod ratio;
 
 use crate::figures::{TimeUnit, counted, one_line, percent, rate, time};

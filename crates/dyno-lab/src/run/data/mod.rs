@@ -109,3 +109,23 @@ fn text(client: &mut Client, query: &str, parameter: &str) -> Result<Option<Stri
         .map_err(|error| RunError::server(query, &error))?;
     Ok(row.map(|row| row.get(0)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Cache, Size, State, find};
+
+    #[test]
+    fn the_same_data_is_loaded_once_whatever_is_done_with_it() {
+        let mut plan = find("pk-update").unwrap().plan(Size::Small, &[], None, 7, 2).unwrap();
+        let mut data = plan.cells.remove(0).experiment.data;
+        let loaded = fingerprint(&data, 180_006);
+        (data.state, data.cache) = (State::Reload, Cache::Cold);
+        assert_eq!(fingerprint(&data, 180_006), loaded);
+        // A minor release reads the files of another; a major one does not.
+        assert_eq!(fingerprint(&data, 180_007), loaded);
+        assert_ne!(fingerprint(&data, 170_000), loaded);
+        data.fill[0].rows += 1;
+        assert_ne!(fingerprint(&data, 180_006), loaded);
+    }
+}

@@ -8,7 +8,8 @@ use crate::archive::{Archive, ArchiveError, Restore};
 use crate::experiment::Resolved;
 use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::host_facts;
-use dyno_target::settings::{Change, SizeError, plan_for_server, resolve_size, restore};
+use dyno_target::settings::{Change, SizeError, Unset, plan_for_server, resolve_size, restore};
+use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
 
 /// The server that is changed for this campaign, one at a time.
@@ -98,7 +99,7 @@ impl Borrowed {
                 return Err(error.into());
             }
         };
-        let said: Vec<String> = applied.unset.iter().map(ToString::to_string).collect();
+        let said = told(&applied.unset);
         notes.extend_from_slice(&said);
         // What is said already need not be found out once more.
         let held = |(name, _): &&(String, String)| applied.unset.iter().all(|unset| unset.name != *name);
@@ -123,6 +124,29 @@ impl Borrowed {
             back(&lent.server, saved, self.restart_command.as_deref(), progress);
         }
     }
+}
+
+/// What is said of settings that could not be had: those with the same reason in one sentence.
+fn told(unset: &[Unset]) -> Vec<String> {
+    let mut by_reason: IndexMap<&str, Vec<&Unset>> = IndexMap::new();
+    for setting in unset {
+        by_reason.entry(&setting.reason).or_default().push(setting);
+    }
+    let sentence = |(reason, settings): (&str, Vec<&Unset>)| match settings.as_slice() {
+        [setting] => setting.to_string(),
+        _ => {
+            let each = settings
+                .iter()
+                .map(|setting| format!("{} ({}, not {})", setting.name, setting.found, setting.wanted));
+            let each: Vec<_> = each.collect();
+            format!(
+                "{} settings are not as the experiment says: {}. For each of them: {reason}.",
+                settings.len(),
+                each.join(", ")
+            )
+        }
+    };
+    by_reason.into_iter().map(sentence).collect()
 }
 
 /// Puts back what campaigns that were killed left on `server`, as far as this archive knows of it.
@@ -218,13 +242,45 @@ fn wanted(server: &ConnectionInfo, experiment: &Resolved) -> Result<Settings, Ru
     })
 }
 
-/// Makes sure that a server has room and place for an experiment, before anything is changed or made.
-pub(super) fn check(server: &ConnectionInfo, experiment: &Resolved, leave: bool) -> Result<(), RunError> {
+/// What [`check`] is to know beside the experiment.
+#[derive(Clone, Copy)]
+pub(super) struct Terms<'a> {
+    /// Whether the server stays as it is.
+    pub leave: bool,
+    /// A shell command that restarts the server.
+    pub restart_command: Option<&'a str>,
+    /// Settings that differ between the cells of the campaign.
+    pub varied: &'a [&'a str],
+}
+
+/// Makes sure that a server has room and place for an experiment, and can have the settings that the campaign varies, before anything is changed or made.
+pub(super) fn check(server: &ConnectionInfo, experiment: &Resolved, terms: Terms<'_>) -> Result<(), RunError> {
     let wanted = wanted(server, experiment)?;
     let mut client = server.connect()?;
     let raises = |(name, _): &(String, String)| name == settings::MAX_CONNECTIONS;
-    if leave || !wanted.settings.iter().any(raises) {
+    if terms.leave || !wanted.settings.iter().any(raises) {
         settings::check_connections(&mut client, experiment)?;
     }
+    check_varied(server, &wanted.settings, terms)?;
     super::data::remote::check(&mut client, &experiment.name, &experiment.data)
+}
+
+/// A cell whose level the server does not take would be measured like another one: that is no comparison.
+fn check_varied(server: &ConnectionInfo, wanted: &[(String, String)], terms: Terms<'_>) -> Result<(), RunError> {
+    let varied = wanted.iter().filter(|(name, _)| terms.varied.contains(&name.as_str()));
+    let varied: Vec<_> = varied.cloned().collect();
+    if varied.is_empty() {
+        return Ok(());
+    }
+    let change = Change::plan(server, &varied, terms.restart_command)?;
+    if let Some(unset) = change.unset().first() {
+        return Err(RunError::Unsettable {
+            what: unset.to_string(),
+        });
+    }
+    if terms.leave && change.changes() {
+        let names: Vec<_> = varied.into_iter().map(|(name, _)| name).collect();
+        return Err(RunError::LeftAndVaried { names });
+    }
+    Ok(())
 }

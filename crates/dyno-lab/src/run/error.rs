@@ -88,6 +88,10 @@ pub enum RunError {
         wanted: Route,
         taken: Route,
     },
+    #[error("the campaign varies a setting that it cannot set: {what}")]
+    Unsettable { what: String },
+    #[error("the campaign varies {}, but --leave-settings leaves the server as it is; give one of the two", names.join(", "))]
+    LeftAndVaried { names: Vec<String> },
     #[error("stopped before anything was measured")]
     Stopped,
 }

@@ -146,7 +146,7 @@ impl<'a> Ledger<'a> {
             sizes_before,
             warnings,
             notes,
-            server_too: entry.data_folder.is_some(),
+            server_too: target.is_local(),
         })
     }
 

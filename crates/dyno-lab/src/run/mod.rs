@@ -141,12 +141,12 @@ pub fn run(
     addresses.try_for_each(|server| {
         borrowed::put_back_earlier(&request.archive, server, request.restart_command.as_deref(), progress)
     })?;
-    preflight::check(&plan, &targets, request.leave_settings, progress)?;
+    let restart_command = request.restart_command.as_deref();
+    preflight::check(&plan, &targets, request.leave_settings, restart_command, progress)?;
     if stop.requested() {
         return Err(RunError::Stopped);
     }
     let campaign = CampaignWriter::create(&request.archive, &record)?;
-    let restart_command = request.restart_command.as_deref();
     let ended = Course::new(&campaign, &record, &plan, &targets, restart_command, stop, emergency).go(progress);
     if ended.is_err() && plan.runs.len() == 1 {
         campaign.discard();
@@ -197,7 +197,7 @@ pub fn resume(
     }
     let missing = plan.runs.iter().any(|planned| !found.has(planned));
     if missing {
-        preflight::check(&plan, &targets, record.leave_settings, progress)?;
+        preflight::check(&plan, &targets, record.leave_settings, restart_command, progress)?;
     }
     Course::new(&campaign, record, &plan, &targets, restart_command, stop, emergency).go(progress)
 }

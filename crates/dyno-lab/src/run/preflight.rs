@@ -1,7 +1,8 @@
 //! What can be wrong with a campaign, told before anything is made, changed or destroyed.
 
+use super::borrowed::{self, Terms};
 use super::target::{Environment, Target, name_of, names};
-use super::{Progress, RunError, borrowed, settings, workload};
+use super::{Progress, RunError, settings, workload};
 use crate::archive::{Run, without_password};
 use crate::experiment::{Cache, Path as Route, Resolved};
 use crate::plan::{Cell, Plan};
@@ -23,10 +24,17 @@ pub(super) fn check(
     plan: &Plan,
     targets: &[Target],
     leave_settings: bool,
+    restart_command: Option<&str>,
     progress: &mut dyn Progress,
 ) -> Result<(), RunError> {
+    let varied = varied_settings(plan);
+    let terms = Terms {
+        leave: leave_settings,
+        restart_command,
+        varied: &varied,
+    };
     for (cell, target) in plan.cells.iter().zip(targets) {
-        check_cell(&cell.experiment, target, plan.seed, leave_settings, progress).map_err(|cause| {
+        check_cell(&cell.experiment, target, plan.seed, terms, progress).map_err(|cause| {
             if cell.levels.is_empty() {
                 return cause;
             }
@@ -43,7 +51,7 @@ fn check_cell(
     experiment: &Resolved,
     target: &Target,
     seed: u64,
-    leave_settings: bool,
+    terms: Terms<'_>,
     progress: &mut dyn Progress,
 ) -> Result<(), RunError> {
     workload::compile(experiment, seed)?;
@@ -62,7 +70,7 @@ fn check_cell(
             }
             check_route(server, experiment)?;
             progress.step(&format!("Connecting to {server}"));
-            borrowed::check(&server.first_reachable()?, experiment, leave_settings)?;
+            borrowed::check(&server.first_reachable()?, experiment, terms)?;
         }
     }
     Ok(())
@@ -84,6 +92,22 @@ fn check_route(server: &ConnectionInfo, experiment: &Resolved) -> Result<(), Run
             taken,
         })
     })
+}
+
+/// The server settings that are not the same in all cells.
+fn varied_settings(plan: &Plan) -> Vec<&str> {
+    let mut cells = plan.cells.iter().map(|cell| &cell.experiment.settings);
+    let Some(first) = cells.next() else {
+        return Vec::new();
+    };
+    let differing = cells.flat_map(|other| {
+        let names = first.keys().chain(other.keys()).map(String::as_str);
+        names.filter(move |name| first.get(*name) != other.get(*name))
+    });
+    let mut varied: Vec<&str> = differing.collect();
+    varied.sort_unstable();
+    varied.dedup();
+    varied
 }
 
 /// The levels of a cell in words.

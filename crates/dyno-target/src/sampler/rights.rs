@@ -48,7 +48,7 @@ fn rights(client: &mut Client, version: u32) -> Result<Option<String>, postgres:
     let missing = "what other roles' sessions do is hidden: no waits of background processes, no vacuums, no statements of those who block, no lag of standbys";
     Ok(Some(if version >= 100_000 {
         format!(
-            "Less is sampled, because {missing}. To see it: grant pg_monitor to {};",
+            "Less is sampled, because {missing}. To see it: grant pg_monitor to {}.",
             escape_identifier(&role)
         )
     } else {

@@ -207,7 +207,7 @@ impl Change {
             if row.is(&value) {
                 continue;
             }
-            match way(&survey, &mut client, &name, &value, restart_command.is_some()) {
+            match way(&survey, &mut client, &name, restart_command.is_some()) {
                 Way::Server { kept, needs_restart } => {
                     change.saved.settings.push(SavedSetting {
                         name: name.clone(),
@@ -240,6 +240,18 @@ impl Change {
             found: found.to_owned(),
             reason,
         });
+    }
+
+    /// What the server will not run with, and why.
+    #[must_use]
+    pub fn unset(&self) -> &[Unset] {
+        &self.unset
+    }
+
+    /// Whether anything is to be changed, on the server or for the connection alone.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        !(self.server.is_empty() && self.session.is_empty())
     }
 
     /// What to put back later. Keep it in a file before [`apply`](Self::apply): then it can be put back even after a crash.
@@ -331,7 +343,7 @@ impl Change {
 }
 
 /// How a setting that is not as wanted can be set.
-fn way(survey: &Survey, client: &mut Client, name: &str, value: &str, can_restart: bool) -> Way {
+fn way(survey: &Survey, client: &mut Client, name: &str, can_restart: bool) -> Way {
     let Some(row) = survey.row(name) else {
         return Way::None("the server does not have it".to_owned());
     };
@@ -363,7 +375,7 @@ fn way(survey: &Survey, client: &mut Client, name: &str, value: &str, can_restar
         ),
         Ok(kept) => Way::Server { kept, needs_restart },
         Err(_) if survey.may_set(client, name, &row.context) => Way::Session,
-        Err(reason) => Way::None(format!("{reason}; set {name} = {value} yourself, or leave it out")),
+        Err(reason) => Way::None(format!("{reason}; set it yourself, or leave it out")),
     }
 }
 

@@ -110,7 +110,8 @@ impl Survey {
         }
         Err(match self.version {
             150_000.. => {
-                format!("this role may not; a superuser may let it: grant alter system on parameter {name} to it")
+                "this role may not change it, but a superuser may allow that (grant alter system on parameter … to …)"
+                    .to_owned()
             }
             _ => "only a superuser may".to_owned(),
         })

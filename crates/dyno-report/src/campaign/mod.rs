@@ -37,7 +37,8 @@ pub fn overview(campaign: &Campaign) -> String {
         Some((rows, columns)) if columns.len() <= MOST_COLUMNS => {
             sections.push(matrices(&cells, rows, &columns));
             sections.push(knees(&cells, rows, &columns));
-            if !baseline.is_empty() || varied.len() > 2 {
+            // What a matrix does not show: ratios, metrics of the experiment, and cells one by one where there are many columns.
+            if !baseline.is_empty() || varied.len() > 2 || cells.iter().any(|cell| !cell.metrics.is_empty()) {
                 sections.push(list(&cells, &varied, &baseline));
             }
         }

@@ -211,7 +211,7 @@ fn answer(judged: &Judged) -> String {
     let Provoked { start_s, end_s, .. } = judged.provoked;
     let times = format!(
         "{start_s:.1}–{end_s:.1} s, {:.0} of {:.0} TPS",
-        judged.lowest_tps, judged.usual_tps
+        judged.mean_tps, judged.usual_tps
     );
     let dip = judged.dip.as_ref().map_or_else(String::new, said);
     format!("{times}: {:?}{dip}", judged.verdict)

@@ -38,8 +38,8 @@ pub struct Judged {
     pub provoked: Provoked,
     /// Median TPS in the time around it.
     pub usual_tps: f64,
-    /// TPS of its slowest interval.
-    pub lowest_tps: f64,
+    /// Mean TPS of its intervals.
+    pub mean_tps: f64,
     /// The dip found, if there is one: the one that it shares most time with.
     pub dip: Option<Dip>,
     /// How the answer is.
@@ -78,14 +78,15 @@ fn judge_one(provoked: &Provoked, all: &[Provoked], dips: &[Dip], intervals: &[I
     let during = intervals
         .iter()
         .filter(|row| within(row, provoked.start_s, provoked.end_s));
-    let lowest_tps = during.map(|row| row.tps).fold(f64::INFINITY, f64::min);
+    let (sum, count) = during.fold((0.0, 0.0), |(sum, count), row| (sum + row.tps, count + 1.0));
+    let mean_tps = sum / count;
     let dip = dips
         .iter()
         .filter_map(|dip| Some((shared_s(dip, provoked)?, dip)))
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
         .map(|(_, dip)| dip.clone());
     let verdict = match &dip {
-        None if lowest_tps < SURE * usual_tps => Verdict::Missed,
+        None if mean_tps < SURE * usual_tps => Verdict::Missed,
         None => Verdict::NoDip,
         Some(dip) if provoked.kind.is_caused_by(dip.cause) => Verdict::Right,
         Some(dip) if is_open(dip.cause) => Verdict::Open,
@@ -94,7 +95,7 @@ fn judge_one(provoked: &Provoked, all: &[Provoked], dips: &[Dip], intervals: &[I
     Judged {
         provoked: provoked.clone(),
         usual_tps,
-        lowest_tps,
+        mean_tps,
         dip,
         verdict,
     }
@@ -203,7 +204,7 @@ mod tests {
         let (judged, others) = judge(&all, &dips, &rows(&[(42, 0.0), (75, 100.0)]));
         assert_eq!(judged[0].dip.as_ref().map(|dip| dip.cause), Some(Cause::Lock));
         assert_eq!(judged[0].verdict, Verdict::Right);
-        assert_eq!((judged[0].usual_tps, judged[0].lowest_tps), (1000.0, 0.0));
+        assert_eq!((judged[0].usual_tps, judged[0].mean_tps), (1000.0, 2000.0 / 3.0));
         // What begins just after it was still caused by it.
         assert_eq!(judged[1].verdict, Verdict::Open);
         assert_eq!(others, [dips[0].clone()]);
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn a_standstill_that_nobody_speaks_of_is_missed() {
         let all = [provoked(Kind::Server, 20.0, 23.0), provoked(Kind::Vacuum, 50.0, 53.0)];
-        let (judged, others) = judge(&all, &[], &rows(&[(21, 10.0), (51, 900.0)]));
+        let (judged, others) = judge(&all, &[], &rows(&[(20, 600.0), (21, 10.0), (22, 300.0), (51, 900.0)]));
         assert_eq!(
             (judged[0].verdict, judged[1].verdict),
             (Verdict::Missed, Verdict::NoDip)

@@ -9,7 +9,7 @@ use super::Evidence;
 const LEAST_STEAL_SHARE: f64 = 0.04;
 
 /// Waiting for a core this many seconds more per second and core does.
-const LEAST_QUEUE: f64 = 0.25;
+pub(super) const LEAST_QUEUE: f64 = 0.25;
 
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     if let Some(raised) = recording

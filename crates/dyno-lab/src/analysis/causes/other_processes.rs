@@ -2,8 +2,9 @@
 
 use super::super::Cause;
 use super::super::recording::Recording;
-use super::super::series::Window;
+use super::super::series::{Deviation, Signal, Window};
 use super::Evidence;
+use super::host_noise::LEAST_QUEUE;
 
 /// Less additional load than this share of all cores leaves enough.
 const LEAST_SHARE: f64 = 0.1;
@@ -11,11 +12,35 @@ const LEAST_SHARE: f64 = 0.1;
 /// With more idle time than this there was CPU left.
 const IDLE_SHARE: f64 = 0.25;
 
-pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
-    let raised = recording
-        .other_cores
+/// Who has more than this share of the cores is who others wait for.
+const MOST_CORES: f64 = 0.5;
+
+/// How well a crowded machine explains a dip by itself.
+const CROWDED: f64 = 0.6;
+
+/// What others had of the cores, if that was most of them and more than usual while dyno notably waited for one.
+fn crowded(recording: &Recording, others: &Signal, dip: Window) -> Option<Deviation> {
+    recording
+        .run_queue
         .as_ref()?
-        .raised_in(dip, LEAST_SHARE * recording.cores)?;
+        .raised_in(dip, LEAST_QUEUE * recording.cores)?;
+    let (inside, usual) = (others.series.mean_in(dip)?, others.usual.median);
+    let most = inside >= MOST_CORES * recording.cores && inside > usual;
+    most.then_some(Deviation {
+        inside,
+        usual,
+        spreads: 0.0,
+    })
+}
+
+pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
+    let signal = recording.other_cores.as_ref()?;
+    let raised = signal.raised_in(dip, LEAST_SHARE * recording.cores);
+    // On a machine that is always shared a little more is not notable in itself. It is when dyno suddenly waits for a core that others have.
+    let (raised, crowded) = match raised {
+        Some(raised) => (raised, false),
+        None => (crowded(recording, signal, dip)?, true),
+    };
     let more = (raised.inside - raised.usual) / recording.cores.max(1.0);
     let idle = recording
         .idle_share
@@ -43,7 +68,11 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     };
     Some(Evidence {
         cause: Cause::OtherProcesses,
-        score: (0.45 + 1.1 * more).min(0.92) * if left || !starved { 0.5 } else { 1.0 },
+        score: if crowded {
+            CROWDED
+        } else {
+            (0.45 + 1.1 * more).min(0.92) * if left || !starved { 0.5 } else { 1.0 }
+        },
         words: format!(
             "other processes kept {:.1} of {:.0} cores busy{names}, usually {:.1}",
             raised.inside, recording.cores, raised.usual
@@ -101,5 +130,23 @@ mod tests {
         recording.other_cores = signal(1.15, 1.55);
         recording.run_queue = signal(0.65, 0.19);
         assert!(look(&recording, DIP).unwrap().score < 0.5);
+    }
+
+    #[test]
+    fn a_hog_among_builds_shows_in_waiting_for_a_core() {
+        // Figures of a run beside builds that had three quarters of two cores anyway.
+        let mut recording = calm();
+        recording.other_cores = signal(1.56, 1.92).map(|others| Signal {
+            usual: dyno_stats::Level {
+                spread: 0.2,
+                ..others.usual
+            },
+            ..others
+        });
+        recording.idle_share = signal(0.0, 0.0);
+        recording.run_queue = signal(0.24, 0.25);
+        assert_eq!(look(&recording, DIP), None);
+        recording.run_queue = signal(0.24, 2.8);
+        assert!(look(&recording, DIP).unwrap().score > 0.5);
     }
 }

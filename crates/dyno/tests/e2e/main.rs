@@ -8,6 +8,7 @@ mod archive;
 mod borrowed;
 mod cache;
 mod experiments;
+mod export;
 mod factors;
 mod failures;
 mod interrupts;

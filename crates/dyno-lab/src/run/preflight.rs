@@ -232,7 +232,9 @@ mod tests {
         let sets = sets.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let plan = find("pk-update").unwrap().plan(Size::Small, &sets, None, 7, 2).unwrap();
         let targets = targets(&plan, &environment, &Stop::new()).unwrap();
-        let error = check(&plan, &targets, false, &mut Nobody).unwrap_err().to_string();
+        let error = check(&plan, &targets, false, None, &mut Nobody)
+            .unwrap_err()
+            .to_string();
         assert!(
             error.starts_with("the cell clients = 200 cannot be measured: "),
             "{error}"

@@ -12,10 +12,8 @@ const AFTER_S: f64 = 30.0;
 const BURST: f64 = 2.0;
 
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
-    let started = recording.checkpoints.iter().map(|checkpoint| checkpoint.start_s);
-    let started_s = started
-        .filter(|start_s| (-2.0..=AFTER_S).contains(&(dip.start_s - start_s)))
-        .next_back()?;
+    let mut started = recording.checkpoints.iter().map(|checkpoint| checkpoint.start_s);
+    let started_s = started.rfind(|start_s| (-2.0..=AFTER_S).contains(&(dip.start_s - start_s)))?;
     let signal = recording.full_page_images.as_ref()?;
     // The median of the rest of the run: right after a checkpoint there are always more than late before the next.
     let raised = signal

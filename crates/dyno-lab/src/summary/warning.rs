@@ -350,7 +350,7 @@ impl fmt::Display for Warning {
             ),
             Self::CostlySamples { ms_per_s } => write!(
                 f,
-                "Reading the server's counters took {ms_per_s:.0} ms in each second, which the load may have felt. Watch it less: fewer tables, or a longer interval (--set interval=10s)."
+                "Reading the server's counters took {ms_per_s:.0} ms in each second, which the load may have felt. See what a run without it does (--no-sampling)."
             ),
             Self::NearCache {
                 data_bytes,

@@ -58,9 +58,12 @@ pub(super) fn total_tps(summary: &Summary) -> f64 {
     summary.workloads.iter().map(|workload| workload.tps).sum()
 }
 
+/// Levels as a map can be sought by.
+type Key<'a> = Vec<(&'a String, &'a String)>;
+
 /// The cells of the plan in its order, also those without a complete run.
 pub(super) fn cells(campaign: &Campaign) -> Vec<Cell> {
-    let mut runs: IndexMap<Vec<(&String, &String)>, (&Levels, Vec<&Run>)> = IndexMap::new();
+    let mut runs: IndexMap<Key, (&Levels, Vec<&Run>)> = IndexMap::new();
     if let Ok(record) = &campaign.record {
         for planned in &record.runs {
             runs.entry(planned.cell.iter().collect())

@@ -308,7 +308,7 @@ impl fmt::Display for Warning {
             ),
             Self::NotDurable { settings } => write!(
                 f,
-                "A crash may lose transactions that were reported as done ({}). Compare only with runs that allow the same.",
+                "A crash may lose transactions that were reported as done, or damage data ({}). Compare only with runs that allow the same.",
                 settings.join(", ")
             ),
             Self::SettingDiffers { name, wanted, actual } => write!(

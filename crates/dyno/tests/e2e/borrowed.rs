@@ -89,7 +89,16 @@ fn are_left_by_a_role_that_may_not_set_them() {
         database.port(),
         database.name()
     );
-    desk.on(&target, ["ordinary.toml"]).expect(0);
+    // Cells that would be measured alike are none.
+    desk.on(&target, ["ordinary.toml"])
+        .expect(1)
+        .says("the campaign varies a setting that it cannot set: checkpoint_timeout is ");
+    desk.on(&database.target(), ["ordinary.toml", "--leave-settings"])
+        .expect(1)
+        .says("the campaign varies checkpoint_timeout, but --leave-settings leaves the server as it is");
+    assert!(run_folders(&desk.archive()).is_empty());
+    let pinned = ["--set", "settings.checkpoint_timeout=301s", "--set", "clients=1,2"];
+    desk.on(&target, ["ordinary.toml"].into_iter().chain(pinned)).expect(0);
     let runs = run_folders(&desk.archive());
     assert_eq!(runs.len(), 2);
     for run in runs {

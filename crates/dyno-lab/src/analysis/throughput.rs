@@ -7,8 +7,9 @@ use crate::experiment::WARMUP;
 /// Intervals shorter than this are taken together: causes are recorded once a second.
 const SHORTEST_S: f64 = 1.0;
 
-/// How long the window of the running median lasts.
-const MEDIAN_S: f64 = 61.0;
+/// How long the window of the running median lasts: short enough to follow a machine whose neighbours come and go, and more than twice as long as a
+/// dip is. A longer one is a new level, unless next to nothing is left.
+const MEDIAN_S: f64 = 41.0;
 
 /// Transactions per second of all workloads together in the time measured.
 #[derive(Clone, Debug, Default, PartialEq)]

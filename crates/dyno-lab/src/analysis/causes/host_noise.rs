@@ -8,9 +8,6 @@ use super::Evidence;
 /// Less stolen time than this does not make a dip.
 const LEAST_STEAL_SHARE: f64 = 0.04;
 
-/// Waiting for a core this many seconds more per second and core does.
-pub(super) const LEAST_QUEUE: f64 = 0.25;
-
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     if let Some(raised) = recording
         .steal_share
@@ -27,17 +24,11 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
             ),
         });
     }
-    let raised = recording
-        .run_queue
-        .as_ref()?
-        .raised_in(dip, LEAST_QUEUE * recording.cores)?;
-    Some(Evidence {
+    let (inside, usual) = recording.queue(dip)?;
+    recording.is_starved(dip)?.then(|| Evidence {
         cause: Cause::HostNoise,
         score: 0.5,
-        words: format!(
-            "dyno's threads waited {:.1} s per second for a core, usually {:.1} s",
-            raised.inside, raised.usual
-        ),
+        words: format!("dyno's threads waited {inside:.1} s for a core for each second they ran, usually {usual:.1} s"),
     })
 }
 

@@ -4,7 +4,6 @@ use super::super::Cause;
 use super::super::recording::Recording;
 use super::super::series::{Deviation, Signal, Window};
 use super::Evidence;
-use super::host_noise::LEAST_QUEUE;
 
 /// Less additional load than this share of all cores leaves enough.
 const LEAST_SHARE: f64 = 0.1;
@@ -20,12 +19,9 @@ const CROWDED: f64 = 0.6;
 
 /// What others had of the cores, if that was most of them and more than usual while dyno notably waited for one.
 fn crowded(recording: &Recording, others: &Signal, dip: Window) -> Option<Deviation> {
-    recording
-        .run_queue
-        .as_ref()?
-        .raised_in(dip, LEAST_QUEUE * recording.cores)?;
+    let starved = recording.is_starved(dip)?;
     let (inside, usual) = (others.series.mean_in(dip)?, others.usual.median);
-    let most = inside >= MOST_CORES * recording.cores && inside > usual;
+    let most = starved && inside >= MOST_CORES * recording.cores && inside > usual;
     most.then_some(Deviation {
         inside,
         usual,
@@ -126,9 +122,11 @@ mod tests {
         recording.idle_share = signal(0.0, 0.0);
         recording.other_cores = signal(1.10, 1.68);
         recording.run_queue = signal(0.65, 1.58);
+        recording.dyno_cores = signal(0.12, 0.03);
         assert!(look(&recording, DIP).unwrap().score > 0.7);
         recording.other_cores = signal(1.15, 1.55);
         recording.run_queue = signal(0.65, 0.19);
+        recording.dyno_cores = signal(0.12, 0.02);
         assert!(look(&recording, DIP).unwrap().score < 0.5);
     }
 
@@ -136,17 +134,35 @@ mod tests {
     fn a_hog_among_builds_shows_in_waiting_for_a_core() {
         // Figures of a run beside builds that had three quarters of two cores anyway.
         let mut recording = calm();
-        recording.other_cores = signal(1.56, 1.92).map(|others| Signal {
-            usual: dyno_stats::Level {
-                spread: 0.2,
-                ..others.usual
-            },
-            ..others
-        });
+        recording.other_cores = noisy(1.56, 1.92);
+        recording.dyno_cores = signal(0.05, 0.015);
         recording.idle_share = signal(0.0, 0.0);
         recording.run_queue = signal(0.24, 0.25);
         assert_eq!(look(&recording, DIP), None);
         recording.run_queue = signal(0.24, 2.8);
         assert!(look(&recording, DIP).unwrap().score > 0.5);
+    }
+
+    /// A signal with a spread of 0.2.
+    fn noisy(usual: f64, inside: f64) -> Option<Signal> {
+        let mut signal = signal(usual, inside)?;
+        signal.usual.spread = 0.2;
+        Some(signal)
+    }
+
+    #[test]
+    fn a_hog_that_leaves_dyno_little_to_do_is_found_all_the_same() {
+        // Figures of a run during which a build came and went: half the transactions, so half the waits, but each for longer.
+        let mut recording = calm();
+        recording.other_cores = noisy(1.07, 1.64);
+        recording.idle_share = signal(0.02, 0.0);
+        recording.run_queue = signal(0.38, 0.56);
+        recording.dyno_cores = signal(0.09, 0.043);
+        assert!(look(&recording, DIP).unwrap().score > 0.5);
+        // A vacuum in the same run.
+        recording.other_cores = noisy(1.07, 1.16);
+        recording.run_queue = signal(0.38, 0.15);
+        recording.dyno_cores = signal(0.09, 0.04);
+        assert_eq!(look(&recording, DIP), None);
     }
 }

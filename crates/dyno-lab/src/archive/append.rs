@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct AppendFile {
     path: PathBuf,
     file: File,
+    /// Bytes of whole appends.
+    length: u64,
 }
 
 impl AppendFile {
@@ -18,14 +20,19 @@ impl AppendFile {
     pub fn create(path: PathBuf) -> Result<Self, ArchiveError> {
         let file = OpenOptions::new().append(true).create_new(true).open(&path);
         let file = file.map_err(ArchiveError::write(&path))?;
-        Ok(Self { path, file })
+        Ok(Self { path, file, length: 0 })
     }
 
-    /// Appends `bytes`. A file that was removed meanwhile is an error too, although the system would go on writing into nothing.
+    /// Appends `bytes`, or nothing of them: what a full disk still took is taken off again. A file that was removed meanwhile is an error too, although the
+    /// system would go on writing into nothing.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
-        std::fs::symlink_metadata(&self.path)
-            .and_then(|_| self.file.write_all(bytes))
-            .map_err(ArchiveError::write(&self.path))
+        let written = std::fs::symlink_metadata(&self.path).and_then(|_| self.file.write_all(bytes));
+        match written {
+            Ok(()) => self.length += bytes.len() as u64,
+            // Readers pass over a torn end, so one that cannot be taken off is no second error.
+            Err(_) => drop(self.file.set_len(self.length)),
+        }
+        written.map_err(ArchiveError::write(&self.path))
     }
 
     /// Marks the file as being written, for as long as it stays open. A file system without locks is no reason to fail.
@@ -55,7 +62,7 @@ mod tests {
         // The system's own full disk.
         let path = PathBuf::from("/dev/full");
         let file = OpenOptions::new().append(true).open(&path).unwrap();
-        let error = AppendFile { path, file }.append(b"x").unwrap_err();
+        let error = AppendFile { path, file, length: 0 }.append(b"x").unwrap_err();
         assert!(
             error.to_string().starts_with("cannot write /dev/full: No space left"),
             "{error}"

@@ -6,6 +6,7 @@
 mod analysis;
 mod campaign;
 mod course;
+pub mod document;
 mod experiments;
 mod export;
 mod figures;

@@ -1,0 +1,3 @@
+//! Reports: what an archive says, as a document that any form can be written from.
+
+pub mod model;

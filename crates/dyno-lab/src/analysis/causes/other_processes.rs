@@ -11,6 +11,9 @@ const LEAST_SHARE: f64 = 0.1;
 /// With more idle time than this there was CPU left.
 const IDLE_SHARE: f64 = 0.25;
 
+/// With less idle time than this before, others may have been waiting for more than they got.
+const NOTHING_IDLE: f64 = 0.05;
+
 /// Who has more than this share of the cores is who others wait for.
 const MOST_CORES: f64 = 0.5;
 
@@ -38,13 +41,18 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
         None => (crowded(recording, signal, dip)?, true),
     };
     let more = (raised.inside - raised.usual) / recording.cores.max(1.0);
-    let idle = recording
-        .idle_share
-        .as_ref()
-        .and_then(|signal| signal.series.mean_in(dip));
-    let left = idle.is_some_and(|idle| idle > IDLE_SHARE);
-    // Others take what a server leaves that stands still for another reason.
-    let starved = recording.is_starved(dip) != Some(false);
+    let idle = recording.idle_share.as_ref();
+    let left = idle
+        .and_then(|idle| idle.series.mean_in(dip))
+        .is_some_and(|idle| idle > IDLE_SHARE);
+    // Others take what a server leaves that stands still for another reason; but where there was time left before, few waited for such a chance.
+    let wanted_more = idle.is_none_or(|idle| idle.usual.median < NOTHING_IDLE);
+    let certainty = match recording.is_starved(dip) {
+        _ if left => 0.5,
+        Some(false) if wanted_more || raised.inside < MOST_CORES * recording.cores => 0.5,
+        Some(false) => 0.75,
+        _ => 1.0,
+    };
     let mut named: Vec<(&String, f64)> = recording
         .others
         .iter()
@@ -67,7 +75,7 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
         score: if crowded {
             CROWDED
         } else {
-            (0.45 + 1.1 * more).min(0.92) * if left || !starved { 0.5 } else { 1.0 }
+            (0.45 + 1.1 * more).min(0.92) * certainty
         },
         words: format!(
             "other processes kept {:.1} of {:.0} cores busy{names}, usually {:.1}",
@@ -97,6 +105,24 @@ mod tests {
             found.words,
             "other processes kept 1.5 of 2 cores busy (cc1plus 1.4), usually 0.1"
         );
+    }
+
+    #[test]
+    fn a_hog_on_a_quiet_machine_need_not_make_dyno_wait_longer_in_all() {
+        // Figures of a run with nothing beside it: dyno had so little to do that it waited less, but there had been time left that nobody took.
+        let mut recording = calm();
+        recording.other_cores = signal(0.0, 1.72);
+        recording.idle_share = signal(0.19, 0.0);
+        recording.run_queue = signal(0.55, 0.42);
+        recording.dyno_cores = signal(0.19, 0.035);
+        let score = look(&recording, DIP).unwrap().score;
+        assert!(
+            (0.6..0.8).contains(&score),
+            "a rule that is certain has to win: {score}"
+        );
+        // A package manager beside a vacuum.
+        recording.other_cores = signal(0.0, 0.8);
+        assert!(look(&recording, DIP).unwrap().score < 0.5);
     }
 
     #[test]

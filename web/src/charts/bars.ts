@@ -1,0 +1,142 @@
+// Values beside each other: upright where the names of the groups have room beneath, else lying.
+
+import type { Bars, BarSeries } from "../model";
+import { valueAxis } from "./axes";
+import type { BarSeriesOption, CustomSeriesOption, Option, Axis } from "./echarts";
+import type { Drawing, Frame } from "./frame";
+import { tooltip } from "./interaction";
+import { FONT, patterns, seriesLook, SMALL, type Theme } from "./look";
+import { line, painter, text, type Shape } from "./painter";
+import { stack, withUnit } from "./panels";
+import type { Readout } from "./readout";
+import { cut, textWidth } from "./text";
+import { linearScale, quantity, tickLabel } from "./units";
+
+const UPRIGHT_HEIGHT = 260;
+const LEFT = 72;
+const RIGHT = 20;
+/** Of lying bars: the thickness of one, and the space between groups. */
+const THICKNESS = 20;
+const SPACE = 12;
+const THICKEST = 56;
+
+export function bars(data: Bars, frame: Frame): Drawing {
+  const { theme } = frame;
+  const isUpright = fitsUpright(data, frame.width);
+  const longest = Math.max(0, ...data.categories.map((category) => textWidth(category, SMALL)));
+  const left = isUpright ? LEFT : Math.min(longest + 12, frame.width * 0.4);
+  const panel = {
+    heading: withUnit(data.title, data.unit),
+    legend: data.series.map(({ name }) => ({ series: name, name })),
+    labels: isUpright ? 8 : 0,
+    height: isUpright ? UPRIGHT_HEIGHT : data.categories.length * (data.series.length * THICKNESS + SPACE),
+  };
+  // Lying bars have their values at their ends, beyond the longest of them.
+  const right = isUpright ? RIGHT : widestLabel(data) + 12;
+  const layout = stack([panel], frame, { left, right }, isUpright ? 28 : 24);
+  const scale = linearScale(extremes(data), data.unit, isUpright ? 6 : Math.max(2, Math.floor((frame.width - left - right) / 90)));
+  const readout = barsReadout(data, theme);
+
+  const groups: Axis = {
+    type: "category",
+    data: data.categories.map((category) => cut(category, SMALL, isUpright ? Infinity : left - 10)),
+    axisLine: { show: true, lineStyle: { color: theme.axis } },
+    axisTick: { show: false },
+    axisLabel: { color: theme.text, fontFamily: FONT, fontSize: SMALL, interval: 0 },
+  };
+  const values = valueAxis(0, scale, data.unit, false, theme);
+  const room = isUpright ? (frame.width - left - right) / Math.max(1, data.categories.length) : data.series.length * THICKNESS + SPACE;
+  const thickness = Math.min(THICKEST, (room * 0.78) / Math.max(1, data.series.length));
+  const option: Option = {
+    animation: false,
+    title: layout.titles,
+    legend: layout.legends,
+    grid: layout.grids,
+    ...(isUpright ? { xAxis: groups, yAxis: values } : { xAxis: values, yAxis: { ...groups, inverse: true } }),
+    series: [
+      ...data.series.map((series, index) => barSeries(series, index, thickness, theme)),
+      ...data.series.map((series, index) => ends(series, index, data, thickness, isUpright, theme)),
+    ],
+    aria: { enabled: true, label: { enabled: false }, decal: { show: data.series.length > 1, decals: patterns(theme) } },
+    ...tooltip(frame, "axis", readout),
+  };
+  return { option, height: layout.height, readout };
+}
+
+function fitsUpright(data: Bars, width: number): boolean {
+  const room = (width - LEFT - RIGHT) / Math.max(1, data.categories.length);
+  const namesFit = data.categories.every((category) => textWidth(category, SMALL) + 10 <= room);
+  const valuesFit = (widestLabel(data) + 2) * data.series.length <= room * 0.85;
+  return namesFit && valuesFit;
+}
+
+function widestLabel(data: Bars): number {
+  return Math.max(0, ...data.series.flatMap(({ values }) => values.map((value) => textWidth(labelOf(value, data.unit), SMALL))));
+}
+
+function labelOf(value: number | null, unit: string): string {
+  return value === null ? "" : tickLabel(value, unit);
+}
+
+function* extremes(data: Bars): Generator<number> {
+  for (const { values, low, high } of data.series) {
+    for (const value of [...values, ...low, ...high]) if (value !== null) yield value;
+  }
+}
+
+function barSeries(series: BarSeries, index: number, thickness: number, theme: Theme): BarSeriesOption {
+  const { color } = seriesLook(theme, index);
+  return {
+    type: "bar",
+    name: series.name,
+    data: series.values.map((value) => value ?? "-"),
+    barWidth: thickness,
+    barGap: "0%",
+    color,
+    itemStyle: { color, borderColor: theme.background, borderWidth: 1 },
+    emphasis: { disabled: true },
+  };
+}
+
+/** The interval of each bar, and its value beyond it. */
+function ends(series: BarSeries, index: number, data: Bars, thickness: number, isUpright: boolean, theme: Theme): CustomSeriesOption {
+  return painter({ id: `ends-${index}`, panel: 0, z: 3, clip: false, name: series.name }, (panelArea) =>
+    series.values.flatMap((value, category): Shape[] => {
+      if (value === null) return [];
+      const [low, high] = [series.low[category] ?? null, series.high[category] ?? null];
+      const across = (index - (data.series.length - 1) / 2) * thickness;
+      const middle = (isUpright ? panelArea.atX(category) : panelArea.atY(category)) + across;
+      const along = isUpright ? panelArea.atY : panelArea.atX;
+      // A point by its place across and along the bars.
+      const at = (side: number, length: number) => (isUpright ? [middle + side, length] : [length, middle + side]);
+      const beyond = along(Math.max(value, high ?? value, 0));
+      const label = isUpright
+        ? text(middle, beyond - 4, labelOf(value, data.unit), theme.text, "center", "bottom")
+        : text(beyond + 6, middle, labelOf(value, data.unit), theme.text);
+      if (low === null || high === null) return [label];
+      const [from, to] = [along(low), along(high)];
+      const cap = Math.min(5, thickness / 4);
+      return [
+        line([at(0, from), at(0, to)], theme.text, 1.25),
+        line([at(-cap, from), at(cap, from)], theme.text, 1.25),
+        line([at(-cap, to), at(cap, to)], theme.text, 1.25),
+        label,
+      ];
+    }),
+  );
+}
+
+function barsReadout(data: Bars, theme: Theme): Readout {
+  return ({ dataIndex }) => {
+    const category = data.categories[dataIndex];
+    if (category === undefined) return undefined;
+    const lines = data.series.flatMap((series, index) => {
+      const value = series.values[dataIndex] ?? null;
+      if (value === null) return [];
+      const [low, high] = [series.low[dataIndex] ?? null, series.high[dataIndex] ?? null];
+      const interval = low === null || high === null ? "" : ` (${quantity(low, data.unit)} to ${quantity(high, data.unit)})`;
+      return [{ name: series.name, value: quantity(value, data.unit) + interval, color: seriesLook(theme, index).color }];
+    });
+    return { heading: category, lines };
+  };
+}

@@ -1,0 +1,131 @@
+// A figure in a page: drawn into an element, drawn again when the data, the room or the theme change.
+
+import { AxisPointerComponent, DataZoomInsideComponent, DataZoomSliderComponent, ToolboxComponent, TooltipComponent } from "echarts/components";
+import { use } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+
+import type { FigureData } from "../model";
+import { currentTheme, onThemeChange } from "../page/theme";
+import { draw } from "./draw";
+import { init, type EChartsType } from "./echarts";
+import type { Drawing } from "./frame";
+import { linkTime } from "./link";
+import { THEMES, type ThemeName } from "./look";
+
+use([AxisPointerComponent, CanvasRenderer, DataZoomInsideComponent, DataZoomSliderComponent, ToolboxComponent, TooltipComponent]);
+
+/** The width of a figure on a sheet of A4 with the margins of style.css. */
+const PRINT_WIDTH = 680;
+
+/** A figure in a page. */
+export interface FigureHandle {
+  /** Draws other data, keeping what is zoomed and what is switched off in the legend. Cheap enough for every second. */
+  update(data: FigureData): void;
+  /** Takes the figure out of the page. */
+  dispose(): void;
+}
+
+declare global {
+  interface Window {
+    /** The figures of the page by their ids, for tests and for the curious. */
+    dyno?: { charts: Map<string, EChartsType> };
+  }
+}
+
+/** The figures of the page by their ids. */
+export const charts = new Map<string, EChartsType>();
+if (typeof window !== "undefined") window.dyno = { charts };
+
+/** Draws a figure into an element, which gets the height that the figure needs. */
+export function mountFigure(element: HTMLElement, figureId: string, data: FigureData): FigureHandle {
+  let figure = data;
+  let chart: EChartsType | undefined;
+  let drawing: Drawing | undefined;
+  let shape = "";
+  let unlink = () => {};
+
+  const show = (theme: ThemeName, width: number) => {
+    const isPrint = theme === "print";
+    drawing = draw(figure, { width, theme: THEMES[theme], interactive: !isPrint });
+    element.style.height = `${drawing.height}px`;
+    if (chart === undefined) {
+      chart = init(element, null, { renderer: isPrint ? "svg" : "canvas", width, height: drawing.height });
+      charts.set(figureId, chart);
+      shape = "";
+      if (!isPrint) unlink = linkTime(chart, () => drawing?.time);
+    } else {
+      chart.resize({ width, height: drawing.height });
+    }
+    // What has the same parts is merged, so that zoom and legend stay as they are.
+    const nextShape = shapeOf(drawing);
+    chart.setOption(drawing.option, { notMerge: nextShape !== shape });
+    if (nextShape !== shape && drawing.time && !isPrint && !isTouched()) selectByDragging(chart);
+    shape = nextShape;
+  };
+  const hide = () => {
+    unlink();
+    unlink = () => {};
+    chart?.dispose();
+    chart = undefined;
+    charts.delete(figureId);
+  };
+  const draws = () => {
+    if (element.clientWidth > 0) show(currentTheme(), element.clientWidth);
+  };
+  // Text stays sharp on paper as SVG; the page is drawn on canvases, which are faster with many points.
+  const beforePrint = () => {
+    hide();
+    show("print", PRINT_WIDTH);
+    chart?.getZr().flush();
+  };
+  const afterPrint = () => {
+    hide();
+    draws();
+  };
+
+  draws();
+  let lastWidth = element.clientWidth;
+  const resizing = new ResizeObserver(() => {
+    if (element.clientWidth === lastWidth) return;
+    lastWidth = element.clientWidth;
+    draws();
+  });
+  resizing.observe(element);
+  const stopTheme = onThemeChange(draws);
+  window.addEventListener("beforeprint", beforePrint);
+  window.addEventListener("afterprint", afterPrint);
+
+  return {
+    update: (next) => {
+      figure = next;
+      draws();
+    },
+    dispose: () => {
+      resizing.disconnect();
+      stopTheme();
+      window.removeEventListener("beforeprint", beforePrint);
+      window.removeEventListener("afterprint", afterPrint);
+      hide();
+    },
+  };
+}
+
+/** What ECharts' parts are called: as long as it is the same, new data can be merged. */
+function shapeOf(drawing: Drawing): string {
+  const { series, grid } = drawing.option;
+  const ids = (Array.isArray(series) ? series : []).map((one) => `${one.type} ${one.id ?? ""} ${one.name ?? ""}`);
+  return JSON.stringify([Array.isArray(grid) ? grid.length : 1, ids]);
+}
+
+/** On a touch screen a drag scrolls the page. */
+function isTouched(): boolean {
+  return window.matchMedia("(pointer: coarse)").matches;
+}
+
+/** Dragging selects a stretch of time to zoom to; a double click shows all again. */
+function selectByDragging(chart: EChartsType): void {
+  chart.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
+  const zr = chart.getZr();
+  zr.off("dblclick");
+  zr.on("dblclick", () => chart.dispatchAction({ type: "dataZoom", dataZoomIndex: 0, start: 0, end: 100 }));
+}

@@ -1,0 +1,151 @@
+// Panels above each other over one axis, each with its heading and its legend.
+
+import type { GridComponentOption, LegendComponentOption, TitleComponentOption } from "./echarts";
+import type { Frame } from "./frame";
+import { FONT, FONT_SIZE, type Theme } from "./look";
+import { carriesUnit } from "./units";
+import { cut, textWidth, wrap } from "./text";
+
+/** A panel, before it has its place. */
+export interface Panel {
+  heading: string;
+  /** The names of series in its legend; a single one needs none. */
+  legend: LegendEntry[];
+  /** Room between the heading and the panel for labels, in pixels. */
+  labels: number;
+  /** The height of the panel itself, in pixels, where the figure may be as high as it likes. */
+  height: number;
+}
+
+export interface LegendEntry {
+  /** The name of the series in ECharts. */
+  series: string;
+  /** The name that is shown. */
+  name: string;
+}
+
+/** Where things are. */
+export interface Layout {
+  grids: GridComponentOption[];
+  titles: TitleComponentOption[];
+  legends: LegendComponentOption[];
+  /** The height of the figure in pixels. */
+  height: number;
+}
+
+const HEADING = 22;
+const LEGEND_ROW = 20;
+const LEGEND_GAP = 14;
+const LEGEND_KEY = 30;
+const LONGEST_NAME = 260;
+const BETWEEN = 14;
+const TITLE_SIZE = 15;
+
+/** Lays panels out above each other, with `margin` beside them and `below` beneath the last. */
+export function stack(panels: Panel[], frame: Frame, margin: { left: number; right: number }, below: number): Layout {
+  const head = figureTitle(frame);
+  const legends = panels.map((panel) => legendRows(panel.legend, frame.width));
+  const around = panels.map((panel, index) => {
+    const beside = besideHeading(panel, legends[index]!, frame.width);
+    return (panel.heading === "" ? 0 : HEADING) + (beside ? 0 : legends[index]!.length * LEGEND_ROW) + panel.labels;
+  });
+  const fixed = head.height + sum(around) + BETWEEN * (panels.length - 1) + below;
+  const natural = sum(panels.map((panel) => panel.height));
+  const scale = frame.height === undefined ? 1 : Math.max(0.2, (frame.height - fixed) / natural);
+
+  const layout: Layout = { grids: [], titles: head.titles, legends: [], height: 0 };
+  let y = head.height;
+  for (const [index, panel] of panels.entries()) {
+    if (panel.heading !== "") layout.titles.push(heading(panel.heading, y, frame));
+    const rows = legends[index]!;
+    const beside = besideHeading(panel, rows, frame.width);
+    const legendTop = panel.heading === "" || beside ? y : y + HEADING;
+    // A legend for each row, because ECharts breaks rows by widths of its own.
+    for (const [row, entries] of rows.entries()) {
+      layout.legends.push(legend(entries, legendTop + row * LEGEND_ROW, beside, frame.theme));
+    }
+    y += around[index]!;
+    const height = Math.round(panel.height * scale);
+    layout.grids.push({ left: margin.left, right: margin.right, top: y, height, outerBoundsMode: "none" });
+    y += height + BETWEEN;
+  }
+  layout.height = y - BETWEEN + below;
+  return layout;
+}
+
+/** A heading with its unit, unless the numbers of the axis carry it. */
+export function withUnit(title: string, unit: string): string {
+  return unit === "" || carriesUnit(unit) ? title : `${title} (${unit})`;
+}
+
+/** The title of the whole figure, where it has one, and the height that it takes. */
+function figureTitle(frame: Frame): { titles: TitleComponentOption[]; height: number } {
+  if (frame.title === undefined) return { titles: [], height: 4 };
+  const lines = wrap(frame.title, TITLE_SIZE, frame.width - 8, 3);
+  const title: TitleComponentOption = {
+    text: lines.join("\n"),
+    left: 0,
+    top: 4,
+    padding: 0,
+    textStyle: { color: frame.theme.text, fontFamily: FONT, fontSize: TITLE_SIZE, fontWeight: "bold", lineHeight: 20 },
+  };
+  return { titles: [title], height: 12 + 20 * lines.length };
+}
+
+function heading(words: string, top: number, frame: Frame): TitleComponentOption {
+  return {
+    text: cut(words, FONT_SIZE, frame.width - 8),
+    left: 0,
+    top: top + 3,
+    padding: 0,
+    textStyle: { color: frame.theme.text, fontFamily: FONT, fontSize: FONT_SIZE, fontWeight: "bold" },
+  };
+}
+
+function legend(entries: LegendEntry[], top: number, beside: boolean, theme: Theme): LegendComponentOption {
+  const shown = new Map(entries.map((entry) => [entry.series, cut(entry.name, FONT_SIZE, LONGEST_NAME)]));
+  return {
+    type: "plain",
+    data: [...shown.keys()],
+    formatter: (series) => shown.get(series) ?? "",
+    top: top + 2,
+    ...(beside ? { right: 4 } : { left: 0 }),
+    padding: 0,
+    itemGap: LEGEND_GAP,
+    itemWidth: LEGEND_KEY - 6,
+    itemHeight: 10,
+    textStyle: { color: theme.text, fontFamily: FONT, fontSize: FONT_SIZE },
+    inactiveColor: theme.grid,
+  };
+}
+
+/** The entries of a legend in rows that fit. */
+function legendRows(entries: LegendEntry[], width: number): LegendEntry[][] {
+  if (entries.length < 2) return [];
+  const rows: LegendEntry[][] = [[]];
+  let used = 0;
+  for (const entry of entries) {
+    const needed = entryWidth(entry);
+    if (used > 0 && used + needed > width - 8) {
+      rows.push([]);
+      used = 0;
+    }
+    rows[rows.length - 1]!.push(entry);
+    used += needed;
+  }
+  return rows;
+}
+
+function besideHeading(panel: Panel, rows: LegendEntry[][], width: number): boolean {
+  if (rows.length !== 1 || panel.heading === "") return false;
+  const needed = sum(rows[0]!.map(entryWidth));
+  return textWidth(panel.heading, FONT_SIZE) * 1.06 + 24 + needed <= width;
+}
+
+function entryWidth(entry: LegendEntry): number {
+  return LEGEND_KEY + Math.min(LONGEST_NAME, textWidth(entry.name, FONT_SIZE)) + LEGEND_GAP;
+}
+
+function sum(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,3 @@
+// The live page of a run.
+
+export {};

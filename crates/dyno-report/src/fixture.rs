@@ -218,7 +218,8 @@ pub(crate) fn write_archive(folder: &Path) {
 }
 
 fn begin_run(folder: &Path, started: &str) -> (CampaignWriter, RunWriter) {
-    let experiment = find("pk-update").unwrap().resolve(Size::Small, &[], 2).unwrap();
+    let plan = find("pk-update").unwrap().plan(Size::Small, &[], None, 1, 2).unwrap();
+    let experiment = plan.cells[0].experiment.clone();
     let phases = experiment.phases();
     let plan = PlannedRun {
         number: 1,

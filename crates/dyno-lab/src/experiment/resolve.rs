@@ -210,13 +210,14 @@ impl Resolved {
 const MOST_ROWS: f64 = 9_007_199_254_740_992.0;
 
 impl Experiment {
-    /// The exact work of a run at the file's own levels: the file's values, those of `size`, then `overrides` in order. `cores` is what the load's
-    /// machine has, for workloads that do not say how many threads they want. A size the file does not mention changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// If an override names nothing or does not fit; see [`Self::set`].
-    pub fn resolve(&self, size: Size, overrides: &[(String, String)], cores: usize) -> Result<Resolved, SetError> {
+    /// The exact work of a run at the file's own levels: the file's values, those of `size`, then `overrides` in order.
+    #[cfg(test)]
+    pub(crate) fn resolve(
+        &self,
+        size: Size,
+        overrides: &[(String, String)],
+        cores: usize,
+    ) -> Result<Resolved, SetError> {
         let mut experiment = self.at(size)?;
         for (name, value) in overrides {
             experiment.set(name, &Value::from(value.as_str()))?;

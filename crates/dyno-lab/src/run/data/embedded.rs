@@ -44,17 +44,7 @@ pub(in crate::run) fn prepare(
     cluster.server()?.create_tablespaces(&data.tablespaces)?;
     if data.state == State::Reload {
         execute(&mut admin, &format!("create database {WORKING}"))?;
-        let info = cluster.server()?.connection(WORKING);
-        let room = Some((cluster.data_folder(), 1));
-        load(
-            data,
-            Loading {
-                info: &info,
-                room,
-                progress,
-                stop,
-            },
-        )?;
+        load_into(cluster, WORKING, 1, data, progress, stop)?;
         return comment(&mut admin, &mark);
     }
     let prefix = prefix(&wanted.experiment.name);
@@ -87,24 +77,34 @@ fn make_template(
 ) -> Result<(), RunError> {
     drop_database(admin, LOADING)?;
     execute(admin, &format!("create database {LOADING}"))?;
-    let info = cluster.server()?.connection(LOADING);
     // It will lie there twice: as the template, and as a run's copy.
-    let room = Some((cluster.data_folder(), 2));
-    load(
-        data,
-        Loading {
-            info: &info,
-            room,
-            progress,
-            stop,
-        },
-    )?;
+    load_into(cluster, LOADING, 2, data, progress, stop)?;
     progress.step("Vacuuming and analyzing");
-    settle(&mut info.connect()?)?;
+    settle(&mut cluster.server()?.connection(LOADING).connect()?)?;
     execute(
         admin,
         &format!("alter database {LOADING} rename to {}", escape_identifier(template)),
     )
+}
+
+/// Loads the data into `database`; it will lie on the disk this many times.
+fn load_into(
+    cluster: &Cluster,
+    database: &str,
+    times: u32,
+    data: &Data,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<(), RunError> {
+    let info = cluster.server()?.connection(database);
+    let room = Some((cluster.data_folder(), times));
+    let loading = Loading {
+        info: &info,
+        room,
+        progress,
+        stop,
+    };
+    load(data, loading)
 }
 
 /// What the templates of an experiment begin with. Names are limited to 63 bytes.

@@ -2,10 +2,7 @@
 
 use super::cells::{Cell, Levels};
 use crate::figures::decimal;
-use dyno_stats::ratio_of_means;
-
-/// The confidence of the interval.
-const CONFIDENCE: f64 = 0.95;
+use dyno_stats::{CONFIDENCE, ratio_of_means};
 
 /// Of fewer runs an interval says nothing.
 const FEWEST_RUNS: usize = 3;
@@ -29,8 +26,7 @@ pub(super) fn ratio(cells: &[Cell], baseline: &Levels, cell: &Cell) -> String {
         (Some(tps), Some(base_tps)) if base_tps > 0.0 => {
             let ratio = decimal(tps / base_tps, 2);
             let enough = cell.tps.len().min(base.tps.len()) >= FEWEST_RUNS;
-            // Any seed does, as long as it stays: the same archive is to be shown alike each time.
-            match ratio_of_means(&cell.tps, &base.tps, CONFIDENCE, 1).filter(|_| enough) {
+            match ratio_of_means(&cell.tps, &base.tps, CONFIDENCE).filter(|_| enough) {
                 Some(interval) => format!("{ratio} [{}–{}]", decimal(interval.low, 2), decimal(interval.high, 2)),
                 None => ratio,
             }

@@ -164,7 +164,7 @@ fn environments(campaign: &Campaign, cells: &Cells<'_>) -> Vec<Warning> {
 }
 
 /// Settings that say where the server is and which data it has, or that dyno sets by the number of clients: they change nothing that is measured.
-const IRRELEVANT: [&str; 9] = [
+pub(crate) const IRRELEVANT: [&str; 9] = [
     "port",
     "max_connections",
     "data_directory",
@@ -177,7 +177,7 @@ const IRRELEVANT: [&str; 9] = [
 ];
 
 /// The server's settings that are not at their defaults.
-fn settings(record: &RunRecord) -> IndexMap<&str, &str> {
+pub(crate) fn settings(record: &RunRecord) -> IndexMap<&str, &str> {
     let settings = record.server.get("settings").and_then(Value::as_array);
     let settings = settings.into_iter().flatten();
     settings

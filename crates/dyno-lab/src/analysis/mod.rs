@@ -15,6 +15,7 @@ mod throughput;
 mod warnings;
 
 pub use campaign::campaign_warnings;
+pub(crate) use campaign::{IRRELEVANT, settings};
 pub use cause::Cause;
 
 use crate::archive::Run;

@@ -1,0 +1,309 @@
+//! The figures of a cell on both sides, and the verdict on each.
+
+use super::cells::Cell;
+use super::{CellComparison, WorkloadComparison};
+use crate::archive::{Run, RunRecord};
+use crate::experiment::WARMUP;
+use crate::summary::{Pacing, Summary, WorkloadSummary};
+use dyno_stats::{CONFIDENCE, Outcome, batch_means, judge, ratio_of_means};
+use serde::Serialize;
+
+/// Batches of a run whose means are nearly independent of each other.
+const BATCHES: usize = 20;
+
+/// Fewer batches say nothing.
+const FEWEST_BATCHES: usize = 10;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Transactions per second.
+    Tps,
+    /// Median latency in microseconds.
+    #[serde(rename = "p50_us")]
+    P50,
+    /// 95th percentile of the latency in microseconds.
+    #[serde(rename = "p95_us")]
+    P95,
+    /// 99th percentile of the latency in microseconds.
+    #[serde(rename = "p99_us")]
+    P99,
+}
+
+/// A measure of one workload in one cell on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MeasureComparison {
+    /// What it is.
+    pub measure: Measure,
+    /// Mean over the baseline's runs. Of a percentile: each run has its own, from all its transactions.
+    pub baseline: f64,
+    /// The same of the other.
+    pub candidate: f64,
+    /// The figure of each run of the baseline.
+    pub baseline_values: Vec<f64>,
+    /// The same of the other.
+    pub candidate_values: Vec<f64>,
+    /// The second as a ratio to the first.
+    pub ratio: f64,
+    /// Its interval at 95 % confidence, if there is one.
+    pub interval: Option<Interval>,
+    /// How probable it is that the ranks of the runs differ at least as much if nothing does: the test of Mann and Whitney.
+    pub p_value: f64,
+    /// What may be concluded.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// Where a ratio lies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// Whether it only says how the time within one run of each side varies, as there is but one: other runs may well lie elsewhere.
+    pub within_a_run: bool,
+}
+
+/// What may be concluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// More transactions per second, or less latency.
+    Better,
+    /// The other way round.
+    Worse,
+    /// The runs do not tell.
+    CannotTellYet {
+        /// About how many more runs of each side would; [`dyno_stats::MANY_RUNS`] stands for that many and more. `None`: there are too few to say even that.
+        more_runs: Option<usize>,
+    },
+}
+
+impl Measure {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 4] = [Self::Tps, Self::P50, Self::P95, Self::P99];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tps => "TPS",
+            Self::P50 => "p50",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+        }
+    }
+
+    /// Whether it is a latency, of which less is better.
+    #[must_use]
+    pub fn is_latency(self) -> bool {
+        self != Self::Tps
+    }
+
+    fn of(self, workload: &WorkloadSummary) -> Option<f64> {
+        let latency = workload.latency.as_ref();
+        match self {
+            Self::Tps => Some(workload.tps),
+            Self::P50 => latency.map(|latency| latency.p50_us),
+            Self::P95 => latency.map(|latency| latency.p95_us),
+            Self::P99 => latency.map(|latency| latency.p99_us),
+        }
+    }
+
+    fn verdict(self, outcome: Outcome) -> Verdict {
+        match (outcome, self.is_latency()) {
+            (Outcome::Higher, false) | (Outcome::Lower, true) => Verdict::Better,
+            (Outcome::Higher, true) | (Outcome::Lower, false) => Verdict::Worse,
+            (Outcome::Unknown { more_runs }, _) => Verdict::CannotTellYet { more_runs },
+        }
+    }
+}
+
+impl MeasureComparison {
+    /// By what share it is worse than the baseline (0.05 is 5 %): how much lower TPS is, or how much higher a latency. Negative if it is better.
+    #[must_use]
+    pub fn loss(&self) -> f64 {
+        if self.measure.is_latency() {
+            self.ratio - 1.0
+        } else {
+            1.0 - self.ratio
+        }
+    }
+}
+
+/// A workload in the runs of one side.
+struct Runs<'a> {
+    summaries: Vec<&'a WorkloadSummary>,
+    runs: Vec<&'a Run>,
+}
+
+impl<'a> Runs<'a> {
+    fn of(cell: &'a Cell<'_>, name: &str) -> Self {
+        let (mut summaries, mut runs) = (Vec::new(), Vec::new());
+        for (run, summary) in &cell.runs {
+            if let Some(workload) = summary.workloads.iter().find(|workload| workload.name == name) {
+                summaries.push(workload);
+                runs.push(*run);
+            }
+        }
+        Self { summaries, runs }
+    }
+
+    fn values(&self, measure: Measure) -> Vec<f64> {
+        self.summaries
+            .iter()
+            .filter_map(|workload| measure.of(workload))
+            .collect()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.runs.iter().map(|run| run.name()).collect()
+    }
+
+    fn pacing(&self) -> Option<Pacing> {
+        self.summaries.first().map(|workload| workload.pacing)
+    }
+
+    /// The sum of a count over the runs.
+    fn sum(&self, count: fn(&WorkloadSummary) -> u64) -> u64 {
+        self.summaries.iter().map(|workload| count(workload)).sum()
+    }
+}
+
+/// Compares the workloads that both sides ran in a cell.
+pub(super) fn cell(baseline: &Cell<'_>, candidate: &Cell<'_>) -> CellComparison {
+    let mut names: Vec<&str> = Vec::new();
+    for (_, Summary { workloads, .. }) in &baseline.runs {
+        for workload in workloads {
+            if !names.contains(&workload.name.as_str()) {
+                names.push(&workload.name);
+            }
+        }
+    }
+    let mut levels = baseline.levels.clone();
+    levels.extend(
+        candidate
+            .levels
+            .iter()
+            .map(|(factor, level)| (factor.clone(), level.clone())),
+    );
+    CellComparison {
+        levels,
+        workloads: names
+            .iter()
+            .filter_map(|name| workload(name, baseline, candidate))
+            .collect(),
+    }
+}
+
+fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<WorkloadComparison> {
+    let (base, other) = (Runs::of(baseline, name), Runs::of(candidate, name));
+    let (baseline_pacing, candidate_pacing) = (base.pacing()?, other.pacing()?);
+    let mut notes = Vec::new();
+    let alike = matches!(baseline_pacing, Pacing::Closed) == matches!(candidate_pacing, Pacing::Closed);
+    let measures = if alike {
+        Measure::ALL
+            .iter()
+            .filter_map(|measure| compare(*measure, name, &base, &other))
+            .collect()
+    } else {
+        notes.push(
+            "Not compared: one side is a closed loop, whose TPS is what the system can do and whose latency leaves out the wait of users who arrive meanwhile; the other \
+             is an open loop, whose TPS is the rate asked for and whose latency has that wait in it."
+                .to_owned(),
+        );
+        Vec::new()
+    };
+    for (side, runs) in [("baseline", &base), ("other", &other)] {
+        notes.extend(failures(side, runs));
+    }
+    Some(WorkloadComparison {
+        name: name.to_owned(),
+        baseline_runs: base.names(),
+        candidate_runs: other.names(),
+        baseline_pacing,
+        candidate_pacing,
+        measures,
+        notes,
+    })
+}
+
+fn compare(measure: Measure, name: &str, baseline: &Runs<'_>, candidate: &Runs<'_>) -> Option<MeasureComparison> {
+    let (base, other) = (baseline.values(measure), candidate.values(measure));
+    let judged = judge(&other, &base)?;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let over_runs = judged.interval.map(|interval| Interval {
+        low: interval.low,
+        high: interval.high,
+        within_a_run: false,
+    });
+    let interval = over_runs.or_else(
+        || match (measure, baseline.runs.as_slice(), candidate.runs.as_slice()) {
+            (Measure::Tps, [one], [another]) => within(name, one, another),
+            _ => None,
+        },
+    );
+    Some(MeasureComparison {
+        measure,
+        baseline: mean(&base),
+        candidate: mean(&other),
+        baseline_values: base,
+        candidate_values: other,
+        ratio: judged.ratio,
+        interval,
+        p_value: judged.p_value,
+        verdict: measure.verdict(judged.outcome),
+    })
+}
+
+/// The interval of the ratio of TPS between two runs by the means of batches of each.
+fn within(workload: &str, baseline: &Run, candidate: &Run) -> Option<Interval> {
+    let interval = ratio_of_means(
+        &batches(workload, candidate)?,
+        &batches(workload, baseline)?,
+        CONFIDENCE,
+    )?;
+    Some(Interval {
+        low: interval.low,
+        high: interval.high,
+        within_a_run: true,
+    })
+}
+
+fn batches(workload: &str, run: &Run) -> Option<Vec<f64>> {
+    let whole_s = run
+        .record
+        .as_ref()
+        .map_or(0.0, |record: &RunRecord| 0.9 * record.interval_s);
+    let rows = run.intervals().ok()?;
+    let rows = rows.filter(|row| row.workload == workload && row.phase != WARMUP && row.interval_s >= whole_s);
+    let tps: Vec<f64> = rows.map(|row| row.tps).collect();
+    Some(batch_means(&tps, tps.len() / BATCHES)).filter(|means| means.len() >= FEWEST_BATCHES)
+}
+
+/// What a side did not complete.
+fn failures(side: &str, runs: &Runs<'_>) -> Vec<String> {
+    let (errors, done) = (
+        runs.sum(|workload| workload.errors),
+        runs.sum(|workload| workload.transactions),
+    );
+    let skipped = runs.sum(|workload| workload.skipped);
+    let mut notes = Vec::new();
+    if done == 0 {
+        notes.push(format!("The {side} completed no transaction."));
+    }
+    if errors > 0 {
+        let percent = 100.0 * errors as f64 / (errors + done) as f64;
+        notes.push(format!(
+            "{percent:.2} % of the transactions of the {side} failed ({errors}); they count neither in TPS nor in latency."
+        ));
+    }
+    if skipped > 0 {
+        notes.push(format!(
+            "{skipped} transactions of the {side} were skipped because they were too late; they have no latency."
+        ));
+    }
+    notes
+}

@@ -5,6 +5,7 @@
 
 mod analysis;
 mod campaign;
+mod compare;
 mod course;
 pub mod document;
 mod experiments;
@@ -20,6 +21,7 @@ mod table;
 
 pub use analysis::analysis;
 pub use campaign::overview;
+pub use compare::{comparison, losses};
 pub use course::{course_line, finished_run, upcoming_line};
 pub use experiments::{experiments, plan};
 pub use export::{Export, ExportKind};

@@ -23,6 +23,8 @@ pub enum Command {
     List(ListArguments),
     /// Show everything about an archived campaign
     Show(ShowArguments),
+    /// Compare a campaign with another: better, worse, or not told yet
+    Compare(CompareArguments),
     /// Write results as CSV or JSON, or into a PostgreSQL table
     Export(ExportArguments),
     /// Do what PostgreSQL's pgbench does with the same words; see `dyno pgbench --help`
@@ -144,6 +146,46 @@ pub struct ShowArguments {
     pub archive: ArchiveArgument,
 }
 
+/// What `dyno compare` is told.
+#[derive(Args, Debug)]
+pub struct CompareArguments {
+    /// Campaign that the other is compared with, by name or path of its folder
+    #[arg(value_name = "BASELINE")]
+    pub baseline: String,
+
+    /// Campaign that is judged, by name or path of its folder
+    #[arg(value_name = "CAMPAIGN")]
+    pub campaign: String,
+
+    /// Exit with code 3 if anything is worse by at least this much, for example 5%
+    ///
+    /// That is: if a workload in a cell that both campaigns have has the verdict "worse" on its TPS and the mean TPS is lower by at least this share of the
+    /// baseline's, or has the verdict "worse" on its p99 and the p99 is higher by at least this share. What cannot be told yet does not fail; with fewer than 4 runs of
+    /// each nothing can be told.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub fail_if_worse: Option<f64>,
+
+    /// Form of the comparison
+    #[arg(long, value_enum, default_value_t = ComparisonFormat::Text)]
+    pub format: ComparisonFormat,
+
+    /// File to write [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub archive: ArchiveArgument,
+}
+
+/// How a comparison is written.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum ComparisonFormat {
+    /// Tables for the terminal
+    Text,
+    /// All figures, as docs/compare.md describes them
+    Json,
+}
+
 /// What `dyno export` is told.
 #[derive(Args, Debug)]
 pub struct ExportArguments {
@@ -231,5 +273,14 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
         _ => Err("write NAME=VALUE, for example --set clients=16".to_owned()),
+    }
+}
+
+/// A percentage as a share; the sign may be left out.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("write a percentage from 0 to 100, for example --fail-if-worse 5%".to_owned()),
     }
 }

@@ -11,6 +11,8 @@ pub enum Failure {
     SetUp(String),
     /// A run ended part-way; what was measured is kept. Exit code 2. Without a message what happened is said already.
     PartWay(Option<String>),
+    /// What was asked for holds not: a comparison found a loss that the caller wants to be told of. Exit code 3.
+    Gate(String),
 }
 
 impl<E: Display> From<E> for Failure {
@@ -32,6 +34,10 @@ impl Failure {
                     say::aside(&format!("error: {message}"));
                 }
                 ExitCode::from(2)
+            }
+            Self::Gate(message) => {
+                say::aside(&format!("error: {message}"));
+                ExitCode::from(3)
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod cli;
+mod compare;
 mod export;
 mod failure;
 mod interrupt;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::List(arguments) => look::list(&arguments),
         Command::Show(arguments) => look::show(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
         Command::Export(arguments) => export::export(&arguments),
     };
     done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)

@@ -1,0 +1,258 @@
+//! The chapter of a report that compares one campaign with another.
+
+use super::model::{BarSeries, Bars, Block, Column, Figure, FigureData, Matrix, MatrixCell, Section, Table, Value};
+use crate::compare::words::{change, conclusion, excerpts, loss, named, overall, p_value, ratio, unmatched, verdict};
+use dyno_lab::comparison::{CellComparison, Comparison, Measure, MeasureComparison, Verdict, WorkloadComparison};
+
+/// What differs, the ratio of each measure with its verdict, and the throughput of both sides. Its figures and the section itself have the name of the campaign that
+/// is judged in their ids, so that a document may compare several with one baseline.
+#[must_use]
+pub fn section(comparison: &Comparison) -> Section {
+    let id = format!("compare-{}", id_of(&comparison.candidate.name));
+    let mut blocks = vec![
+        text(format!(
+            "{} is judged against the baseline {}. Verdict: {}. {}",
+            comparison.candidate.name,
+            comparison.baseline.name,
+            overall(comparison),
+            conclusion(comparison)
+        )),
+        differences(comparison),
+    ];
+    let losses = comparison.losses(f64::NEG_INFINITY);
+    if !losses.is_empty() {
+        let items = losses.iter().map(loss).collect();
+        blocks.push(Block::List { items });
+    }
+    let measured: Vec<(&CellComparison, &WorkloadComparison)> = comparison.workloads().collect();
+    if measured.iter().any(|(_, workload)| !workload.measures.is_empty()) {
+        blocks.push(Block::Figure(ratios(&id, comparison, &measured)));
+        blocks.push(Block::Figure(throughput(&id, comparison, &measured)));
+    }
+    let notes = notes(comparison, &measured);
+    if !notes.is_empty() {
+        blocks.push(Block::List { items: notes });
+    }
+    Section {
+        id,
+        title: format!("{} against {}", comparison.candidate.name, comparison.baseline.name),
+        folded: false,
+        blocks,
+        sections: Vec::new(),
+    }
+}
+
+fn text(text: String) -> Block {
+    Block::Text { text }
+}
+
+/// A name as an id may have it.
+fn id_of(name: &str) -> String {
+    let harmless = |character: char| {
+        if character.is_ascii_alphanumeric() {
+            character
+        } else {
+            '-'
+        }
+    };
+    name.chars().map(harmless).collect()
+}
+
+fn column(name: &str, unit: &str, numeric: bool) -> Column {
+    Column {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        numeric,
+    }
+}
+
+fn differences(comparison: &Comparison) -> Block {
+    if comparison.differences.is_empty() {
+        return text("Nothing differs in how the two were made, as far as it was recorded.".to_owned());
+    }
+    let rows = comparison.differences.iter().map(|difference| {
+        let (baseline, candidate) = excerpts(&difference.baseline, &difference.candidate);
+        Vec::from([difference.what.clone(), baseline, candidate].map(Value::Text))
+    });
+    Block::Table(Table {
+        caption: "What differs between the two".to_owned(),
+        columns: vec![
+            column("what", "", false),
+            column(&comparison.baseline.name, "", false),
+            column(&comparison.candidate.name, "", false),
+        ],
+        rows: rows.collect(),
+    })
+}
+
+/// The ratio of each measure of each workload and cell, greyed where it proves nothing.
+fn ratios(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &WorkloadComparison)]) -> Figure {
+    let cell = |compared: &MeasureComparison| MatrixCell {
+        value: Some(compared.ratio),
+        interval: compared.interval.map_or_else(String::new, |interval| {
+            let within = if interval.within_a_run {
+                ", within one run of each"
+            } else {
+                ""
+            };
+            format!("{} to {}{within}", ratio(interval.low), ratio(interval.high))
+        }),
+        unproven: matches!(compared.verdict, Verdict::CannotTellYet { .. }),
+    };
+    let row = |workload: &WorkloadComparison| {
+        let of_measure = |measure: Measure| workload.measures.iter().find(|compared| compared.measure == measure);
+        Vec::from(Measure::ALL.map(|measure| of_measure(measure).map_or_else(MatrixCell::default, cell)))
+    };
+    Figure {
+        id: format!("{id}-ratios"),
+        title: format!(
+            "{} as a ratio to {}",
+            comparison.candidate.name, comparison.baseline.name
+        ),
+        caption: format!(
+            "More TPS and less latency are better. {} What is greyed out is not told yet.",
+            conclusion(comparison)
+        ),
+        data: FigureData::Matrix(Matrix {
+            title: format!("ratio to {}", comparison.baseline.name),
+            unit: String::new(),
+            ratio: true,
+            row_factor: "workload and cell".to_owned(),
+            column_factor: "measure".to_owned(),
+            rows: measured.iter().map(|(cell, workload)| named(cell, workload)).collect(),
+            columns: Measure::ALL.map(|measure| measure.name().to_owned()).into(),
+            cells: measured.iter().map(|(_, workload)| row(workload)).collect(),
+        }),
+        table: Some(results(measured)),
+    }
+}
+
+/// Every measure with its verdict.
+fn results(measured: &[(&CellComparison, &WorkloadComparison)]) -> Table {
+    let columns = [
+        column("workload and cell", "", false),
+        column("measure", "", false),
+        column("runs", "", false),
+        column("baseline", "", true),
+        column("other", "", true),
+        column("ratio", "", true),
+        column("from", "", true),
+        column("to", "", true),
+        column("p", "", false),
+        column("verdict", "", false),
+    ];
+    let row = |cell: &CellComparison, workload: &WorkloadComparison, compared: &MeasureComparison| {
+        let unit = if compared.measure.is_latency() { " (µs)" } else { "" };
+        let end = |end: Option<f64>| end.map_or(Value::Nothing(()), |end| Value::Number(rounded(end)));
+        vec![
+            Value::Text(named(cell, workload)),
+            Value::Text(format!("{}{unit}", compared.measure.name())),
+            Value::Text(format!(
+                "{} and {}",
+                workload.baseline_runs.len(),
+                workload.candidate_runs.len()
+            )),
+            Value::Number(rounded(compared.baseline)),
+            Value::Number(rounded(compared.candidate)),
+            Value::Number(rounded(compared.ratio)),
+            end(compared.interval.map(|interval| interval.low)),
+            end(compared.interval.map(|interval| interval.high)),
+            Value::Text(p_value(compared.p_value)),
+            Value::Text(verdict(compared.verdict)),
+        ]
+    };
+    let rows = measured.iter().flat_map(|(cell, workload)| {
+        let each = workload.measures.iter();
+        each.map(move |compared| row(cell, workload, compared))
+    });
+    Table {
+        caption: "Means over runs, their ratio with its 95 % interval, and the verdict".to_owned(),
+        columns: columns.into(),
+        rows: rows.collect(),
+    }
+}
+
+/// TPS of both sides with the slowest and the fastest run.
+fn throughput(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &WorkloadComparison)]) -> Figure {
+    let of = |workload: &WorkloadComparison, figure: &dyn Fn(&MeasureComparison) -> f64| {
+        let tps = workload
+            .measures
+            .iter()
+            .find(|compared| compared.measure == Measure::Tps);
+        tps.map(|compared| rounded(figure(compared)))
+    };
+    let series = |name: &str, mean: fn(&MeasureComparison) -> f64, runs: fn(&MeasureComparison) -> &[f64]| {
+        let all = |figure: &dyn Fn(&MeasureComparison) -> f64| {
+            measured
+                .iter()
+                .map(|(_, workload)| of(workload, figure))
+                .collect::<Vec<_>>()
+        };
+        BarSeries {
+            name: name.to_owned(),
+            values: all(&mean),
+            low: all(&|compared| runs(compared).iter().copied().fold(f64::INFINITY, f64::min)),
+            high: all(&|compared| runs(compared).iter().copied().fold(0.0, f64::max)),
+        }
+    };
+    let seen = measured.iter().filter_map(|(cell, workload)| {
+        let tps = workload
+            .measures
+            .iter()
+            .find(|compared| compared.measure == Measure::Tps)?;
+        Some(format!(
+            "{} {} ({})",
+            named(cell, workload),
+            change(tps.ratio),
+            verdict(tps.verdict)
+        ))
+    });
+    Figure {
+        id: format!("{id}-throughput"),
+        title: format!(
+            "Throughput of {} and {}",
+            comparison.baseline.name, comparison.candidate.name
+        ),
+        caption: format!(
+            "Means over runs; whiskers from the slowest run to the fastest. {}.",
+            seen.collect::<Vec<_>>().join("; ")
+        ),
+        data: FigureData::Bars(Bars {
+            title: "Throughput".to_owned(),
+            unit: "TPS".to_owned(),
+            categories: measured.iter().map(|(cell, workload)| named(cell, workload)).collect(),
+            series: vec![
+                series(
+                    &comparison.baseline.name,
+                    |compared| compared.baseline,
+                    |compared| &compared.baseline_values,
+                ),
+                series(
+                    &comparison.candidate.name,
+                    |compared| compared.candidate,
+                    |compared| &compared.candidate_values,
+                ),
+            ],
+        }),
+        table: None,
+    }
+}
+
+/// What is to be known of single workloads, of cells that only one side has, and of the comparison as a whole.
+fn notes(comparison: &Comparison, measured: &[(&CellComparison, &WorkloadComparison)]) -> Vec<String> {
+    let of_workloads = measured.iter().flat_map(|(cell, workload)| {
+        let notes = workload.notes.iter();
+        notes.map(move |note| format!("{}: {note}", named(cell, workload)))
+    });
+    let sides = [&comparison.baseline, &comparison.candidate];
+    let only = sides.into_iter().filter_map(|side| unmatched(&side.name, side));
+    of_workloads
+        .chain(only)
+        .chain(comparison.cautions.iter().cloned())
+        .collect()
+}
+
+/// A number with five significant digits.
+fn rounded(number: f64) -> f64 {
+    format!("{number:.4e}").parse().unwrap_or(number)
+}

@@ -1,0 +1,67 @@
+//! `dyno compare`: one campaign judged against another.
+
+use crate::cli::{CompareArguments, ComparisonFormat};
+use crate::failure::Failure;
+use crate::{look, say};
+use dyno_lab::archive::{Archive, Campaign};
+use dyno_lab::comparison;
+use dyno_report as report;
+
+/// `dyno compare`.
+pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
+    let archive = Archive::new(&arguments.archive.archive);
+    let baseline = look::campaign(&archive, Some(&arguments.baseline))?;
+    let candidate = look::campaign(&archive, Some(&arguments.campaign))?;
+    let folder = |campaign: &Campaign| campaign.path.canonicalize();
+    if folder(&baseline)? == folder(&candidate)? {
+        return Err(format!("{} cannot be compared with itself; name two campaigns", baseline.name()).into());
+    }
+    let comparison = comparison::compare(&baseline, &candidate);
+    let text = match arguments.format {
+        ComparisonFormat::Text => report::comparison(&comparison),
+        ComparisonFormat::Json => serde_json::to_string_pretty(&comparison)? + "\n",
+    };
+    match &arguments.output {
+        Some(file) => {
+            std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?
+        }
+        None => say::result(&text),
+    }
+    // A gate that saw nothing must not let anything pass.
+    if comparison.tally().all() == 0 {
+        let (one, other) = (baseline.name(), candidate.name());
+        return Err(format!(
+            "nothing could be compared: {one} and {other} have no complete runs of the same cell and workload in the same kind of loop"
+        )
+        .into());
+    }
+    match arguments.fail_if_worse {
+        Some(least) => gate(&comparison, least),
+        None => Ok(()),
+    }
+}
+
+/// Fails if anything is worse by at least the share `least`.
+fn gate(comparison: &comparison::Comparison, least: f64) -> Result<(), Failure> {
+    if let Some(losses) = report::losses(comparison, least) {
+        return Err(Failure::Gate(format!(
+            "worse by at least {} %: {losses}",
+            least * 100.0
+        )));
+    }
+    let missing = comparison.baseline.unmatched.len();
+    if missing > 0 {
+        say::aside(&format!(
+            "note: {missing} of the baseline's cells could not be compared: {} has no complete runs of them.",
+            comparison.candidate.name
+        ));
+    }
+    let unknown = comparison.tally().unknown;
+    if unknown > 0 {
+        say::aside(&format!(
+            "note: {unknown} of {} measures cannot be told yet, and do not fail.",
+            comparison.tally().all()
+        ));
+    }
+    Ok(())
+}

@@ -5,7 +5,7 @@ import { valueAxis } from "./axes";
 import type { BarSeriesOption, CustomSeriesOption, Option, Axis } from "./echarts";
 import type { Drawing, Frame } from "./frame";
 import { tooltip } from "./interaction";
-import { FONT, patterns, seriesLook, SMALL, type Theme } from "./look";
+import { FONT, pattern, seriesLook, SMALL, type Theme } from "./look";
 import { line, painter, text, type Shape } from "./painter";
 import { stack, withUnit } from "./panels";
 import type { Readout } from "./readout";
@@ -28,6 +28,7 @@ export function bars(data: Bars, frame: Frame): Drawing {
   const panel = {
     heading: withUnit(data.title, data.unit),
     legend: data.series.map(({ name }) => ({ series: name, name })),
+    areas: true,
     labels: isUpright ? 8 : 0,
     height: isUpright ? UPRIGHT_HEIGHT : data.categories.length * (data.series.length * THICKNESS + SPACE),
   };
@@ -57,7 +58,6 @@ export function bars(data: Bars, frame: Frame): Drawing {
       ...data.series.map((series, index) => barSeries(series, index, thickness, theme)),
       ...data.series.map((series, index) => ends(series, index, data, thickness, isUpright, theme)),
     ],
-    aria: { enabled: true, label: { enabled: false }, decal: { show: data.series.length > 1, decals: patterns(theme) } },
     ...tooltip(frame, "axis", readout),
   };
   return { option, height: layout.height, readout };
@@ -93,7 +93,7 @@ function barSeries(series: BarSeries, index: number, thickness: number, theme: T
     barWidth: thickness,
     barGap: "0%",
     color,
-    itemStyle: { color, borderColor: theme.background, borderWidth: 1 },
+    itemStyle: { color, borderColor: theme.background, borderWidth: 1, ...pattern(theme, index) },
     emphasis: { disabled: true },
   };
 }

@@ -2,9 +2,8 @@
 
 import { BarChart, CustomChart, LineChart } from "echarts/charts";
 import type { BarSeriesOption, CustomSeriesOption, LineSeriesOption } from "echarts/charts";
-import { AriaComponent, GridComponent, LegendPlainComponent, TitleComponent } from "echarts/components";
+import { GridComponent, LegendPlainComponent, TitleComponent } from "echarts/components";
 import type {
-  AriaComponentOption,
   DataZoomComponentOption,
   GridComponentOption,
   LegendComponentOption,
@@ -16,14 +15,13 @@ import { use } from "echarts/core";
 import type { ComposeOption } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
 
-use([AriaComponent, BarChart, CustomChart, GridComponent, LegendPlainComponent, LineChart, SVGRenderer, TitleComponent]);
+use([BarChart, CustomChart, GridComponent, LegendPlainComponent, LineChart, SVGRenderer, TitleComponent]);
 
 export { init } from "echarts/core";
 export type { EChartsType } from "echarts/core";
 export type { BarSeriesOption, CustomSeriesOption, GridComponentOption, LegendComponentOption, LineSeriesOption, TitleComponentOption };
 
 export type Option = ComposeOption<
-  | AriaComponentOption
   | BarSeriesOption
   | CustomSeriesOption
   | DataZoomComponentOption

@@ -33,4 +33,6 @@ export interface TimeAxis {
   group: string;
   start_s: number;
   end_s: number;
+  /** Where its first panel begins, in pixels. */
+  top: number;
 }

@@ -19,7 +19,7 @@ const MOST_ROWS = 12;
 export function heatMap(data: HeatMap, frame: Frame): Drawing {
   const { theme } = frame;
   const margin = { left: gutter(frame.width), right: RIGHT };
-  const panel = { heading: "Latency", legend: [], labels: frame.width < 600 ? 20 : 0, height: HEIGHT };
+  const panel = { heading: "Latency", legend: [], areas: false, labels: frame.width < 600 ? 20 : 0, height: HEIGHT };
   const layout = stack([panel], frame, margin, TIME_BELOW + (frame.interactive ? SLIDER : 0));
   const end_s = data.first_s + Math.max(1, data.counts.length) * data.step_s;
   const shades = shadesOf(data, theme);
@@ -35,7 +35,7 @@ export function heatMap(data: HeatMap, frame: Frame): Drawing {
     ...tooltip(frame, "axis", readout),
     ...timeZoom(frame, 1, margin.left, margin.right),
   };
-  return { option, height: layout.height, readout, time: { group: data.group, start_s: data.first_s, end_s } };
+  return { option, height: layout.height, readout, time: { group: data.group, start_s: data.first_s, end_s, top: layout.top } };
 }
 
 /** Exactly as high as the rows, with ticks at powers of ten. */

@@ -6,6 +6,7 @@ import type { TimeAxis } from "./frame";
 
 interface Linked {
   chart: EChartsType;
+  /** What it shows now. */
   time: () => TimeAxis | undefined;
 }
 
@@ -48,19 +49,20 @@ function pointOthers(self: Linked, event: PointerEvent): void {
   const axis = self.time();
   if (isEcho || axis === undefined) return;
   const pointed = event.axesInfo?.find(({ axisDim }) => axisDim === "x");
-  others(self, axis, (chart) =>
-    chart.dispatchAction(
-      pointed === undefined
-        ? { type: "updateAxisPointer", currTrigger: "leave" }
-        : { type: "updateAxisPointer", axesInfo: [{ axisDim: "x", axisIndex: 0, value: pointed.value }] },
-    ),
-  );
+  others(self, axis, (chart, top) => {
+    // ECharts takes a place in pixels. What would show the values beside it goes nowhere: they are shown where somebody points.
+    const place = pointed === undefined ? { currTrigger: "leave" } : { x: chart.convertToPixel({ xAxisIndex: 0 }, pointed.value), y: top + 1 };
+    chart.dispatchAction({ type: "updateAxisPointer", ...place, dispatchAction: () => {} });
+  });
 }
 
-function others(self: Linked, axis: TimeAxis, act: (chart: EChartsType) => void): void {
+function others(self: Linked, axis: TimeAxis, act: (chart: EChartsType, top: number) => void): void {
   isEcho = true;
   try {
-    for (const { chart, time } of linked) if (chart !== self.chart && time()?.group === axis.group) act(chart);
+    for (const other of linked) {
+      const shown = other.time();
+      if (other !== self && shown?.group === axis.group) act(other.chart, shown.top);
+    }
   } finally {
     isEcho = false;
   }

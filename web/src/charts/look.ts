@@ -1,5 +1,9 @@
 // Colours, dash patterns and symbols. Nothing is told by colour alone: lines differ in dashes or symbols, areas and bars in patterns.
 
+import type { BarSeriesOption } from "./echarts";
+
+type DecalObject = Exclude<NonNullable<NonNullable<BarSeriesOption["itemStyle"]>["decal"]>, "none">;
+
 /** Where a figure is looked at. */
 export type ThemeName = "light" | "dark" | "print";
 
@@ -76,25 +80,18 @@ export function seriesLook(theme: Theme, index: number): { color: string; dash: 
   };
 }
 
-/** Patterns over areas and bars, in the order of their series; the first is plain. */
-export function patterns(theme: Theme): object[] {
-  const lines = (rotation: number, gap: number) => ({
+/** The pattern over the areas or bars of the series with a number from 0, for `itemStyle`; the first is plain. */
+export function pattern(theme: Theme, index: number): { decal?: DecalObject } {
+  const lines = (rotation: number, gap: number): DecalObject => ({
     symbol: "rect",
     color: theme.pattern,
     dashArrayX: [1, 0],
     dashArrayY: [2, gap],
     rotation,
   });
-  const dots = { symbol: "circle", symbolSize: 0.7, color: theme.pattern, dashArrayX: [[6, 6], [0, 6, 6, 0]], dashArrayY: [5, 0] };
-  return [
-    { symbol: "none" },
-    lines(-Math.PI / 4, 6),
-    dots,
-    lines(Math.PI / 4, 6),
-    lines(0, 6),
-    lines(Math.PI / 2, 5),
-    lines(-Math.PI / 4, 3),
-  ];
+  const dots: DecalObject = { symbol: "circle", symbolSize: 0.7, color: theme.pattern, dashArrayX: [[6, 6], [0, 6, 6, 0]], dashArrayY: [5, 0] };
+  const all = [lines(-Math.PI / 4, 6), dots, lines(Math.PI / 4, 6), lines(0, 6), lines(Math.PI / 2, 5), lines(-Math.PI / 4, 3)];
+  return index === 0 ? {} : { decal: cycle(all, index - 1) };
 }
 
 function cycle<T>(values: readonly T[], index: number): T {

@@ -43,6 +43,7 @@ export function mountFigure(element: HTMLElement, figureId: string, data: Figure
   let drawing: Drawing | undefined;
   let shape = "";
   let unlink = () => {};
+  let isPrinting = false;
 
   const show = (theme: ThemeName, width: number) => {
     const isPrint = theme === "print";
@@ -52,7 +53,10 @@ export function mountFigure(element: HTMLElement, figureId: string, data: Figure
       chart = init(element, null, { renderer: isPrint ? "svg" : "canvas", width, height: drawing.height });
       charts.set(figureId, chart);
       shape = "";
-      if (!isPrint) unlink = linkTime(chart, () => drawing?.time);
+      if (!isPrint) {
+        unlink = linkTime(chart, () => drawing?.time);
+        showAllOnDoubleClick(chart);
+      }
     } else {
       chart.resize({ width, height: drawing.height });
     }
@@ -70,15 +74,16 @@ export function mountFigure(element: HTMLElement, figureId: string, data: Figure
     charts.delete(figureId);
   };
   const draws = () => {
-    if (element.clientWidth > 0) show(currentTheme(), element.clientWidth);
+    if (element.clientWidth > 0 && !isPrinting) show(currentTheme(), element.clientWidth);
   };
   // Text stays sharp on paper as SVG; the page is drawn on canvases, which are faster with many points.
   const beforePrint = () => {
+    isPrinting = true;
     hide();
     show("print", PRINT_WIDTH);
-    chart?.getZr().flush();
   };
   const afterPrint = () => {
+    isPrinting = false;
     hide();
     draws();
   };
@@ -110,11 +115,14 @@ export function mountFigure(element: HTMLElement, figureId: string, data: Figure
   };
 }
 
-/** What ECharts' parts are called: as long as it is the same, new data can be merged. */
-function shapeOf(drawing: Drawing): string {
-  const { series, grid } = drawing.option;
-  const ids = (Array.isArray(series) ? series : []).map((one) => `${one.type} ${one.id ?? ""} ${one.name ?? ""}`);
-  return JSON.stringify([Array.isArray(grid) ? grid.length : 1, ids]);
+/** What ECharts' parts are called, and how many there are: as long as it is the same, new data can be merged. */
+function shapeOf({ option }: Drawing): string {
+  const series = list(option.series).map((one) => `${one.type} ${one.id ?? ""} ${one.name ?? ""}`);
+  return JSON.stringify([list(option.grid).length, list(option.title).length, list(option.legend).map(({ data }) => data), series]);
+}
+
+function list<T>(some: T | T[] | undefined): T[] {
+  return some === undefined ? [] : Array.isArray(some) ? some : [some];
 }
 
 /** On a touch screen a drag scrolls the page. */
@@ -122,10 +130,11 @@ function isTouched(): boolean {
   return window.matchMedia("(pointer: coarse)").matches;
 }
 
-/** Dragging selects a stretch of time to zoom to; a double click shows all again. */
+/** Lets dragging select a stretch of time to zoom to. */
 function selectByDragging(chart: EChartsType): void {
   chart.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
-  const zr = chart.getZr();
-  zr.off("dblclick");
-  zr.on("dblclick", () => chart.dispatchAction({ type: "dataZoom", dataZoomIndex: 0, start: 0, end: 100 }));
+}
+
+function showAllOnDoubleClick(chart: EChartsType): void {
+  chart.getZr().on("dblclick", () => chart.dispatchAction({ type: "dataZoom", dataZoomIndex: 0, start: 0, end: 100 }));
 }

@@ -11,6 +11,8 @@ export interface Panel {
   heading: string;
   /** The names of series in its legend; a single one needs none. */
   legend: LegendEntry[];
+  /** Whether its series are areas or bars, whose patterns the legend shows. */
+  areas: boolean;
   /** Room between the heading and the panel for labels, in pixels. */
   labels: number;
   /** The height of the panel itself, in pixels, where the figure may be as high as it likes. */
@@ -29,6 +31,8 @@ export interface Layout {
   grids: GridComponentOption[];
   titles: TitleComponentOption[];
   legends: LegendComponentOption[];
+  /** Where the first panel begins, in pixels. */
+  top: number;
   /** The height of the figure in pixels. */
   height: number;
 }
@@ -53,7 +57,7 @@ export function stack(panels: Panel[], frame: Frame, margin: { left: number; rig
   const natural = sum(panels.map((panel) => panel.height));
   const scale = frame.height === undefined ? 1 : Math.max(0.2, (frame.height - fixed) / natural);
 
-  const layout: Layout = { grids: [], titles: head.titles, legends: [], height: 0 };
+  const layout: Layout = { grids: [], titles: head.titles, legends: [], top: head.height + (around[0] ?? 0), height: 0 };
   let y = head.height;
   for (const [index, panel] of panels.entries()) {
     if (panel.heading !== "") layout.titles.push(heading(panel.heading, y, frame));
@@ -62,7 +66,7 @@ export function stack(panels: Panel[], frame: Frame, margin: { left: number; rig
     const legendTop = panel.heading === "" || beside ? y : y + HEADING;
     // A legend for each row, because ECharts breaks rows by widths of its own.
     for (const [row, entries] of rows.entries()) {
-      layout.legends.push(legend(entries, legendTop + row * LEGEND_ROW, beside, frame.theme));
+      layout.legends.push(legend(entries, panel.areas, legendTop + row * LEGEND_ROW, beside, frame.theme));
     }
     y += around[index]!;
     const height = Math.round(panel.height * scale);
@@ -102,7 +106,7 @@ function heading(words: string, top: number, frame: Frame): TitleComponentOption
   };
 }
 
-function legend(entries: LegendEntry[], top: number, beside: boolean, theme: Theme): LegendComponentOption {
+function legend(entries: LegendEntry[], areas: boolean, top: number, beside: boolean, theme: Theme): LegendComponentOption {
   const shown = new Map(entries.map((entry) => [entry.series, cut(entry.name, FONT_SIZE, LONGEST_NAME)]));
   return {
     type: "plain",
@@ -114,6 +118,7 @@ function legend(entries: LegendEntry[], top: number, beside: boolean, theme: The
     itemGap: LEGEND_GAP,
     itemWidth: LEGEND_KEY - 6,
     itemHeight: 10,
+    ...(areas ? { icon: "roundRect" } : {}),
     textStyle: { color: theme.text, fontFamily: FONT, fontSize: FONT_SIZE },
     inactiveColor: theme.grid,
   };

@@ -21,7 +21,7 @@ const TICKS = [0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999, 99.99999];
 export function percentiles(data: Percentiles, frame: Frame): Drawing {
   const { theme } = frame;
   const names = data.curves.map((curve) => ({ series: curve.name, name: curve.baseline ? `${curve.name} (baseline)` : curve.name }));
-  const panel = { heading: "Latency", legend: names, labels: 0, height: HEIGHT };
+  const panel = { heading: "Latency", legend: names, areas: false, labels: 0, height: HEIGHT };
   const layout = stack([panel], frame, { left: LEFT, right: RIGHT }, BELOW);
   const end = Math.max(1, ...data.curves.flatMap((curve) => curve.percentile.map(nines)));
   const latencies = data.curves.flatMap((curve) => curve.latency_us);
@@ -41,7 +41,7 @@ export function percentiles(data: Percentiles, frame: Frame): Drawing {
 
 /** A percentile on the axis of nines: 90 at 1, 99 at 2, 99.9 at 3. */
 export function nines(percentile: number): number {
-  return -Math.log10(Math.max(1e-12, 1 - percentile / 100));
+  return Math.abs(Math.log10(Math.max(1e-12, 1 - percentile / 100)));
 }
 
 /** The percentile at a place of the axis of nines. */

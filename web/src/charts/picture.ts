@@ -13,11 +13,28 @@ export function toSvg(figure: Figure, width: number, theme: ThemeName, height?: 
   const chart = init(null, null, { renderer: "svg", ssr: true, width, height: needed });
   try {
     chart.setOption({ ...option, backgroundColor: colors.background });
+    // ECharts' own `renderToSVGString` adds what happens when a mouse is over it.
+    const painter = chart.getZr().painter as unknown as { renderToString(options: { cssEmphasis: boolean }): string };
     const described = `<title>${escaped(figure.title)}</title><desc>${escaped(figure.caption)}</desc>`;
-    return chart.renderToSVGString().replace(/^<svg[^>]*>/, (tag) => `${tag.slice(0, -1)} role="img">${described}`);
+    return tidy(painter.renderToString({ cssEmphasis: false }), figure.id).replace(
+      /^<svg[^>]*>/,
+      (tag) => `${tag.slice(0, -1)} role="img">${described}`,
+    );
   } finally {
     chart.dispose();
   }
+}
+
+/**
+ * The same document every time, and without what only a page needs: ids by the figure rather than by how many were drawn before, so that two may
+ * stand in one page, and places with two digits.
+ */
+function tidy(drawn: string, figureId: string): string {
+  const id = figureId.replace(/[^A-Za-z0-9-]/g, "-");
+  return drawn
+    .replace(/ (?:ecmeta_\w+|pointer-events)="[^"]*"/g, "")
+    .replace(/(id="|url\(#|href="#)zr\d+-/g, `$1${id}-`)
+    .replace(/ (?:d|points|transform)="[^"]*"/g, (places) => places.replace(/(\.\d\d)\d+/g, "$1"));
 }
 
 function escaped(text: string): string {

@@ -24,6 +24,7 @@ export function sweep(data: Sweep, frame: Frame): Drawing {
     heading: withUnit(panel.title, panel.unit),
     // The lines are the same in every panel, so one legend does.
     legend: index === 0 ? panel.lines.map(({ name }) => ({ series: name, name })) : [],
+    areas: false,
     labels: 0,
     height: index === 0 ? FIRST_PANEL : PANEL,
   }));

@@ -6,8 +6,9 @@ import { band, checkpoints, eventRows, events, shades, spanLabels, LABEL_ROW, ty
 import type { LineSeriesOption, Option, SeriesOption, Axis } from "./echarts";
 import type { Drawing, Frame } from "./frame";
 import { SLIDER, timeZoom, tooltip } from "./interaction";
-import { FONT, patterns, seriesLook, SMALL, type Theme } from "./look";
+import { FONT, pattern, seriesLook, SMALL, type Theme } from "./look";
 import { stack, withUnit, type Panel } from "./panels";
+import { thinned } from "./thinning";
 import { timelineReadout } from "./timereadout";
 import { linearScale, logScale } from "./units";
 
@@ -22,16 +23,16 @@ export function timeline(data: Timeline, frame: Frame): Drawing {
   const panels: Panel[] = data.lanes.map((lane, index) => ({
     heading: withUnit(lane.title, lane.unit),
     legend: lane.series.map((series) => ({ series: seriesName(lane, series), name: series.name })),
+    areas: lane.stacked,
     labels: index === 0 ? labelRows * LABEL_ROW : 0,
     height: index === 0 ? FIRST_LANE : LANE,
   }));
-  if (rows.length > 0) panels.push({ heading: "Events", legend: [], labels: 0, height: rows.length * EVENT_ROW });
+  if (rows.length > 0) panels.push({ heading: "Events", legend: [], areas: false, labels: 0, height: rows.length * EVENT_ROW });
 
   const margin = { left: gutter(frame.width), right: RIGHT };
   const layout = stack(panels, frame, margin, TIME_BELOW + (frame.interactive ? SLIDER : 0));
   const end_s = Math.max(data.end_s, data.start_s + 1);
   const readout = timelineReadout(data, theme);
-  const isStacked = data.lanes.some((lane) => lane.stacked);
 
   const option: Option = {
     animation: false,
@@ -45,17 +46,17 @@ export function timeline(data: Timeline, frame: Frame): Drawing {
       ...(rows.length > 0 ? [eventAxis(data.lanes.length, rows, frame)] : []),
     ],
     series: [
-      ...panels.map((_, index) => shades(index, data.spans, theme)),
-      ...data.lanes.flatMap((lane, index) => laneSeries(lane, index, theme)),
+      // Behind lines, but before areas, which would hide them.
+      ...panels.map((_, index) => shades(index, data.spans, data.lanes[index]?.stacked ? 3 : 0, theme)),
+      ...data.lanes.flatMap((lane, index) => laneSeries(frame.interactive ? lane : thinned(lane, frame.width), index, theme)),
       ...data.lanes.map((_, index) => checkpoints(index, data.marks, theme)),
       ...(data.lanes.length > 0 && labelRows > 0 ? [spanLabels(data.spans, labelRows, theme)] : []),
       ...(rows.length > 0 ? events(data.lanes.length, rows, theme) : []),
     ],
-    aria: { enabled: isStacked, label: { enabled: false }, decal: { show: isStacked, decals: patterns(theme) } },
     ...tooltip(frame, "axis", readout),
     ...timeZoom(frame, panels.length, margin.left, margin.right),
   };
-  return { option, height: layout.height, readout, time: { group: data.group, start_s: data.start_s, end_s } };
+  return { option, height: layout.height, readout, time: { group: data.group, start_s: data.start_s, end_s, top: layout.top } };
 }
 
 /** What a series is called in ECharts: two lanes may have series of one name. */
@@ -93,6 +94,12 @@ function* laneExtremes(lane: Lane): Generator<number> {
   }
 }
 
+/**
+ * The lines of a panel.
+ *
+ * Where a pixel holds many points, ECharts draws the least and the greatest of them (`sampling: "minmax"`). Not of stacked areas, whose layers would
+ * take their points from different times; and not of series with gaps, beside which it may lose some. Those have all their points drawn.
+ */
 function laneSeries(lane: Lane, panel: number, theme: Theme): SeriesOption[] {
   return lane.series.flatMap((series, index) => {
     const { color, dash } = seriesLook(theme, index);
@@ -111,8 +118,8 @@ function laneSeries(lane: Lane, panel: number, theme: Theme): SeriesOption[] {
       color,
       lineStyle: { color, width: lane.stacked ? 0.5 : 1.5, type: lane.stacked ? "solid" : dash },
       emphasis: { disabled: true },
-      // Stacked areas are not thinned out: their layers would take their points from different times.
-      ...(lane.stacked ? { stack: lane.id, areaStyle: { color, opacity: 0.85 } } : { sampling: "minmax" }),
+      ...(lane.stacked ? { stack: lane.id, areaStyle: { color, opacity: 0.85 }, itemStyle: { color, ...pattern(theme, index) } } : {}),
+      ...(lane.stacked || series.mean.includes(null) ? {} : { sampling: "minmax" }),
     };
     const drawn: SeriesOption[] = [line];
     if (series.min.length > 0 && series.max.length > 0) drawn.push(band(panel, name, series, lane.log, color));
@@ -130,13 +137,23 @@ function withLonePoints(values: [number, number | null][]): NonNullable<LineSeri
 
 function eventAxis(panel: number, rows: EventRow[], frame: Frame): Axis {
   return {
-    type: "category",
+    type: "value",
     gridIndex: panel,
     inverse: true,
-    data: rows.map((row) => (frame.width < 600 ? row.short : row.name)),
+    min: 0,
+    max: rows.length,
     axisLine: { show: false },
     axisTick: { show: false },
-    axisLabel: { color: frame.theme.muted, fontFamily: FONT, fontSize: SMALL, interval: 0 },
+    axisLabel: {
+      customValues: rows.map((_, index) => index + 0.5),
+      color: frame.theme.muted,
+      fontFamily: FONT,
+      fontSize: SMALL,
+      formatter: (place: number) => {
+        const row = rows[Math.floor(place)];
+        return (frame.width < 600 ? row?.short : row?.name) ?? "";
+      },
+    },
     splitLine: { show: false },
     axisPointer: { show: false },
   };

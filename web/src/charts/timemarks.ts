@@ -50,8 +50,8 @@ function stretches(series: Series, { x: left, width, atX }: Area, log: boolean):
 }
 
 /** Shades of stretches of time, over a whole panel; a dip also has a bar above it, to be seen without colour. */
-export function shades(panel: number, spans: Span[], theme: Theme): CustomSeriesOption {
-  return painter({ id: `shades-${panel}`, panel, z: 0, clip: true }, ({ y, height, ...across }) =>
+export function shades(panel: number, spans: Span[], z: number, theme: Theme): CustomSeriesOption {
+  return painter({ id: `shades-${panel}`, panel, z, clip: true }, ({ y, height, ...across }) =>
     spans.flatMap((span, index): Shape[] => {
       const [from, to] = ends(span.start_s, span.end_s, across);
       if (to < from) return [];
@@ -88,7 +88,7 @@ export function spanLabels(spans: Span[], rows: number, theme: Theme): CustomSer
 /** Thin lines at the beginning of each checkpoint. */
 export function checkpoints(panel: number, marks: Mark[], theme: Theme): CustomSeriesOption {
   const instants = marks.filter(({ kind }) => kind === "timed_checkpoint" || kind === "requested_checkpoint");
-  return painter({ id: `checkpoints-${panel}`, panel, z: 1, clip: true }, ({ y, height, atX }) =>
+  return painter({ id: `checkpoints-${panel}`, panel, z: 3, clip: true }, ({ y, height, atX }) =>
     instants.map((mark) => {
       const x = Math.round(atX(mark.start_s * 1000)) + 0.5;
       return line([[x, y], [x, y + height]], theme.muted, 1, mark.kind === "timed_checkpoint" ? [1, 3] : [4, 3]);
@@ -122,7 +122,7 @@ export function eventRows(marks: Mark[]): EventRow[] {
   );
 }
 
-/** Bars from the beginning to the end of each event, in a row per kind. */
+/** Bars from the beginning to the end of each event, in a row per kind; and their beginnings as data. */
 export function events(panel: number, rows: EventRow[], theme: Theme): SeriesOption[] {
   const bars = painter({ id: "events", panel, z: 2, clip: true }, ({ y, height, ...across }) => {
     const row = height / rows.length;
@@ -135,15 +135,15 @@ export function events(panel: number, rows: EventRow[], theme: Theme): SeriesOpt
       }),
     ]);
   });
-  // ECharts points at an axis only where there is a series with places on it.
   const places: LineSeriesOption = {
     type: "line",
     id: "event-places",
     xAxisIndex: panel,
     yAxisIndex: panel,
-    data: rows.flatMap((row, index) => row.marks.map((mark): [number, number] => [mark.start_s * 1000, index])),
+    data: rows.flatMap((row, index) => row.marks.map((mark): [number, number] => [mark.start_s * 1000, index + 0.5])),
     symbol: "none",
     silent: true,
+    tooltip: { show: false },
     lineStyle: { width: 0, opacity: 0 },
   };
   return [bars, places];

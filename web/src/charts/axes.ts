@@ -6,7 +6,7 @@ import { clock, tickLabel, type Scale } from "./units";
 
 /** Room left of figures over time, the same in all, so that what is at the same time is above each other. */
 export function gutter(width: number): number {
-  return width < 600 ? 72 : 108;
+  return width < 600 ? 76 : 108;
 }
 
 /** Room right of figures over time: half of the last label of the axis. */

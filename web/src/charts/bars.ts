@@ -7,10 +7,10 @@ import type { Drawing, Frame } from "./frame";
 import { tooltip } from "./interaction";
 import { FONT, pattern, seriesLook, SMALL, type Theme } from "./look";
 import { line, painter, text, type Shape } from "./painter";
-import { stack, withUnit } from "./panels";
+import { stack, withUnit, type Panel } from "./panels";
 import type { Readout } from "./readout";
 import { cut, textWidth } from "./text";
-import { linearScale, quantity, tickLabel } from "./units";
+import { carriesUnit, linearScale, number, quantity } from "./units";
 
 const UPRIGHT_HEIGHT = 260;
 const LEFT = 72;
@@ -25,17 +25,17 @@ export function bars(data: Bars, frame: Frame): Drawing {
   const isUpright = fitsUpright(data, frame.width);
   const longest = Math.max(0, ...data.categories.map((category) => textWidth(category, SMALL)));
   const left = isUpright ? LEFT : Math.min(longest + 12, frame.width * 0.4);
-  const panel = {
+  const panel: Panel = {
     heading: withUnit(data.title, data.unit),
     legend: data.series.map(({ name }) => ({ series: name, name })),
-    areas: true,
+    drawn: "areas",
     labels: isUpright ? 8 : 0,
     height: isUpright ? UPRIGHT_HEIGHT : data.categories.length * (data.series.length * THICKNESS + SPACE),
   };
   // Lying bars have their values at their ends, beyond the longest of them.
   const right = isUpright ? RIGHT : widestLabel(data) + 12;
   const layout = stack([panel], frame, { left, right }, isUpright ? 28 : 24);
-  const scale = linearScale(extremes(data), data.unit, isUpright ? 6 : Math.max(2, Math.floor((frame.width - left - right) / 90)));
+  const scale = linearScale(extremes(data), data.unit, isUpright ? 6 : Math.max(3, Math.floor((frame.width - left - right) / 80)));
   const readout = barsReadout(data, theme);
 
   const groups: Axis = {
@@ -75,7 +75,7 @@ function widestLabel(data: Bars): number {
 }
 
 function labelOf(value: number | null, unit: string): string {
-  return value === null ? "" : tickLabel(value, unit);
+  return value === null ? "" : carriesUnit(unit) ? quantity(value, unit) : number(value);
 }
 
 function* extremes(data: Bars): Generator<number> {

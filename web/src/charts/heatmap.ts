@@ -7,7 +7,7 @@ import type { Drawing, Frame } from "./frame";
 import { SLIDER, timeZoom, tooltip } from "./interaction";
 import { SMALL, type Theme } from "./look";
 import { painter, path, rect, text, type Area, type Shape } from "./painter";
-import { stack } from "./panels";
+import { stack, type Panel } from "./panels";
 import type { Readout } from "./readout";
 import { textWidth } from "./text";
 import { clock, number, quantity, type Scale } from "./units";
@@ -19,7 +19,7 @@ const MOST_ROWS = 12;
 export function heatMap(data: HeatMap, frame: Frame): Drawing {
   const { theme } = frame;
   const margin = { left: gutter(frame.width), right: RIGHT };
-  const panel = { heading: "Latency", legend: [], areas: false, labels: frame.width < 600 ? 20 : 0, height: HEIGHT };
+  const panel: Panel = { heading: "Latency", legend: [], drawn: "areas", labels: frame.width < 600 ? 20 : 0, height: HEIGHT };
   const layout = stack([panel], frame, margin, TIME_BELOW + (frame.interactive ? SLIDER : 0));
   const end_s = data.first_s + Math.max(1, data.counts.length) * data.step_s;
   const shades = shadesOf(data, theme);

@@ -26,6 +26,8 @@ export interface Theme {
   diverging: readonly string[];
   /** Shades of stretches of time. */
   spans: Readonly<Record<"warmup" | "stage" | "dip", string>>;
+  /** Of thin lines at instants. */
+  instant: string;
   /** Of what is said about dips. */
   dip: string;
   /** Of patterns over areas. */
@@ -40,9 +42,10 @@ const LIGHT: Theme = {
   grid: "#e4e7eb",
   background: "#ffffff",
   series: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d"],
-  heat: ["#eaf2fb", "#cfe1f2", "#a9cee4", "#7db8da", "#519ccc", "#2f7ebc", "#1461a8", "#08468b", "#082f60"],
+  heat: ["#cfe1f2", "#a9cee4", "#7db8da", "#519ccc", "#2f7ebc", "#1461a8", "#08468b", "#082f60"],
   diverging: ["#b35806", "#e08214", "#fdb863", "#fee0b6", "#f7f7f7", "#d1e5f0", "#92c5de", "#4393c3", "#2166ac"],
   spans: { warmup: "rgba(110,119,129,0.16)", stage: "rgba(110,119,129,0.07)", dip: "rgba(213,94,0,0.14)" },
+  instant: "rgba(89,99,110,0.45)",
   dip: "#a84a00",
   pattern: "rgba(255,255,255,0.5)",
 };
@@ -55,9 +58,10 @@ const DARK: Theme = {
   grid: "#2b323b",
   background: "#0f1419",
   series: ["#56b4e9", "#f08a4b", "#2fc79a", "#e6a3c8", "#f0c24b", "#8ea8ff", "#b8c0c8"],
-  heat: ["#13263a", "#153554", "#17466f", "#1b5a8d", "#2a73aa", "#4a90c2", "#7aafd6", "#b0d0e8", "#e8f3fb"],
+  heat: ["#183a5c", "#17466f", "#1b5a8d", "#2a73aa", "#4a90c2", "#7aafd6", "#b0d0e8", "#e8f3fb"],
   diverging: ["#f0a04b", "#c47a2c", "#8a5a2b", "#574434", "#30363d", "#2f4a60", "#2f6690", "#3f86bd", "#6cb0e6"],
   spans: { warmup: "rgba(139,148,158,0.22)", stage: "rgba(139,148,158,0.10)", dip: "rgba(240,138,75,0.20)" },
+  instant: "rgba(157,167,179,0.4)",
   dip: "#ffb27a",
   pattern: "rgba(15,20,25,0.45)",
 };

@@ -6,7 +6,7 @@ import type { Drawing, Frame } from "./frame";
 import { tooltip } from "./interaction";
 import { FONT, SMALL, type Theme } from "./look";
 import { line, painter, rect, text, type Shape } from "./painter";
-import { stack, withUnit } from "./panels";
+import { stack, withUnit, type Panel } from "./panels";
 import type { Readout } from "./readout";
 import { cut, textWidth } from "./text";
 import { number, quantity, tickLabel } from "./units";
@@ -21,7 +21,7 @@ export function matrix(data: Matrix, frame: Frame): Drawing {
   const longest = Math.max(textWidth(data.row_factor, SMALL), ...data.rows.map((row) => textWidth(row, SMALL)));
   const left = Math.min(longest + 14, frame.width * 0.36);
   const hasUnproven = data.cells.some((row) => row.some(({ unproven }) => unproven));
-  const panel = { heading: withUnit(data.title, data.unit), legend: [], areas: false, labels: 40, height: Math.max(1, data.rows.length) * ROW };
+  const panel: Panel = { heading: withUnit(data.title, data.unit), legend: [], drawn: "areas", labels: 40, height: Math.max(1, data.rows.length) * ROW };
   const layout = stack([panel], frame, { left, right: RIGHT }, hasUnproven ? 26 : 6);
   const readout = matrixReadout(data);
   const column = (frame.width - left - RIGHT) / Math.max(1, data.columns.length);

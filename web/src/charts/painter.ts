@@ -60,6 +60,9 @@ interface TextShape {
     fontFamily: string;
     fontSize: number;
     fontWeight: "normal" | "bold";
+    /** Around the letters, where they stand on lines. */
+    stroke: string;
+    lineWidth: number;
   };
 }
 
@@ -92,8 +95,10 @@ export function text(
   verticalAlign: TextShape["style"]["verticalAlign"] = "middle",
   fontSize = SMALL,
   fontWeight: TextShape["style"]["fontWeight"] = "normal",
+  halo = "none",
 ): TextShape {
-  return { type: "text", x, y, style: { text: words, fill, align, verticalAlign, fontFamily: FONT, fontSize, fontWeight } };
+  const style = { text: words, fill, align, verticalAlign, fontFamily: FONT, fontSize, fontWeight, stroke: halo, lineWidth: halo === "none" ? 0 : 4 };
+  return { type: "text", x, y, style };
 }
 
 /** What a painter is, beside what it draws. */

@@ -11,8 +11,8 @@ export interface Panel {
   heading: string;
   /** The names of series in its legend; a single one needs none. */
   legend: LegendEntry[];
-  /** Whether its series are areas or bars, whose patterns the legend shows. */
-  areas: boolean;
+  /** What its series are, and so what the legend shows of them: dashes, dashes and symbols, or patterns. */
+  drawn: "lines" | "points" | "areas";
   /** Room between the heading and the panel for labels, in pixels. */
   labels: number;
   /** The height of the panel itself, in pixels, where the figure may be as high as it likes. */
@@ -48,6 +48,8 @@ const TITLE_SIZE = 15;
 /** Lays panels out above each other, with `margin` beside them and `below` beneath the last. */
 export function stack(panels: Panel[], frame: Frame, margin: { left: number; right: number }, below: number): Layout {
   const head = figureTitle(frame);
+  // What the figure is called need not be said again.
+  panels = panels.map((panel) => (panel.heading === frame.title ? { ...panel, heading: "" } : panel));
   const legends = panels.map((panel) => legendRows(panel.legend, frame.width));
   const around = panels.map((panel, index) => {
     const beside = besideHeading(panel, legends[index]!, frame.width);
@@ -66,7 +68,7 @@ export function stack(panels: Panel[], frame: Frame, margin: { left: number; rig
     const legendTop = panel.heading === "" || beside ? y : y + HEADING;
     // A legend for each row, because ECharts breaks rows by widths of its own.
     for (const [row, entries] of rows.entries()) {
-      layout.legends.push(legend(entries, panel.areas, legendTop + row * LEGEND_ROW, beside, frame.theme));
+      layout.legends.push(legend(entries, panel.drawn, legendTop + row * LEGEND_ROW, beside, frame.theme));
     }
     y += around[index]!;
     const height = Math.round(panel.height * scale);
@@ -106,7 +108,7 @@ function heading(words: string, top: number, frame: Frame): TitleComponentOption
   };
 }
 
-function legend(entries: LegendEntry[], areas: boolean, top: number, beside: boolean, theme: Theme): LegendComponentOption {
+function legend(entries: LegendEntry[], drawn: Panel["drawn"], top: number, beside: boolean, theme: Theme): LegendComponentOption {
   const shown = new Map(entries.map((entry) => [entry.series, cut(entry.name, FONT_SIZE, LONGEST_NAME)]));
   return {
     type: "plain",
@@ -117,8 +119,9 @@ function legend(entries: LegendEntry[], areas: boolean, top: number, beside: boo
     padding: 0,
     itemGap: LEGEND_GAP,
     itemWidth: LEGEND_KEY - 6,
-    itemHeight: 10,
-    ...(areas ? { icon: "roundRect" } : {}),
+    // ECharts puts a symbol on every line's key; without height it cannot be seen.
+    itemHeight: drawn === "lines" ? 0 : 10,
+    ...(drawn === "areas" ? { icon: "roundRect" } : {}),
     textStyle: { color: theme.text, fontFamily: FONT, fontSize: FONT_SIZE },
     inactiveColor: theme.grid,
   };

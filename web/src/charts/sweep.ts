@@ -7,7 +7,7 @@ import type { Drawing, Frame } from "./frame";
 import { tooltip } from "./interaction";
 import { FONT, seriesLook, SMALL, type Theme } from "./look";
 import { line, painter, ring, text, type Area, type Shape } from "./painter";
-import { stack, withUnit } from "./panels";
+import { stack, withUnit, type Panel } from "./panels";
 import type { Readout } from "./readout";
 import { textWidth } from "./text";
 import { linearScale, logScale, number, quantity, tickLabel } from "./units";
@@ -20,11 +20,11 @@ const BELOW = 40;
 
 export function sweep(data: Sweep, frame: Frame): Drawing {
   const { theme } = frame;
-  const panels = data.panels.map((panel, index) => ({
+  const panels = data.panels.map((panel, index): Panel => ({
     heading: withUnit(panel.title, panel.unit),
     // The lines are the same in every panel, so one legend does.
     legend: index === 0 ? panel.lines.map(({ name }) => ({ series: name, name })) : [],
-    areas: false,
+    drawn: "points",
     labels: 0,
     height: index === 0 ? FIRST_PANEL : PANEL,
   }));
@@ -160,7 +160,7 @@ function knees(panel: SweepPanel, index: number, names: string[], theme: Theme):
       const [x, y] = [panelArea.atX(point.level), panelArea.atY(point.value)];
       const label = `knee at ${number(point.level)}`;
       const place = freePlace(x, y, textWidth(label, SMALL), panelArea, taken);
-      return [ring(x, y, 8, color), ...(place ? [text(place.x, place.y, label, color, "left", "middle", SMALL, "bold")] : [])];
+      return [ring(x, y, 8, color), ...(place ? [text(place.x, place.y, label, color, "left", "middle", SMALL, "bold", theme.background)] : [])];
     });
   });
 }

@@ -20,14 +20,14 @@ export function timeline(data: Timeline, frame: Frame): Drawing {
   const { theme } = frame;
   const rows = eventRows(data.marks);
   const labelRows = data.spans.some((span) => span.label !== "") ? 2 : 0;
-  const panels: Panel[] = data.lanes.map((lane, index) => ({
+  const panels = data.lanes.map((lane, index): Panel => ({
     heading: withUnit(lane.title, lane.unit),
     legend: lane.series.map((series) => ({ series: seriesName(lane, series), name: series.name })),
-    areas: lane.stacked,
+    drawn: lane.stacked ? "areas" : "lines",
     labels: index === 0 ? labelRows * LABEL_ROW : 0,
     height: index === 0 ? FIRST_LANE : LANE,
   }));
-  if (rows.length > 0) panels.push({ heading: "Events", legend: [], areas: false, labels: 0, height: rows.length * EVENT_ROW });
+  if (rows.length > 0) panels.push({ heading: "Events", legend: [], drawn: "lines", labels: 0, height: rows.length * EVENT_ROW });
 
   const margin = { left: gutter(frame.width), right: RIGHT };
   const layout = stack(panels, frame, margin, TIME_BELOW + (frame.interactive ? SLIDER : 0));

@@ -8,6 +8,8 @@ import { cut, textWidth } from "./text";
 
 /** The height of a row of labels of spans. */
 export const LABEL_ROW = 15;
+/** How far apart lines of checkpoints must be in the mean, in pixels. */
+const CHECKPOINT_ROOM = 12;
 
 /** The range of a series in each step, behind its line. */
 export function band(panel: number, name: string, series: Series, log: boolean, color: string): CustomSeriesOption {
@@ -79,21 +81,21 @@ export function spanLabels(spans: Span[], rows: number, theme: Theme): CustomSer
       taken[row] = start + needed;
       const top = y - (row + 1) * LABEL_ROW;
       const color = span.kind === "dip" ? theme.dip : theme.muted;
-      const tail = span.kind === "dip" ? [line([[from, top + LABEL_ROW - 2], [from, y]], theme.dip)] : [];
-      return [text(start, top + LABEL_ROW / 2 - 1, label, color), ...tail];
+      return [text(start, top + LABEL_ROW / 2 - 1, label, color)];
     });
   });
 }
 
-/** Thin lines at the beginning of each checkpoint. */
+/** Thin lines at the beginning of each checkpoint, unless they are too many to tell apart. */
 export function checkpoints(panel: number, marks: Mark[], theme: Theme): CustomSeriesOption {
   const instants = marks.filter(({ kind }) => kind === "timed_checkpoint" || kind === "requested_checkpoint");
-  return painter({ id: `checkpoints-${panel}`, panel, z: 3, clip: true }, ({ y, height, atX }) =>
-    instants.map((mark) => {
-      const x = Math.round(atX(mark.start_s * 1000)) + 0.5;
-      return line([[x, y], [x, y + height]], theme.muted, 1, mark.kind === "timed_checkpoint" ? [1, 3] : [4, 3]);
-    }),
-  );
+  return painter({ id: `checkpoints-${panel}`, panel, z: 3, clip: true }, ({ x: left, y, width, height, atX }) => {
+    const inSight = instants
+      .map((mark) => ({ x: Math.round(atX(mark.start_s * 1000)) + 0.5, dash: mark.kind === "timed_checkpoint" ? [1, 3] : [4, 3] }))
+      .filter(({ x }) => x >= left && x <= left + width);
+    if (inSight.length * CHECKPOINT_ROOM > width) return [];
+    return inSight.map(({ x, dash }) => line([[x, y], [x, y + height]], theme.instant, 1, dash));
+  });
 }
 
 /** A row of the panel of events: one kind. */
@@ -106,8 +108,8 @@ export interface EventRow {
 }
 
 const KINDS: readonly [MarkKind, string, string][] = [
-  ["timed_checkpoint", "timed checkpoint", "timed chkpt"],
-  ["requested_checkpoint", "req. checkpoint", "req. chkpt"],
+  ["timed_checkpoint", "timed checkpoint", "timed ckpt"],
+  ["requested_checkpoint", "req. checkpoint", "req. ckpt"],
   ["vacuum", "vacuum", "vacuum"],
   ["blocked", "blocked by a lock", "blocked"],
   ["stalled", "standing still", "still"],

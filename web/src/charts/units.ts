@@ -66,7 +66,7 @@ export function clock(seconds: number): string {
 /** What is written at a tick of an axis. */
 export function tickLabel(value: number, unit: string): string {
   const of = family(unit);
-  if (of.kind === "plain" && Math.abs(value) >= 1e7) return `${number(value / 1e6)}M`;
+  if (of.kind === "plain" && Math.abs(value) >= 1e6) return `${number(value / 1e6)}M`;
   return of.kind === "plain" ? number(value) : value === 0 ? "0" : quantity(value, unit);
 }
 

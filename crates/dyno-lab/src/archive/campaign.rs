@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// What one invocation set out to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -233,10 +235,14 @@ impl Drop for CampaignWriter {
 fn lock(path: &Path) -> Result<File, ArchiveError> {
     let plan = path.join(CAMPAIGN_JSON);
     let file = File::open(&plan).map_err(ArchiveError::read(&plan))?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(ArchiveError::InUse { path: path.to_owned() }),
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    // Whoever looks whether it is locked holds it for an instant.
+    for _ in 0..5 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
+        }
     }
+    Err(ArchiveError::InUse { path: path.to_owned() })
 }
 
 impl CampaignRecord {

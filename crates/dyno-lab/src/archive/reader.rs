@@ -191,7 +191,7 @@ fn is_absent<T>(record: &Result<T, ArchiveError>) -> bool {
 }
 
 /// The folders in the folder `path` by name; none if it does not exist.
-fn folders(path: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
+pub(super) fn folders(path: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
     let entries = match fs::read_dir(path) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(ArchiveError::read(path))?,
@@ -205,7 +205,7 @@ fn folders(path: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
 }
 
 /// The last part of a path.
-fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     path.file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 /// A whole number with its digits in groups of three.
-pub(crate) fn count(number: u64) -> String {
+#[must_use]
+pub fn count(number: u64) -> String {
     grouped(&number.to_string())
 }
 
@@ -16,7 +17,8 @@ pub(crate) fn decimal(number: impl Into<Option<f64>>, decimals: usize) -> String
 }
 
 /// A number of transactions or statements per second: decimals only where they are not noise.
-pub(crate) fn rate(per_second: impl Into<Option<f64>>) -> String {
+#[must_use]
+pub fn rate(per_second: impl Into<Option<f64>>) -> String {
     let per_second = per_second.into();
     decimal(
         per_second,
@@ -92,7 +94,8 @@ impl TimeUnit {
 }
 
 /// A single time with the unit that suits it.
-pub(crate) fn time(time_us: f64) -> String {
+#[must_use]
+pub fn time(time_us: f64) -> String {
     match time_us {
         ..1_000.0 => format!("{} µs", decimal(time_us, 1)),
         ..1_000_000.0 => format!("{} ms", decimal(time_us / 1e3, 1)),

@@ -10,7 +10,7 @@ mod course;
 pub mod document;
 mod experiments;
 mod export;
-mod figures;
+pub mod figures;
 #[cfg(test)]
 mod fixture;
 mod list;

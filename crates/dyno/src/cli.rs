@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_lab::experiment::{OnFailure, Size};
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Put a database on the dyno: drive it with scripted transactions, record everything, judge honestly.
@@ -27,6 +28,8 @@ pub enum Command {
     Compare(CompareArguments),
     /// Write results as CSV or JSON, or into a PostgreSQL table
     Export(ExportArguments),
+    /// Show the archive in a browser, and campaigns under way as they go on
+    Serve(ServeArguments),
     /// Do what PostgreSQL's pgbench does with the same words; see `dyno pgbench --help`
     #[command(disable_help_flag = true)]
     Pgbench(PgbenchArguments),
@@ -216,6 +219,21 @@ pub struct ExportArguments {
     /// Table to write, made if there is none; rows of the same runs are replaced
     #[arg(long, value_name = "NAME", requires = "to")]
     pub table: Option<String>,
+
+    #[command(flatten)]
+    pub archive: ArchiveArgument,
+}
+
+/// What `dyno serve` is told.
+#[derive(Args, Debug)]
+pub struct ServeArguments {
+    /// Address and port to listen at; port 0 is any that is free. One that other machines can reach needs a token
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = SocketAddr::from(([127, 0, 0, 1], dyno_serve::USUAL_PORT)))]
+    pub listen: SocketAddr,
+
+    /// What visitors have to show, at least 16 characters. Others on this machine can read command lines: rather set the variable
+    #[arg(long, value_name = "TOKEN", env = "DYNO_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
 
     #[command(flatten)]
     pub archive: ArchiveArgument,

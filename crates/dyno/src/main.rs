@@ -9,6 +9,7 @@ mod interrupt;
 mod look;
 mod run;
 mod say;
+mod serve;
 mod terminal;
 
 use clap::Parser;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Show(arguments) => look::show(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Export(arguments) => export::export(&arguments),
+        Command::Serve(arguments) => serve::serve(&arguments),
     };
     done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
 }

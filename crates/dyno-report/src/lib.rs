@@ -1,10 +1,11 @@
-//! What people see: summaries, lists and progress as plain text.
+//! What people see: summaries, lists and progress as plain text, and reports to be published.
 //!
 //! Text is at most 100 columns wide, needs no colour to be understood, and every figure carries its unit. Only what is longer than that by
 //! nature, such as a folder's path, may exceed the width.
 
 mod analysis;
 mod campaign;
+mod cells_csv;
 mod compare;
 mod course;
 pub mod document;
@@ -13,14 +14,18 @@ mod export;
 pub mod figures;
 #[cfg(test)]
 mod fixture;
+pub mod html;
 mod list;
 mod live;
+pub mod markdown;
+mod pictures;
 mod show;
 mod summary;
 mod table;
 
 pub use analysis::analysis;
 pub use campaign::overview;
+pub use cells_csv::cells_csv;
 pub use compare::{comparison, losses};
 pub use course::{course_line, finished_run, upcoming_line};
 pub use experiments::{experiments, plan};
@@ -28,5 +33,6 @@ pub use export::{Export, ExportKind};
 pub use figures::duration;
 pub use list::campaigns;
 pub use live::live_line;
+pub use pictures::{Picture, PictureError, pictures};
 pub use show::{campaign, run};
 pub use summary::summary;

@@ -26,6 +26,8 @@ pub enum Command {
     Show(ShowArguments),
     /// Compare a campaign with another: better, worse, or not told yet
     Compare(CompareArguments),
+    /// Make a report with charts: HTML to be read in a browser, Markdown to be published, or data
+    Report(ReportArguments),
     /// Write results as CSV or JSON, or into a PostgreSQL table
     Export(ExportArguments),
     /// Show the archive in a browser, and campaigns under way as they go on
@@ -187,6 +189,49 @@ pub enum ComparisonFormat {
     Text,
     /// All figures, as docs/compare.md describes them
     Json,
+}
+
+/// What `dyno report` is told.
+#[derive(Args, Debug)]
+pub struct ReportArguments {
+    /// Folders of campaigns, by name or path; several are shown side by side [default: the newest]
+    #[arg(value_name = "CAMPAIGN")]
+    pub campaigns: Vec<String>,
+
+    /// One run of the campaign, by number or folder, with everything that was recorded [default: what all runs show together]
+    #[arg(long, value_name = "RUN", conflicts_with = "baseline")]
+    pub run: Option<String>,
+
+    /// Campaign that the others are compared with
+    #[arg(long, value_name = "CAMPAIGN")]
+    pub baseline: Option<String>,
+
+    /// Form of the report
+    #[arg(long, value_enum, default_value_t = ReportFormat::Html)]
+    pub format: ReportFormat,
+
+    /// File to write, or folder for pictures; - is standard output [default: report.html, .md, .csv or .json in the campaign's folder; of several
+    /// campaigns here]
+    #[arg(long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub archive: ArchiveArgument,
+}
+
+/// How a report is written.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum ReportFormat {
+    /// One page that needs nothing else
+    Html,
+    /// A paper with its charts as SVG files beside it
+    Md,
+    /// A row for each cell and workload
+    Csv,
+    /// Everything in the report, as described in docs/report-format.md
+    Json,
+    /// The charts alone
+    Svg,
 }
 
 /// What `dyno export` is told.

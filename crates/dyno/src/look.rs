@@ -39,21 +39,7 @@ pub fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     let campaign = campaign(&archive, arguments.campaign.as_deref())?;
     let text = match &arguments.run {
         None => report::campaign(&campaign),
-        Some(wanted) => {
-            let number = wanted.parse::<usize>().ok();
-            let is_wanted = |run: &&Run| {
-                let name = run.name();
-                name == *wanted
-                    || number.is_some_and(|number| {
-                        name.split('-').next().and_then(|first| first.parse().ok()) == Some(number)
-                    })
-            };
-            let run = campaign.runs.iter().find(is_wanted).ok_or_else(|| {
-                let name = campaign.name();
-                format!("there is no run \"{wanted}\" in {name}; dyno show {name} shows which there are")
-            })?;
-            report::run(run)
-        }
+        Some(wanted) => report::run(run(&campaign, wanted)?),
     };
     say::result(&text);
     Ok(())
@@ -71,5 +57,20 @@ pub fn campaign(archive: &Archive, name: Option<&str>) -> Result<Campaign, Failu
             .pop()
             .ok_or_else(|| format!("there is no campaign in {folder}; make one with: dyno run pk-update"))?,
     };
+    Ok(found)
+}
+
+/// The run of `campaign` with this number, or in the folder of this name.
+pub fn run<'a>(campaign: &'a Campaign, wanted: &str) -> Result<&'a Run, Failure> {
+    let number = wanted.parse::<usize>().ok();
+    let is_wanted = |run: &&Run| {
+        let name = run.name();
+        let own = name.split('-').next().and_then(|first| first.parse().ok());
+        name == wanted || number.is_some_and(|number| own == Some(number))
+    };
+    let found = campaign.runs.iter().find(is_wanted).ok_or_else(|| {
+        let name = campaign.name();
+        format!("there is no run \"{wanted}\" in {name}; dyno show {name} shows which there are")
+    })?;
     Ok(found)
 }

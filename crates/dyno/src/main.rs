@@ -7,6 +7,7 @@ mod export;
 mod failure;
 mod interrupt;
 mod look;
+mod report;
 mod run;
 mod say;
 mod serve;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::List(arguments) => look::list(&arguments),
         Command::Show(arguments) => look::show(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Serve(arguments) => serve::serve(&arguments),
     };

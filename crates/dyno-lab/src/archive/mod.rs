@@ -21,13 +21,13 @@ pub use campaign::{CampaignRecord, CampaignWriter, PlannedRun, check_writable};
 pub use command::{redacted, without_hidden, without_password};
 pub use events::{Autovacuum, Blocked, Checkpoint, Event, EventKind, Stalled, Vacuum, Who};
 pub use intervals::IntervalRow;
-pub use latencies::latency_of_runs;
+pub use latencies::{LatencyCounts, LatencyLine, LatencyParser, counts_of_runs, is_measured, latency_of_runs};
 pub use outline::{CampaignOutline, RunOutline, campaign_folders, folder_name, is_running, is_under_way, run_folders};
 pub use reader::{Archive, Campaign, Run};
 pub(crate) use restore::Restore;
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
 pub use samples::SampleWriter;
-pub use tables::{ProcessRow, Samples, WaitRow};
+pub use tables::{ProcessRow, Samples, StatementRow, WaitRow};
 
 use serde::Serialize;
 use std::fs;

@@ -62,11 +62,11 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
     const TOLERANCE_S: f64 = 0.002;
     let began_in_time = |at_s: f64| (start_s - TOLERANCE_S..end_s - TOLERANCE_S).contains(&at_s);
     if let Ok(log) = open(&run.path.join(LATENCY_HLOG)) {
-        for line in latencies::lines(log).filter(|line| began_in_time(line.start_s)) {
-            if let Some(workload) = position(&line.workload) {
-                builder.latency(line.start_s, workload, line.statement, &line.histogram);
+        latencies::for_each_line(log, |line| {
+            if let Some(workload) = position(&line.workload).filter(|_| began_in_time(line.start_s)) {
+                builder.latency(line.start_s, workload, line.statement, |sum| line.add_to(sum));
             }
-        }
+        });
     }
     if let Ok(events) = run.events() {
         for event in events {

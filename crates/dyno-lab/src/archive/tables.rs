@@ -48,6 +48,15 @@ pub struct ProcessRow {
     pub cpu_system_share: f64,
 }
 
+/// A row of `statements.csv`: what a statement cost over the whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatementRow {
+    /// The statement as `pg_stat_statements` has it.
+    pub query: String,
+    /// The numbers of `pg_stat_statements` that are known, by column.
+    pub numbers: HashMap<String, f64>,
+}
+
 impl Samples {
     /// The values of a column; `None` if there is no such column.
     #[must_use]
@@ -77,6 +86,20 @@ impl Run {
     /// The rows of `processes.csv`.
     pub fn processes(&self) -> impl Iterator<Item = ProcessRow> + use<> {
         self.rows("processes.csv")
+    }
+
+    /// The rows of `statements.csv`, those that took the most time first.
+    pub fn statements(&self) -> impl Iterator<Item = StatementRow> + use<> {
+        self.rows("statements.csv").map(|mut row: HashMap<String, String>| {
+            let query = row.remove("query").unwrap_or_default();
+            let numbers = row
+                .into_iter()
+                .filter_map(|(name, text)| Some((name, text.parse().ok()?)));
+            StatementRow {
+                query,
+                numbers: numbers.collect(),
+            }
+        })
     }
 
     fn rows<T: DeserializeOwned>(&self, name: &str) -> impl Iterator<Item = T> + use<T> {
@@ -166,7 +189,13 @@ mod tests {
             "at_s,backend,wait_event_type,wait_event,sessions\n1.0,client,Lock,relation,7.5\n2.0,client,CPU,CPU,";
         let processes =
             "at_s,pid,process,role,cpu_user_share,cpu_system_share,state\n1.0,7,\"cc, 1\",other,0.9,0.05,R\n";
-        let (_folder, run) = run(&[("waits.csv", waits), ("processes.csv", processes)]);
+        let statements = "at_s,query,calls,total_exec_time\n9.0,\"select 1, 2\",7,3.5\n9.0,end,7,\n";
+        let files = [
+            ("waits.csv", waits),
+            ("processes.csv", processes),
+            ("statements.csv", statements),
+        ];
+        let (_folder, run) = run(&files);
         let waits: Vec<_> = run.waits().collect();
         assert_eq!(waits.len(), 1);
         assert_eq!((waits[0].wait_event_type.as_str(), waits[0].sessions), ("Lock", 7.5));
@@ -175,5 +204,9 @@ mod tests {
             (processes[0].process.as_str(), processes[0].role.as_str()),
             ("cc, 1", "other")
         );
+        let statements: Vec<_> = run.statements().collect();
+        assert_eq!((statements.len(), statements[0].query.as_str()), (2, "select 1, 2"));
+        assert_eq!(statements[0].numbers["total_exec_time"], 3.5);
+        assert!(!statements[1].numbers.contains_key("total_exec_time"));
     }
 }

@@ -110,9 +110,9 @@ impl SummaryBuilder {
             self.counts(index, duration_s, counts, lag);
             self.scripts(index, &recording.scripts);
             let start_s = interval.start.as_secs_f64();
-            self.latency(start_s, index, None, recording.latency.inner());
+            self.latency(start_s, index, None, adding(&recording.latency));
             for (statement, latency) in recording.statement_latency.iter().enumerate() {
-                self.latency(start_s, index, Some(statement), latency.inner());
+                self.latency(start_s, index, Some(statement), adding(latency));
             }
             for error in &recording.errors_by_state {
                 self.error(index, &error.state.to_string(), error.count, &error.example);
@@ -171,37 +171,28 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds latencies of a workload's transactions, or of one of its statements, in the interval that began at `start_s`.
+    /// Adds latencies of a workload's transactions, or of one of its statements, in the interval that began at `start_s`: `add` adds them to a sum.
     pub(crate) fn latency(
         &mut self,
         start_s: f64,
         workload: usize,
         statement: Option<usize>,
-        latency: &Histogram<u64>,
+        add: impl Fn(&mut Histogram<u64>),
     ) {
-        if statement.is_none() {
-            self.stage_latency(start_s, workload, latency);
-        }
-        let Some(workload) = self.workloads.get_mut(workload) else {
+        let Some(index) = statement else {
+            if let Some(workload) = self.workloads.get_mut(workload) {
+                add(&mut workload.latency);
+            }
+            // The allowance is for times that went through the archive's rounding.
+            let stage = self.stages.iter_mut().rfind(|stage| stage.start_s <= start_s + 0.002);
+            if let Some((_, sum)) = stage.and_then(|stage| stage.workloads.get_mut(workload)) {
+                add(sum);
+            }
             return;
         };
-        let sum = match statement {
-            None => Some(&mut workload.latency),
-            Some(index) => workload.statement_latencies.get_mut(index),
-        };
-        if let Some(sum) = sum.filter(|_| !latency.is_empty()) {
-            // Fails only for values beyond the engine's bounds, which no histogram of the engine has.
-            let _ = sum.add(latency);
-        }
-    }
-
-    /// Adds latencies of a workload's transactions to the stage in which they were measured.
-    fn stage_latency(&mut self, start_s: f64, workload: usize, latency: &Histogram<u64>) {
-        // The allowance is for times that went through the archive's rounding.
-        let stage = self.stages.iter_mut().rfind(|stage| stage.start_s <= start_s + 0.002);
-        if let Some((_, sum)) = stage.and_then(|stage| stage.workloads.get_mut(workload)) {
-            // Fails only for values beyond the engine's bounds, which no histogram of the engine has.
-            let _ = sum.add(latency);
+        let workload = self.workloads.get_mut(workload);
+        if let Some(sum) = workload.and_then(|workload| workload.statement_latencies.get_mut(index)) {
+            add(sum);
         }
     }
 
@@ -363,6 +354,16 @@ impl Workload {
 }
 
 /// A histogram in the engine's layout, so that all its histograms can be added without loss.
+/// Adds a histogram of the engine to a sum.
+fn adding(latency: &LatencyHistogram) -> impl Fn(&mut Histogram<u64>) + '_ {
+    move |sum| {
+        if latency.count() > 0 {
+            // Fails only for values beyond the engine's bounds, which no histogram of the engine has.
+            let _ = sum.add(latency.inner());
+        }
+    }
+}
+
 fn empty() -> Histogram<u64> {
     Histogram::new_from(LatencyHistogram::new().inner())
 }

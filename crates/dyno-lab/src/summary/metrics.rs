@@ -90,8 +90,14 @@ pub(crate) fn check(expression: &str, known: impl Fn(&str) -> bool) -> Result<()
 pub(crate) fn evaluate(experiment: &Resolved, summary: &Summary) -> (IndexMap<String, f64>, Vec<String>) {
     let mut values = IndexMap::new();
     let mut complaints = Vec::new();
+    let throughput = summary.workloads.iter().map(|workload| Throughput {
+        workload: &workload.name,
+        tps: workload.tps,
+        statements_per_s: workload.statements_per_s,
+    });
+    let throughput: Vec<Throughput> = throughput.collect();
     for (name, expression) in &experiment.metrics {
-        match calculate(expression, |name| number(name, experiment, summary)) {
+        match calculate(expression, |name| number(name, experiment, &throughput)) {
             Ok(value) => {
                 values.insert(name.clone(), value);
             }
@@ -101,20 +107,37 @@ pub(crate) fn evaluate(experiment: &Resolved, summary: &Summary) -> (IndexMap<St
     (values, complaints)
 }
 
+/// How much a workload got done, in a run or in a part of one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Throughput<'a> {
+    /// The workload.
+    pub workload: &'a str,
+    /// Transactions per second.
+    pub tps: f64,
+    /// Statements per second.
+    pub statements_per_s: f64,
+}
+
+/// The metric `name` of `experiment` while its workloads have this throughput; `None` if it cannot be calculated.
+#[must_use]
+pub fn at(experiment: &Resolved, name: &str, throughput: &[Throughput]) -> Option<f64> {
+    let expression = experiment.metrics.get(name)?;
+    calculate(expression, |name| number(name, experiment, throughput)).ok()
+}
+
 /// What `name` stands for.
-fn number(name: &str, experiment: &Resolved, summary: &Summary) -> Option<f64> {
-    let workloads = summary.workloads.iter();
+fn number(name: &str, experiment: &Resolved, throughput: &[Throughput]) -> Option<f64> {
     match (workload(name), name) {
         (Some(workload), _) => {
-            let workload = summary.workloads.iter().find(|known| known.name == workload)?;
+            let known = throughput.iter().find(|known| known.workload == workload)?;
             Some(if name.ends_with(".tps") {
-                workload.tps
+                known.tps
             } else {
-                workload.statements_per_s
+                known.statements_per_s
             })
         }
-        (None, "tps") => Some(workloads.map(|workload| workload.tps).sum()),
-        (None, "statements_per_s") => Some(workloads.map(|workload| workload.statements_per_s).sum()),
+        (None, "tps") => Some(throughput.iter().map(|known| known.tps).sum()),
+        (None, "statements_per_s") => Some(throughput.iter().map(|known| known.statements_per_s).sum()),
         _ => experiment.parameters.get(name).and_then(Parameter::to_float),
     }
 }

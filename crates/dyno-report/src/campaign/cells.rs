@@ -5,10 +5,11 @@ use dyno_lab::summary::{Latency, Summary};
 use indexmap::IndexMap;
 
 /// One level for each factor.
-pub(super) type Levels = IndexMap<String, String>;
+pub(crate) type Levels = IndexMap<String, String>;
 
 /// A combination of levels with its complete runs: those alone count.
-pub(super) struct Cell {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
     pub levels: Levels,
     /// TPS of all workloads together, run by run.
     pub tps: Vec<f64>,
@@ -16,12 +17,17 @@ pub(super) struct Cell {
     pub latency: Option<Latency>,
     /// Variation between the intervals of its only run, in percent.
     pub variation_percent: Option<f64>,
-    /// Mean over the runs of each metric of the experiment.
-    pub metrics: IndexMap<String, f64>,
+    /// TPS of each workload, run by run.
+    pub workloads: IndexMap<String, Vec<f64>>,
+    /// The 99th percentile in microseconds, run by run; only of runs with a single workload.
+    pub p99_us_of_runs: Vec<f64>,
+    /// Each metric of the experiment, run by run.
+    pub metrics: IndexMap<String, Vec<f64>>,
 }
 
 /// A factor with its levels, numbers in ascending order.
-pub(super) struct Factor {
+#[derive(Clone, Debug)]
+pub(crate) struct Factor {
     pub name: String,
     pub levels: Vec<String>,
 }
@@ -29,7 +35,12 @@ pub(super) struct Factor {
 impl Cell {
     /// Mean TPS; `None` without a complete run.
     pub fn mean_tps(&self) -> Option<f64> {
-        (!self.tps.is_empty()).then(|| self.tps.iter().sum::<f64>() / self.tps.len() as f64)
+        mean(&self.tps)
+    }
+
+    /// The mean of a metric over the runs that have it.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        mean(self.metrics.get(name)?)
     }
 
     /// The slowest and the fastest run.
@@ -53,8 +64,13 @@ impl Cell {
     }
 }
 
+/// The mean; `None` of nothing.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 /// All workloads together.
-pub(super) fn total_tps(summary: &Summary) -> f64 {
+pub(crate) fn total_tps(summary: &Summary) -> f64 {
     summary.workloads.iter().map(|workload| workload.tps).sum()
 }
 
@@ -62,7 +78,12 @@ pub(super) fn total_tps(summary: &Summary) -> f64 {
 type Key<'a> = Vec<(&'a String, &'a String)>;
 
 /// The cells of the plan in its order, also those without a complete run.
-pub(super) fn cells(campaign: &Campaign) -> Vec<Cell> {
+pub(crate) fn cells(campaign: &Campaign) -> Vec<Cell> {
+    cells_with(campaign, |runs| latency_of_runs(runs.iter().copied()))
+}
+
+/// The same, where the latency of several runs together is known by other means than reading it anew.
+pub(crate) fn cells_with(campaign: &Campaign, latency_of: impl Fn(&[&Run]) -> Option<Latency>) -> Vec<Cell> {
     let mut runs: IndexMap<Key, (&Levels, Vec<&Run>)> = IndexMap::new();
     if let Ok(record) = &campaign.record {
         for planned in &record.runs {
@@ -78,15 +99,26 @@ pub(super) fn cells(campaign: &Campaign) -> Vec<Cell> {
             cell.1.push(run);
         }
     }
-    runs.into_values().map(|(levels, runs)| cell(levels, &runs)).collect()
+    let cells = runs.into_values();
+    cells.map(|(levels, runs)| cell(levels, &runs, &latency_of)).collect()
 }
 
-fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
+fn cell(levels: &Levels, runs: &[&Run], latency_of: impl Fn(&[&Run]) -> Option<Latency>) -> Cell {
     let summaries: Vec<Summary> = runs.iter().filter_map(|run| run.summary().ok()).collect();
-    let mut metrics: IndexMap<String, f64> = IndexMap::new();
+    let mut metrics: IndexMap<String, Vec<f64>> = IndexMap::new();
     for (name, value) in summaries.iter().flat_map(|summary| &summary.metrics) {
-        *metrics.entry(name.clone()).or_default() += value / summaries.len() as f64;
+        metrics.entry(name.clone()).or_default().push(*value);
     }
+    let mut workloads: IndexMap<String, Vec<f64>> = IndexMap::new();
+    for workload in summaries.iter().flat_map(|summary| &summary.workloads) {
+        workloads.entry(workload.name.clone()).or_default().push(workload.tps);
+    }
+    let p99_us_of_runs = summaries
+        .iter()
+        .filter_map(|summary| match summary.workloads.as_slice() {
+            [workload] => Some(workload.latency?.p99_us),
+            _ => None,
+        });
     let only = summaries
         .first()
         .filter(|_| summaries.len() == 1)
@@ -97,22 +129,33 @@ fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
             workload.latency,
             workload.steadiness.and_then(|steadiness| steadiness.variation_percent),
         ),
-        _ => (latency_of_runs(runs.iter().copied()), None),
+        _ => (latency_of(runs), None),
     };
     Cell {
         levels: levels.clone(),
         tps: summaries.iter().map(total_tps).collect(),
         latency,
         variation_percent,
+        workloads,
+        p99_us_of_runs: p99_us_of_runs.collect(),
         metrics,
     }
 }
 
-/// What was varied: as the plan lists it, and what else the runs have.
-pub(super) fn factors(campaign: &Campaign, cells: &[Cell]) -> Vec<Factor> {
+/// What was varied: as the plans list it, and what else the runs have.
+pub(crate) fn factors<'a>(campaigns: impl IntoIterator<Item = &'a Campaign>, cells: &'a [Cell]) -> Vec<Factor> {
     let mut factors: IndexMap<&String, Vec<String>> = IndexMap::new();
-    for factor in campaign.record.iter().flat_map(|record| &record.factors) {
-        factors.insert(&factor.name, factor.levels.clone());
+    let records = campaigns
+        .into_iter()
+        .filter_map(|campaign| campaign.record.as_ref().ok());
+    for (name, level) in records
+        .flat_map(|record| &record.factors)
+        .flat_map(|factor| factor.levels.iter().map(move |level| (&factor.name, level)))
+    {
+        let levels = factors.entry(name).or_default();
+        if !levels.contains(level) {
+            levels.push(level.clone());
+        }
     }
     for (name, level) in cells.iter().flat_map(|cell| &cell.levels) {
         let levels = factors.entry(name).or_default();
@@ -137,8 +180,15 @@ pub(super) fn factors(campaign: &Campaign, cells: &[Cell]) -> Vec<Factor> {
     factors.collect()
 }
 
+impl Factor {
+    /// Whether all of its levels are numbers, so that there is a distance between them.
+    pub fn is_numeric(&self) -> bool {
+        self.levels.iter().all(|level| number(level).is_some())
+    }
+}
+
 /// A level that is a number, digits grouped or not.
-pub(super) fn number(level: &str) -> Option<f64> {
+pub(crate) fn number(level: &str) -> Option<f64> {
     level
         .replace('_', "")
         .parse()

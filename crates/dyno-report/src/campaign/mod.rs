@@ -3,10 +3,10 @@
 //! One factor makes a sweep, several make matrices as long as these fit on a page. Only complete runs count; the others are named. Percentiles over
 //! repetitions are those of all their transactions together, never means of percentiles.
 
-mod cells;
+pub(crate) mod cells;
 #[cfg(test)]
-mod overviews;
-mod ratio;
+pub(crate) mod overviews;
+pub(crate) mod ratio;
 
 use crate::figures::{TimeUnit, counted, one_line, percent, rate, time};
 use crate::table::{INDENT, paragraph, table, unbroken};
@@ -24,7 +24,7 @@ const MOST_COLUMNS: usize = 7;
 #[must_use]
 pub fn overview(campaign: &Campaign) -> String {
     let cells = cells(campaign);
-    let factors = factors(campaign, &cells);
+    let factors = factors([campaign], &cells);
     let varied: Vec<&Factor> = factors.iter().filter(|factor| factor.levels.len() > 1).collect();
     let baseline = campaign
         .record
@@ -73,19 +73,19 @@ fn fixed(factors: &[Factor]) -> String {
 }
 
 /// The level of a cell for `factor`.
-fn level<'a>(cell: &'a Cell, factor: &Factor) -> &'a str {
+pub(crate) fn level<'a>(cell: &'a Cell, factor: &Factor) -> &'a str {
     cell.levels.get(&factor.name).map_or("-", String::as_str)
 }
 
 /// The factor whose levels are the rows of a matrix: of several factors the one with the most levels.
-fn rows_of<'a>(varied: &[&'a Factor]) -> Option<&'a Factor> {
+pub(crate) fn rows_of<'a>(varied: &[&'a Factor]) -> Option<&'a Factor> {
     let several = varied.len() > 1;
     let longest = varied.iter().rev().max_by_key(|factor| factor.levels.len());
     longest.copied().filter(|_| several)
 }
 
 /// The columns of a matrix: each combination of levels of the other factors.
-fn columns<'a>(varied: &[&'a Factor], rows: &Factor) -> Vec<Vec<(&'a Factor, &'a str)>> {
+pub(crate) fn columns<'a>(varied: &[&'a Factor], rows: &Factor) -> Vec<Vec<(&'a Factor, &'a str)>> {
     let mut columns = vec![Vec::new()];
     for factor in varied.iter().filter(|factor| factor.name != rows.name) {
         let each = |column: Vec<(&'a Factor, &'a str)>| {
@@ -98,20 +98,20 @@ fn columns<'a>(varied: &[&'a Factor], rows: &Factor) -> Vec<Vec<(&'a Factor, &'a
 }
 
 /// What stands above a column.
-fn column_name(column: &[(&Factor, &str)]) -> String {
+pub(crate) fn column_name(column: &[(&Factor, &str)]) -> String {
     let levels: Vec<_> = column.iter().map(|(_, level)| *level).collect();
     one_line(&levels.join(", "))
 }
 
 /// The cells of a column, row by row; `None` where a combination was left out.
-fn column_cells<'a>(cells: &'a [Cell], rows: &Factor, column: &[(&Factor, &str)]) -> Vec<Option<&'a Cell>> {
+pub(crate) fn column_cells<'a>(cells: &'a [Cell], rows: &Factor, column: &[(&Factor, &str)]) -> Vec<Option<&'a Cell>> {
     let of_column = |cell: &&Cell| column.iter().all(|(factor, other)| level(cell, factor) == *other);
     let at = |row: &String| cells.iter().filter(of_column).find(|cell| level(cell, rows) == row);
     rows.levels.iter().map(at).collect()
 }
 
 /// Cells in the order of their levels.
-fn ordered<'a>(cells: &'a [Cell], factors: &[&Factor]) -> Vec<&'a Cell> {
+pub(crate) fn ordered<'a>(cells: &'a [Cell], factors: &[&Factor]) -> Vec<&'a Cell> {
     let mut ordered: Vec<&Cell> = cells.iter().collect();
     ordered.sort_by_key(|cell| {
         let place = |factor: &&Factor| factor.levels.iter().position(|other| other == level(cell, factor));
@@ -121,7 +121,7 @@ fn ordered<'a>(cells: &'a [Cell], factors: &[&Factor]) -> Vec<&'a Cell> {
 }
 
 /// The position of the knee among cells of a factor whose levels are numbers.
-fn knee_of(cells: &[&Cell], factor: &Factor) -> Option<usize> {
+pub(crate) fn knee_of(cells: &[&Cell], factor: &Factor) -> Option<usize> {
     if !factor.levels.iter().all(|level| number(level).is_some()) {
         return None;
     }
@@ -180,7 +180,7 @@ fn list(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> String {
             shown(|latency| latency.p95_us),
             shown(|latency| latency.p99_us),
         ]);
-        row.extend(metrics.keys().map(|name| rate(cell.metrics.get(*name).copied())));
+        row.extend(metrics.keys().map(|name| rate(cell.metric(name))));
         if !baseline.is_empty() {
             row.push(ratio(cells, baseline, cell));
         }
@@ -334,7 +334,7 @@ fn not_counted(campaign: &Campaign) -> String {
     text
 }
 
-fn reason(run: &Run) -> String {
+pub(crate) fn reason(run: &Run) -> String {
     let failure = run.record.as_ref().ok().and_then(|record| record.failure.as_deref());
     failure.map_or_else(
         || format!("it is {}", run.state),
@@ -376,10 +376,8 @@ mod tests {
                 };
                 cells.push(Cell {
                     tps: vec![tps; usize::from(cells.len() != 4)],
-                    latency: None,
-                    variation_percent: None,
-                    metrics: IndexMap::new(),
                     levels,
+                    ..Cell::default()
                 });
             }
         }

@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use std::path::Path;
 
 /// What becomes of a run.
-enum Fate {
+pub(crate) enum Fate {
     Complete(f64),
     Incomplete,
     Failed(&'static str),
@@ -18,7 +18,7 @@ enum Fate {
 }
 
 /// Plans an experiment with this end of its file, gives each run its fate, and reads the campaign back.
-fn campaign(archive: &Path, end: &str, fate: impl Fn(&PlannedRun) -> Fate) -> Campaign {
+pub(crate) fn campaign(archive: &Path, end: &str, fate: impl Fn(&PlannedRun) -> Fate) -> Campaign {
     let file = format!(
         "title = \"Updates\"\n[parameters]\nrows = 10\n[[workload]]\nname = \"update\"\nclients = 8\n\
          script = \"select :rows;\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"20s\"\n{end}"

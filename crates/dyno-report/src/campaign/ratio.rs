@@ -7,30 +7,53 @@ use dyno_stats::{CONFIDENCE, ratio_of_means};
 /// Of fewer runs an interval says nothing.
 const FEWEST_RUNS: usize = 3;
 
-/// The TPS of `cell` as a ratio to that of its baseline: the cell that has the `baseline` levels and else the same. With enough runs of both an
-/// interval follows. `-` where there is nothing to compare.
-pub(super) fn ratio(cells: &[Cell], baseline: &Levels, cell: &Cell) -> String {
+/// The TPS of a cell in proportion to that of its baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ratio {
+    /// The ratio of the means; 1 of the baseline itself.
+    pub value: f64,
+    /// The interval that contains it at 95 % confidence; `None` if there are too few runs.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Ratio {
+    /// As people read it, the interval in brackets.
+    pub fn words(&self) -> String {
+        let value = decimal(self.value, 2);
+        match self.interval {
+            Some((low, high)) => format!("{value} [{}–{}]", decimal(low, 2), decimal(high, 2)),
+            None => value,
+        }
+    }
+}
+
+/// The baseline of `cell`: the cell that has the `baseline` levels and else the same.
+pub(crate) fn baseline_of<'a>(cells: &'a [Cell], baseline: &Levels, cell: &Cell) -> Option<&'a Cell> {
     let is_baseline = |other: &&Cell| {
         other
             .levels
             .iter()
             .all(|(factor, level)| baseline.get(factor).or_else(|| cell.levels.get(factor)) == Some(level))
     };
-    let Some(base) = cells.iter().find(is_baseline) else {
-        return "-".to_owned();
-    };
-    if base.levels == cell.levels {
-        return "1".to_owned();
-    }
-    match (cell.mean_tps(), base.mean_tps()) {
-        (Some(tps), Some(base_tps)) if base_tps > 0.0 => {
-            let ratio = decimal(tps / base_tps, 2);
-            let enough = cell.tps.len().min(base.tps.len()) >= FEWEST_RUNS;
-            match ratio_of_means(&cell.tps, &base.tps, CONFIDENCE).filter(|_| enough) {
-                Some(interval) => format!("{ratio} [{}–{}]", decimal(interval.low, 2), decimal(interval.high, 2)),
-                None => ratio,
-            }
-        }
-        _ => "-".to_owned(),
+    cells.iter().find(is_baseline)
+}
+
+/// The TPS of `cell` as a ratio to that of its baseline. With enough runs of both an interval follows. `None` where there is nothing to compare.
+pub(crate) fn ratio_of(cells: &[Cell], baseline: &Levels, cell: &Cell) -> Option<Ratio> {
+    let base = baseline_of(cells, baseline, cell)?;
+    let (tps, base_tps) = (cell.mean_tps()?, base.mean_tps().filter(|tps| *tps > 0.0)?);
+    let enough = cell.tps.len().min(base.tps.len()) >= FEWEST_RUNS && base.levels != cell.levels;
+    let interval = ratio_of_means(&cell.tps, &base.tps, CONFIDENCE).filter(|_| enough);
+    Some(Ratio {
+        value: tps / base_tps,
+        interval: interval.map(|estimate| (estimate.low, estimate.high)),
+    })
+}
+
+/// The same as text; `-` where there is nothing to compare.
+pub(super) fn ratio(cells: &[Cell], baseline: &Levels, cell: &Cell) -> String {
+    match baseline_of(cells, baseline, cell) {
+        Some(base) if base.levels == cell.levels => "1".to_owned(),
+        _ => ratio_of(cells, baseline, cell).map_or("-".to_owned(), |ratio| ratio.words()),
     }
 }

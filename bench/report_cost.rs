@@ -1,0 +1,96 @@
+//! Time and size of a report of a long run: eight hours with an interval each second, three workloads of several statements, and all samples.
+//!
+//!     cargo bench --bench report_cost -- [--hours 8] [--times 5] [--keep FOLDER]
+//!
+//! The run is made up and written through the archive's own writer; nobody has to wait eight hours for it.
+
+use dyno_bench::{Result, Spread, archive, dyno_binary, option};
+use dyno_specimen::{Pace, Specimen};
+use serde_json::json;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+fn main() -> Result<()> {
+    let hours: u32 = option("--hours", 8)?;
+    let times: usize = option("--times", 5)?;
+    let keep: PathBuf = option("--keep", PathBuf::new())?;
+    let dyno = dyno_binary()?;
+    let folder = tempfile::tempdir()?;
+    let folder = if keep.as_os_str().is_empty() { folder.path() } else { keep.as_path() };
+    fs::create_dir_all(folder)?;
+    let began = Instant::now();
+    let campaign = made_up(folder, hours)?;
+    println!("made up in {:.0} s: {}", began.elapsed().as_secs_f64(), campaign.display());
+
+    let archive_mb = size_mb(&campaign)?;
+    let mut table = "| form | wall s | size MB |\n|---|---|---|\n".to_owned();
+    print!("{table}");
+    let mut results = Vec::new();
+    for form in ["html", "json", "csv"] {
+        let file = folder.join(format!("report.{form}"));
+        let mut walls = Vec::new();
+        for _ in 0..times {
+            let began = Instant::now();
+            let words = ["report", "--format", form, "--output"];
+            let done = Command::new(&dyno).args(words).arg(&file).arg(&campaign).output()?;
+            if !done.status.success() {
+                return Err(String::from_utf8_lossy(&done.stderr).into());
+            }
+            walls.push(began.elapsed().as_secs_f64());
+        }
+        let wall_s = Spread::of(walls.iter().copied());
+        let size = fs::metadata(&file)?.len() as f64 / 1e6;
+        let row = format!("| {form} | {wall_s} | {size:.2} |\n");
+        print!("{row}");
+        write!(table, "{row}")?;
+        results.push(json!({ "form": form, "wall_s": wall_s, "size_mb": size, "walls_s": walls }));
+    }
+    let facts = json!({
+        "summary": format!(
+            "A made-up run of {hours} h with an interval each second, 3 workloads and samples: {archive_mb:.0} MB, in the page cache. \
+             Each cell is the median (minimum–maximum) of {times}."
+        ),
+        "archive_mb": archive_mb,
+    });
+    let kept = archive("report-cost", facts, json!(results), &table)?;
+    println!("kept in {}", kept.display());
+    Ok(())
+}
+
+/// Writes a campaign of a single run. Gives back its folder.
+fn made_up(folder: &Path, hours: u32) -> Result<PathBuf> {
+    let workload = |name: &str, sql: &str| {
+        format!("[[workload]]\nname = \"{name}\"\nclients = 8\nscript = '''\nbegin;\n{sql}\nend;\n'''\n")
+    };
+    let experiment = [
+        "title = \"A long night\"\n".to_owned(),
+        workload("update", "update accounts set balance = balance + 1 where id = 1;"),
+        workload("ingest", "insert into history (id) values (1);"),
+        workload("look-up", "select balance from accounts where id = 1;"),
+        format!("[phases]\nwarmup = \"60s\"\nmeasure = \"{hours}h\"\ninterval = \"1s\"\n"),
+    ];
+    let failed = |error: dyno_specimen::Error| error.to_string();
+    let specimen = Specimen::begin(folder, "night", &experiment.concat(), "2026-11-21T22:00:00[UTC]").map_err(failed)?;
+    let pace = |name: &str| Pace {
+        tps: if name == "look-up" { 12_000.0 } else { 4_000.0 },
+        spread: 0.03,
+        error: if name == "ingest" { "ERROR: deadlock detected".to_owned() } else { String::new() },
+    };
+    Ok(specimen.complete(|_, name| pace(name)).map_err(failed)?)
+}
+
+fn size_mb(campaign: &Path) -> Result<f64> {
+    let mut bytes = 0;
+    for run in fs::read_dir(campaign)? {
+        let run = run?.path();
+        if run.is_dir() {
+            for file in fs::read_dir(run)? {
+                bytes += file?.metadata()?.len();
+            }
+        }
+    }
+    Ok(bytes as f64 / 1e6)
+}

@@ -1,0 +1,449 @@
+//! The sections about all runs of one or several campaigns together.
+
+use super::cell_table;
+use super::latency::percentile_curves;
+use super::layout::{CAMPAIGN, Facet, facets};
+use super::measures::Measure;
+use super::model::{Block, Column, Figure, FigureData, Headline, Lane, Section, Series, Table};
+use super::parts::{figure, paragraph, section, table};
+use super::recorded::Recorded;
+use super::table::{exactly, number, text, value, words};
+use super::{bars, matrix, sweep};
+use crate::campaign::cells::{Cell, Factor, Levels, cells_with, factors, total_tps};
+use crate::campaign::ratio::{baseline_of, ratio_of};
+use crate::campaign::{level, ordered, reason};
+use crate::figures::{counted, decimal, one_line, rate, time};
+use dyno_lab::archive::{Campaign, LatencyCounts, Run, RunState, latency_of_runs};
+use indexmap::IndexMap;
+
+/// More curves of percentiles, or runs in one chart, cannot be told apart.
+const MOST_CURVES: usize = 8;
+
+/// Runs of one or several campaigns with what was read of each.
+pub(super) struct Together<'a> {
+    campaigns: Vec<&'a Campaign>,
+    cells: Vec<Cell>,
+    factors: Vec<Factor>,
+    baseline: Levels,
+    /// What was read of runs, with the levels of their cells.
+    recorded: Vec<(Levels, &'a Recorded<'a>)>,
+}
+
+impl<'a> Together<'a> {
+    /// Puts `campaigns` together; `recorded` are those of their runs that were read, in any order. Of several campaigns, which of them is a factor, and
+    /// the one at `baseline` is what the others are compared with.
+    pub fn new(campaigns: &[&'a Campaign], recorded: &'a [Recorded<'a>], baseline: Option<usize>) -> Self {
+        let several = campaigns.len() > 1;
+        let names = unique_names(campaigns);
+        let mut together = Self {
+            campaigns: campaigns.to_vec(),
+            cells: Vec::new(),
+            factors: Vec::new(),
+            baseline: Levels::new(),
+            recorded: Vec::new(),
+        };
+        for (campaign, name) in campaigns.iter().zip(&names) {
+            let with_campaign = |levels: &Levels| {
+                let campaign = several.then(|| (CAMPAIGN.to_owned(), name.clone()));
+                campaign.into_iter().chain(levels.clone()).collect::<Levels>()
+            };
+            let cells = cells_with(campaign, |runs| latency(runs, recorded));
+            together.cells.extend(cells.into_iter().map(|cell| Cell {
+                levels: with_campaign(&cell.levels),
+                ..cell
+            }));
+            for recorded in recorded
+                .iter()
+                .filter(|recorded| recorded.run.path.starts_with(&campaign.path))
+            {
+                let levels = recorded
+                    .run
+                    .record
+                    .as_ref()
+                    .map(|record| with_campaign(&record.cell))
+                    .unwrap_or_default();
+                together.recorded.push((levels, recorded));
+            }
+        }
+        together.factors = factors(campaigns.iter().copied(), &together.cells);
+        let declared = || Some(campaigns.first()?.record.as_ref().ok()?.baseline.clone());
+        together.baseline = match baseline.and_then(|baseline| names.get(baseline)) {
+            Some(name) if several => Levels::from([(CAMPAIGN.to_owned(), name.clone())]),
+            _ if several => Levels::new(),
+            _ => declared().unwrap_or_default(),
+        };
+        together
+    }
+
+    /// The factors that differ between cells.
+    fn varied(&self) -> Vec<&Factor> {
+        self.factors.iter().filter(|factor| factor.levels.len() > 1).collect()
+    }
+
+    /// The best cell, and how the others compare with the baseline.
+    pub fn headlines(&self) -> Vec<Headline> {
+        const MOST: usize = 6;
+        let mut headlines = Vec::new();
+        let with_tps = self.cells.iter().filter_map(|cell| Some((cell, cell.mean_tps()?)));
+        let Some((best, tps)) = with_tps.max_by(|one, other| one.1.total_cmp(&other.1)) else {
+            return vec![Headline {
+                figure: "no figures".to_owned(),
+                verdict: "No run is complete, so there is nothing to compare.".to_owned(),
+                ..Headline::default()
+            }];
+        };
+        let runs = best.extremes().filter(|_| best.tps.len() > 1);
+        headlines.push(Headline {
+            subject: self.name_of(best),
+            figure: format!("{} TPS", rate(tps)),
+            interval: runs.map_or_else(
+                || "of one run".to_owned(),
+                |(min, max)| {
+                    format!(
+                        "{} between {} and {}",
+                        counted(best.tps.len() as u64, "run"),
+                        rate(min),
+                        rate(max)
+                    )
+                },
+            ),
+            verdict: format!(
+                "The most of {}{}.",
+                counted(self.cells.len() as u64, "cell"),
+                best.p99_us()
+                    .map_or_else(String::new, |p99_us| format!(", with a p99 of {}", time(p99_us)))
+            ),
+        });
+        if !self.baseline.is_empty() {
+            let compared = self.cells.iter().filter_map(|cell| self.against_baseline(cell));
+            headlines.extend(compared.take(MOST));
+        }
+        headlines
+    }
+
+    fn against_baseline(&self, cell: &Cell) -> Option<Headline> {
+        let base = baseline_of(&self.cells, &self.baseline, cell).filter(|base| base.levels != cell.levels)?;
+        let ratio = ratio_of(&self.cells, &self.baseline, cell)?;
+        let verdict = match ratio.interval {
+            Some((low, _)) if low > 1.0 => format!("Faster than {}.", self.name_of(base)),
+            Some((_, high)) if high < 1.0 => format!("Slower than {}.", self.name_of(base)),
+            Some(_) => format!(
+                "Cannot be told from {} yet: the interval contains 1.",
+                self.name_of(base)
+            ),
+            None => format!(
+                "Compared with {}; more runs of both are needed to tell whether it is chance.",
+                self.name_of(base)
+            ),
+        };
+        Some(Headline {
+            subject: self.name_of(cell),
+            figure: format!("{} × the TPS", decimal(ratio.value, 2)),
+            interval: ratio.interval.map_or_else(String::new, |(low, high)| {
+                format!("95 % interval {} to {}", decimal(low, 2), decimal(high, 2))
+            }),
+            verdict,
+        })
+    }
+
+    /// What tells a cell from the others.
+    fn name_of(&self, cell: &Cell) -> String {
+        self.name_of_levels(&cell.levels)
+    }
+
+    fn name_of_levels(&self, levels: &Levels) -> String {
+        let varied = self.varied();
+        let told = varied
+            .iter()
+            .filter_map(|factor| Some((factor.name.as_str(), levels.get(&factor.name)?)));
+        let words = told.map(|(name, level)| {
+            if name == CAMPAIGN {
+                level.clone()
+            } else {
+                format!("{name} = {level}")
+            }
+        });
+        one_line(&words.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The sections: cells, charts over factors, latency, and all runs.
+    pub fn sections(&self) -> Vec<Section> {
+        let varied = self.varied();
+        let ordered = ordered(&self.cells, &varied);
+        let fixed = self.factors.iter().filter(|factor| factor.levels.len() == 1);
+        let fixed: Vec<String> = fixed
+            .map(|factor| format!("{} = {}", factor.name, factor.levels[0]))
+            .collect();
+        let mut cells = Vec::new();
+        cells.extend((!fixed.is_empty()).then(|| paragraph(format!("All with {}.", one_line(&fixed.join(", "))))));
+        cells.extend(table(cell_table::cells(&ordered, &self.cells, &varied, &self.baseline)));
+        let mut sections = vec![
+            section("cells", "Results", cells),
+            section("factors", "Over what was varied", self.charts()),
+            section(
+                "matrix",
+                "Compared with the baseline",
+                self.matrix().into_iter().collect(),
+            ),
+            section(
+                "percentiles",
+                "Distribution of latency",
+                self.percentiles().into_iter().collect(),
+            ),
+            section(
+                "side-by-side",
+                "Over time, side by side",
+                self.side_by_side().into_iter().collect(),
+            ),
+            section("runs", "All runs", table(self.runs()).into_iter().collect()),
+        ];
+        sections.retain(|section| !section.blocks.is_empty());
+        sections
+    }
+
+    /// Throughput and p99 over the factors; then each workload of several; then metrics.
+    fn charts(&self) -> Vec<Block> {
+        let mut groups = vec![vec![Measure::tps(), Measure::p99()]];
+        groups.extend(
+            Measure::of_workloads(&self.cells)
+                .into_iter()
+                .map(|measure| vec![measure]),
+        );
+        groups.extend(
+            Measure::of_metrics(&self.cells)
+                .into_iter()
+                .map(|measure| vec![measure]),
+        );
+        let mut blocks = Vec::new();
+        for measures in groups {
+            let Some(first) = measures.first() else { continue };
+            let cells: Vec<&Cell> = self.cells.iter().filter(|cell| first.value(cell).is_some()).collect();
+            for (number, facet) in facets(&cells, &self.factors, &self.baseline).iter().enumerate() {
+                let id = format!("{}-{}", first.id, number + 1);
+                blocks.extend(charts_of(&id, facet, &measures));
+            }
+        }
+        blocks
+    }
+
+    fn matrix(&self) -> Option<Block> {
+        figure(matrix::figure("ratios", &self.cells, &self.varied(), &self.baseline))
+    }
+
+    /// Percentile curves of cells, the baseline among them.
+    fn percentiles(&self) -> Option<Block> {
+        let mut by_cell: IndexMap<String, (bool, LatencyCounts)> = IndexMap::new();
+        for (levels, recorded) in self
+            .recorded
+            .iter()
+            .filter(|(_, recorded)| recorded.run.state == RunState::Complete)
+        {
+            let is_baseline = !self.baseline.is_empty()
+                && self
+                    .baseline
+                    .iter()
+                    .all(|(factor, level)| levels.get(factor) == Some(level));
+            let (_, sum) = by_cell
+                .entry(self.name_of_levels(levels))
+                .or_insert_with(|| (is_baseline, LatencyCounts::default()));
+            recorded.latency.measured().for_each(|(_, counts)| sum.merge(counts));
+        }
+        if by_cell.len() > MOST_CURVES {
+            return None;
+        }
+        let curves = by_cell
+            .iter()
+            .map(|(name, (baseline, counts))| (name.clone(), *baseline, counts));
+        figure(percentile_curves(
+            "percentiles",
+            "each cell",
+            "All transactions of all complete runs of a cell are taken together.",
+            curves,
+        ))
+    }
+
+    /// The throughput of the first complete run of each cell in one chart, if they are few.
+    fn side_by_side(&self) -> Option<Block> {
+        let mut first: IndexMap<String, &Recorded> = IndexMap::new();
+        for (levels, recorded) in self
+            .recorded
+            .iter()
+            .filter(|(_, recorded)| recorded.run.state == RunState::Complete)
+        {
+            first.entry(self.name_of_levels(levels)).or_insert(recorded);
+        }
+        if !(2..=MOST_CURVES).contains(&first.len()) {
+            return None;
+        }
+        let lines = first
+            .iter()
+            .flat_map(|(name, recorded)| recorded.throughput.lines(name));
+        let series: Vec<Series> = lines.collect();
+        let end_s = first
+            .values()
+            .map(|recorded| recorded.backdrop.end_s())
+            .fold(0.0, f64::max);
+        let rows = first.iter().filter_map(|(name, recorded)| {
+            let summary = recorded.summary.as_ref().ok()?;
+            let dips = recorded.analysis.as_ref().map(|analysis| analysis.dips.len() as f64);
+            Some(vec![
+                words(name.as_str()),
+                words(recorded.name.as_str()),
+                value(total_tps(summary)),
+                value(dips),
+            ])
+        });
+        let table = Table {
+            caption: String::new(),
+            columns: vec![text("cell"), text("run"), number("mean", "TPS"), number("dips", "")],
+            rows: rows.collect(),
+        };
+        let lane = Lane {
+            id: "throughput".to_owned(),
+            title: "Throughput".to_owned(),
+            unit: "TPS".to_owned(),
+            series,
+            ..Lane::default()
+        };
+        let backdrop = super::Backdrop::new("side-by-side", 1.0, end_s);
+        (!lane.series.is_empty()).then(|| {
+            Block::Figure(Figure {
+                id: "side-by-side".to_owned(),
+                title: "Throughput over time, the first run of each cell".to_owned(),
+                caption:
+                    "Time counts from the begin of each load, warm-up included; runs were made one after the other."
+                        .to_owned(),
+                data: FigureData::Timeline(backdrop.timeline(vec![lane])),
+                table: Some(table),
+            })
+        })
+    }
+
+    /// Every run with how it ended.
+    fn runs(&self) -> Table {
+        let several = self.campaigns.len() > 1;
+        let varied = self.varied();
+        let varied: Vec<&&Factor> = varied.iter().filter(|factor| factor.name != CAMPAIGN).collect();
+        let mut columns: Vec<Column> = several.then(|| text("campaign")).into_iter().collect();
+        columns.push(text("run"));
+        columns.extend(varied.iter().map(|factor| text(&factor.name)));
+        columns.extend([
+            text("state"),
+            number("throughput", "TPS"),
+            number("p99", "µs"),
+            number("errors", ""),
+            number("dips", ""),
+            text("remark"),
+        ]);
+        let of_campaign = |campaign: &&Campaign| {
+            campaign
+                .runs
+                .iter()
+                .map(|run| self.run_row(campaign, run, several, &varied))
+                .collect::<Vec<_>>()
+        };
+        Table {
+            caption: String::new(),
+            columns,
+            rows: self.campaigns.iter().flat_map(of_campaign).collect(),
+        }
+    }
+
+    fn run_row(&self, campaign: &Campaign, run: &Run, several: bool, varied: &[&&Factor]) -> Vec<super::model::Value> {
+        let record = run.record.as_ref().ok();
+        let summary = run.summary().ok().filter(|summary| !summary.workloads.is_empty());
+        let p99_us = summary.as_ref().and_then(|summary| {
+            let workloads = summary
+                .workloads
+                .iter()
+                .filter_map(|workload| Some(workload.latency?.p99_us));
+            workloads.max_by(f64::total_cmp)
+        });
+        let errors = summary
+            .as_ref()
+            .map(|summary| summary.workloads.iter().map(|workload| workload.errors).sum::<u64>());
+        let dips = record
+            .and_then(|record| record.analysis.as_ref())
+            .map(|analysis| analysis.dips.len() as f64);
+        let cell = Cell {
+            levels: record.map(|record| record.cell.clone()).unwrap_or_default(),
+            ..Cell::default()
+        };
+        let mut row: Vec<_> = several.then(|| words(campaign.name())).into_iter().collect();
+        row.push(words(run.name()));
+        row.extend(varied.iter().map(|factor| words(one_line(level(&cell, factor)))));
+        row.push(words(run.state.to_string()));
+        row.extend([value(summary.as_ref().map(total_tps)), value(p99_us)]);
+        row.push(errors.map_or(value(None), exactly));
+        row.push(value(dips));
+        row.push(words(if run.state == RunState::Complete {
+            String::new()
+        } else {
+            reason(run)
+        }));
+        row
+    }
+}
+
+/// A chart of each facet: a sweep of all measures where there are numbers along the axis, bars of each where there are names.
+fn charts_of(id: &str, facet: &Facet, measures: &[Measure]) -> Vec<Block> {
+    let known: Vec<&Measure> = measures
+        .iter()
+        .filter(|measure| {
+            facet
+                .lines
+                .iter()
+                .flat_map(|(_, cells)| cells)
+                .any(|(_, cell)| measure.value(cell).is_some())
+        })
+        .collect();
+    if facet.axis.is_numeric() {
+        return vec![Block::Figure(sweep::figure(id, facet, &known))];
+    }
+    let bars = known.iter().enumerate().map(|(number, measure)| {
+        let id = if number == 0 {
+            id.to_owned()
+        } else {
+            format!("{id}-{}", measure.id)
+        };
+        Block::Figure(bars::figure(&id, facet, measure))
+    });
+    bars.collect()
+}
+
+/// The latency of several runs together, from what was read of them already.
+fn latency(runs: &[&Run], recorded: &[Recorded]) -> Option<dyno_lab::summary::Latency> {
+    let known: Vec<&Recorded> = recorded
+        .iter()
+        .filter(|recorded| runs.iter().any(|run| run.path == recorded.run.path))
+        .collect();
+    if known.len() < runs.len() {
+        return latency_of_runs(runs.iter().copied());
+    }
+    let mut sum = LatencyCounts::default();
+    for counts in known
+        .iter()
+        .flat_map(|recorded| recorded.latency.measured().map(|(_, counts)| counts))
+    {
+        sum.merge(counts);
+    }
+    sum.latency()
+}
+
+/// The names of campaigns, with a number where folders of the same name lie in different archives.
+fn unique_names(campaigns: &[&Campaign]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for campaign in campaigns {
+        let name = campaign.name();
+        let same = campaigns[..names.len()]
+            .iter()
+            .filter(|other| other.name() == name)
+            .count();
+        names.push(if same == 0 {
+            name
+        } else {
+            format!("{name} ({})", same + 1)
+        });
+    }
+    names
+}

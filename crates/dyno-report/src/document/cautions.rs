@@ -1,0 +1,163 @@
+//! What to keep in mind, said once: the warnings of all runs, and what is missing.
+
+use super::model::Caution;
+use crate::figures::{count, counted, one_line};
+use dyno_lab::analysis::campaign_warnings;
+use dyno_lab::archive::{Campaign, Run, RunState};
+use indexmap::IndexMap;
+
+/// Names of runs are listed up to this many.
+const MOST_NAMES: usize = 3;
+
+/// A warning by its wording, with the runs that have it.
+#[derive(Default)]
+struct Said {
+    text: String,
+    runs: Vec<String>,
+}
+
+/// Gathers warnings.
+#[derive(Default)]
+pub(super) struct Cautions {
+    general: Vec<Caution>,
+    said: IndexMap<String, Said>,
+    runs: usize,
+}
+
+impl Cautions {
+    /// Adds what `campaign` as a whole gives reason for.
+    pub fn campaign(&mut self, campaign: &Campaign) {
+        self.plan(campaign);
+        let name = campaign.name();
+        if let Ok(record) = &campaign.record {
+            let missing = record.runs.len().saturating_sub(campaign.runs.len());
+            let of = counted(record.runs.len() as u64, "run");
+            if missing > 0 && campaign.is_under_way() {
+                self.general(&name, &format!("The campaign is going on: {missing} of {of} to come."));
+            } else if missing > 0 {
+                self.general(
+                    &name,
+                    &format!("{missing} of {of} are not made yet; dyno run --resume {name} makes them."),
+                );
+            }
+        }
+        if campaign.runs.is_empty() {
+            self.general(&name, "There is no run in it.");
+        }
+        for warning in campaign_warnings(campaign) {
+            self.general(&name, &warning.to_string());
+        }
+    }
+
+    /// Says if the plan of `campaign` cannot be read.
+    pub fn plan(&mut self, campaign: &Campaign) {
+        if let Err(error) = &campaign.record {
+            self.general(&campaign.name(), &format!("What was to be done is not known: {error}"));
+        }
+    }
+
+    fn general(&mut self, subject: &str, text: &str) {
+        self.general.push(Caution {
+            subject: subject.to_owned(),
+            text: one_line(text),
+        });
+    }
+
+    /// Adds the `warnings` of `run`, and what its state gives reason for.
+    pub fn run(&mut self, run: &Run, name: &str, warnings: impl Iterator<Item = String>) {
+        self.runs += 1;
+        if let Err(error) = &run.record {
+            self.say(name, format!("What is known of the run cannot be read: {error}"));
+        }
+        match run.state {
+            RunState::Failed => {
+                let reason = run.record.as_ref().ok().and_then(|record| record.failure.as_deref());
+                self.say(
+                    name,
+                    format!("The run failed: {}", reason.unwrap_or("for reasons that are not known")),
+                );
+            }
+            RunState::Running => self.say(name, "The run is going on: its figures are those up to now.".to_owned()),
+            RunState::Incomplete => {
+                let reason = run.record.as_ref().ok().and_then(|record| record.failure.as_deref());
+                let reason = reason.unwrap_or("dyno was ended or killed");
+                self.say(
+                    name,
+                    format!("The run is not complete ({reason}); it does not count where runs are compared."),
+                );
+            }
+            RunState::Complete => {}
+        }
+        warnings.for_each(|text| self.say(name, text));
+    }
+
+    fn say(&mut self, run: &str, text: String) {
+        let text = one_line(&text);
+        // The same words with other numbers are the same warning.
+        let wording: String = text
+            .chars()
+            .filter(|character| !character.is_ascii_digit() && !".,".contains(*character))
+            .collect();
+        let said = self
+            .said
+            .entry(wording)
+            .or_insert_with(|| Said { text, runs: Vec::new() });
+        if said.runs.last().is_none_or(|last| last != run) {
+            said.runs.push(run.to_owned());
+        }
+    }
+
+    /// All of them, those of whole campaigns first, then those of most runs.
+    pub fn all(self) -> Vec<Caution> {
+        let runs = self.runs;
+        let mut said: Vec<Said> = self.said.into_values().collect();
+        said.sort_by_key(|said| std::cmp::Reverse(said.runs.len()));
+        let of_runs = said.into_iter().map(|said| {
+            let number = said.runs.len();
+            let subject = match number {
+                _ if runs == 1 => said.runs.concat(),
+                _ if number == runs => format!("all {} runs", count(runs as u64)),
+                ..=MOST_NAMES => said.runs.join(", "),
+                _ => format!(
+                    "{} of {} runs, the first {}",
+                    count(number as u64),
+                    count(runs as u64),
+                    said.runs[0]
+                ),
+            };
+            Caution {
+                subject,
+                text: said.text,
+            }
+        });
+        self.general.into_iter().chain(of_runs).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_words_are_said_once() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("intervals.csv"), "").unwrap();
+        let mut run = Run::read(folder.path().to_owned()).unwrap();
+        run.state = RunState::Complete;
+        let mut cautions = Cautions::default();
+        for number in 1..=5 {
+            let name = format!("{number:03}-rep1");
+            let warnings = [format!("TPS varies by {number}.5 %"), "a\nb".to_owned()];
+            cautions.run(&run, &name, warnings.into_iter().take(if number > 3 { 1 } else { 2 }));
+        }
+        let all: Vec<_> = cautions
+            .all()
+            .into_iter()
+            .map(|caution| (caution.subject, caution.text))
+            .collect();
+        assert_eq!(all[1], ("all 5 runs".to_owned(), "TPS varies by 1.5 %".to_owned()));
+        assert_eq!(all[2], ("001-rep1, 002-rep1, 003-rep1".to_owned(), "a b".to_owned()));
+        assert!(all[0].1.starts_with("What is known of the run cannot be read: "));
+        assert_eq!(all.len(), 3);
+    }
+}

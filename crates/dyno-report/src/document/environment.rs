@@ -1,0 +1,337 @@
+//! What was run on what: everything that somebody needs who wants to repeat a run, or to know whether another may be compared with it.
+
+use super::model::{Block, Section, Table, Value};
+use super::parts::{code, paragraph, section, table};
+use super::table::{exactly, number, text, words};
+use crate::figures::{bytes, count, counted, duration, one_line};
+use dyno_lab::archive::{Campaign, CampaignRecord, Run, RunRecord};
+use dyno_lab::experiment::{Resolved, Workload};
+use indexmap::IndexMap;
+use serde_json::Value as Json;
+use std::time::Duration;
+
+/// The section about these runs of these campaigns.
+pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
+    let runs: Vec<&RunRecord> = parts
+        .iter()
+        .flat_map(|(_, runs)| runs)
+        .filter_map(|run| run.record.as_ref().ok())
+        .collect();
+    let mut result = section("environment", "What was run on what", Vec::new());
+    for (number, (campaign, _)) in parts.iter().enumerate() {
+        let name = if parts.len() > 1 {
+            format!("Campaign {}", campaign.name())
+        } else {
+            "The campaign".to_owned()
+        };
+        let blocks = match &campaign.record {
+            Ok(record) => about(record),
+            Err(error) => vec![paragraph(format!(
+                "What was to be done is not known: {}",
+                one_line(&error.to_string())
+            ))],
+        };
+        result
+            .sections
+            .push(section(format!("environment-campaign-{}", number + 1), name, blocks));
+    }
+    let server = [server(&runs), settings(&runs)].into_iter().filter_map(table).collect();
+    result
+        .sections
+        .push(section("environment-server", "Server and its settings", server));
+    result.sections.push(section(
+        "environment-host",
+        "The load's machine",
+        table(host(&runs)).into_iter().collect(),
+    ));
+    for (number, (_, resolved)) in experiments(parts).into_iter().enumerate() {
+        let id = |part: &str| format!("environment-{part}-{}", number + 1);
+        result.sections.push(section(
+            id("workloads"),
+            format!("Workloads of {}", resolved.name),
+            workloads(resolved),
+        ));
+        result.sections.push(section(
+            id("data"),
+            format!("Data of {}", resolved.name),
+            data(resolved),
+        ));
+    }
+    result.sections.retain(|section| !section.blocks.is_empty());
+    result
+}
+
+/// The experiment of each campaign, but the same one only once.
+fn experiments<'a>(parts: &[(&'a Campaign, Vec<&Run>)]) -> Vec<(&'a CampaignRecord, &'a Resolved)> {
+    let mut experiments: Vec<(&CampaignRecord, &Resolved)> = Vec::new();
+    for record in parts.iter().filter_map(|(campaign, _)| campaign.record.as_ref().ok()) {
+        let known = experiments.iter().any(|(_, known)| {
+            (&known.data, &known.workloads) == (&record.experiment.data, &record.experiment.workloads)
+        });
+        if !known {
+            experiments.push((record, &record.experiment));
+        }
+    }
+    experiments
+}
+
+/// What a campaign set out to do, and the command that does it again.
+fn about(record: &CampaignRecord) -> Vec<Block> {
+    let experiment = &record.experiment;
+    let size = experiment.size.map_or_else(String::new, |size| size.to_string());
+    let levels = record
+        .factors
+        .iter()
+        .map(|factor| format!("{}: {}", factor.name, factor.levels.join(", ")));
+    let repetitions = record.runs.iter().map(|run| run.repetition).max().unwrap_or(1);
+    let plan = match record.runs.len() {
+        0 | 1 => String::new(),
+        runs => format!(
+            "{} of {}, {} each, in {} order",
+            counted(runs as u64, "run"),
+            counted(record.cells.len().max(1) as u64, "cell"),
+            count(repetitions as u64),
+            record.order,
+        ),
+    };
+    let lasts = |length: Duration| {
+        if length.is_zero() {
+            "none".to_owned()
+        } else {
+            duration(length)
+        }
+    };
+    let measure = experiment
+        .measure
+        .map_or_else(|| "as long as the transactions took".to_owned(), lasts);
+    let facts = [
+        ("experiment", experiment.name.clone()),
+        ("title", experiment.title.clone()),
+        ("question", experiment.question.clone()),
+        ("source", experiment.source.clone()),
+        ("size", size),
+        ("varied", levels.collect::<Vec<_>>().join("; ")),
+        ("plan", plan),
+        ("warm-up", lasts(experiment.warmup)),
+        ("measured", measure),
+        ("interval", lasts(experiment.interval)),
+        ("target", record.target.clone()),
+        ("began", record.started.strftime("%Y-%m-%d %H:%M:%S %:z").to_string()),
+        ("seed", record.seed.to_string()),
+        ("dyno", record.dyno_version.clone()),
+    ];
+    let rows = facts.into_iter().filter(|(_, fact)| !fact.is_empty());
+    let facts = Table {
+        caption: String::new(),
+        columns: vec![text("what"), text("value")],
+        rows: rows
+            .map(|(name, fact)| vec![words(name), words(one_line(&fact))])
+            .collect(),
+    };
+    vec![Block::Table(facts), code("To repeat it", repeat_command(record))]
+}
+
+/// The command line with the seed, if it has none: then orders and random numbers are the same.
+fn repeat_command(record: &CampaignRecord) -> String {
+    let command = &record.command;
+    let run = command.split_whitespace().any(|word| word == "run");
+    if run && !command.contains("--seed") && !command.contains("--resume") {
+        format!("{command} --seed {}", record.seed)
+    } else {
+        command.clone()
+    }
+}
+
+/// Facts of several runs: for each name its values, each with the places in which it was found.
+#[derive(Default)]
+struct Facts {
+    values: IndexMap<(String, String), IndexMap<String, usize>>,
+    runs: usize,
+}
+
+impl Facts {
+    fn of<'a>(runs: &[&'a RunRecord], facts: impl Fn(&'a RunRecord) -> Vec<(String, String, String)>) -> Self {
+        let mut all = Self {
+            runs: runs.len(),
+            ..Self::default()
+        };
+        for run in runs {
+            for (name, value, source) in facts(run) {
+                *all.values.entry((name, source)).or_default().entry(value).or_default() += 1;
+            }
+        }
+        all
+    }
+
+    /// A row for each value; where runs differ it says in how many of them.
+    fn table(self, caption: &str, name: &str, source: Option<&str>) -> Table {
+        let runs = self.runs;
+        let several = self
+            .values
+            .values()
+            .any(|values| values.values().any(|number| *number < runs));
+        let mut columns = vec![text(name), text("value")];
+        columns.extend(source.map(text));
+        columns.extend(several.then(|| number("in", "runs")));
+        let rows = self.values.into_iter().flat_map(|((name, from), values)| {
+            values.into_iter().map(move |(value, number)| -> Vec<Value> {
+                let mut row = vec![words(one_line(&name)), words(one_line(&value))];
+                row.extend(source.map(|_| words(one_line(&from))));
+                row.extend(several.then(|| exactly(number as u64)));
+                row
+            })
+        });
+        Table {
+            caption: caption.to_owned(),
+            columns,
+            rows: rows.collect(),
+        }
+    }
+}
+
+fn plain(value: &Json) -> Option<String> {
+    match value {
+        Json::Null => None,
+        Json::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+fn server(runs: &[&RunRecord]) -> Table {
+    let facts = |run: &RunRecord| {
+        let version = run.server.get("version").and_then(plain);
+        let facts = [("target", Some(run.target.clone())), ("version", version)];
+        named(facts)
+    };
+    Facts::of(runs, facts).table("", "what", None)
+}
+
+fn named<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<(String, String, String)> {
+    let facts = facts
+        .into_iter()
+        .filter_map(|(name, fact)| Some((name.to_owned(), fact?, String::new())));
+    facts.collect()
+}
+
+fn settings(runs: &[&RunRecord]) -> Table {
+    let facts = |run: &RunRecord| {
+        let settings = run
+            .server
+            .get("settings")
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten();
+        let settings = settings.filter_map(|setting| {
+            let text = |key: &str| Some(setting.get(key)?.as_str()?.to_owned());
+            Some((text("name")?, text("value")?, text("source").unwrap_or_default()))
+        });
+        settings.collect()
+    };
+    Facts::of(runs, facts).table(
+        "Settings of the server that differ from its defaults",
+        "setting",
+        Some("from"),
+    )
+}
+
+fn host(runs: &[&RunRecord]) -> Table {
+    let facts = |run: &RunRecord| {
+        let of = |key: &str| run.host.get(key).and_then(plain);
+        let memory = run
+            .host
+            .get("memory_bytes")
+            .and_then(Json::as_u64)
+            .filter(|memory| *memory > 0);
+        let filesystem = run.host.get("data_filesystem").and_then(|filesystem| {
+            let of = |key: &str| filesystem.get(key)?.as_str();
+            let source = of("source").map_or_else(String::new, |source| format!(" ({source})"));
+            Some(format!("{} on {}{source}", of("kind")?, of("mount_point")?))
+        });
+        named([
+            ("host", of("hostname")),
+            ("kernel", of("kernel")),
+            ("processor", of("cpu_model")),
+            ("cores", of("cores")),
+            ("memory", memory.map(bytes)),
+            ("frequency governor", of("governor")),
+            ("clock source", of("clock_source")),
+            ("transparent huge pages", of("transparent_huge_pages")),
+            ("huge pages", of("huge_pages")),
+            ("data lies on", filesystem),
+        ])
+    };
+    Facts::of(runs, facts).table("", "what", None)
+}
+
+fn workloads(experiment: &Resolved) -> Vec<Block> {
+    let row = |workload: &Workload| {
+        let pacing = workload
+            .rate_per_s
+            .map_or_else(|| "closed".to_owned(), |rate_per_s| format!("open, {rate_per_s} per s"));
+        vec![
+            words(workload.name.as_str()),
+            exactly(workload.clients as u64),
+            exactly(workload.threads as u64),
+            words(workload.protocol.to_string()),
+            words(pacing),
+        ]
+    };
+    let load = Table {
+        caption: String::new(),
+        columns: vec![
+            text("workload"),
+            number("clients", ""),
+            number("threads", ""),
+            text("protocol"),
+            text("loop"),
+        ],
+        rows: experiment.workloads.iter().map(row).collect(),
+    };
+    let parameters = Table {
+        caption: "Parameters of the scripts; factors may set others".to_owned(),
+        columns: vec![text("parameter"), text("value")],
+        rows: experiment
+            .parameters
+            .iter()
+            .map(|(name, value)| vec![words(name.as_str()), words(value.to_string())])
+            .collect(),
+    };
+    let mut blocks: Vec<Block> = [load, parameters].into_iter().filter_map(table).collect();
+    for workload in &experiment.workloads {
+        for (script, weight) in workload.scripts.iter() {
+            let share = if workload.scripts.iter().count() > 1 {
+                format!(", weight {weight}")
+            } else {
+                String::new()
+            };
+            let caption = format!("{}: {}{share}", workload.name, one_line(&script.script_name));
+            blocks.push(code(caption, script.script.trim_end()));
+        }
+    }
+    blocks
+}
+
+fn data(experiment: &Resolved) -> Vec<Block> {
+    let data = &experiment.data;
+    let fill = data.fill.iter().map(|fill| {
+        let columns = fill
+            .columns
+            .iter()
+            .map(|(column, expression)| format!("{column} = {expression}"));
+        vec![
+            words(fill.table.as_str()),
+            exactly(fill.rows),
+            words(columns.collect::<Vec<_>>().join(", ")),
+        ]
+    });
+    let fill = Table {
+        caption: "Generated rows; in an expression, row is its number".to_owned(),
+        columns: vec![text("table"), number("rows", ""), text("columns")],
+        rows: fill.collect(),
+    };
+    let sql = |caption: &str, sql: &str| (!sql.trim().is_empty()).then(|| code(caption, sql.trim()));
+    let mut blocks: Vec<Block> = sql("Set-up", &data.setup).into_iter().collect();
+    blocks.extend(table(fill));
+    blocks.extend(sql("After loading", &data.finish));
+    blocks
+}

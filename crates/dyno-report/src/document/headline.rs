@@ -1,0 +1,138 @@
+//! The results in a few sentences.
+
+use super::model::Headline;
+use super::recorded::Recorded;
+use super::run::{state_words, steady_words};
+use crate::figures::{counted, decimal, rate, time};
+use dyno_lab::analysis::Analysis;
+use dyno_lab::summary::{Pacing, WorkloadSummary};
+use indexmap::IndexMap;
+
+/// Into so many batches the intervals of a run are put together: few enough that each is long, and neighbours hardly depend on each other.
+const BATCHES: usize = 20;
+
+/// The quantile of Student's t-distribution for 95 % on both sides with `BATCHES` - 1 degrees of freedom.
+const T_19: f64 = 2.093;
+
+/// The results of a single run: a headline for each workload.
+pub(super) fn of_run(recorded: &Recorded) -> Vec<Headline> {
+    let Ok(summary) = &recorded.summary else {
+        return vec![Headline {
+            subject: recorded.name.clone(),
+            figure: "no figures".to_owned(),
+            interval: String::new(),
+            verdict: state_words(recorded),
+        }];
+    };
+    let steady = recorded.analysis.as_ref().is_some_and(|analysis| analysis.steady.found);
+    let common = common(recorded);
+    let of = |workload: &WorkloadSummary| {
+        let tps = recorded.tps.get(&workload.name).map_or(&[][..], Vec::as_slice);
+        Headline {
+            subject: workload.name.clone(),
+            figure: format!("{} TPS", rate(workload.tps)),
+            interval: interval_words(tps, steady),
+            verdict: [latency_words(workload), errors_words(workload), common.clone()]
+                .into_iter()
+                .filter(|words| !words.is_empty())
+                .collect::<Vec<_>>()
+                .join(" "),
+        }
+    };
+    let mut headlines: Vec<Headline> = summary.workloads.iter().map(of).collect();
+    headlines.extend(summary.metrics.iter().map(|(name, metric)| Headline {
+        subject: crate::figures::one_line(name),
+        figure: rate(*metric),
+        ..Headline::default()
+    }));
+    headlines
+}
+
+/// The interval of the mean by batch means: 20 batches of neighbouring intervals, whose means are nearly independent of each other where single
+/// intervals are not (A. M. Law and W. D. Kelton, "Simulation Modeling and Analysis", on steady-state output).
+fn interval_words(tps: &[f64], steady: bool) -> String {
+    if tps.len() < 3 * BATCHES {
+        return format!("{} are too few for an interval", counted(tps.len() as u64, "interval"));
+    }
+    if !steady {
+        return "no interval, because there is no steady state that it would be of".to_owned();
+    }
+    let batch = |number: usize| &tps[number * tps.len() / BATCHES..(number + 1) * tps.len() / BATCHES];
+    let mean = |batch: &[f64]| batch.iter().sum::<f64>() / batch.len() as f64;
+    let means: dyno_stats::Running = (0..BATCHES).map(|number| mean(batch(number))).collect();
+    let (Some(mean), Some(stddev)) = (means.mean(), means.stddev()) else {
+        return String::new();
+    };
+    let half = T_19 * stddev / (BATCHES as f64).sqrt();
+    let (low, high) = (rate(mean - half), rate(mean + half));
+    format!("95 % interval {low} to {high}, from batch means of this one run; another run may differ by more")
+}
+
+fn latency_words(workload: &WorkloadSummary) -> String {
+    let Some(latency) = workload.latency else {
+        return "No transaction completed.".to_owned();
+    };
+    let of = match workload.pacing {
+        Pacing::Closed => "in a closed loop",
+        Pacing::Open { .. } => "from the scheduled instant",
+    };
+    let (p50, p99, max) = (time(latency.p50_us), time(latency.p99_us), time(latency.max_us));
+    format!("Latency {of}: p50 {p50}, p99 {p99}, at most {max}.")
+}
+
+fn errors_words(workload: &WorkloadSummary) -> String {
+    match workload.errors {
+        0 => String::new(),
+        errors => format!(
+            "{} failed ({} %).",
+            counted(errors, "transaction"),
+            decimal(workload.error_percent(), 3)
+        ),
+    }
+}
+
+/// What holds for the run as a whole.
+fn common(recorded: &Recorded) -> String {
+    let analysed = recorded.analysis.as_ref().map_or_else(String::new, analysis_words);
+    [state_words(recorded), analysed]
+        .into_iter()
+        .filter(|words| !words.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Whether it was steady, and how many dips it had by which causes.
+fn analysis_words(analysis: &Analysis) -> String {
+    let steady = steady_words(&analysis.steady);
+    if analysis.dips.is_empty() {
+        return format!("{steady} No dips.").trim_start().to_owned();
+    }
+    let mut causes: IndexMap<String, usize> = IndexMap::new();
+    for dip in &analysis.dips {
+        *causes.entry(dip.cause.to_string()).or_default() += 1;
+    }
+    causes.sort_by(|_, one, _, other| other.cmp(one));
+    let causes = causes.iter().map(|(cause, number)| match cause.as_str() {
+        "unknown" => format!("{number} of unknown cause"),
+        cause => format!("{number} by {cause}"),
+    });
+    let dips = counted(analysis.dips.len() as u64, "dip");
+    format!("{steady} {dips}: {}.", causes.collect::<Vec<_>>().join(", "))
+        .trim_start()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_needs_many_intervals_and_a_steady_state() {
+        let few = [100.0; 20];
+        assert_eq!(interval_words(&few, true), "20 intervals are too few for an interval");
+        let values: Vec<f64> = (0..200).map(|second| 1_000.0 + f64::from(second * 37 % 23)).collect();
+        assert!(interval_words(&values, false).starts_with("no interval"));
+        let words = interval_words(&values, true);
+        assert!(words.starts_with("95 % interval 1,010 to 1,012"), "{words}");
+    }
+}

@@ -1,0 +1,42 @@
+//! Sections and blocks, in fewer words.
+
+use super::model::{Block, Figure, Section, Table};
+
+/// A section that is open.
+pub(super) fn section(id: impl Into<String>, title: impl Into<String>, blocks: Vec<Block>) -> Section {
+    Section {
+        id: id.into(),
+        title: title.into(),
+        folded: false,
+        blocks,
+        sections: Vec::new(),
+    }
+}
+
+/// A paragraph.
+pub(super) fn paragraph(text: impl Into<String>) -> Block {
+    Block::Text { text: text.into() }
+}
+
+/// A list; nothing if it is empty.
+pub(super) fn list(items: Vec<String>) -> Option<Block> {
+    (!items.is_empty()).then_some(Block::List { items })
+}
+
+/// Something that is shown as it stands.
+pub(super) fn code(caption: impl Into<String>, text: impl Into<String>) -> Block {
+    Block::Code {
+        caption: caption.into(),
+        text: text.into(),
+    }
+}
+
+/// A table; nothing if it has no row.
+pub(super) fn table(table: Table) -> Option<Block> {
+    (!table.rows.is_empty()).then_some(Block::Table(table))
+}
+
+/// A figure, if there is one.
+pub(super) fn figure(figure: Option<Figure>) -> Option<Block> {
+    figure.map(Block::Figure)
+}

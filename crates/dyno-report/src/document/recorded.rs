@@ -1,0 +1,190 @@
+//! Everything that was recorded of one run, read once into the builders of its figures.
+
+use super::backdrop::Backdrop;
+use super::counters::Counters;
+use super::latency::Latency;
+use super::series::Grid;
+use super::throughput::Throughput;
+use super::waits::Waits;
+use dyno_lab::analysis::{Analysis, analyse};
+use dyno_lab::archive::{IntervalRow, PhaseRecord, Run, RunState, Samples, is_measured};
+use dyno_lab::experiment::WARMUP;
+use dyno_lab::summary::{Summary, WorkloadFacts};
+use indexmap::IndexMap;
+use std::ops::Range;
+use std::thread;
+
+/// What was recorded of a run.
+pub(super) struct Recorded<'a> {
+    pub run: &'a Run,
+    pub grid: Grid,
+    pub name: String,
+    /// The figures, or why there are none.
+    pub summary: Result<Summary, String>,
+    pub analysis: Option<Analysis>,
+    pub backdrop: Backdrop,
+    pub throughput: Throughput,
+    pub latency: Latency,
+    /// Transactions per second in each measured interval, by workload.
+    pub tps: IndexMap<String, Vec<f64>>,
+    /// What was sampled, unless only the load was to be read.
+    pub samples: Option<Sampled>,
+}
+
+/// What was sampled beside the load.
+pub(super) struct Sampled {
+    pub wal: Counters,
+    pub sessions: Counters,
+    pub cpu: Counters,
+    pub storage: Counters,
+    pub waits: Waits,
+}
+
+/// When a run began and ended each of its phases, and how long its intervals are.
+struct Course {
+    interval_s: f64,
+    end_s: f64,
+    phases: Vec<PhaseRecord>,
+}
+
+impl<'a> Recorded<'a> {
+    /// Reads `run` in full.
+    pub fn read(run: &'a Run) -> Self {
+        Self::of(run, 1, true)
+    }
+
+    /// Reads the load of `run` and what happened meanwhile, for a document with so many `runs`.
+    pub fn read_in_short(run: &'a Run, runs: usize) -> Self {
+        Self::of(run, runs, false)
+    }
+
+    fn of(run: &'a Run, runs: usize, with_samples: bool) -> Self {
+        let course = Course::of(run);
+        let grid = Grid::new(course.interval_s, course.end_s).shared_by(runs);
+        let facts: &[WorkloadFacts] = run.record.as_ref().map_or(&[], |record| record.workloads.as_slice());
+        // The histograms are by far the most there is to read. Each half of the time is read by a thread of its own, beside everything else.
+        let middle_s = course.end_s / 2.0;
+        let phases = &course.phases;
+        thread::scope(|scope| {
+            let halves = [0.0..middle_s, middle_s..f64::INFINITY]
+                .map(|time_s| scope.spawn(move || latency(run, grid, facts, phases, time_s)));
+            let mut recorded = Self {
+                run,
+                grid,
+                name: run.name(),
+                summary: run.summary().map_err(|error| error.to_string()),
+                analysis: None,
+                backdrop: Backdrop::new(run.name(), course.interval_s, course.end_s),
+                throughput: Throughput::new(grid),
+                latency: Latency::new(grid, facts),
+                tps: IndexMap::new(),
+                samples: with_samples.then(|| Sampled::read(run, grid)),
+            };
+            recorded.backdrop.set_phases(phases);
+            for row in run.intervals().into_iter().flatten() {
+                recorded.interval(&row);
+            }
+            for event in run.events().into_iter().flatten() {
+                recorded.backdrop.push(&event);
+            }
+            recorded.analysis = analysis(run, recorded.tps.values().any(|tps| !tps.is_empty()));
+            if let Some(analysis) = &recorded.analysis {
+                recorded.backdrop.set_dips(&analysis.dips);
+            }
+            for half in halves {
+                // A thread ends without a result only if the program is broken; then what it read is missing.
+                if let Ok(latency) = half.join() {
+                    recorded.latency.append(latency);
+                }
+            }
+            recorded
+        })
+    }
+
+    fn interval(&mut self, row: &IntervalRow) {
+        self.throughput.push(row);
+        if row.phase != WARMUP {
+            match self.tps.get_mut(&row.workload) {
+                Some(tps) => tps.push(row.tps),
+                None => drop(self.tps.insert(row.workload.clone(), vec![row.tps])),
+            }
+        }
+    }
+}
+
+/// The analysis in `run.json`, or one made now if anything was measured.
+fn analysis(run: &Run, measured: bool) -> Option<Analysis> {
+    let archived = run.record.as_ref().ok().and_then(|record| record.analysis.clone());
+    archived.or_else(|| measured.then(|| analyse(run)))
+}
+
+/// What the log of latencies has of a stretch of time.
+fn latency(run: &Run, grid: Grid, facts: &[WorkloadFacts], phases: &[PhaseRecord], time_s: Range<f64>) -> Latency {
+    let mut latency = Latency::new(grid, facts);
+    run.latencies(time_s, |line| latency.push(line, is_measured(phases, line.start_s)));
+    latency
+}
+
+impl Sampled {
+    fn read(run: &Run, grid: Grid) -> Self {
+        let mut sampled = Self {
+            wal: Counters::wal(grid),
+            sessions: Counters::sessions(grid),
+            cpu: Counters::cpu(grid),
+            storage: Counters::storage(grid),
+            waits: Waits::new(grid),
+        };
+        let of_server = [&mut sampled.wal, &mut sampled.sessions];
+        let samples = run.server_samples(|name| of_server.iter().any(|counters| counters.wants(name)));
+        of_server.into_iter().for_each(|counters| push_all(counters, &samples));
+        let of_host = [&mut sampled.cpu, &mut sampled.storage];
+        let samples = run.host_samples(|name| of_host.iter().any(|counters| counters.wants(name)));
+        of_host.into_iter().for_each(|counters| push_all(counters, &samples));
+        run.waits().for_each(|row| sampled.waits.push(&row));
+        sampled
+    }
+}
+
+fn push_all(counters: &mut Counters, samples: &Samples) {
+    for (index, at_s) in samples.at_s.iter().enumerate() {
+        counters.push(*at_s, |name| samples.column(name)?.get(index).copied());
+    }
+}
+
+impl Course {
+    /// From `run.json`; where that does not say it, because the run goes on or its dyno was killed, from the intervals.
+    fn of(run: &Run) -> Self {
+        let record = run.record.as_ref().ok();
+        let mut phases = record.map_or(Vec::new(), |record| record.phases.clone());
+        let over = matches!(run.state, RunState::Complete | RunState::Failed)
+            || phases.iter().any(|phase| phase.end_s.is_some());
+        let mut interval_s = record.map(|record| record.interval_s);
+        if !over {
+            for row in run.intervals().into_iter().flatten() {
+                interval_s.get_or_insert(row.interval_s);
+                let place = match phases.iter().position(|phase| phase.name == row.phase) {
+                    Some(place) => place,
+                    None => {
+                        phases.push(PhaseRecord {
+                            name: row.phase.clone(),
+                            planned_s: None,
+                            start_s: None,
+                            end_s: None,
+                        });
+                        phases.len() - 1
+                    }
+                };
+                let phase = &mut phases[place];
+                phase.start_s.get_or_insert(row.interval_start_s);
+                phase.end_s = Some(row.interval_start_s + row.interval_s);
+            }
+        }
+        // What never began has no place on the axis.
+        phases.retain(|phase| phase.start_s.is_some());
+        Self {
+            interval_s: interval_s.unwrap_or(1.0),
+            end_s: phases.iter().filter_map(|phase| phase.end_s).fold(0.0, f64::max),
+            phases,
+        }
+    }
+}

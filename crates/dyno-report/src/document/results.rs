@@ -1,0 +1,286 @@
+//! The figures of a run as tables.
+
+use super::model::{Block, Table, Value};
+use super::parts::table;
+use super::table::{exactly, number, text, value, words};
+use crate::figures::one_line;
+use dyno_lab::analysis::{Analysis, Dip};
+use dyno_lab::summary::{Latency, Pacing, Summary, WorkloadSummary};
+
+/// More dips than this are not read; the deepest are shown.
+const MOST_DIPS: usize = 30;
+
+/// All tables of a summary.
+pub(super) fn tables(summary: &Summary) -> Vec<Block> {
+    let all = [
+        throughput(summary),
+        latency(summary),
+        metrics(summary),
+        stages(summary),
+        scripts(summary),
+        errors(summary),
+    ];
+    all.into_iter().filter_map(table).collect()
+}
+
+fn throughput(summary: &Summary) -> Table {
+    let mut rows: Vec<Vec<Value>> = summary.workloads.iter().map(throughput_row).collect();
+    rows.extend(summary.total.map(|total| {
+        let mut row = vec![Value::Nothing(()); 12];
+        (row[0], row[4], row[5]) = (words("all"), exactly(total.transactions), value(total.tps));
+        (row[9], row[10]) = (value(total.statements_per_s), exactly(total.errors));
+        row
+    }));
+    Table {
+        caption: "Throughput in the time measured".to_owned(),
+        columns: vec![
+            text("workload"),
+            text("loop"),
+            number("clients", ""),
+            number("threads", ""),
+            number("transactions", ""),
+            number("mean", "TPS"),
+            number("least", "TPS"),
+            number("greatest", "TPS"),
+            number("variation", "%"),
+            number("statements", "1/s"),
+            number("errors", ""),
+            number("errors", "%"),
+        ],
+        rows,
+    }
+}
+
+fn throughput_row(workload: &WorkloadSummary) -> Vec<Value> {
+    let steadiness = workload.steadiness;
+    let pacing = match workload.pacing {
+        Pacing::Closed => "closed".to_owned(),
+        Pacing::Open { rate_per_s } => format!("open, {} per s", crate::figures::rate(rate_per_s)),
+    };
+    vec![
+        words(workload.name.as_str()),
+        words(pacing),
+        exactly(workload.clients as u64),
+        exactly(workload.threads as u64),
+        exactly(workload.transactions),
+        value(workload.tps),
+        value(steadiness.map(|steadiness| steadiness.tps_min)),
+        value(steadiness.map(|steadiness| steadiness.tps_max)),
+        value(steadiness.and_then(|steadiness| steadiness.variation_percent)),
+        value(workload.statements_per_s),
+        exactly(workload.errors),
+        value(workload.error_percent()),
+    ]
+}
+
+/// The columns of latencies, in the order of [`latencies`].
+pub(super) const LATENCY_COLUMNS: [&str; 8] = ["mean", "stddev", "min", "p50", "p95", "p99", "p99.9", "max"];
+
+/// The values of [`LATENCY_COLUMNS`].
+pub(super) fn latencies(latency: Option<&Latency>) -> [Value; 8] {
+    let Some(latency) = latency else {
+        return [const { Value::Nothing(()) }; 8];
+    };
+    let Latency {
+        mean_us,
+        stddev_us,
+        min_us,
+        p50_us,
+        p95_us,
+        p99_us,
+        p99_9_us,
+        max_us,
+    } = *latency;
+    [mean_us, stddev_us, min_us, p50_us, p95_us, p99_us, p99_9_us, max_us].map(value)
+}
+
+fn latency(summary: &Summary) -> Table {
+    let lag = summary.workloads.iter().any(|workload| workload.lag.is_some());
+    let columns = LATENCY_COLUMNS.map(|name| number(name, "µs"));
+    let mut columns: Vec<_> = std::iter::once(text("workload")).chain(columns).collect();
+    if lag {
+        columns.extend([number("mean lag", "µs"), number("greatest lag", "µs")]);
+    }
+    let rows = summary.workloads.iter().map(|workload| {
+        let mut row = vec![words(workload.name.as_str())];
+        row.extend(latencies(workload.latency.as_ref()));
+        if lag {
+            row.extend([
+                value(workload.lag.map(|lag| lag.mean_us)),
+                value(workload.lag.map(|lag| lag.max_us)),
+            ]);
+        }
+        row
+    });
+    Table {
+        caption: "Latency of transactions in the time measured".to_owned(),
+        columns,
+        rows: rows.collect(),
+    }
+}
+
+fn metrics(summary: &Summary) -> Table {
+    let rows = summary
+        .metrics
+        .iter()
+        .map(|(name, metric)| vec![words(one_line(name)), value(*metric)]);
+    Table {
+        caption: "Metrics of the experiment".to_owned(),
+        columns: vec![text("metric"), number("value", "")],
+        rows: rows.collect(),
+    }
+}
+
+fn stages(summary: &Summary) -> Table {
+    let rows = summary.stages.iter().flat_map(|stage| {
+        stage.workloads.iter().map(move |workload| {
+            let figures = [Some(workload.tps), workload.p50_us, workload.p95_us, workload.p99_us];
+            [
+                words(one_line(&stage.name)),
+                words(workload.name.as_str()),
+                value(stage.start_s),
+                value(stage.end_s - stage.start_s),
+            ]
+            .into_iter()
+            .chain(figures.map(value))
+            .collect()
+        })
+    });
+    Table {
+        caption: "Stages of the time measured".to_owned(),
+        columns: vec![
+            text("stage"),
+            text("workload"),
+            number("begins", "s"),
+            number("lasts", "s"),
+            number("throughput", "TPS"),
+            number("p50", "µs"),
+            number("p95", "µs"),
+            number("p99", "µs"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+fn scripts(summary: &Summary) -> Table {
+    let rows = summary.workloads.iter().flat_map(|workload| {
+        workload.scripts.iter().map(move |script| {
+            let failed = script.serialization_failures + script.deadlock_failures + script.other_failures;
+            vec![
+                words(workload.name.as_str()),
+                words(one_line(&script.name)),
+                exactly(script.weight),
+                exactly(script.transactions),
+                value(script.tps),
+                value(script.latency_mean_us),
+                value(script.latency_stddev_us),
+                exactly(failed),
+                exactly(script.retried),
+                exactly(script.skipped),
+            ]
+        })
+    });
+    Table {
+        caption: "Scripts of a mix".to_owned(),
+        columns: vec![
+            text("workload"),
+            text("script"),
+            number("weight", ""),
+            number("transactions", ""),
+            number("throughput", "TPS"),
+            number("mean latency", "µs"),
+            number("stddev", "µs"),
+            number("failed", ""),
+            number("retried", ""),
+            number("skipped", ""),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+fn errors(summary: &Summary) -> Table {
+    let rows = summary.workloads.iter().flat_map(|workload| {
+        let all = (workload.transactions + workload.errors).max(1) as f64;
+        workload.errors_by_state.iter().map(move |error| {
+            vec![
+                words(workload.name.as_str()),
+                words(one_line(&error.sqlstate)),
+                exactly(error.count),
+                value(error.count as f64 * 100.0 / all),
+                words(one_line(&error.example)),
+            ]
+        })
+    });
+    Table {
+        caption: "Errors".to_owned(),
+        columns: vec![
+            text("workload"),
+            text("SQLSTATE"),
+            number("transactions", ""),
+            number("share", "%"),
+            text("first message"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+/// The deepest dips with what was seen, in order of time.
+pub(super) fn dips(analysis: &Analysis) -> Table {
+    let mut dips: Vec<&Dip> = analysis.dips.iter().collect();
+    dips.sort_by(|one, other| other.depth_percent.total_cmp(&one.depth_percent));
+    let left_out = dips.len().saturating_sub(MOST_DIPS);
+    dips.truncate(MOST_DIPS);
+    dips.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
+    let rows = dips.into_iter().map(|dip| {
+        let seen: Vec<String> = dip.evidence.iter().map(|words| one_line(words)).collect();
+        vec![
+            value(dip.start_s),
+            value(dip.end_s - dip.start_s),
+            value(dip.depth_percent),
+            words(dip.cause.to_string()),
+            words(seen.join("; ")),
+        ]
+    });
+    let more = if left_out > 0 {
+        format!("; {left_out} less deep ones are in run.json")
+    } else {
+        String::new()
+    };
+    Table {
+        caption: format!("Dips of the throughput{more}"),
+        columns: vec![
+            number("begins", "s"),
+            number("lasts", "s"),
+            number("depth", "%"),
+            text("cause"),
+            text("seen at the time"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+/// Tables and indexes before and after the load.
+pub(super) fn growth(summary: &Summary) -> Table {
+    const MIB: f64 = 1_048_576.0;
+    let rows = summary.tables.iter().map(|growth| {
+        let sizes = [
+            growth.table_before_bytes,
+            growth.table_after_bytes,
+            growth.indexes_before_bytes,
+            growth.indexes_after_bytes,
+        ];
+        let sizes = sizes.map(|bytes| value(bytes as f64 / MIB));
+        std::iter::once(words(one_line(&growth.table))).chain(sizes).collect()
+    });
+    Table {
+        caption: "Tables before and after the load".to_owned(),
+        columns: vec![
+            text("table"),
+            number("before", "MiB"),
+            number("after", "MiB"),
+            number("indexes before", "MiB"),
+            number("indexes after", "MiB"),
+        ],
+        rows: rows.collect(),
+    }
+}

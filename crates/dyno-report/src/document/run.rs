@@ -1,0 +1,224 @@
+//! The sections about one run.
+
+use super::latency::{loop_words, percentile_curves};
+use super::model::{Block, Section};
+use super::parts::{figure, list, paragraph, section, table};
+use super::recorded::Recorded;
+use super::{metrics, results, statements};
+use crate::figures::{one_line, rate, time};
+use dyno_lab::archive::RunState;
+use dyno_lab::experiment::Resolved;
+use dyno_lab::summary::{Pacing, Summary};
+
+/// Everything about a run, for a document that is about it alone.
+pub(super) fn sections(recorded: &Recorded, experiment: Option<&Resolved>) -> Vec<Section> {
+    let metrics = |experiment| {
+        metrics::figure(
+            "metrics",
+            recorded.grid,
+            experiment,
+            &recorded.throughput,
+            &recorded.backdrop,
+        )
+    };
+    let mut over_time = over_time(recorded, "run", true);
+    over_time.extend(figure(experiment.and_then(metrics)));
+    let mut sections = vec![
+        section("results", "Results", results(recorded)),
+        section("over-time", "Over time", over_time),
+        section("percentiles", "Distribution of latency", percentiles(recorded)),
+        section("statements", "Statements", per_statement(recorded)),
+        section("server", "The server", server(recorded)),
+        section("machine", "The load's machine", machine(recorded)),
+    ];
+    sections.retain(|section| !section.blocks.is_empty());
+    sections
+}
+
+/// A run among others, folded: its load over time. `number` tells it from the others.
+pub(super) fn folded(recorded: &Recorded, number: usize) -> Section {
+    let mut blocks = vec![paragraph(in_words(recorded))];
+    blocks.extend(over_time(recorded, &format!("run-{number}"), false));
+    let dips = recorded.analysis.as_ref().map(results::dips);
+    blocks.extend(dips.and_then(table));
+    Section {
+        folded: true,
+        ..section(format!("run-{number}"), recorded.name.clone(), blocks)
+    }
+}
+
+/// How a run ended, and its figures in a sentence.
+fn in_words(recorded: &Recorded) -> String {
+    let state = state_words(recorded);
+    let figures = match &recorded.summary {
+        Ok(summary) => figures_in_words(summary),
+        Err(error) => format!("There are no figures: {}", one_line(error)),
+    };
+    let steady = recorded
+        .analysis
+        .as_ref()
+        .map_or_else(String::new, |analysis| steady_words(&analysis.steady));
+    [state, figures, steady]
+        .into_iter()
+        .filter(|words| !words.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// What is to be said of a run that is not complete.
+pub(super) fn state_words(recorded: &Recorded) -> String {
+    let reason = recorded
+        .run
+        .record
+        .as_ref()
+        .ok()
+        .and_then(|record| record.failure.as_deref());
+    let because = reason.map_or_else(String::new, |reason| format!(": {}", one_line(reason)));
+    match recorded.run.state {
+        RunState::Complete => String::new(),
+        RunState::Running => "The run is going on; this is what is known so far.".to_owned(),
+        RunState::Incomplete => {
+            format!("The run ended before its time{because}. What was measured until then is here.")
+        }
+        RunState::Failed => format!("The run failed{because}."),
+    }
+}
+
+fn figures_in_words(summary: &Summary) -> String {
+    let of = |workload: &dyno_lab::summary::WorkloadSummary| {
+        let latency = workload.latency.map_or_else(String::new, |latency| {
+            format!(", p50 {}, p99 {}", time(latency.p50_us), time(latency.p99_us))
+        });
+        let errors = if workload.errors > 0 {
+            format!(", {:.3} % errors", workload.error_percent())
+        } else {
+            String::new()
+        };
+        format!("{}: {} TPS{latency}{errors}.", workload.name, rate(workload.tps))
+    };
+    summary.workloads.iter().map(of).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a run was steady.
+pub(super) fn steady_words(steady: &dyno_lab::analysis::Steady) -> String {
+    let reason = one_line(&steady.reason);
+    match (steady.found, steady.from_s) {
+        (true, Some(from_s)) => format!("Steady from {from_s:.0} s on: {reason}."),
+        (true, None) => format!("Steady: {reason}."),
+        (false, _) if reason.is_empty() => String::new(),
+        (false, _) => format!("No steady state: {reason}."),
+    }
+}
+
+fn results(recorded: &Recorded) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let state = state_words(recorded);
+    blocks.extend((!state.is_empty()).then(|| paragraph(state)));
+    match &recorded.summary {
+        Ok(summary) => blocks.extend(results::tables(summary)),
+        Err(error) => blocks.push(paragraph(format!("There are no figures: {}", one_line(error)))),
+    }
+    blocks.extend(
+        recorded
+            .analysis
+            .as_ref()
+            .and_then(|analysis| table(results::dips(analysis))),
+    );
+    blocks.extend(findings(recorded));
+    blocks
+}
+
+fn findings(recorded: &Recorded) -> Option<Block> {
+    let analysis = recorded.analysis.as_ref()?;
+    let mut items = vec![steady_words(&analysis.steady)];
+    items.extend(
+        analysis
+            .dip_period_s
+            .map(|period_s| format!("Dips come about every {period_s:.0} s.")),
+    );
+    items.extend(analysis.findings.iter().map(|finding| one_line(finding)));
+    items.retain(|item| !item.is_empty());
+    list(items)
+}
+
+/// The figures of the load over time; heat maps only where there is room for them.
+fn over_time(recorded: &Recorded, prefix: &str, heat_maps: bool) -> Vec<Block> {
+    let backdrop = &recorded.backdrop;
+    let mut blocks = Vec::new();
+    blocks.extend(figure(
+        recorded.throughput.figure(&format!("{prefix}-throughput"), backdrop),
+    ));
+    blocks.extend(figure(recorded.latency.figure(&format!("{prefix}-latency"), backdrop)));
+    if heat_maps {
+        let maps = recorded.latency.heat_maps(&format!("{prefix}-heat"), backdrop);
+        blocks.extend(maps.into_iter().map(Block::Figure));
+    }
+    if blocks.is_empty() {
+        blocks.push(paragraph(
+            "No interval was recorded, so there is nothing to show over time.",
+        ));
+    }
+    blocks
+}
+
+fn percentiles(recorded: &Recorded) -> Vec<Block> {
+    let counts = recorded
+        .latency
+        .measured()
+        .map(|(name, counts)| (name.to_owned(), false, counts));
+    let facts = recorded
+        .run
+        .record
+        .as_ref()
+        .map_or(&[][..], |record| record.workloads.as_slice());
+    let closed = facts.iter().any(|workload| workload.pacing == Pacing::Closed);
+    let open = facts.iter().any(|workload| workload.pacing != Pacing::Closed);
+    figure(percentile_curves(
+        "percentiles",
+        &recorded.name,
+        loop_words(closed, open),
+        counts,
+    ))
+    .into_iter()
+    .collect()
+}
+
+fn per_statement(recorded: &Recorded) -> Vec<Block> {
+    let of_clients = recorded.summary.as_ref().ok().map(statements::of_clients);
+    let of_server = statements::of_server(recorded.run);
+    of_clients.into_iter().chain([of_server]).filter_map(table).collect()
+}
+
+fn server(recorded: &Recorded) -> Vec<Block> {
+    let Some(sampled) = &recorded.samples else {
+        return Vec::new();
+    };
+    let backdrop = &recorded.backdrop;
+    let mut blocks = Vec::new();
+    blocks.extend(figure(sampled.waits.figure("waits", backdrop)));
+    blocks.extend(sampled.waits.table().and_then(table));
+    blocks.extend(figure(sampled.wal.figure("wal", backdrop)));
+    blocks.extend(table(super::happened::checkpoints(recorded.run)));
+    blocks.extend(table(super::happened::others(recorded.run)));
+    blocks.extend(figure(sampled.sessions.figure("sessions", backdrop)));
+    blocks.extend(
+        recorded
+            .summary
+            .as_ref()
+            .ok()
+            .and_then(|summary| table(results::growth(summary))),
+    );
+    blocks
+}
+
+fn machine(recorded: &Recorded) -> Vec<Block> {
+    let Some(sampled) = &recorded.samples else {
+        return Vec::new();
+    };
+    let backdrop = &recorded.backdrop;
+    let figures = [
+        sampled.cpu.figure("cpu", backdrop),
+        sampled.storage.figure("storage", backdrop),
+    ];
+    figures.into_iter().filter_map(figure).collect()
+}

@@ -1,0 +1,352 @@
+//! Values over time, gathered into steps of equal length.
+//!
+//! A chart has a few thousand pixels and a long run has tens of thousands of intervals. What is gathered keeps the mean of each step, and its least and
+//! greatest value: a dip of one second is as deep in the figure of eight hours as it was.
+
+use super::model::Series;
+
+/// Times beyond this many steps are those of a damaged file.
+const MOST_STEPS: usize = 200_000;
+
+/// How finely the time of a run is divided in its figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grid {
+    interval_s: f64,
+    end_s: f64,
+    runs: usize,
+}
+
+impl Grid {
+    /// For a run with intervals of `interval_s` that ends after `end_s`, both in seconds; while it goes on, its end as planned.
+    #[must_use]
+    pub fn new(interval_s: f64, end_s: f64) -> Self {
+        let interval_s = if interval_s.is_finite() {
+            interval_s.max(0.01)
+        } else {
+            1.0
+        };
+        let end_s = if end_s.is_finite() { end_s.max(0.0) } else { 0.0 };
+        Self {
+            interval_s,
+            end_s,
+            runs: 1,
+        }
+    }
+
+    /// Coarser, for a document with the figures of so many runs.
+    #[must_use]
+    pub fn shared_by(self, runs: usize) -> Self {
+        Self {
+            runs: runs.max(1),
+            ..self
+        }
+    }
+
+    /// How long an interval lasts.
+    #[must_use]
+    pub fn interval_s(self) -> f64 {
+        self.interval_s
+    }
+
+    /// When the last one ends.
+    #[must_use]
+    pub fn end_s(self) -> f64 {
+        self.end_s
+    }
+
+    /// Steps of throughput: every interval of an eight-hour run, because people zoom into dips.
+    pub(super) fn fine_s(self) -> f64 {
+        self.step_s(self.share(30_000, 240))
+    }
+
+    /// Steps of everything else.
+    pub(super) fn step(self) -> f64 {
+        self.step_s(self.share(3_600, 120))
+    }
+
+    /// Columns of a heat map.
+    pub(super) fn column_s(self) -> f64 {
+        self.step_s(self.share(400, 60))
+    }
+
+    /// Rows of a table that people read.
+    pub(super) fn row_s(self) -> f64 {
+        self.step_s(if self.runs == 1 { 24 } else { 8 })
+    }
+
+    fn share(self, of: usize, least: usize) -> usize {
+        (of / self.runs).max(least)
+    }
+
+    /// The shortest round multiple of an interval of which there are at most so many.
+    fn step_s(self, most: usize) -> f64 {
+        let wanted = self.end_s / self.interval_s / most.max(1) as f64;
+        let mut power = 1.0;
+        loop {
+            // The allowance is for a last interval that was a little late.
+            let multiple = [1.0, 2.0, 5.0]
+                .into_iter()
+                .map(|digit| digit * power)
+                .find(|multiple| *multiple >= wanted - 0.01);
+            match multiple {
+                Some(multiple) => return self.interval_s * multiple,
+                None => power *= 10.0,
+            }
+        }
+    }
+}
+
+/// One step with what was measured in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Step {
+    sum: f64,
+    time_s: f64,
+    count: u32,
+    min: f64,
+    max: f64,
+}
+
+impl Step {
+    fn push(&mut self, time_s: f64, value: f64) {
+        (self.min, self.max) = match self.count {
+            0 => (value, value),
+            _ => (self.min.min(value), self.max.max(value)),
+        };
+        self.sum += value * time_s;
+        self.time_s += time_s;
+        self.count = self.count.saturating_add(1);
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.time_s)
+    }
+}
+
+/// A series in the making.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Steps {
+    step_s: f64,
+    steps: Vec<Step>,
+}
+
+impl Steps {
+    /// None yet, of `step_s` seconds each.
+    #[must_use]
+    pub fn new(step_s: f64) -> Self {
+        Self {
+            step_s: if step_s > 0.0 { step_s } else { 1.0 },
+            steps: Vec::new(),
+        }
+    }
+
+    /// Adds a value that held from `start_s` to `end_s`; one that is not finite, or of no time, is left out.
+    pub fn push(&mut self, start_s: f64, end_s: f64, value: f64) {
+        let length_s = end_s - start_s;
+        if !(value.is_finite() && length_s > 0.0 && length_s.is_finite()) {
+            return;
+        }
+        // An interval belongs to one step, even if it began late by a little; one that is longer than a step to all that it covers.
+        let (first, last) = if length_s < 1.5 * self.step_s {
+            let middle = self.step_of((start_s + end_s) / 2.0);
+            (middle, middle)
+        } else {
+            let half_s = self.step_s / 2.0;
+            (self.step_of(start_s + half_s), self.step_of(end_s - half_s))
+        };
+        let (Some(first), Some(last)) = (first, last) else {
+            return;
+        };
+        if self.steps.len() <= last {
+            self.steps.resize(last + 1, Step::default());
+        }
+        let time_s = length_s / (last - first + 1) as f64;
+        for step in &mut self.steps[first..=last] {
+            step.push(time_s, value);
+        }
+    }
+
+    /// The step in which `at_s` lies.
+    fn step_of(&self, at_s: f64) -> Option<usize> {
+        // Clocks differ by less than a thousandth of a step from where it begins.
+        let step = (at_s / self.step_s + 1e-3).floor();
+        (step < MOST_STEPS as f64).then_some(step.max(0.0) as usize)
+    }
+
+    /// Whether nothing was added.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// How many steps there are up to the last that has a value.
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The mean of one step.
+    pub(super) fn mean_of(&self, step: usize) -> Option<f64> {
+        self.steps.get(step)?.mean()
+    }
+
+    /// The least and the greatest value of the steps that begin at `from_s` or later.
+    #[must_use]
+    pub fn extremes(&self, from_s: f64) -> Option<(f64, f64)> {
+        let first = self.step_of(from_s)?;
+        let steps = self.steps.iter().skip(first).filter(|step| step.count > 0);
+        steps
+            .map(|step| (step.min, step.max))
+            .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+    }
+
+    /// The mean of the steps that begin at `from_s` or later.
+    #[must_use]
+    pub fn mean(&self, from_s: f64) -> Option<f64> {
+        let first = self.step_of(from_s)?;
+        let steps = self.steps.iter().skip(first);
+        let (sum, time_s) = steps.fold((0.0, 0.0), |(sum, time_s), step| (sum + step.sum, time_s + step.time_s));
+        (time_s > 0.0).then(|| sum / time_s)
+    }
+
+    /// Gathered into longer steps, for a table: begin, mean, least and greatest value of each that has any.
+    pub(super) fn rows(&self, row_s: f64) -> Vec<(f64, f64, f64, f64)> {
+        let mut rows = Self::new(row_s.max(self.step_s));
+        for (index, step) in self.steps.iter().enumerate() {
+            let (Some(mean), Some(row)) = (step.mean(), rows.step_of((index as f64 + 0.5) * self.step_s)) else {
+                continue;
+            };
+            if rows.steps.len() <= row {
+                rows.steps.resize(row + 1, Step::default());
+            }
+            let sum = &mut rows.steps[row];
+            sum.push(step.time_s, mean);
+            (sum.min, sum.max) = (sum.min.min(step.min), sum.max.max(step.max));
+        }
+        let step_s = rows.step_s;
+        let rows = rows.steps.iter().enumerate();
+        rows.filter_map(|(index, row)| Some((index as f64 * step_s, row.mean()?, row.min, row.max)))
+            .collect()
+    }
+
+    /// As it is drawn, rounded to four digits.
+    #[must_use]
+    pub fn series(&self, name: impl Into<String>) -> Series {
+        let first = self.steps.iter().position(|step| step.count > 0).unwrap_or(0);
+        let steps = &self.steps[first..];
+        let values = |value: fn(&Step) -> f64| {
+            steps
+                .iter()
+                .map(|step| (step.count > 0).then(|| significant(value(step))))
+                .collect::<Vec<_>>()
+        };
+        let gathered = steps.iter().any(|step| step.count > 1);
+        Series {
+            name: name.into(),
+            first_s: rounded_s(first as f64 * self.step_s),
+            step_s: rounded_s(self.step_s),
+            mean: steps.iter().map(|step| step.mean().map(significant)).collect(),
+            min: if gathered { values(|step| step.min) } else { Vec::new() },
+            max: if gathered { values(|step| step.max) } else { Vec::new() },
+        }
+    }
+}
+
+/// A time in seconds, rounded to milliseconds.
+pub(super) fn rounded_s(seconds: f64) -> f64 {
+    (seconds * 1e3).round() / 1e3
+}
+
+/// A number rounded to four significant digits: more are noise, and take room.
+pub(super) fn significant(value: f64) -> f64 {
+    const DIGITS: i32 = 4;
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    // Either way the power of ten is exact, and so the quotient is the number that is nearest.
+    let places = DIGITS - 1 - magnitude;
+    if places >= 0 {
+        let power = 10_f64.powi(places);
+        (value * power).round() / power
+    } else {
+        let power = 10_f64.powi(-places);
+        (value / power).round() * power
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn steps_are_round_multiples_of_the_interval() {
+        let night = Grid::new(1.0, 28_800.0);
+        assert_eq!((night.fine_s(), night.step(), night.column_s()), (1.0, 10.0, 100.0));
+        let night = night.shared_by(30);
+        assert_eq!((night.fine_s(), night.step(), night.column_s()), (50.0, 500.0, 500.0));
+        let short = Grid::new(0.1, 20.0);
+        assert_eq!((short.fine_s(), short.step(), short.column_s()), (0.1, 0.1, 0.1));
+        assert_eq!(Grid::new(f64::NAN, f64::INFINITY).fine_s(), 1.0);
+        assert_eq!(Grid::new(10.0, 3_600.0).fine_s(), 10.0);
+    }
+
+    #[test]
+    fn an_interval_that_began_late_leaves_no_hole() {
+        let mut steps = Steps::new(1.0);
+        for second in 0..5 {
+            let start_s = 2.5 + f64::from(second) + 1e-6 * f64::from(second % 3 - 1);
+            steps.push(start_s, start_s + 1.0, f64::from(second));
+        }
+        let series = steps.series("x");
+        assert_eq!((series.first_s, series.mean.len()), (3.0, 5));
+        assert!(series.mean.iter().all(Option::is_some) && series.min.is_empty());
+    }
+
+    #[test]
+    fn a_long_interval_fills_what_it_covers() {
+        let mut steps = Steps::new(1.0);
+        steps.push(0.0, 1.0, 5.0);
+        steps.push(3.0, 6.0, 7.0);
+        let series = steps.series("x");
+        assert_eq!(series.mean, [Some(5.0), None, None, Some(7.0), Some(7.0), Some(7.0)]);
+        steps.push(f64::NAN, 2.0, 1.0);
+        steps.push(1e300, 2e300, 1.0);
+        steps.push(1.0, 2.0, f64::INFINITY);
+        assert_eq!(steps.series("x"), series);
+    }
+
+    #[test]
+    fn four_digits_are_kept() {
+        assert_eq!(
+            [123_456.0, 0.123_456, -9.999_96, 0.0].map(significant),
+            [123_500.0, 0.1235, -10.0, 0.0]
+        );
+        assert_eq!(significant(f64::NAN), 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn gathering_keeps_extremes_mean_and_time(values in prop::collection::vec(1.0_f64..1e6, 1..400), most in 1_u32..50) {
+            let step_s = f64::from(most);
+            let mut steps = Steps::new(step_s);
+            for (second, value) in values.iter().enumerate() {
+                steps.push(second as f64, second as f64 + 1.0, *value);
+            }
+            let series = steps.series("x");
+            prop_assert_eq!(series.mean.len(), values.len().div_ceil(most as usize));
+            let max = values.iter().copied().fold(0.0, f64::max);
+            let min = values.iter().copied().fold(f64::INFINITY, f64::min);
+            prop_assert_eq!(steps.extremes(0.0), Some((min, max)));
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            prop_assert!((steps.mean(0.0).unwrap() / mean - 1.0).abs() < 1e-9);
+            // Where each extreme was measured, there it is seen.
+            for (step, chunk) in values.chunks(most as usize).enumerate() {
+                let max = significant(chunk.iter().copied().fold(0.0, f64::max));
+                let seen = series.max.get(step).copied().flatten().or(series.mean[step]);
+                prop_assert_eq!(seen, Some(max));
+            }
+            let rows = steps.rows(7.0 * step_s);
+            prop_assert!(rows.iter().any(|row| row.3 == max) && rows.iter().any(|row| row.2 == min));
+        }
+    }
+}

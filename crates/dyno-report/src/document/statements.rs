@@ -1,0 +1,76 @@
+//! What each statement cost: as the clients saw it, and as the server counted it.
+
+use super::model::{Table, Value};
+use super::results::{LATENCY_COLUMNS, latencies};
+use super::table::{exactly, number, text, value, words};
+use crate::figures::one_line;
+use dyno_lab::archive::Run;
+use dyno_lab::summary::Summary;
+
+/// More statements of the server than this are not read; those that took most come first in the file.
+const MOST_STATEMENTS: usize = 25;
+
+/// Columns of `pg_stat_statements` that are shown, each with its names in old and new versions, and what it is called here.
+const COUNTERS: [(&[&str], &str, &str); 9] = [
+    (&["calls"], "calls", ""),
+    (&["total_exec_time", "total_time"], "time", "ms"),
+    (&["rows"], "rows", ""),
+    (&["shared_blks_hit"], "blocks hit", ""),
+    (&["shared_blks_read"], "blocks read", ""),
+    (&["shared_blks_dirtied"], "blocks dirtied", ""),
+    (&["wal_records"], "WAL records", ""),
+    (&["wal_fpi"], "full page images", ""),
+    (&["wal_bytes"], "WAL", "bytes"),
+];
+
+/// The statements of the scripts as the clients saw them.
+pub(super) fn of_clients(summary: &Summary) -> Table {
+    let rows = summary.workloads.iter().flat_map(|workload| {
+        workload
+            .statement_latencies
+            .iter()
+            .enumerate()
+            .map(move |(index, statement)| {
+                let mut row = vec![
+                    words(format!("{}/{}", workload.name, index + 1)),
+                    exactly(statement.count),
+                ];
+                row.extend(latencies(statement.latency.as_ref()));
+                row.push(words(one_line(&statement.sql)));
+                row
+            })
+    });
+    let mut columns = vec![text("statement"), number("completed", "")];
+    columns.extend(LATENCY_COLUMNS.map(|name| number(name, "µs")));
+    columns.push(text("SQL"));
+    Table {
+        caption: "Statements as the clients saw them, in the time measured".to_owned(),
+        columns,
+        rows: rows.collect(),
+    }
+}
+
+/// The statements that took the server's time most, from `statements.csv`.
+pub(super) fn of_server(run: &Run) -> Table {
+    let known: Vec<_> = run.statements().take(MOST_STATEMENTS).collect();
+    let shown: Vec<_> = COUNTERS
+        .iter()
+        .filter_map(|(names, title, unit)| {
+            let name = names
+                .iter()
+                .find(|name| known.iter().any(|row| row.numbers.contains_key(**name)))?;
+            Some((*name, *title, *unit))
+        })
+        .collect();
+    let mut columns: Vec<_> = shown.iter().map(|(_, title, unit)| number(title, unit)).collect();
+    columns.push(text("query"));
+    let rows = known.iter().map(|row| {
+        let numbers = shown.iter().map(|(name, _, _)| value(row.numbers.get(*name).copied()));
+        numbers.chain([Value::Text(one_line(&row.query))]).collect()
+    });
+    Table {
+        caption: "Statements as the server counted them, warm-up included (pg_stat_statements)".to_owned(),
+        columns,
+        rows: rows.collect(),
+    }
+}

@@ -1,0 +1,110 @@
+//! Measures over a factor with numbers as levels.
+
+use super::layout::{Facet, is_load, position};
+use super::measures::Measure;
+use super::model::{Figure, FigureData, Sweep, SweepLine, SweepPanel, SweepPoint};
+use super::series::significant;
+use crate::figures::rate;
+
+/// The figure of `measures` over the axis of `facet`, a panel each.
+pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {
+    let panels: Vec<SweepPanel> = measures
+        .iter()
+        .map(|measure| panel(facet, measure))
+        .filter(|panel| !panel.lines.is_empty())
+        .collect();
+    let axis = &facet.axis;
+    let levels = || axis.levels.iter().map(|level| position(level));
+    let (least, greatest) = (levels().fold(f64::INFINITY, f64::min), levels().fold(0.0, f64::max));
+    let title = measures
+        .first()
+        .map_or_else(String::new, |measure| measure.title.clone());
+    let of = if facet.name.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", facet.name)
+    };
+    Figure {
+        id: id.to_owned(),
+        title: format!("{title} over {}{of}", axis.name),
+        caption: caption(facet, panels.first()),
+        table: Some(super::cell_table::points(facet, measures)),
+        data: FigureData::Sweep(Sweep {
+            factor: axis.name.clone(),
+            log: least > 0.0 && greatest >= 20.0 * least,
+            panels,
+        }),
+    }
+}
+
+fn panel(facet: &Facet, measure: &Measure) -> SweepPanel {
+    let line = |(name, cells): &(String, Vec<(&str, &crate::campaign::cells::Cell)>)| {
+        let points: Vec<SweepPoint> = cells
+            .iter()
+            .filter_map(|(level, cell)| {
+                let range = measure.range(cell);
+                Some(SweepPoint {
+                    level: position(level),
+                    value: significant(measure.value(cell)?),
+                    low: range.map(|(low, _)| significant(low)),
+                    high: range.map(|(_, high)| significant(high)),
+                })
+            })
+            .collect();
+        let throughputs: Vec<f64> = points.iter().map(|point| point.value).collect();
+        // More rows are not asked for to get more done; more clients are.
+        let knee = dyno_stats::knee(&throughputs).filter(|_| is_load(&facet.axis.name) && measure.unit != "µs");
+        SweepLine {
+            name: name.clone(),
+            knee: knee.map(|knee| points[knee].level),
+            points,
+        }
+    };
+    SweepPanel {
+        title: measure.title.clone(),
+        unit: measure.unit.to_owned(),
+        log: measure.log,
+        lines: facet
+            .lines
+            .iter()
+            .map(line)
+            .filter(|line| !line.points.is_empty())
+            .collect(),
+    }
+}
+
+/// Where each line is highest, and where its knee is.
+fn caption(facet: &Facet, panel: Option<&SweepPanel>) -> String {
+    let Some(panel) = panel else { return String::new() };
+    let line = |line: &SweepLine| {
+        let best = line
+            .points
+            .iter()
+            .max_by(|one, other| one.value.total_cmp(&other.value))?;
+        let name = if line.name.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", line.name)
+        };
+        let knee = line.knee.map_or_else(String::new, |knee| format!(", knee at {knee}"));
+        Some(format!(
+            "{name}{} {} at {} = {}{knee}",
+            rate(best.value),
+            panel.unit,
+            facet.axis.name,
+            best.level
+        ))
+    };
+    let lines: Vec<String> = panel.lines.iter().filter_map(line).collect();
+    let whiskers = if panel
+        .lines
+        .iter()
+        .flat_map(|line| &line.points)
+        .any(|point| point.low.is_some())
+    {
+        " Whiskers reach from the least to the greatest run."
+    } else {
+        ""
+    };
+    format!("Highest: {}.{whiskers}", lines.join("; "))
+}

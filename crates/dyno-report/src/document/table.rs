@@ -1,0 +1,87 @@
+//! The tables behind the charts.
+
+use super::model::{Column, Table, Value};
+use super::series::{Steps, rounded_s, significant};
+
+/// What of a series stands in a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cells {
+    /// The mean alone.
+    Mean,
+    /// The mean, the least and the greatest value.
+    Range,
+}
+
+/// A table of several series over the same time, in rows of at least `row_s`: each with its name, its unit, and what is to be said of it.
+pub(super) fn time_table<'a>(row_s: f64, series: impl Iterator<Item = (&'a str, &'a str, &'a Steps, Cells)>) -> Table {
+    let series: Vec<_> = series.collect();
+    let mut columns = vec![number("from", "s")];
+    let mut rows: Vec<(f64, Vec<Value>)> = Vec::new();
+    for (name, unit, steps, cells) in series {
+        let before = columns.len() - 1;
+        let parts: &[&str] = match cells {
+            Cells::Mean => &[""],
+            Cells::Range => &["", " min", " max"],
+        };
+        columns.extend(parts.iter().map(|part| number(&format!("{name}{part}"), unit)));
+        for (from_s, mean, min, max) in steps.rows(row_s) {
+            let values = [mean, min, max]
+                .into_iter()
+                .take(parts.len())
+                .map(|value| Value::Number(significant(value)));
+            let row = match rows.binary_search_by(|row| row.0.total_cmp(&from_s)) {
+                Ok(row) => row,
+                Err(row) => {
+                    rows.insert(row, (from_s, Vec::new()));
+                    row
+                }
+            };
+            rows[row].1.resize(before, Value::Nothing(()));
+            rows[row].1.extend(values);
+        }
+    }
+    let width = columns.len() - 1;
+    let rows = rows.into_iter().map(|(from_s, mut values)| {
+        values.resize(width, Value::Nothing(()));
+        values.insert(0, Value::Number(rounded_s(from_s)));
+        values
+    });
+    Table {
+        caption: String::new(),
+        columns,
+        rows: rows.collect(),
+    }
+}
+
+/// A column of numbers.
+pub(super) fn number(name: &str, unit: &str) -> Column {
+    Column {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        numeric: true,
+    }
+}
+
+/// A column of words.
+pub(super) fn text(name: &str) -> Column {
+    Column {
+        name: name.to_owned(),
+        ..Column::default()
+    }
+}
+
+/// A number as a value, rounded to what is meaningful.
+pub(super) fn value(number: impl Into<Option<f64>>) -> Value {
+    let number = number.into().filter(|number| number.is_finite());
+    number.map_or(Value::Nothing(()), |number| Value::Number(significant(number)))
+}
+
+/// A count as a value, exact.
+pub(super) fn exactly(count: u64) -> Value {
+    Value::Number(count as f64)
+}
+
+/// Words as a value.
+pub(super) fn words(words: impl Into<String>) -> Value {
+    Value::Text(words.into())
+}

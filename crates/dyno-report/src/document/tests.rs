@@ -1,0 +1,331 @@
+//! Documents of whole campaigns, and of what is left of damaged ones.
+
+use super::model::{Figure, FigureData, Section, Value};
+use super::*;
+use crate::campaign::overviews::{Fate, campaign};
+use crate::fixture::write_archive;
+use crate::html;
+use dyno_lab::archive::Archive;
+use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
+
+fn read(archive: &Path) -> Vec<Campaign> {
+    Archive::new(archive).campaigns().unwrap()
+}
+
+/// All figures, also of sections within sections.
+fn figures(sections: &[Section]) -> Vec<&Figure> {
+    let mut found = Vec::new();
+    for section in sections {
+        found.extend(section.blocks.iter().filter_map(figure_of));
+        found.extend(figures(&section.sections));
+    }
+    found
+}
+
+fn figure_of(block: &Block) -> Option<&Figure> {
+    match block {
+        Block::Figure(figure) => Some(figure),
+        _ => None,
+    }
+}
+
+fn figure<'a>(document: &'a Document, id: &str) -> &'a Figure {
+    let ids: Vec<&str> = figures(&document.sections)
+        .iter()
+        .map(|figure| figure.id.as_str())
+        .collect();
+    figures(&document.sections)
+        .into_iter()
+        .find(|figure| figure.id == id)
+        .unwrap_or_else(|| panic!("{id} is none of {ids:?}"))
+}
+
+/// Ids must be unique, because links and the data of figures go by them.
+fn ids(sections: &[Section]) -> Vec<&str> {
+    let own = sections.iter().flat_map(|section| {
+        let figures = section
+            .blocks
+            .iter()
+            .filter_map(figure_of)
+            .map(|figure| figure.id.as_str());
+        std::iter::once(section.id.as_str()).chain(figures)
+    });
+    own.chain(sections.iter().flat_map(|section| ids(&section.sections)))
+        .collect()
+}
+
+fn assert_sound(document: &Document) {
+    let mut ids = ids(&document.sections);
+    ids.sort_unstable();
+    let number = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), number, "{ids:?}");
+    html::page(document).unwrap();
+    let json = serde_json::to_string(document).unwrap();
+    assert!(!json.contains("NaN"));
+    // What is written as JSON reads back the same.
+    assert_eq!(&serde_json::from_str::<Document>(&json).unwrap(), document);
+}
+
+#[test]
+fn a_run_whose_dyno_was_killed_has_its_figures() {
+    let archive = tempfile::tempdir().unwrap();
+    write_archive(archive.path());
+    let campaigns = read(archive.path());
+    let document = of_campaign(&campaigns[2]);
+    assert_sound(&document);
+    let FigureData::Timeline(throughput) = &figure(&document, "run-throughput").data else {
+        panic!()
+    };
+    assert_eq!(throughput.lanes[0].series[0].mean, vec![Some(1_000.0); 8]);
+    assert_eq!((throughput.end_s, throughput.spans[0].end_s), (8.0, 5.0));
+    let FigureData::Timeline(latency) = &figure(&document, "run-latency").data else {
+        panic!()
+    };
+    // 500 µs and up, half a microsecond apart.
+    let p50: Vec<f64> = latency.lanes[0].series[0].mean.iter().map(|us| us.unwrap()).collect();
+    assert!(
+        p50.len() == 8 && p50.iter().all(|us| (749.0..751.0).contains(us)),
+        "{p50:?}"
+    );
+    let FigureData::HeatMap(heat) = &figure(&document, "run-heat-1").data else {
+        panic!()
+    };
+    assert_eq!(
+        heat.counts
+            .iter()
+            .map(|column| column.iter().sum::<f64>())
+            .collect::<Vec<_>>(),
+        vec![1_000.0; 8]
+    );
+    let FigureData::Percentiles(percentiles) = &figure(&document, "percentiles").data else {
+        panic!()
+    };
+    // Three seconds were measured, with a thousand each.
+    assert!(percentiles.curves[0].latency_us.len() > 60);
+    let words: Vec<&str> = document.warnings.iter().map(|warning| warning.text.as_str()).collect();
+    assert!(words[0].starts_with("The run is not complete"), "{words:?}");
+}
+
+#[test]
+fn a_run_of_which_only_the_summary_is_left() {
+    let archive = tempfile::tempdir().unwrap();
+    write_archive(archive.path());
+    let campaigns = read(archive.path());
+    let document = of_campaign(&campaigns[0]);
+    assert_sound(&document);
+    assert_eq!(document.headlines[0].figure, "12,346 TPS");
+    assert_eq!(
+        document.headlines[0].interval,
+        "0 intervals are too few for an interval"
+    );
+    assert!(figures(&document.sections).is_empty());
+    let mut told = document.clone();
+    told.definitions.clear();
+    told.created.clear();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&told).unwrap());
+}
+
+#[test]
+fn a_sweep_with_knee_and_ratios() {
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[factors]\nclients = [1, 4, 16, 64]\n[plan]\nrepetitions = 3\norder = \"listed\"\nbaseline = { clients = 4 }\n";
+    let tps = [1_000.0, 3_600.0, 9_900.0, 10_000.0];
+    let campaign = campaign(archive.path(), end, |run| {
+        Fate::Complete(tps[(run.number - 1) % 4] * (1.0 + 0.01 * run.repetition as f64))
+    });
+    let document = of_campaign(&campaign);
+    assert_sound(&document);
+    let FigureData::Sweep(sweep) = &figure(&document, "tps-1").data else {
+        panic!()
+    };
+    assert_eq!(
+        (sweep.factor.as_str(), sweep.log, sweep.panels.len()),
+        ("clients", true, 2)
+    );
+    let line = &sweep.panels[0].lines[0];
+    assert_eq!((line.points.len(), line.knee), (4, Some(16.0)));
+    assert_eq!(
+        (line.points[2].value, line.points[2].low, line.points[2].high),
+        (10_100.0, Some(9_999.0), Some(10_200.0))
+    );
+    assert_eq!(document.headlines[0].subject, "clients = 64");
+    assert_eq!(document.headlines[1].verdict, "Slower than clients = 4.");
+    // The metric of the experiment has a chart of its own.
+    figure(&document, "metric-1-1");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&document.headlines).unwrap());
+    insta::assert_snapshot!(serde_json::to_string_pretty(&document.warnings).unwrap());
+}
+
+#[test]
+fn two_factors_are_lines_and_a_matrix_and_names_are_bars() {
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[factors]\nclients = [1, 8]\nfull_page_writes = [\"on\", \"off\"]\n[plan]\norder = \"listed\"\nbaseline = { full_page_writes = \"on\" }\n";
+    let two = campaign(archive.path(), end, |run| Fate::Complete(1_000.0 * run.number as f64));
+    let document = of_campaign(&two);
+    assert_sound(&document);
+    let FigureData::Sweep(sweep) = &figure(&document, "tps-1").data else {
+        panic!()
+    };
+    let names: Vec<&str> = sweep.panels[0].lines.iter().map(|line| line.name.as_str()).collect();
+    assert_eq!(names, ["full_page_writes = on", "full_page_writes = off"]);
+    let FigureData::Matrix(matrix) = &figure(&document, "ratios").data else {
+        panic!()
+    };
+    // One run of each proves nothing.
+    assert!(
+        matrix
+            .cells
+            .iter()
+            .flatten()
+            .all(|cell| cell.unproven && cell.value.is_some())
+    );
+
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[factors]\nfull_page_writes = [\"on\", \"off\"]\n[plan]\norder = \"listed\"\n";
+    let one = campaign(archive.path(), end, |run| Fate::Complete(1_000.0 * run.number as f64));
+    let document = of_campaign(&one);
+    let FigureData::Bars(bars) = &figure(&document, "tps-1").data else {
+        panic!()
+    };
+    assert_eq!(
+        (bars.categories.as_slice(), &bars.series[0].values),
+        (
+            ["on".to_owned(), "off".to_owned()].as_slice(),
+            &vec![Some(1_000.0), Some(2_000.0)]
+        )
+    );
+}
+
+#[test]
+fn campaigns_side_by_side_are_lines_of_one_chart() {
+    let archives = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let end = "[factors]\nclients = [1, 4, 16]\n[plan]\norder = \"listed\"\n";
+    let campaigns: Vec<Campaign> = archives
+        .iter()
+        .zip([100.0, 200.0])
+        .map(|(archive, tps)| campaign(archive.path(), end, |run| Fate::Complete(tps * run.number as f64)))
+        .collect();
+    let document = of_campaigns(&campaigns, Some(1));
+    assert_sound(&document);
+    let FigureData::Sweep(sweep) = &figure(&document, "tps-1").data else {
+        panic!()
+    };
+    let lines: Vec<&str> = sweep.panels[0].lines.iter().map(|line| line.name.as_str()).collect();
+    // Both were begun in the same second, in different archives.
+    assert_eq!(
+        lines,
+        ["2026-11-21T19-40-12-updates", "2026-11-21T19-40-12-updates (2)"]
+    );
+    let FigureData::Matrix(matrix) = &figure(&document, "ratios").data else {
+        panic!()
+    };
+    assert_eq!(
+        matrix.cells[0].iter().map(|cell| cell.value).collect::<Vec<_>>(),
+        [Some(0.5), Some(1.0)]
+    );
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[factors]\nclients = [1, 8]\nfull_page_writes = [\"on\", \"off\"]\n[plan]\norder = \"listed\"\n";
+    let partly = campaign(archive.path(), end, |run| match run.number {
+        1 => Fate::Failed("the server did not start"),
+        2 => Fate::Incomplete,
+        _ => Fate::NotMade,
+    });
+    let document = of_campaign(&partly);
+    assert_sound(&document);
+    let words: Vec<&str> = document.warnings.iter().map(|warning| warning.text.as_str()).collect();
+    assert!(
+        words
+            .iter()
+            .any(|words| words.starts_with("2 of 4 runs are not made yet")),
+        "{words:?}"
+    );
+    assert!(words.contains(&"The run failed: the server did not start"), "{words:?}");
+    assert_eq!(document.headlines[0].figure, "no figures");
+
+    // Nothing but folders is left.
+    for run in &partly.runs {
+        fs::write(run.path.join("run.json"), "").unwrap();
+    }
+    fs::write(partly.path.join("campaign.json"), "{").unwrap();
+    let document = of_campaign(&read(archive.path()).remove(0));
+    assert_sound(&document);
+    assert!(
+        document.warnings[0]
+            .text
+            .starts_with("What was to be done is not known: "),
+        "{:?}",
+        document.warnings
+    );
+}
+
+#[test]
+fn a_campaign_of_which_nothing_was_made() {
+    let archive = tempfile::tempdir().unwrap();
+    let empty = campaign(archive.path(), "[factors]\nclients = [1, 8]\n", |_| Fate::NotMade);
+    let document = of_campaign(&empty);
+    assert_sound(&document);
+    assert!(
+        document
+            .warnings
+            .iter()
+            .any(|warning| warning.text == "There is no run in it.")
+    );
+    assert_sound(&of_campaigns(&[], None));
+}
+
+#[test]
+fn what_differs_between_runs_is_told_with_its_number_of_runs() {
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[factors]\nclients = [1, 8]\n[plan]\norder = \"listed\"\n";
+    let campaign = campaign(archive.path(), end, |_| Fate::Complete(1.0));
+    let path = campaign.runs[0].path.join("run.json");
+    let other = fs::read_to_string(&path)
+        .unwrap()
+        .replace("PostgreSQL 18.6", "PostgreSQL 9.6");
+    fs::write(&path, other).unwrap();
+    let document = of_campaign(&read(archive.path()).remove(0));
+    let environment = document
+        .sections
+        .iter()
+        .find(|section| section.id == "environment")
+        .unwrap();
+    let server = environment
+        .sections
+        .iter()
+        .find(|section| section.id == "environment-server")
+        .unwrap();
+    let Block::Table(table) = &server.blocks[0] else {
+        panic!()
+    };
+    let versions: Vec<_> = table
+        .rows
+        .iter()
+        .filter(|row| row[0] == Value::Text("version".to_owned()))
+        .map(|row| row[2].clone())
+        .collect();
+    assert_eq!(versions, [Value::Number(1.0), Value::Number(1.0)]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_file_cut_anywhere_still_gives_a_report(file in 0_usize..4, share in 0.0_f64..=1.0) {
+        let archive = tempfile::tempdir().unwrap();
+        write_archive(archive.path());
+        let run = &read(archive.path())[2].runs[0];
+        let path = run.path.join(["intervals.csv", "latency.hlog", "events.jsonl", "run.json"][file]);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..(bytes.len() as f64 * share) as usize]).unwrap();
+        let document = of_campaign(&read(archive.path())[2]);
+        assert_sound(&document);
+        prop_assert!(!document.headlines.is_empty());
+    }
+}

@@ -1,0 +1,199 @@
+//! What the measured sessions waited for, by class of wait event.
+
+use super::backdrop::Backdrop;
+use super::model::{Figure, FigureData, Lane, Table};
+use super::series::{Grid, Steps};
+use super::table::{Cells, number, text, time_table, value, words};
+use crate::figures::decimal;
+use dyno_lab::archive::WaitRow;
+use indexmap::IndexMap;
+
+/// More events than this are not read.
+const MOST_EVENTS: usize = 20;
+
+/// The waits of a run in the making: rows of `waits.csv` are added as they come.
+#[derive(Clone, Debug)]
+pub struct Waits {
+    grid: Grid,
+    /// Stretches of time that are complete.
+    windows: Vec<(f64, f64)>,
+    /// The time of the rows that are still coming, with what they said so far.
+    open: Option<(f64, IndexMap<String, f64>)>,
+    classes: IndexMap<String, Steps>,
+    /// Sessions times seconds by class and event.
+    events: IndexMap<(String, String), f64>,
+}
+
+impl Waits {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(grid: Grid) -> Self {
+        Self {
+            grid,
+            windows: Vec::new(),
+            open: None,
+            classes: IndexMap::new(),
+            events: IndexMap::new(),
+        }
+    }
+
+    /// Adds what some sessions did. Sessions that are not measured are left out.
+    pub fn push(&mut self, row: &WaitRow) {
+        if !row.sessions.is_finite() || !row.at_s.is_finite() {
+            return;
+        }
+        if self.open.as_ref().is_none_or(|(at_s, _)| row.at_s > *at_s) {
+            self.close();
+            self.open = Some((row.at_s, IndexMap::new()));
+        }
+        let Some((_, sessions)) = self.open.as_mut().filter(|_| row.backend == "client") else {
+            return;
+        };
+        *sessions.entry(row.wait_event_type.clone()).or_default() += row.sessions;
+        let length_s = self.windows.last().map_or(1.0, |(_, end_s)| row.at_s - end_s);
+        let event = (row.wait_event_type.clone(), row.wait_event.clone());
+        *self.events.entry(event).or_default() += row.sessions * length_s;
+    }
+
+    /// Ends the stretch of time whose rows have come.
+    fn close(&mut self) {
+        let Some((end_s, sessions)) = self.open.take() else {
+            return;
+        };
+        let start_s = self.windows.last().map_or(end_s - 1.0, |(_, last_s)| *last_s).max(0.0);
+        for class in sessions
+            .keys()
+            .filter(|class| !self.classes.contains_key(*class))
+            .cloned()
+            .collect::<Vec<_>>()
+        {
+            // Until now nobody waited for it.
+            let mut steps = Steps::new(self.grid.step());
+            self.windows
+                .iter()
+                .for_each(|(start_s, end_s)| steps.push(*start_s, *end_s, 0.0));
+            self.classes.insert(class, steps);
+        }
+        for (class, steps) in &mut self.classes {
+            steps.push(start_s, end_s, sessions.get(class).copied().unwrap_or(0.0));
+        }
+        self.windows.push((start_s, end_s));
+    }
+
+    /// The figure `id`. `None` if nobody was seen.
+    #[must_use]
+    pub fn figure(&self, id: &str, backdrop: &Backdrop) -> Option<Figure> {
+        let mut whole = self.clone();
+        whole.close();
+        let from_s = backdrop.measured_from_s();
+        let mean = |steps: &Steps| steps.mean(from_s).unwrap_or(0.0);
+        let mut classes: Vec<(&String, &Steps)> = whole.classes.iter().collect();
+        classes.sort_by(|(_, one), (_, other)| mean(other).total_cmp(&mean(one)));
+        let name = |class: &str| {
+            if class == "CPU" {
+                "not waiting".to_owned()
+            } else {
+                class.to_owned()
+            }
+        };
+        let words = classes
+            .iter()
+            .map(|(class, steps)| format!("{} {}", name(class), decimal(mean(steps), 1)));
+        let caption = format!(
+            "Mean number of sessions in the time measured: {}. Sessions that do not wait run on a CPU, or want to.",
+            words.collect::<Vec<_>>().join(", ")
+        );
+        let lane = Lane {
+            id: "waits".to_owned(),
+            title: "Sessions by wait".to_owned(),
+            unit: "sessions".to_owned(),
+            log: false,
+            stacked: true,
+            series: classes.iter().map(|(class, steps)| steps.series(name(class))).collect(),
+        };
+        let names: Vec<_> = classes.iter().map(|(class, steps)| (name(class), *steps)).collect();
+        let columns = names
+            .iter()
+            .map(|(name, steps)| (name.as_str(), "sessions", *steps, Cells::Mean));
+        let table = time_table(self.grid.row_s(), columns);
+        (!classes.is_empty()).then(|| Figure {
+            id: id.to_owned(),
+            title: "What measured sessions waited for".to_owned(),
+            caption,
+            data: FigureData::Timeline(backdrop.timeline(vec![lane])),
+            table: Some(table),
+        })
+    }
+
+    /// The events that sessions waited for most, warm-up included.
+    pub(super) fn table(&self) -> Option<Table> {
+        let all: f64 = self.events.values().sum();
+        let time_s: f64 = self.windows.last().map_or(1.0, |(_, end_s)| *end_s);
+        let mut events: Vec<_> = self.events.iter().filter(|(_, sessions)| **sessions > 0.0).collect();
+        events.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let rows = events.iter().take(MOST_EVENTS).map(|((class, event), sessions)| {
+            let figures = [value(**sessions / time_s), value(**sessions / all * 100.0)];
+            [words(class.as_str()), words(event.as_str())]
+                .into_iter()
+                .chain(figures)
+                .collect()
+        });
+        (!events.is_empty()).then(|| Table {
+            caption: "What measured sessions waited for most".to_owned(),
+            columns: vec![
+                text("class"),
+                text("event"),
+                number("mean", "sessions"),
+                number("share", "%"),
+            ],
+            rows: rows.collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(at_s: f64, backend: &str, class: &str, sessions: f64) -> WaitRow {
+        WaitRow {
+            at_s,
+            backend: backend.to_owned(),
+            wait_event_type: class.to_owned(),
+            wait_event: format!("{class} event"),
+            sessions,
+        }
+    }
+
+    #[test]
+    fn a_class_that_nobody_waits_for_is_zero_not_unknown() {
+        let mut waits = Waits::new(Grid::new(1.0, 10.0));
+        waits.push(&row(1.0, "client", "CPU", 8.0));
+        waits.push(&row(2.0, "client", "Lock", 2.0));
+        waits.push(&row(2.0, "client", "Lock", 1.0));
+        waits.push(&row(2.0, "autovacuum", "IO", 1.0));
+        waits.push(&row(3.0, "client", "CPU", 7.0));
+        let figure = waits.figure("waits", &Backdrop::new("r", 1.0, 10.0)).unwrap();
+        let FigureData::Timeline(timeline) = figure.data else {
+            panic!("{:?}", figure.data)
+        };
+        let series: Vec<_> = timeline.lanes[0]
+            .series
+            .iter()
+            .map(|series| (series.name.as_str(), series.mean.clone()))
+            .collect();
+        assert_eq!(
+            series,
+            [
+                ("not waiting", vec![Some(8.0), Some(0.0), Some(7.0)]),
+                ("Lock", vec![Some(0.0), Some(3.0), Some(0.0)]),
+            ]
+        );
+        let table = waits.table().unwrap();
+        assert_eq!(table.rows[0][0], words("CPU"));
+        assert_eq!(
+            Waits::new(Grid::new(1.0, 10.0)).figure("waits", &Backdrop::default()),
+            None
+        );
+    }
+}

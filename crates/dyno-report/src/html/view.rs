@@ -1,0 +1,105 @@
+//! What the template sees: the document without the data of its figures, which the page carries apart.
+
+use crate::document::model::{Block, Document, Figure, FigureData, Section, Timeline};
+use crate::figures::decimal;
+use minijinja::value::ValueKind;
+use std::collections::BTreeMap;
+
+/// The data of figures by their ids.
+pub(super) type Figures<'a> = BTreeMap<&'a str, &'a FigureData>;
+
+/// Takes the data of the figures out of `document`: a template need not see thousands of numbers.
+pub(super) fn split(document: &Document) -> (Document, Figures<'_>) {
+    let mut figures = Figures::new();
+    let sections = document
+        .sections
+        .iter()
+        .map(|section| without_data(section, &mut figures))
+        .collect();
+    let document = Document {
+        sections,
+        format: document.format,
+        dyno_version: document.dyno_version.clone(),
+        created: document.created.clone(),
+        title: document.title.clone(),
+        question: document.question.clone(),
+        headlines: document.headlines.clone(),
+        warnings: document.warnings.clone(),
+        definitions: document.definitions.clone(),
+    };
+    (document, figures)
+}
+
+fn without_data<'a>(section: &'a Section, figures: &mut Figures<'a>) -> Section {
+    let blocks = section.blocks.iter().map(|block| match block {
+        Block::Figure(figure) => {
+            figures.insert(&figure.id, &figure.data);
+            Block::Figure(Figure {
+                id: figure.id.clone(),
+                title: figure.title.clone(),
+                caption: figure.caption.clone(),
+                data: FigureData::Timeline(Timeline::default()),
+                table: figure.table.clone(),
+            })
+        }
+        other => other.clone(),
+    });
+    let blocks = blocks.collect();
+    Section {
+        id: section.id.clone(),
+        title: section.title.clone(),
+        folded: section.folded,
+        blocks,
+        sections: section
+            .sections
+            .iter()
+            .map(|section| without_data(section, figures))
+            .collect(),
+    }
+}
+
+/// A value of a table as people read it: numbers with four digits at least and grouped, nothing as a dash.
+pub(super) fn cell(value: minijinja::Value) -> String {
+    match value.kind() {
+        ValueKind::None | ValueKind::Undefined => "–".to_owned(),
+        ValueKind::Number => f64::try_from(value).map_or_else(|_| "–".to_owned(), number),
+        _ => value.to_string(),
+    }
+}
+
+/// A number with as many decimals as four digits need, and none that are zero.
+pub(crate) fn number(number: f64) -> String {
+    let magnitude = if number == 0.0 {
+        0
+    } else {
+        number.abs().log10().floor() as i32
+    };
+    let decimals = (3 - magnitude).clamp(0, 9) as usize;
+    let text = decimal(number, decimals);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_mean_something() {
+        let numbers = [0.0, 1.0, 12.34, 0.012_34, 1_234.5, 12_346.0, 1_234_567.0, -0.5];
+        assert_eq!(
+            numbers.map(number),
+            ["0", "1", "12.34", "0.01234", "1,234", "12,346", "1,234,567", "-0.5"]
+        );
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_dash() {
+        assert_eq!(cell(minijinja::Value::from(())), "–");
+        assert_eq!(cell(minijinja::Value::from("<b>")), "<b>");
+        assert_eq!(cell(minijinja::Value::from(2_500.0)), "2,500");
+    }
+}

@@ -1,0 +1,159 @@
+//! `dyno report`: a campaign, one of its runs, or several campaigns as a document to be read or published.
+
+use crate::cli::{ReportArguments, ReportFormat};
+use crate::failure::Failure;
+use crate::{look, say};
+use dyno_lab::archive::{Archive, Campaign};
+use dyno_report::document::{self, model::Document};
+use dyno_report::{Picture, cells_csv, html, markdown, pictures};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// `dyno report`.
+pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
+    let archive = Archive::new(&arguments.archive.archive);
+    let campaigns = campaigns(&archive, arguments)?;
+    let document = || document_of(&campaigns, arguments);
+    let default = default_folder(&campaigns, arguments)?;
+    let output = Output::new(arguments, default);
+    match arguments.format {
+        ReportFormat::Html => output.write("html", html::page(&document()?)?.as_bytes()),
+        ReportFormat::Json => output.write("json", &serde_json::to_vec_pretty(&document()?)?),
+        ReportFormat::Csv => output.write("csv", &cells_csv(&campaigns)?),
+        ReportFormat::Md => output.write_paper(&document()?),
+        ReportFormat::Svg => output.write_pictures(&pictures(&document()?)?),
+    }
+}
+
+/// The campaigns that were named, that of the baseline among them.
+fn campaigns(archive: &Archive, arguments: &ReportArguments) -> Result<Vec<Campaign>, Failure> {
+    let mut names: Vec<&str> = arguments.campaigns.iter().map(String::as_str).collect();
+    if let Some(baseline) = arguments
+        .baseline
+        .as_deref()
+        .filter(|baseline| !names.contains(baseline))
+    {
+        names.insert(0, baseline);
+    }
+    match names.as_slice() {
+        [] => Ok(vec![look::campaign(archive, None)?]),
+        names => names.iter().map(|name| look::campaign(archive, Some(name))).collect(),
+    }
+}
+
+fn document_of(campaigns: &[Campaign], arguments: &ReportArguments) -> Result<Document, Failure> {
+    if let (Some(wanted), [campaign]) = (&arguments.run, campaigns) {
+        return Ok(document::of_run(campaign, look::run(campaign, wanted)?));
+    }
+    let place = |baseline: &String| {
+        arguments
+            .campaigns
+            .iter()
+            .position(|name| name == baseline)
+            .unwrap_or(0)
+    };
+    Ok(document::of_campaigns(
+        campaigns,
+        arguments.baseline.as_ref().map(place),
+    ))
+}
+
+/// Where a report lies unless it is told: in the folder of what it is about, or of several campaigns here.
+fn default_folder(campaigns: &[Campaign], arguments: &ReportArguments) -> Result<PathBuf, Failure> {
+    match (campaigns, &arguments.run) {
+        ([campaign], Some(wanted)) => Ok(look::run(campaign, wanted)?.path.clone()),
+        ([campaign], None) => Ok(campaign.path.clone()),
+        (_, Some(_)) => Err(Failure::SetUp(
+            "--run is of one campaign; name just that one".to_owned(),
+        )),
+        (_, None) => Ok(PathBuf::from(".")),
+    }
+}
+
+/// Where to write.
+enum Output {
+    /// To standard output.
+    Standard,
+    /// Into this file, or folder if there are several files.
+    Path(PathBuf),
+    /// Into a file or folder called `report` or `figures` in this folder.
+    Folder(PathBuf),
+}
+
+impl Output {
+    fn new(arguments: &ReportArguments, default: PathBuf) -> Self {
+        match &arguments.output {
+            Some(path) if path.as_os_str() == "-" => Self::Standard,
+            Some(path) => Self::Path(path.clone()),
+            None => Self::Folder(default),
+        }
+    }
+
+    /// Writes a report of a single file.
+    fn write(&self, ending: &str, bytes: &[u8]) -> Result<(), Failure> {
+        match self.file(ending) {
+            Some(file) => {
+                write(&file, bytes)?;
+                say::result(&format!("The report is {}", file.display()));
+            }
+            None => say::result(&String::from_utf8_lossy(bytes)),
+        }
+        Ok(())
+    }
+
+    /// Writes a paper with its pictures in a folder beside it. On standard output there are no pictures, but tables.
+    fn write_paper(&self, document: &Document) -> Result<(), Failure> {
+        const PICTURES: &str = "figures";
+        let Some(file) = self.file("md") else {
+            say::result(&markdown::paper(document, |_| None));
+            return Ok(());
+        };
+        let pictures = pictures(document)?;
+        write_all(&file.with_file_name(PICTURES), &pictures)?;
+        let paper = markdown::paper(document, |id| Some(format!("{PICTURES}/{id}.svg")));
+        write(&file, paper.as_bytes())?;
+        say::result(&format!(
+            "The report is {}, with {} pictures in {PICTURES} beside it",
+            file.display(),
+            pictures.len()
+        ));
+        Ok(())
+    }
+
+    fn write_pictures(&self, pictures: &[Picture]) -> Result<(), Failure> {
+        let folder = match self {
+            Self::Standard => {
+                return Err(Failure::SetUp(
+                    "pictures are several files; name a folder with --output FOLDER".to_owned(),
+                ));
+            }
+            Self::Path(folder) => folder.clone(),
+            Self::Folder(folder) => folder.join("figures"),
+        };
+        write_all(&folder, pictures)?;
+        say::result(&format!("{} pictures are in {}", pictures.len(), folder.display()));
+        Ok(())
+    }
+
+    fn file(&self, ending: &str) -> Option<PathBuf> {
+        match self {
+            Self::Standard => None,
+            Self::Path(file) => Some(file.clone()),
+            Self::Folder(folder) => Some(folder.join(format!("report.{ending}"))),
+        }
+    }
+}
+
+fn write_all(folder: &Path, pictures: &[Picture]) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|error| format!("cannot write {}: {error}", folder.display()))?;
+    for picture in pictures {
+        write(&folder.join(format!("{}.svg", picture.id)), picture.svg.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn write(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(file, bytes)
+        .map_err(|error| format!("cannot write {}: {error}; say where with --output PATH", file.display()))?;
+    Ok(())
+}

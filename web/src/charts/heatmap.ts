@@ -6,7 +6,7 @@ import type { CustomSeriesOption, LineSeriesOption, Option } from "./echarts";
 import type { Drawing, Frame } from "./frame";
 import { SLIDER, timeZoom, tooltip } from "./interaction";
 import { SMALL, type Theme } from "./look";
-import { painter, path, rect, text, type Area, type Shape } from "./painter";
+import { painter, rect, text, tiles, type Area, type Shape, type Tile } from "./painter";
 import { stack, type Panel } from "./panels";
 import type { Readout } from "./readout";
 import { textWidth } from "./text";
@@ -78,7 +78,7 @@ function shadesOf(data: HeatMap, theme: Theme): Shades {
 function cells(data: HeatMap, shades: Shades): CustomSeriesOption {
   return painter({ id: "cells", panel: 0, z: 1, clip: true }, (panelArea) => {
     const edges = data.bounds_us.map((bound) => Math.round(panelArea.atY(bound)));
-    const paths = shades.colors.map((): string[] => []);
+    const byShade = shades.colors.map((): Tile[] => []);
     for (const { from, to, rates } of columnsInSight(data, panelArea)) {
       let row = 0;
       while (row < rates.length) {
@@ -86,10 +86,10 @@ function cells(data: HeatMap, shades: Shades): CustomSeriesOption {
         const first = row;
         while (row < rates.length && (rates[row]! > 0 ? shades.of(rates[row]!) : -1) === shade) row++;
         const [bottom, top] = [edges[first], edges[row]];
-        if (shade >= 0 && bottom !== undefined && top !== undefined) paths[shade]!.push(`M${from} ${top}H${to}V${bottom}H${from}Z`);
+        if (shade >= 0 && bottom !== undefined && top !== undefined) byShade[shade]!.push([from, top, to - from, bottom - top]);
       }
     }
-    return paths.flatMap((parts, shade): Shape[] => (parts.length === 0 ? [] : [path(parts.join(""), shades.colors[shade]!)]));
+    return byShade.flatMap((all, shade): Shape[] => (all.length === 0 ? [] : [tiles(all, shades.colors[shade]!)]));
   });
 }
 

@@ -5,7 +5,7 @@ import type { CustomSeriesOption, Option } from "./echarts";
 import type { Drawing, Frame } from "./frame";
 import { tooltip } from "./interaction";
 import { FONT, SMALL, type Theme } from "./look";
-import { line, painter, rect, text, type Shape } from "./painter";
+import { group, line, painter, rect, text, type Shape } from "./painter";
 import { stack, withUnit, type Panel } from "./panels";
 import type { Readout } from "./readout";
 import { cut, textWidth } from "./text";
@@ -58,7 +58,7 @@ function cells(data: Matrix, theme: Theme): CustomSeriesOption {
     id: "cells",
     animation: false,
     data: data.cells.flatMap((row, index) => row.map((cell, column) => [column, index, cell.value ?? NaN])),
-    renderItem: (params, api) => {
+    renderItem: (_, api) => {
       const [column, row] = [Number(api.value(0)), Number(api.value(1))];
       const cell = data.cells[row]?.[column];
       const [x = 0, y = 0] = api.coord([column, row]);
@@ -66,7 +66,7 @@ function cells(data: Matrix, theme: Theme): CustomSeriesOption {
       const [width = 0, height = 0] = Array.isArray(size) ? size : [];
       const [left, top] = [Math.round(x - width / 2) + 1, Math.round(y - height / 2) + 1];
       const children = cell === undefined ? [] : cellShapes(cell, { left, top, width: Math.round(width) - 2, height: Math.round(height) - 2 });
-      return { type: "group", id: String(params.dataIndex), children };
+      return group(children);
     },
   };
 

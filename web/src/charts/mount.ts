@@ -10,7 +10,7 @@ import { draw } from "./draw";
 import { init, type EChartsType } from "./echarts";
 import type { Drawing } from "./frame";
 import { linkTime } from "./link";
-import { THEMES, type ThemeName } from "./look";
+import { THEMES } from "./look";
 
 use([AxisPointerComponent, CanvasRenderer, DataZoomInsideComponent, DataZoomSliderComponent, ToolboxComponent, TooltipComponent]);
 
@@ -34,7 +34,20 @@ declare global {
 
 /** The figures of the page by their ids. */
 export const charts = new Map<string, EChartsType>();
-if (typeof window !== "undefined") window.dyno = { charts };
+/** What draws each figure anew, for paper or for the screen. */
+const redraws = new Set<() => void>();
+let isPrinting = false;
+
+if (typeof window !== "undefined") {
+  window.dyno = { charts };
+  window.addEventListener("beforeprint", () => print(true));
+  window.addEventListener("afterprint", () => print(false));
+}
+
+function print(begins: boolean): void {
+  isPrinting = begins;
+  for (const redraw of redraws) redraw();
+}
 
 /** Draws a figure into an element, which gets the height that the figure needs. */
 export function mountFigure(element: HTMLElement, figureId: string, data: FigureData): FigureHandle {
@@ -43,73 +56,60 @@ export function mountFigure(element: HTMLElement, figureId: string, data: Figure
   let drawing: Drawing | undefined;
   let shape = "";
   let unlink = () => {};
-  let isPrinting = false;
 
-  const show = (theme: ThemeName, width: number) => {
-    const isPrint = theme === "print";
-    drawing = draw(figure, { width, theme: THEMES[theme], interactive: !isPrint });
+  const show = () => {
+    const width = isPrinting ? PRINT_WIDTH : element.clientWidth;
+    if (width === 0) return;
+    const theme = isPrinting ? "print" : currentTheme();
+    drawing = draw(figure, { width, theme: THEMES[theme], interactive: !isPrinting });
     element.style.height = `${drawing.height}px`;
     if (chart === undefined) {
-      chart = init(element, null, { renderer: isPrint ? "svg" : "canvas", width, height: drawing.height });
+      // Text stays sharp on paper as SVG; on screens canvases are faster with many points.
+      chart = init(element, null, { renderer: isPrinting ? "svg" : "canvas", width, height: drawing.height });
       charts.set(figureId, chart);
       shape = "";
-      if (!isPrint) {
-        unlink = linkTime(chart, () => drawing?.time);
-        showAllOnDoubleClick(chart);
-      }
+      unlink = linkTime(chart, () => drawing?.time);
+      showAllOnDoubleClick(chart);
     } else {
       chart.resize({ width, height: drawing.height });
     }
     // What has the same parts is merged, so that zoom and legend stay as they are.
     const nextShape = shapeOf(drawing);
     chart.setOption(drawing.option, { notMerge: nextShape !== shape });
-    if (nextShape !== shape && drawing.time && !isPrint && !isTouched()) selectByDragging(chart);
+    if (nextShape !== shape && drawing.time && !isPrinting && !isTouched()) selectByDragging(chart);
     shape = nextShape;
   };
   const hide = () => {
     unlink();
-    unlink = () => {};
     chart?.dispose();
     chart = undefined;
     charts.delete(figureId);
   };
-  const draws = () => {
-    if (element.clientWidth > 0 && !isPrinting) show(currentTheme(), element.clientWidth);
-  };
-  // Text stays sharp on paper as SVG; the page is drawn on canvases, which are faster with many points.
-  const beforePrint = () => {
-    isPrinting = true;
+  const redraw = () => {
     hide();
-    show("print", PRINT_WIDTH);
-  };
-  const afterPrint = () => {
-    isPrinting = false;
-    hide();
-    draws();
+    show();
   };
 
-  draws();
+  show();
   let lastWidth = element.clientWidth;
   const resizing = new ResizeObserver(() => {
-    if (element.clientWidth === lastWidth) return;
+    if (isPrinting || element.clientWidth === lastWidth) return;
     lastWidth = element.clientWidth;
-    draws();
+    show();
   });
   resizing.observe(element);
-  const stopTheme = onThemeChange(draws);
-  window.addEventListener("beforeprint", beforePrint);
-  window.addEventListener("afterprint", afterPrint);
+  const stopTheme = onThemeChange(show);
+  redraws.add(redraw);
 
   return {
     update: (next) => {
       figure = next;
-      draws();
+      show();
     },
     dispose: () => {
       resizing.disconnect();
       stopTheme();
-      window.removeEventListener("beforeprint", beforePrint);
-      window.removeEventListener("afterprint", afterPrint);
+      redraws.delete(redraw);
       hide();
     },
   };

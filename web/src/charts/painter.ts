@@ -1,7 +1,22 @@
 // Shapes drawn freely over a panel: bands, shades, bars of events, whiskers. ECharts asks for them anew whenever the axes have changed.
 
+import type { CustomSeriesRenderItemReturn } from "echarts";
+import { graphic } from "echarts/core";
+
 import type { CustomSeriesOption } from "./echarts";
 import { FONT, SMALL } from "./look";
+
+const TILES = "dynoTiles";
+
+graphic.registerShape(
+  TILES,
+  graphic.extendShape({
+    shape: { tiles: [] as Tile[] },
+    buildPath: (path: CanvasRenderingContext2D, shape: { tiles: Tile[] }) => {
+      for (const [x, y, width, height] of shape.tiles) path.rect(x, y, width, height);
+    },
+  }),
+);
 
 /** A panel as it is drawn now, in pixels. */
 export interface Area {
@@ -16,7 +31,7 @@ export interface Area {
 }
 
 /** A shape; all styles are always given, because ECharts keeps those of the shape it replaces. */
-export type Shape = RectShape | LineShape | AreaShape | PathShape | RingShape | TextShape;
+export type Shape = RectShape | LineShape | AreaShape | TilesShape | RingShape | TextShape;
 
 interface RectShape {
   type: "rect";
@@ -36,11 +51,15 @@ interface AreaShape {
   style: { fill: string; opacity: number };
 }
 
-interface PathShape {
-  type: "path";
-  shape: { pathData: string };
+/** Many rectangles of one colour, which are drawn much faster as one shape. */
+interface TilesShape {
+  type: typeof TILES;
+  shape: { tiles: Tile[] };
   style: { fill: string };
 }
+
+/** A rectangle: left, top, width, height. */
+export type Tile = readonly [number, number, number, number];
 
 interface RingShape {
   type: "circle";
@@ -78,8 +97,8 @@ export function area(points: number[][], fill: string, opacity: number): AreaSha
   return { type: "polygon", shape: { points }, style: { fill, opacity } };
 }
 
-export function path(pathData: string, fill: string): PathShape {
-  return { type: "path", shape: { pathData }, style: { fill } };
+export function tiles(all: Tile[], fill: string): TilesShape {
+  return { type: TILES, shape: { tiles: all }, style: { fill } };
 }
 
 export function ring(cx: number, cy: number, r: number, stroke: string): RingShape {
@@ -133,7 +152,12 @@ export function painter(option: PainterOption, draw: (area: Area) => Shape[]): C
       const { x, y, width, height } = params.coordSys as unknown as Pick<Area, "x" | "y" | "width" | "height">;
       const at = (position: [number, number], axis: 0 | 1) => api.coord(position)[axis] ?? NaN;
       const shapes = draw({ x, y, width, height, atX: (value) => at([value, 0], 0), atY: (value) => at([0, value], 1) });
-      return { type: "group", children: shapes };
+      return group(shapes);
     },
   };
+}
+
+/** Shapes as ECharts takes them; its types know nothing of shapes that were registered. */
+export function group(shapes: Shape[]): CustomSeriesRenderItemReturn {
+  return { type: "group", children: shapes } as CustomSeriesRenderItemReturn;
 }

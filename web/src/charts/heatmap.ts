@@ -117,15 +117,16 @@ function key(shades: Shades, frame: Frame): CustomSeriesOption {
   return painter({ id: "key", panel: 0, z: 1, clip: false }, ({ x, y, width }): Shape[] => {
     if (!(shades.high > 0)) return [];
     const box = 14;
-    const [few, many] = [`${number(Number(shades.low.toPrecision(2)))} `, ` ${number(Number(shades.high.toPrecision(2)))} TPS per cell`];
-    const needed = textWidth(few + many, SMALL) + shades.colors.length * box;
+    const gap = 5;
+    const [few, many] = [number(Number(shades.low.toPrecision(2))), `${number(Number(shades.high.toPrecision(2)))} TPS per cell`];
+    const needed = textWidth(few + many, SMALL) + 2 * gap + shades.colors.length * box;
     const left = frame.width < 600 ? 0 : x + width - needed;
     const middle = y - 12;
-    const boxes = left + textWidth(few, SMALL);
+    const boxes = left + textWidth(few, SMALL) + gap;
     return [
-      text(boxes - 5, middle, few.trim(), theme.muted, "right"),
+      text(boxes - gap, middle, few, theme.muted, "right"),
       ...shades.colors.map((color, index) => rect(boxes + index * box, middle - 5, box, 10, color)),
-      text(boxes + shades.colors.length * box + 5, middle, many.trim(), theme.muted),
+      text(boxes + shades.colors.length * box + gap, middle, many, theme.muted),
     ];
   });
 }

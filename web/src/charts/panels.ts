@@ -4,7 +4,7 @@ import type { GridComponentOption, LegendComponentOption, TitleComponentOption }
 import type { Frame } from "./frame";
 import { FONT, FONT_SIZE, type Theme } from "./look";
 import { carriesUnit } from "./units";
-import { cut, textWidth, wrap } from "./text";
+import { BOLD, cut, textWidth, wrap } from "./text";
 
 /** A panel, before it has its place. */
 export interface Panel {
@@ -87,7 +87,7 @@ export function withUnit(title: string, unit: string): string {
 /** The title of the whole figure, where it has one, and the height that it takes. */
 function figureTitle(frame: Frame): { titles: TitleComponentOption[]; height: number } {
   if (frame.title === undefined) return { titles: [], height: 4 };
-  const lines = wrap(frame.title, TITLE_SIZE, frame.width - 8, 3);
+  const lines = wrap(frame.title, TITLE_SIZE * BOLD, frame.width - 8, 3);
   const title: TitleComponentOption = {
     text: lines.join("\n"),
     left: 0,
@@ -100,7 +100,7 @@ function figureTitle(frame: Frame): { titles: TitleComponentOption[]; height: nu
 
 function heading(words: string, top: number, frame: Frame): TitleComponentOption {
   return {
-    text: cut(words, FONT_SIZE, frame.width - 8),
+    text: cut(words, FONT_SIZE * BOLD, frame.width - 8),
     left: 0,
     top: top + 3,
     padding: 0,

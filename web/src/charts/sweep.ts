@@ -9,7 +9,7 @@ import { FONT, seriesLook, SMALL, type Theme } from "./look";
 import { line, painter, ring, text, type Area, type Shape } from "./painter";
 import { stack, withUnit, type Panel } from "./panels";
 import type { Readout } from "./readout";
-import { textWidth } from "./text";
+import { BOLD, textWidth } from "./text";
 import { linearScale, logScale, number, quantity, tickLabel } from "./units";
 
 const FIRST_PANEL = 250;
@@ -159,8 +159,8 @@ function knees(panel: SweepPanel, index: number, names: string[], theme: Theme):
       const { color } = seriesLook(theme, names.indexOf(of.name));
       const [x, y] = [panelArea.atX(point.level), panelArea.atY(point.value)];
       const label = `knee at ${number(point.level)}`;
-      const place = freePlace(x, y, textWidth(label, SMALL), panelArea, taken);
-      return [ring(x, y, 8, color), ...(place ? [text(place.x, place.y, label, color, "left", "middle", SMALL, "bold", theme.background)] : [])];
+      const place = freePlace(x, y, textWidth(label, SMALL * BOLD), panelArea, taken);
+      return [ring(x, y, 8, color), ...(place ? [text(place.x, place.y, label, theme.text, "left", "middle", SMALL, "bold", theme.background)] : [])];
     });
   });
 }

@@ -1,5 +1,8 @@
 // How much room text takes. Measured without a canvas, so that a figure is laid out alike in a browser and without one.
 
+/** Bold text needs this much more room. */
+export const BOLD = 1.1;
+
 /** The width of a text in pixels, rather too much than too little. */
 export function textWidth(text: string, size: number): number {
   let width = 0;

@@ -6,6 +6,8 @@
 
 mod backdrop;
 mod bars;
+#[cfg(test)]
+mod bindings;
 mod campaign;
 mod cautions;
 mod cell_table;

@@ -8,6 +8,8 @@ mod access;
 mod assets;
 mod connections;
 mod list;
+mod live;
+mod metrics;
 mod pages;
 mod problem;
 mod reports;
@@ -17,6 +19,7 @@ mod shelf;
 pub use access::Token;
 
 use dyno_lab::archive::Archive;
+use live::Hub;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -83,6 +86,7 @@ fn shown_ip(address: &SocketAddr) -> String {
 /// A server that has its address and waits to be run.
 pub struct Server {
     options: Options,
+    hub: Arc<Hub>,
     listener: TcpListener,
     address: SocketAddr,
     stop: Arc<Notify>,
@@ -90,12 +94,21 @@ pub struct Server {
 
 /// Ends a server from another thread.
 #[derive(Clone)]
-pub struct Stopper(Arc<Notify>);
+pub struct Stopper {
+    stop: Arc<Notify>,
+    hub: Arc<Hub>,
+}
 
 impl Stopper {
     /// Ends the server at once.
     pub fn stop(&self) {
-        self.0.notify_one();
+        self.stop.notify_one();
+    }
+
+    /// How many follow a campaign. They leave by themselves within seconds of its end.
+    #[must_use]
+    pub fn viewers(&self) -> usize {
+        self.hub.viewers()
     }
 }
 
@@ -117,6 +130,7 @@ impl Server {
         listener.set_nonblocking(true).map_err(ServeError::Start)?;
         let address = listener.local_addr().map_err(ServeError::Start)?;
         Ok(Self {
+            hub: Arc::new(Hub::new(options.archive.clone())),
             options,
             listener,
             address,
@@ -133,7 +147,10 @@ impl Server {
     /// What ends it.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
-        Stopper(Arc::clone(&self.stop))
+        Stopper {
+            stop: Arc::clone(&self.stop),
+            hub: Arc::clone(&self.hub),
+        }
     }
 
     /// Serves until it is stopped, on this thread.
@@ -151,7 +168,7 @@ impl Server {
             .map_err(ServeError::Start)?;
         let archive = Archive::new(self.options.archive);
         let access = access::Access::new(self.address, self.options.token);
-        let router = routes::router(archive, access);
+        let router = routes::router(archive, access, self.hub);
         let served = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             tokio::select! {

@@ -8,15 +8,18 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use std::sync::LazyLock;
 
-const TEMPLATES: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 6] = [
     ("base.html", include_str!("../templates/base.html")),
     ("list.html", include_str!("../templates/list.html")),
+    ("live.html", include_str!("../templates/live.html")),
     ("problem.html", include_str!("../templates/problem.html")),
     ("signed-in.html", include_str!("../templates/signed-in.html")),
+    ("waiting.html", include_str!("../templates/waiting.html")),
 ];
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
+    environment.add_global("charts", cfg!(feature = "charts"));
     for (name, source) in TEMPLATES {
         // A template of ours that is wrong is found by the test below.
         let _ = environment.add_template(name, source);

@@ -2,6 +2,7 @@
 
 use crate::problem::Problem;
 use dyno_lab::archive::{Archive, run_folders};
+use dyno_report::{document, html};
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};
@@ -64,8 +65,22 @@ fn make(archive: &Archive, asked: &Asked) -> Result<String, Problem> {
         campaign.ok_or_else(|| Problem::missing(format!("The campaign {name} is gone.")))
     });
     let campaigns = campaigns.collect::<Result<Vec<_>, _>>()?;
-    let text: String = campaigns.iter().map(dyno_report::campaign).collect();
-    Ok(text)
+    let document = match (campaigns.as_slice(), &asked.run) {
+        ([campaign], Some(name)) => {
+            let run = campaign.runs.iter().find(|run| run.name() == *name);
+            let run = run.ok_or_else(|| Problem::missing(format!("The run {name} is gone.")))?;
+            document::of_run(campaign, run)
+        }
+        ([campaign], None) => document::of_campaign(campaign),
+        (several, _) => {
+            let baseline = asked
+                .campaigns
+                .iter()
+                .position(|name| Some(name) == asked.baseline.as_ref());
+            document::of_campaigns(several, baseline)
+        }
+    };
+    html::page(&document).map_err(|error| Problem::failed(error.to_string()))
 }
 
 /// A number that changes when a file of one of the campaigns does.

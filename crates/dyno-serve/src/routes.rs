@@ -2,6 +2,8 @@
 
 use crate::access::{Access, guard};
 use crate::list::{Filter, List};
+use crate::live::{self, Hub};
+use crate::metrics::{self, Metrics};
 use crate::problem::Problem;
 use crate::reports::{Asked, Reports};
 use crate::shelf::{Campaign, Shelf};
@@ -9,19 +11,16 @@ use crate::{assets, pages};
 use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderValue;
-use axum::http::header::CONTENT_SECURITY_POLICY;
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::middleware;
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::sse::{KeepAlive, Sse};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use dyno_lab::archive::{Archive, ArchiveError};
+use serde::Serialize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::Semaphore;
-
-/// What a report may do: it is one file, with its scripts in it.
-const REPORT_POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; \
-     frame-ancestors 'none'",
-);
 
 /// What all pages are made from.
 pub(crate) struct App {
@@ -30,21 +29,29 @@ pub(crate) struct App {
     reports: Reports,
     /// For making a report.
     turn: Semaphore,
+    hub: Arc<Hub>,
+    metrics: Metrics,
 }
 
 /// All pages. Each is for reading: any method but GET is refused by the routes themselves.
-pub(crate) fn router(archive: Archive, access: Access) -> Router {
+pub(crate) fn router(archive: Archive, access: Access, hub: Arc<Hub>) -> Router {
     let app = Arc::new(App {
         shelf: Mutex::new(Shelf::new(archive.path().to_owned())),
         archive,
         reports: Reports::default(),
         turn: Semaphore::new(1),
+        hub,
+        metrics: Metrics::default(),
     });
     Router::new()
         .route("/", get(list))
         .route("/campaigns/{campaign}", get(campaign))
         .route("/campaigns/{campaign}/{run}", get(run))
         .route("/report", get(side_by_side))
+        .route("/live", get(newest_live))
+        .route("/live/{campaign}", get(live_page))
+        .route("/live/{campaign}/events", get(live_events))
+        .route("/metrics", get(metrics))
         .route("/assets/{file}", get(assets::asset))
         .fallback(|| async { Problem::missing("The address is not one of this server's.") })
         .with_state(app)
@@ -111,7 +118,9 @@ async fn report(
     aside(move || {
         let page = maker.reports.page(&maker.archive, &asked(&maker)?)?;
         let mut response = Html(page.to_string()).into_response();
-        response.headers_mut().insert(CONTENT_SECURITY_POLICY, REPORT_POLICY);
+        if let Ok(policy) = HeaderValue::from_str(&dyno_report::html::security_policy()) {
+            response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+        }
         Ok(response)
     })
     .await
@@ -178,6 +187,57 @@ async fn side_by_side(
             run: None,
             baseline: baseline.cloned(),
         })
+    })
+    .await
+}
+
+/// Leads to the newest campaign under way, as soon as there is one.
+async fn newest_live(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    #[derive(Serialize)]
+    struct Waiting {
+        archive: String,
+    }
+    aside(move || {
+        let campaigns = app.shelf().all().map_err(unreadable)?;
+        let newest = campaigns.iter().rev().find(|campaign| campaign.under_way);
+        Ok(match newest {
+            Some(campaign) => Redirect::to(&format!("/live/{}", pages::in_address(&campaign.name))).into_response(),
+            None => pages::render(
+                "waiting.html",
+                &Waiting {
+                    archive: app.archive.path().display().to_string(),
+                },
+            ),
+        })
+    })
+    .await
+}
+
+async fn live_page(State(app): State<Arc<App>>, Path(name): Path<String>) -> Result<Response, Problem> {
+    #[derive(Serialize)]
+    struct Live {
+        name: String,
+    }
+    aside(move || {
+        let name = app.campaign(&name)?.name;
+        Ok(pages::render("live.html", &Live { name }))
+    })
+    .await
+}
+
+/// What happens in a campaign, as server-sent events.
+async fn live_events(State(app): State<Arc<App>>, Path(name): Path<String>) -> Result<Response, Problem> {
+    const KEEP_ALIVE: Duration = Duration::from_secs(10);
+    let hub = Arc::clone(&app.hub);
+    let name = aside(move || Ok(app.campaign(&name)?.name)).await?;
+    let events = Sse::new(live::events(&hub, &name)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+    Ok(events.into_response())
+}
+
+async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    aside(move || {
+        let text = app.metrics.text(app.archive.path());
+        Ok(([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response())
     })
     .await
 }

@@ -102,6 +102,10 @@ pub struct RunArguments {
     #[arg(long)]
     pub no_sampling: bool,
 
+    /// Show the campaign in a browser while it goes on
+    #[arg(long)]
+    pub live: bool,
+
     /// Print what would be done and how long it would take, and do nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -6,6 +6,7 @@ mod compare;
 mod export;
 mod failure;
 mod interrupt;
+mod live;
 mod look;
 mod report;
 mod run;

@@ -2,6 +2,7 @@
 
 use crate::cli::RunArguments;
 use crate::failure::Failure;
+use crate::live::LivePage;
 use crate::terminal::Terminal;
 use crate::{interrupt, say};
 use dyno_engine::Stop;
@@ -26,7 +27,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             restart_command: arguments.restart_command.clone(),
             environment: &environment,
         };
-        return make(archive, |terminal, stop, emergency| {
+        return make(archive, arguments.live, |terminal, stop, emergency| {
             dyno_lab::run::resume(&resumption, terminal, stop, emergency)
         });
     };
@@ -49,7 +50,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         sampling: !arguments.no_sampling,
         environment: &environment,
     };
-    make(archive, |terminal, stop, emergency| {
+    make(archive, arguments.live, |terminal, stop, emergency| {
         dyno_lab::run::run(&request, terminal, stop, emergency)
     })
 }
@@ -73,14 +74,19 @@ fn plan(name: &str, arguments: &RunArguments) -> Result<Plan, Failure> {
 /// Makes a campaign, with everybody told what becomes of it.
 fn make(
     archive: &Path,
+    live: bool,
     campaign: impl FnOnce(&mut Terminal, &Stop, &Emergency) -> Result<Finished, RunError>,
 ) -> Result<(), Failure> {
     let stop = Stop::new();
     let emergency = Emergency::default();
     interrupt::handle(&stop, &emergency)?;
+    let page = live.then(|| LivePage::open(archive)).transpose()?;
     let mut terminal = Terminal::new();
     let finished = campaign(&mut terminal, &stop, &emergency);
     terminal.close();
+    if let Some(page) = page {
+        page.close();
+    }
     let finished = finished?;
     if finished.planned > 1
         && let Some(campaign) = Archive::new(archive).campaign(&finished.campaign.to_string_lossy())

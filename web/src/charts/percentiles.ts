@@ -32,7 +32,7 @@ export function percentiles(data: Percentiles, frame: Frame): Drawing {
     legend: layout.legends,
     grid: layout.grids,
     xAxis: [ninesAxis(end, frame)],
-    yAxis: [valueAxis(0, logScale(latencies, "µs", 6), "µs", true, theme)],
+    yAxis: [valueAxis(0, logScale(latencies, "µs", 9), "µs", true, theme)],
     series: data.curves.map((curve, index) => curveSeries(curve, index, theme)),
     ...tooltip(frame, "axis", readout),
   };

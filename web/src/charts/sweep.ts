@@ -1,6 +1,6 @@
 // Values over a factor with numbers as levels: a panel per measure, a line per system or setting.
 
-import type { Sweep, SweepLine, SweepPanel } from "../model";
+import type { Sweep, SweepLine, SweepPanel, SweepPoint } from "../model";
 import { valueAxis } from "./axes";
 import type { CustomSeriesOption, LineSeriesOption, Option, Axis } from "./echarts";
 import type { Drawing, Frame } from "./frame";
@@ -17,6 +17,9 @@ const PANEL = 170;
 const LEFT = 72;
 const RIGHT = 24;
 const BELOW = 40;
+/** The radius of the ring around a knee, and the height of its label. */
+const RING = 8;
+const LABEL = 14;
 
 export function sweep(data: Sweep, frame: Frame): Drawing {
   const { theme } = frame;
@@ -149,19 +152,24 @@ function whiskers(of: SweepLine, index: number, color: string): CustomSeriesOpti
   );
 }
 
-/** Rings around the knees, with their levels beside them. */
+/** Rings around the knees, and clear of all lines their levels: once, because lines often have the same. */
 function knees(panel: SweepPanel, index: number, names: string[], theme: Theme): CustomSeriesOption {
   return painter({ id: `knees-${index}`, panel: index, z: 4, clip: false }, (panelArea) => {
-    const taken: Box[] = [];
-    return panel.lines.flatMap((of): Shape[] => {
+    const levels = new Set<number>();
+    const rings = panel.lines.flatMap((of): Shape[] => {
       const point = of.points.find(({ level }) => level === of.knee);
       if (point === undefined) return [];
-      const { color } = seriesLook(theme, names.indexOf(of.name));
-      const [x, y] = [panelArea.atX(point.level), panelArea.atY(point.value)];
-      const label = `knee at ${number(point.level)}`;
-      const place = freePlace(x, y, textWidth(label, SMALL * BOLD), panelArea, taken);
-      return [ring(x, y, 8, color), ...(place ? [text(place.x, place.y, label, theme.text, "left", "middle", SMALL, "bold", theme.background)] : [])];
+      levels.add(point.level);
+      return [ring(panelArea.atX(point.level), panelArea.atY(point.value), RING, seriesLook(theme, names.indexOf(of.name)).color)];
     });
+    const taken: Box[] = [];
+    const labels = [...levels].map((level): Shape => {
+      const points = panel.lines.flatMap(({ points }) => points.filter((point) => point.level === level));
+      const label = `knee at ${number(level)}`;
+      const { x, y } = freePlace(level, points, textWidth(label, SMALL * BOLD), panelArea, taken);
+      return text(x, y, label, theme.text, "left", "middle", SMALL, "bold", theme.background);
+    });
+    return [...rings, ...labels];
   });
 }
 
@@ -171,26 +179,18 @@ interface Box {
   width: number;
 }
 
-/** A place for a label near a point: above it, beneath it, or to its sides, within the panel and not over another label. */
-function freePlace(x: number, y: number, width: number, within: Area, taken: Box[]): Box | undefined {
-  const places = [
-    [x - width / 2, y - 18],
-    [x - width / 2, y + 18],
-    [x + 12, y + 10],
-    [x - width - 12, y - 10],
-    [x - width / 2, y - 34],
-    [x - width / 2, y + 34],
-  ] as const;
-  for (const [left, middle] of places) {
-    const isInside = left >= within.x && left + width <= within.x + within.width && middle >= within.y + 6 && middle <= within.y + within.height - 6;
-    const isFree = taken.every((box) => left > box.x + box.width || left + width < box.x || Math.abs(middle - box.y) > 13);
-    if (isInside && isFree) {
-      const box = { x: left, y: middle, width };
-      taken.push(box);
-      return box;
-    }
-  }
-  return undefined;
+/** A place for a label above the points of a level, or beneath them where there is no room; and not over another label. */
+function freePlace(level: number, points: SweepPoint[], width: number, within: Area, taken: Box[]): Box {
+  const highest = Math.min(...points.map(({ value, high }) => within.atY(high ?? value)), ...points.map(({ value }) => within.atY(value) - RING));
+  const lowest = Math.max(...points.map(({ value, low }) => within.atY(low ?? value)), ...points.map(({ value }) => within.atY(value) + RING));
+  const x = Math.max(within.x, Math.min(within.atX(level) - width / 2, within.x + within.width - width));
+  const isAbove = highest - LABEL >= within.y;
+  let y = isAbove ? highest - LABEL / 2 - 2 : lowest + LABEL / 2 + 2;
+  const isTaken = (box: Box) => x < box.x + box.width && x + width > box.x && Math.abs(y - box.y) < LABEL;
+  while (taken.some(isTaken)) y += isAbove ? -LABEL : LABEL;
+  const box = { x, y, width };
+  taken.push(box);
+  return box;
 }
 
 function sweepReadout(data: Sweep, names: string[], theme: Theme): Readout {

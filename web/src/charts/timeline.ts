@@ -74,7 +74,7 @@ export function points(series: Series, values: (number | null)[], log: boolean):
 
 function laneAxis(lane: Lane, index: number, theme: Theme): Axis {
   const values = laneExtremes(lane);
-  const scale = lane.log ? logScale(values, lane.unit, 5) : linearScale(values, lane.unit, index === 0 ? 5 : 4);
+  const scale = lane.log ? logScale(values, lane.unit, index === 0 ? 7 : 5) : linearScale(values, lane.unit, index === 0 ? 5 : 4);
   return valueAxis(index, scale, lane.unit, lane.log, theme);
 }
 

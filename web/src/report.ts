@@ -74,7 +74,7 @@ function addButtons(place: HTMLElement, data: FigureData): void {
     button.addEventListener("click", act);
   };
   add("Save SVG", () => {
-    const title = place.querySelector("figcaption strong")?.textContent ?? id;
+    const title = place.dataset["title"] ?? id;
     const caption = place.querySelector("figcaption")?.textContent ?? "";
     saveFile(`${id}.svg`, "image/svg+xml", toSvg({ id, title, caption, data, table: null }, 900, "light"));
   });

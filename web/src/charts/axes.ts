@@ -45,6 +45,8 @@ export function timeAxis(panel: number, start_s: number, end_s: number, isLast: 
     gridIndex: panel,
     min: start_s * 1000,
     max: end_s * 1000,
+    // Labels have tenths of a second.
+    minInterval: 100,
     axisLine: { show: true, onZero: false, lineStyle: { color: theme.axis } },
     axisTick: { show: isLast, lineStyle: { color: theme.axis } },
     axisLabel: {

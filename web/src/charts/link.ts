@@ -56,12 +56,13 @@ function pointOthers(self: Linked, event: PointerEvent): void {
   });
 }
 
+/** Does something with the other figures of a group; those without one are on their own. */
 function others(self: Linked, axis: TimeAxis, act: (chart: EChartsType, top: number) => void): void {
   isEcho = true;
   try {
     for (const other of linked) {
       const shown = other.time();
-      if (other !== self && shown?.group === axis.group) act(other.chart, shown.top);
+      if (other !== self && shown?.group === axis.group && axis.group !== "") act(other.chart, shown.top);
     }
   } finally {
     isEcho = false;

@@ -81,7 +81,7 @@ export function stack(panels: Panel[], frame: Frame, margin: { left: number; rig
 
 /** A heading with its unit, unless the numbers of the axis carry it. */
 export function withUnit(title: string, unit: string): string {
-  return unit === "" || carriesUnit(unit) ? title : `${title} (${unit})`;
+  return unit === "" || unit === title || carriesUnit(unit) ? title : `${title} (${unit})`;
 }
 
 /** The title of the whole figure, where it has one, and the height that it takes. */

@@ -23,16 +23,16 @@ const LABEL = 14;
 
 export function sweep(data: Sweep, frame: Frame): Drawing {
   const { theme } = frame;
+  const names = [...new Set(data.panels.flatMap((panel) => panel.lines.map(({ name }) => name)))];
   const panels = data.panels.map((panel, index): Panel => ({
     heading: withUnit(panel.title, panel.unit),
-    // The lines are the same in every panel, so one legend does.
-    legend: index === 0 ? panel.lines.map(({ name }) => ({ series: name, name })) : [],
+    // A line looks the same in every panel, so one legend does.
+    legend: index === 0 ? names.map((name) => ({ series: name, name })) : [],
     drawn: "points",
     labels: 0,
     height: index === 0 ? FIRST_PANEL : PANEL,
   }));
   const layout = stack(panels, frame, { left: LEFT, right: RIGHT }, BELOW);
-  const names = [...new Set(data.panels.flatMap((panel) => panel.lines.map(({ name }) => name)))];
   const readout = sweepReadout(data, names, theme);
   const option: Option = {
     animation: false,
@@ -46,9 +46,9 @@ export function sweep(data: Sweep, frame: Frame): Drawing {
     }),
     series: [
       ...data.panels.flatMap((panel, index) =>
-        panel.lines.flatMap((of) => {
+        panel.lines.flatMap((of, place) => {
           const look = seriesLook(theme, names.indexOf(of.name));
-          return [lineSeries(of, panel, index, look), whiskers(of, index, look.color)];
+          return [lineSeries(of, panel, index, look), whiskers(of, `${index}-${place}`, index, look.color)];
         }),
       ),
       ...data.panels.map((panel, index) => knees(panel, index, names, theme)),
@@ -138,8 +138,8 @@ function lineSeries(of: SweepLine, panel: SweepPanel, index: number, look: Retur
 }
 
 /** The interval of each point. */
-function whiskers(of: SweepLine, index: number, color: string): CustomSeriesOption {
-  return painter({ id: `whiskers-${index}-${of.name}`, panel: index, z: 2, clip: true, name: of.name }, ({ atX, atY }) =>
+function whiskers(of: SweepLine, id: string, index: number, color: string): CustomSeriesOption {
+  return painter({ id: `whiskers-${id}`, panel: index, z: 2, clip: true, name: of.name }, ({ atX, atY }) =>
     of.points.flatMap(({ level, low, high }): Shape[] => {
       if (low === null || high === null) return [];
       const [x, from, to] = [atX(level), atY(low), atY(high)];

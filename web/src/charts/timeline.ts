@@ -19,7 +19,7 @@ const EVENT_ROW = 17;
 export function timeline(data: Timeline, frame: Frame): Drawing {
   const { theme } = frame;
   const rows = eventRows(data.marks);
-  const labelRows = data.spans.some((span) => span.label !== "") ? 2 : 0;
+  const labelRows = Math.min(2, data.spans.filter((span) => span.label !== "").length);
   const panels = data.lanes.map((lane, index): Panel => ({
     heading: withUnit(lane.title, lane.unit),
     legend: lane.series.map((series) => ({ series: seriesName(lane, series), name: series.name })),

@@ -3,7 +3,7 @@
 import type { Mark, MarkKind, Series, Span } from "../model";
 import type { CustomSeriesOption, LineSeriesOption, SeriesOption } from "./echarts";
 import { SMALL, type Theme } from "./look";
-import { area, line, painter, rect, text, type Area, type Shape } from "./painter";
+import { area, line, painter, rect, text, tiles, type Area, type Shape, type Tile } from "./painter";
 import { cut, textWidth } from "./text";
 
 /** The height of a row of labels of spans. */
@@ -128,14 +128,15 @@ export function eventRows(marks: Mark[]): EventRow[] {
 export function events(panel: number, rows: EventRow[], theme: Theme): SeriesOption[] {
   const bars = painter({ id: "events", panel, z: 2, clip: true }, ({ y, height, ...across }) => {
     const row = height / rows.length;
-    return rows.flatMap(({ kind, marks }, index) => [
-      line([[across.x, y + (index + 1) * row], [across.x + across.width, y + (index + 1) * row]], theme.grid),
-      ...marks.flatMap((mark): Shape[] => {
-        const [from, to] = ends(mark.start_s, mark.end_s ?? mark.start_s, across);
-        const color = kind === "errors" || kind === "stalled" ? theme.dip : theme.series[0]!;
-        return to < from ? [] : [rect(from, y + index * row + 4, Math.max(2, to - from), row - 8, color)];
-      }),
-    ]);
+    return rows.flatMap(({ kind, marks }, index): Shape[] => {
+      const bottom = y + (index + 1) * row;
+      const color = kind === "errors" || kind === "stalled" ? theme.dip : theme.series[0]!;
+      const inSight = marks
+        .map((mark) => ends(mark.start_s, mark.end_s ?? mark.start_s, across))
+        .filter(([from, to]) => to >= from)
+        .map(([from, to]): Tile => [from, bottom - row + 4, Math.max(2, to - from), row - 8]);
+      return [line([[across.x, bottom], [across.x + across.width, bottom]], theme.grid), tiles(inSight, color)];
+    });
   });
   const places: LineSeriesOption = {
     type: "line",

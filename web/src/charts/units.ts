@@ -108,7 +108,9 @@ export function logScale(values: Iterable<number>, unit: string, count: number):
   const max = steps(high, high * 10).find((step) => step >= high * (1 - 1e-9)) ?? high * 10;
   if (min === max) return logScale([min / 2, max * 2], unit, count);
   let ticks = steps(min, max);
-  if (ticks.length > count) ticks = ticks.filter((tick) => isPower(tick, family(unit).kind === "bytes" ? 16 : 10));
+  const powers = ticks.filter((tick) => isPower(tick, family(unit).kind === "bytes" ? 16 : 10));
+  // A little over one decade has only two powers of ten, which say less than a tick or two too many.
+  if (ticks.length > (powers.length < 3 ? count + 2 : count)) ticks = powers;
   while (ticks.length > count) ticks = ticks.filter((_, index) => index % 2 === 0);
   return { min, max, ticks };
 }

@@ -110,8 +110,9 @@ export function logScale(values: Iterable<number>, unit: string, count: number):
   let ticks = steps(min, max);
   const powers = ticks.filter((tick) => isPower(tick, family(unit).kind === "bytes" ? 16 : 10));
   // A little over one decade has only two powers of ten, which say less than a tick or two too many.
-  if (ticks.length > (powers.length < 3 ? count + 2 : count)) ticks = powers;
-  while (ticks.length > count) ticks = ticks.filter((_, index) => index % 2 === 0);
+  const most = powers.length < 3 ? count + 2 : count;
+  if (ticks.length > most) ticks = powers;
+  while (ticks.length > most) ticks = ticks.filter((_, index) => index % 2 === 0);
   return { min, max, ticks };
 }
 

@@ -41,7 +41,7 @@ export function sweep(data: Sweep, frame: Frame): Drawing {
     grid: layout.grids,
     xAxis: data.panels.map((_, index) => factorAxis(data, index, frame)),
     yAxis: data.panels.map((panel, index) => {
-      const scale = (panel.log ? logScale : linearScale)(extremes(panel), panel.unit, index === 0 ? 6 : 4);
+      const scale = (panel.log ? logScale : linearScale)(extremes(panel), panel.unit, index === 0 ? 6 : panel.log ? 5 : 4);
       return valueAxis(index, scale, panel.unit, panel.log, theme);
     }),
     series: [

@@ -19,6 +19,9 @@ const WITHOUT_NODE: &str = "Node 18 or newer with npm is needed to build the cha
                             cargo build --no-default-features";
 
 fn main() -> ExitCode {
+    if env::var_os("CARGO_FEATURE_CHARTS").is_none() {
+        return ExitCode::SUCCESS;
+    }
     match bundle() {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {

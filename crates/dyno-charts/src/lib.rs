@@ -3,6 +3,8 @@
 //! The charts are written in TypeScript on ECharts, in `web/`, and bundled when this crate is built. SVG files come from the same code, evaluated
 //! in QuickJS: a figure looks alike in a page and in a paper, and neither needs a browser or Node when a report is made.
 
+#![cfg(feature = "charts")]
+
 mod svg;
 
 pub use svg::{ChartError, svg};

@@ -19,11 +19,19 @@ fn main() -> Result<()> {
     let keep: PathBuf = option("--keep", PathBuf::new())?;
     let dyno = dyno_binary()?;
     let folder = tempfile::tempdir()?;
-    let folder = if keep.as_os_str().is_empty() { folder.path() } else { keep.as_path() };
+    let folder = if keep.as_os_str().is_empty() {
+        folder.path()
+    } else {
+        keep.as_path()
+    };
     fs::create_dir_all(folder)?;
     let began = Instant::now();
     let campaign = made_up(folder, hours)?;
-    println!("made up in {:.0} s: {}", began.elapsed().as_secs_f64(), campaign.display());
+    println!(
+        "made up in {:.0} s: {}",
+        began.elapsed().as_secs_f64(),
+        campaign.display()
+    );
 
     let archive_mb = size_mb(&campaign)?;
     let mut table = "| form | wall s | size MB |\n|---|---|---|\n".to_owned();
@@ -73,11 +81,16 @@ fn made_up(folder: &Path, hours: u32) -> Result<PathBuf> {
         format!("[phases]\nwarmup = \"60s\"\nmeasure = \"{hours}h\"\ninterval = \"1s\"\n"),
     ];
     let failed = |error: dyno_specimen::Error| error.to_string();
-    let specimen = Specimen::begin(folder, "night", &experiment.concat(), "2026-11-21T22:00:00[UTC]").map_err(failed)?;
+    let specimen =
+        Specimen::begin(folder, "night", &experiment.concat(), "2026-11-21T22:00:00[UTC]").map_err(failed)?;
     let pace = |name: &str| Pace {
         tps: if name == "look-up" { 12_000.0 } else { 4_000.0 },
         spread: 0.03,
-        error: if name == "ingest" { "ERROR: deadlock detected".to_owned() } else { String::new() },
+        error: if name == "ingest" {
+            "ERROR: deadlock detected".to_owned()
+        } else {
+            String::new()
+        },
     };
     Ok(specimen.complete(|_, name| pace(name)).map_err(failed)?)
 }

@@ -186,12 +186,12 @@ impl<'a> Together<'a> {
                 self.matrix().into_iter().collect(),
             ),
             section(
-                "percentiles",
+                "distribution",
                 "Distribution of latency",
                 self.percentiles().into_iter().collect(),
             ),
             section(
-                "side-by-side",
+                "together",
                 "Over time, side by side",
                 self.side_by_side().into_iter().collect(),
             ),

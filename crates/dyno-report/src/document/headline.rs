@@ -133,6 +133,6 @@ mod tests {
         let values: Vec<f64> = (0..200).map(|second| 1_000.0 + f64::from(second * 37 % 23)).collect();
         assert!(interval_words(&values, false).starts_with("no interval"));
         let words = interval_words(&values, true);
-        assert!(words.starts_with("95 % interval 1,010 to 1,012"), "{words}");
+        assert!(words.starts_with("95 % interval 1,010 to 1,011"), "{words}");
     }
 }

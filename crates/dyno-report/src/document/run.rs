@@ -26,7 +26,7 @@ pub(super) fn sections(recorded: &Recorded, experiment: Option<&Resolved>) -> Ve
     let mut sections = vec![
         section("results", "Results", results(recorded)),
         section("over-time", "Over time", over_time),
-        section("percentiles", "Distribution of latency", percentiles(recorded)),
+        section("distribution", "Distribution of latency", percentiles(recorded)),
         section("statements", "Statements", per_statement(recorded)),
         section("server", "The server", server(recorded)),
         section("machine", "The load's machine", machine(recorded)),

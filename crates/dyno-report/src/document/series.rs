@@ -257,13 +257,17 @@ pub(super) fn rounded_s(seconds: f64) -> f64 {
 
 /// A number rounded to four significant digits: more are noise, and take room.
 pub(super) fn significant(value: f64) -> f64 {
-    const DIGITS: i32 = 4;
+    rounded_to(4, value)
+}
+
+/// A number rounded to so many significant digits; what is not finite is 0.
+pub(super) fn rounded_to(digits: i32, value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
     let magnitude = value.abs().log10().floor() as i32;
     // Either way the power of ten is exact, and so the quotient is the number that is nearest.
-    let places = DIGITS - 1 - magnitude;
+    let places = digits - 1 - magnitude;
     if places >= 0 {
         let power = 10_f64.powi(places);
         (value * power).round() / power

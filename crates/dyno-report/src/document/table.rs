@@ -1,7 +1,7 @@
 //! The tables behind the charts.
 
 use super::model::{Column, Table, Value};
-use super::series::{Steps, rounded_s, significant};
+use super::series::{Steps, rounded_s, rounded_to, significant};
 
 /// What of a series stands in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,10 +70,10 @@ pub(super) fn text(name: &str) -> Column {
     }
 }
 
-/// A number as a value, rounded to what is meaningful.
+/// A number as a value, rounded to six digits: no less than what is said of it elsewhere, and no more than means anything.
 pub(super) fn value(number: impl Into<Option<f64>>) -> Value {
     let number = number.into().filter(|number| number.is_finite());
-    number.map_or(Value::Nothing(()), |number| Value::Number(significant(number)))
+    number.map_or(Value::Nothing(()), |number| Value::Number(rounded_to(6, number)))
 }
 
 /// A count as a value, exact.

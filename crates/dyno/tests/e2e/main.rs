@@ -15,6 +15,7 @@ mod interrupts;
 mod kills;
 mod messages;
 mod repetitions;
+mod report;
 mod resume;
 mod shelf;
 mod studies;

@@ -112,7 +112,7 @@ fn row(campaign: &Campaign) -> Row {
             false => format!("{complete} of {planned}"),
         },
         varied: text(|outline| outline.factors.join(", ")),
-        tps: range(|run| run.tps, |tps| rate(tps)),
+        tps: range(|run| run.tps, rate),
         p99: range(|run| run.p99_us, time),
         errors: if errors == 0 { String::new() } else { count(errors) },
     }

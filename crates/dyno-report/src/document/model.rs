@@ -87,7 +87,10 @@ pub struct Section {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "block", rename_all = "snake_case")]
-#[allow(clippy::large_enum_variant, reason = "a report has some hundred, and most of what is large is figures")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a report has some hundred, and most of what is large is figures"
+)]
 pub enum Block {
     /// A paragraph.
     Text {

@@ -28,7 +28,7 @@ pub(super) enum News {
     /// Another run: everything is new.
     Anew,
     /// What is new in the run.
-    Update(Update),
+    Update(Box<Update>),
     /// The campaign is over.
     Ended,
 }
@@ -110,10 +110,10 @@ impl Follower {
             _ if !under_way => News::Ended,
             None => News::Anew,
             Some(changes) if changes.is_empty() && same => News::None,
-            Some(changes) => News::Update(Update {
+            Some(changes) => News::Update(Box::new(Update {
                 status: self.status.clone(),
                 changes,
-            }),
+            })),
         }
     }
 

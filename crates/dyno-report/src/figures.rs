@@ -83,13 +83,19 @@ impl TimeUnit {
         }
     }
 
+    /// How many microseconds it has.
+    pub fn microseconds(self) -> f64 {
+        match self {
+            Self::Microseconds => 1.0,
+            Self::Milliseconds => 1e3,
+            Self::Seconds => 1e6,
+        }
+    }
+
     /// A time in this unit, without the symbol.
     pub fn show(self, time_us: f64) -> String {
-        match self {
-            Self::Microseconds => decimal(time_us, 1),
-            Self::Milliseconds => decimal(time_us / 1e3, 3),
-            Self::Seconds => decimal(time_us / 1e6, 3),
-        }
+        let decimals = if self == Self::Microseconds { 1 } else { 3 };
+        decimal(time_us / self.microseconds(), decimals)
     }
 }
 

@@ -19,6 +19,7 @@ mod list;
 mod live;
 pub mod markdown;
 mod pictures;
+pub mod plot;
 mod show;
 mod summary;
 mod table;

@@ -101,7 +101,7 @@ pub fn run(run: &Run) -> String {
 }
 
 /// What the recording of a run shows. Runs of earlier dynos, and those whose dyno was killed, are analysed now.
-fn analysis_of(run: &Run, figures: &Summary) -> Option<Analysis> {
+pub(crate) fn analysis_of(run: &Run, figures: &Summary) -> Option<Analysis> {
     let archived = run.record.as_ref().ok().and_then(|record| record.analysis.clone());
     let recorded = || run.intervals().is_ok_and(|mut rows| rows.next().is_some());
     archived.or_else(|| (figures.measured_s > 0.0 && recorded()).then(|| analyse(run)))

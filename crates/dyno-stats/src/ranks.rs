@@ -133,7 +133,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_probability_that_knows_no_sides_and_no_scale(
-            values in prop::collection::vec(0_u8..20, 1..40), others in prop::collection::vec(0_u8..20, 1..40),
+            values in prop::collection::vec(0_u8..20, 1..12), others in prop::collection::vec(0_u8..20, 1..12),
         ) {
             let plain = |values: &[u8]| values.iter().map(|value| f64::from(*value)).collect::<Vec<_>>();
             let (values, others) = (plain(&values), plain(&others));

@@ -151,6 +151,10 @@ pub struct ShowArguments {
     /// One run of it, by number or folder, with everything that is known [default: what all runs show together]
     pub run: Option<String>,
 
+    /// Draw the throughput of a run over time, or of a campaign over a factor whose levels are numbers
+    #[arg(long)]
+    pub plot: bool,
+
     #[command(flatten)]
     pub archive: ArchiveArgument,
 }

@@ -6,6 +6,7 @@ use crate::say;
 use dyno_lab::archive::{Archive, Campaign, Run};
 use dyno_lab::experiment;
 use dyno_report as report;
+use dyno_report::plot::Screen;
 
 /// `dyno list`.
 pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
@@ -37,12 +38,34 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
 pub fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     let archive = Archive::new(&arguments.archive.archive);
     let campaign = campaign(&archive, arguments.campaign.as_deref())?;
-    let text = match &arguments.run {
-        None => report::campaign(&campaign),
-        Some(wanted) => report::run(run(&campaign, wanted)?),
+    let run = arguments
+        .run
+        .as_deref()
+        .map(|wanted| run(&campaign, wanted))
+        .transpose()?;
+    let text = match (run, arguments.plot) {
+        (None, false) => report::campaign(&campaign),
+        (Some(run), false) => report::run(run),
+        (None, true) => report::plot::campaign(&campaign, screen())?,
+        (Some(run), true) => report::plot::run(run, screen())?,
     };
     say::result(&text);
     Ok(())
+}
+
+/// What standard output is shown on: a terminal as wide as it is, else a page of 80 columns.
+fn screen() -> Screen {
+    let columns = console::Term::stdout()
+        .size_checked()
+        .map_or(80, |(_, columns)| usize::from(columns));
+    // The first that is set wins, as in every program; a terminal of which nothing is known is one of today.
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    Screen {
+        width: columns,
+        unicode: !matches!(locale.as_deref(), Some("C" | "POSIX")),
+    }
 }
 
 /// The campaign of this name, or the newest.

@@ -11,7 +11,10 @@ use std::path::Path;
 
 /// What becomes of a run.
 pub(crate) enum Fate {
+    /// It is complete, with this TPS.
     Complete(f64),
+    /// It is complete, with these figures.
+    Found(Summary),
     Incomplete,
     Failed(&'static str),
     NotMade,
@@ -45,6 +48,13 @@ pub(crate) fn campaign(archive: &Path, end: &str, fate: impl Fn(&PlannedRun) -> 
                 let run = writer.run(planned, record).unwrap();
                 run.finish(RunState::Complete, with_tps(tps)).unwrap();
             }
+            Fate::Found(summary) => {
+                writer
+                    .run(planned, record)
+                    .unwrap()
+                    .finish(RunState::Complete, summary)
+                    .unwrap();
+            }
             Fate::Incomplete => {
                 record.failure = Some("the server closed all connections".to_owned());
                 let run = writer.run(planned, record).unwrap();
@@ -57,8 +67,9 @@ pub(crate) fn campaign(archive: &Path, end: &str, fate: impl Fn(&PlannedRun) -> 
             Fate::NotMade => {}
         }
     }
+    let path = writer.path().display().to_string();
     drop(writer);
-    Archive::new(archive).campaigns().unwrap().remove(0)
+    Archive::new(archive).campaign(&path).unwrap()
 }
 
 fn with_tps(tps: f64) -> Summary {

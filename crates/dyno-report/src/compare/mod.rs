@@ -1,5 +1,7 @@
 //! Two campaigns beside each other as text: first what differs, then each measure with its verdict, then what follows.
 
+#[cfg(test)]
+mod tests;
 pub(crate) mod words;
 
 use crate::figures::{TimeUnit, counted, one_line, rate};

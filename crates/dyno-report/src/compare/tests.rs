@@ -1,0 +1,82 @@
+//! Comparisons as people see them.
+
+use super::*;
+use crate::campaign::overviews::{Fate, campaign};
+use crate::fixture::{two_workloads, update};
+use dyno_lab::archive::{Campaign, PlannedRun};
+use dyno_lab::comparison::compare;
+use dyno_lab::summary::{Pacing, Summary};
+use insta::assert_snapshot;
+use std::path::Path;
+
+/// A run with this TPS and p99; no two runs are quite alike.
+fn measured(run: &PlannedRun, tps: f64, p99_us: f64) -> Summary {
+    let mut summary = update();
+    let workload = &mut summary.workloads[0];
+    let off = 1.0 + 0.002 * run.repetition as f64 * if run.repetition % 2 == 0 { 1.0 } else { -1.0 };
+    workload.tps = tps * off;
+    if let Some(latency) = &mut workload.latency {
+        (latency.p50_us, latency.p95_us) = (latency.p50_us / off, latency.p95_us * (2.0 - off));
+        latency.p99_us = p99_us / off;
+    }
+    summary
+}
+
+fn repeated(archive: &Path, times: usize, end: &str, tps: f64, p99_us: f64) -> Campaign {
+    let end = format!("{end}[plan]\nrepetitions = {times}\norder = \"listed\"\n");
+    campaign(archive, &end, |run| Fate::Found(measured(run, tps, p99_us)))
+}
+
+fn text(baseline: &Campaign, candidate: &Campaign) -> String {
+    let text = comparison(&compare(baseline, candidate));
+    let width = text.lines().map(|line| line.chars().count()).max();
+    assert!(width <= Some(100), "{text}");
+    text
+}
+
+#[test]
+fn better_in_one_respect_and_worse_in_another() {
+    let archive = tempfile::tempdir().unwrap();
+    let baseline = repeated(archive.path(), 5, "", 12_000.0, 1_800.0);
+    let mut candidate = repeated(archive.path(), 5, "", 13_200.0, 2_100.0);
+    for record in candidate.runs.iter_mut().flat_map(|run| &mut run.record) {
+        let settings = serde_json::json!([{ "name": "work_mem", "value": "64MB" }]);
+        record.server = serde_json::json!({ "version": "PostgreSQL 18.7", "settings": settings });
+    }
+    let compared = compare(&baseline, &candidate);
+    assert_snapshot!(text(&baseline, &candidate));
+    assert_eq!(losses(&compared, 0.2), None);
+    assert_snapshot!(losses(&compared, 0.05).unwrap(), @"p99 of update is 16.7 % higher");
+}
+
+#[test]
+fn runs_that_are_too_few_to_tell() {
+    let archive = tempfile::tempdir().unwrap();
+    let baseline = repeated(archive.path(), 1, "", 12_000.0, 1_800.0);
+    let candidate = repeated(archive.path(), 1, "", 13_200.0, 1_800.0);
+    assert_snapshot!(text(&baseline, &candidate));
+}
+
+#[test]
+fn cells_are_matched_by_their_levels() {
+    let archive = tempfile::tempdir().unwrap();
+    let baseline = repeated(archive.path(), 4, "[factors]\nclients = [1, 8]\n", 12_000.0, 1_800.0);
+    let candidate = repeated(archive.path(), 4, "[factors]\nclients = [8, 64]\n", 11_000.0, 1_800.0);
+    assert_snapshot!(text(&baseline, &candidate));
+}
+
+#[test]
+fn what_failed_and_what_cannot_be_compared_is_said() {
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[plan]\nrepetitions = 2\norder = \"listed\"\n";
+    let baseline = campaign(archive.path(), end, |_| Fate::Found(two_workloads()));
+    let candidate = campaign(archive.path(), end, |run| match run.repetition {
+        1 => {
+            let mut summary = two_workloads();
+            summary.workloads[0].pacing = Pacing::Open { rate_per_s: 500.0 };
+            Fate::Found(summary)
+        }
+        _ => Fate::Failed("the server did not start"),
+    });
+    assert_snapshot!(text(&baseline, &candidate));
+}

@@ -1,0 +1,109 @@
+//! The throughput of a run over time: a chart per workload, with what happened beneath.
+
+use super::Screen;
+use super::axis::Axis;
+use super::chart::{Chart, Curve, Row, draw};
+use crate::analysis::in_short;
+use crate::figures::{counted, one_line};
+use crate::show::analysis_of;
+use dyno_lab::archive::{EventKind, Run};
+use dyno_lab::experiment::WARMUP;
+use indexmap::IndexMap;
+
+/// A label of time with the room around it.
+const LABEL_COLUMNS: usize = 13;
+
+/// About as many ticks on the axis of throughput.
+const TICKS: usize = 4;
+
+/// Draws `run`; see [`super::run`].
+pub(super) fn run(run: &Run, screen: Screen) -> Result<String, String> {
+    let intervals = run.intervals().map_err(|error| error.to_string())?;
+    let mut curves: IndexMap<String, Vec<(f64, f64)>> = IndexMap::new();
+    let (mut warm_up, mut time) = (None, None);
+    let add = |times: &mut Option<(f64, f64)>, start_s: f64, end_s: f64| {
+        *times = Some(times.map_or((start_s, end_s), |(first_s, _)| (first_s, end_s)));
+    };
+    for row in intervals {
+        let end_s = row.interval_start_s + row.interval_s;
+        add(&mut time, row.interval_start_s, end_s);
+        if row.phase == WARMUP {
+            add(&mut warm_up, row.interval_start_s, end_s);
+        }
+        let middle_s = row.interval_start_s + row.interval_s / 2.0;
+        curves.entry(row.workload).or_default().push((middle_s, row.tps));
+    }
+    let Some((start_s, end_s)) = time else {
+        return Err(format!(
+            "there is nothing to draw: {} has no intervals",
+            run.path.display()
+        ));
+    };
+    let figures = run.summary().ok();
+    let analysis = figures.as_ref().and_then(|figures| analysis_of(run, figures));
+    let charts: Vec<Chart> = curves
+        .into_iter()
+        .map(|(workload, points)| chart(run, &workload, points))
+        .collect();
+    let mut rows = vec![row("warm-up", warm_up.into_iter().collect())];
+    rows.extend(happened(run));
+    rows.push(row(
+        "dips",
+        analysis
+            .iter()
+            .flat_map(|analysis| &analysis.dips)
+            .map(|dip| (dip.start_s, dip.end_s))
+            .collect(),
+    ));
+    rows.retain(|row| !row.spans.is_empty());
+    let x = |columns: usize| Axis::time(start_s.min(0.0), end_s, columns / LABEL_COLUMNS);
+    let unit = |axis: &Axis| format!("time since the load began ({})", axis.time_unit());
+    let mut text = format!("{} ({})\n\n", run.name(), run.state);
+    text.push_str(&draw(&charts, x, unit, &rows, screen));
+    let words = analysis.as_ref().map(in_short).filter(|words| !words.is_empty());
+    if let Some(words) = words {
+        text.push_str(&format!("\n{words}"));
+    }
+    Ok(text)
+}
+
+fn row(name: &str, spans: Vec<(f64, f64)>) -> Row {
+    Row {
+        name: name.to_owned(),
+        spans,
+        symbol: None,
+    }
+}
+
+fn chart(run: &Run, workload: &str, points: Vec<(f64, f64)>) -> Chart {
+    let facts = run
+        .record
+        .as_ref()
+        .ok()
+        .and_then(|record| record.workloads.iter().find(|facts| facts.name == workload));
+    let clients = facts.map_or_else(String::new, |facts| {
+        format!(", {}", counted(facts.clients as u64, "client"))
+    });
+    let most = points.iter().map(|(_, tps)| *tps).fold(0.0, f64::max);
+    Chart {
+        title: format!("TPS of {}{clients}", one_line(workload)),
+        y: Axis::from_zero(most, TICKS),
+        lines: vec![Curve { points, symbol: None }],
+    }
+}
+
+/// Checkpoints and vacuums.
+fn happened(run: &Run) -> [Row; 2] {
+    let (mut checkpoints, mut vacuums) = (Vec::new(), Vec::new());
+    for event in run.events().into_iter().flatten() {
+        match event.kind {
+            EventKind::Checkpoint(checkpoint) => {
+                checkpoints.push((checkpoint.start_s, checkpoint.end_s.unwrap_or(f64::INFINITY)));
+            }
+            EventKind::Autovacuum(work) if !work.analyze => vacuums.push((work.start_s, work.end_s)),
+            EventKind::Vacuum(work) => vacuums.push((work.start_s, work.end_s)),
+            _ => {}
+        }
+    }
+    [row("checkpoints", checkpoints), row("vacuums", vacuums)]
+}

@@ -197,6 +197,8 @@ pub enum ComparisonFormat {
     Text,
     /// All figures, as docs/compare.md describes them
     Json,
+    /// A page with charts that needs no network
+    Html,
 }
 
 /// What `dyno report` is told.

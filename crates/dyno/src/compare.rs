@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::{look, say};
 use dyno_lab::archive::{Archive, Campaign};
 use dyno_lab::comparison;
-use dyno_report as report;
+use dyno_report::{self as report, document, html};
 
 /// `dyno compare`.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
@@ -20,6 +20,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let text = match arguments.format {
         ComparisonFormat::Text => report::comparison(&comparison),
         ComparisonFormat::Json => serde_json::to_string_pretty(&comparison)? + "\n",
+        ComparisonFormat::Html => html::page(&document::of_comparison(&baseline, &candidate, &comparison))?,
     };
     match &arguments.output {
         Some(file) => {

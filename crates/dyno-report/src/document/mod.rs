@@ -11,6 +11,7 @@ mod bindings;
 mod campaign;
 mod cautions;
 mod cell_table;
+mod compared;
 pub mod comparison;
 mod counters;
 mod definitions;
@@ -38,6 +39,7 @@ mod throughput;
 mod waits;
 
 pub use backdrop::Backdrop;
+pub use compared::of_comparison;
 pub use counters::Counters;
 pub use latency::Latency;
 pub use series::Grid;

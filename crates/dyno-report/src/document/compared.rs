@@ -1,0 +1,202 @@
+//! The report on a comparison: what follows from it, and of each workload both sides over time and their distributions of latency.
+
+use super::comparison::section;
+use super::latency::{loop_words, percentile_curves};
+use super::model::{Block, Document, Figure, FigureData, Headline, Lane, Section, Span, SpanKind, Timeline};
+use super::series::{Grid, Steps};
+use super::table::{Cells, time_table};
+use crate::compare::words::{conclusion, named, overall, ratio, verdict};
+use crate::figures::{rate, time};
+use dyno_lab::archive::{Campaign, LatencyCounts, Run, is_measured};
+use dyno_lab::comparison::{CellComparison, Comparison, Measure, MeasureComparison, WorkloadComparison};
+use dyno_lab::experiment::WARMUP;
+use dyno_lab::summary::Pacing;
+
+/// Of more measures only the verdict on all together is a headline.
+const MOST_HEADLINES: usize = 8;
+
+/// The report that judges `candidate` against `baseline`, as `comparison` does.
+#[must_use]
+pub fn of_comparison(baseline: &Campaign, candidate: &Campaign, comparison: &Comparison) -> Document {
+    let shared = comparison.workloads().count();
+    let sections = comparison.workloads().enumerate().map(|(number, (cell, workload))| {
+        let sides = [
+            Side::new(baseline, &workload.baseline_runs),
+            Side::new(candidate, &workload.candidate_runs),
+        ];
+        let id = format!("compared-{}", number + 1);
+        let subject = named(cell, workload);
+        let figures = [
+            throughput(&id, &subject, &workload.name, &sides, shared),
+            percentiles(&id, &subject, workload, &sides),
+        ];
+        Section {
+            id,
+            title: subject,
+            folded: shared > 1,
+            blocks: figures.into_iter().flatten().map(Block::Figure).collect(),
+            sections: Vec::new(),
+        }
+    });
+    let mut chapters = vec![section(comparison)];
+    chapters.extend(sections.filter(|section| !section.blocks.is_empty()));
+    Document {
+        title: format!("{} against {}", comparison.candidate.name, comparison.baseline.name),
+        headlines: headlines(comparison),
+        sections: chapters,
+        ..super::document(&[baseline, candidate])
+    }
+}
+
+/// The verdict on everything, and where there are few measures that on the throughput and the p99 of each workload.
+fn headlines(comparison: &Comparison) -> Vec<Headline> {
+    let all = Headline {
+        figure: overall(comparison).to_owned(),
+        verdict: conclusion(comparison),
+        ..Headline::default()
+    };
+    let measures = comparison.workloads().flat_map(|(cell, workload)| {
+        let told = workload
+            .measures
+            .iter()
+            .filter(|compared| matches!(compared.measure, Measure::Tps | Measure::P99));
+        told.map(move |compared| headline(cell, workload, compared))
+    });
+    let measures: Vec<Headline> = measures.collect();
+    let few = measures.len() <= MOST_HEADLINES;
+    std::iter::once(all)
+        .chain(measures.into_iter().filter(|_| few))
+        .collect()
+}
+
+fn headline(cell: &CellComparison, workload: &WorkloadComparison, compared: &MeasureComparison) -> Headline {
+    let show = |value: f64| match compared.measure {
+        Measure::Tps => rate(value),
+        _ => time(value),
+    };
+    Headline {
+        subject: format!("{} of {}", compared.measure.name(), named(cell, workload)),
+        figure: format!(
+            "{} against {}: {} times",
+            show(compared.candidate),
+            show(compared.baseline),
+            ratio(compared.ratio)
+        ),
+        interval: compared.interval.map_or_else(String::new, |interval| {
+            let what = if interval.within_a_run {
+                "within one run of each"
+            } else {
+                "at 95 % confidence"
+            };
+            format!("{} to {} {what}", ratio(interval.low), ratio(interval.high))
+        }),
+        verdict: verdict(compared.verdict),
+    }
+}
+
+/// The runs of one side that were compared.
+struct Side<'a> {
+    name: String,
+    runs: Vec<&'a Run>,
+}
+
+impl<'a> Side<'a> {
+    fn new(campaign: &'a Campaign, names: &[String]) -> Self {
+        Self {
+            name: campaign.name(),
+            runs: campaign.runs.iter().filter(|run| names.contains(&run.name())).collect(),
+        }
+    }
+
+    /// TPS of a workload in steps of `step_s`, all runs together.
+    fn throughput(&self, workload: &str, step_s: f64) -> Steps {
+        let mut steps = Steps::new(step_s);
+        let rows = self.runs.iter().flat_map(|run| run.intervals()).flatten();
+        for row in rows.filter(|row| row.workload == workload) {
+            steps.push(row.interval_start_s, row.interval_start_s + row.interval_s, row.tps);
+        }
+        steps
+    }
+
+    /// How often each latency of a workload was measured, in all runs together.
+    fn latencies(&self, workload: &str) -> LatencyCounts {
+        let mut counts = LatencyCounts::default();
+        for run in &self.runs {
+            let Ok(record) = &run.record else { continue };
+            run.latencies(0.0..f64::INFINITY, |line| {
+                if line.workload == workload && is_measured(&record.phases, line.start_s) {
+                    counts.add(line);
+                }
+            });
+        }
+        counts
+    }
+}
+
+/// TPS of both sides over time.
+fn throughput(id: &str, subject: &str, workload: &str, sides: &[Side<'_>; 2], shared: usize) -> Option<Figure> {
+    let records = || {
+        sides
+            .iter()
+            .flat_map(|side| &side.runs)
+            .filter_map(|run| run.record.as_ref().ok())
+    };
+    let phases = || records().flat_map(|record| &record.phases);
+    let end_s = phases().filter_map(|phase| phase.end_s).fold(0.0, f64::max);
+    let warm_up_s = phases()
+        .filter(|phase| phase.name == WARMUP)
+        .filter_map(|phase| phase.end_s)
+        .fold(0.0, f64::max);
+    let grid = Grid::new(records().next()?.interval_s, end_s).shared_by(shared);
+    let steps = [0, 1].map(|side: usize| sides[side].throughput(workload, grid.step()));
+    if steps.iter().all(Steps::is_empty) {
+        return None;
+    }
+    let both = || sides.iter().zip(&steps);
+    let table = time_table(
+        grid.row_s(),
+        both().map(|(side, steps)| (side.name.as_str(), "TPS", steps, Cells::Range)),
+    );
+    let warm_up = Span {
+        kind: SpanKind::Warmup,
+        start_s: 0.0,
+        end_s: warm_up_s,
+        label: String::new(),
+    };
+    Some(Figure {
+        id: format!("{id}-throughput"),
+        title: format!("Throughput of {subject} on both sides"),
+        caption: "The mean over the runs of each side, and between the slowest and the fastest of them a band. Times count from the begin of each run's load.".to_owned(),
+        data: FigureData::Timeline(Timeline {
+            group: id.to_owned(),
+            start_s: 0.0,
+            end_s,
+            lanes: vec![Lane {
+                id: "tps".to_owned(),
+                title: "Throughput".to_owned(),
+                unit: "TPS".to_owned(),
+                log: false,
+                stacked: false,
+                series: both().map(|(side, steps)| steps.series(side.name.clone())).collect(),
+            }],
+            spans: Some(warm_up).filter(|_| warm_up_s > 0.0).into_iter().collect(),
+            marks: Vec::new(),
+        }),
+        table: Some(table),
+    })
+}
+
+/// The distributions of latency of both sides over each other.
+fn percentiles(id: &str, subject: &str, workload: &WorkloadComparison, sides: &[Side<'_>; 2]) -> Option<Figure> {
+    let pacings = [workload.baseline_pacing, workload.candidate_pacing];
+    let is_closed = |pacing: &Pacing| *pacing == Pacing::Closed;
+    // What cannot be compared is not drawn over each other.
+    if workload.measures.is_empty() {
+        return None;
+    }
+    let note = loop_words(pacings.iter().any(is_closed), !pacings.iter().all(is_closed));
+    let counts = [0, 1].map(|side: usize| sides[side].latencies(&workload.name));
+    let curves = sides.iter().zip(&counts).enumerate();
+    let curves = curves.map(|(position, (side, counts))| (side.name.clone(), position == 0, counts));
+    percentile_curves(&format!("{id}-percentiles"), subject, note, curves)
+}

@@ -1,0 +1,190 @@
+//! `dyno compare` and `dyno show --plot`, on archives that are written as a run would write them, without the hours.
+
+use crate::support::{Desk, Ended};
+use dyno_engine::{Interval, Recording};
+use dyno_lab::archive::{CampaignRecord, CampaignWriter, RunRecord, RunState};
+use dyno_lab::experiment::{Experiment, Size};
+use dyno_lab::summary::{Summary, WorkloadFacts};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+
+/// Keeps a campaign with these factors: for each cell as many runs as there are TPS. Gives back its name.
+fn keep(desk: &Desk, factors: &str, cells: &[&[f64]]) -> String {
+    let repetitions = cells[0].len();
+    let file = format!(
+        "title = \"Test\"\n[[workload]]\nname = \"update\"\nclients = 4\nscript = \"select 1;\"\n[phases]\nwarmup = \"2s\"\nmeasure = \"20s\"\n\
+         [factors]\n{factors}\n[plan]\nrepetitions = {repetitions}\norder = \"listed\"\n"
+    );
+    let experiment = Experiment::parse(Path::new("test.toml"), &file).unwrap();
+    let plan = experiment.plan(Size::Full, &[], None, 1, 2).unwrap();
+    let started = "2026-11-21T19:40:12+00:00[UTC]".parse().unwrap();
+    let record = CampaignRecord::of(&plan, "dyno run test.toml".to_owned(), started).unwrap();
+    let campaign = CampaignWriter::create(&desk.archive(), &record).unwrap();
+    for planned in &plan.runs {
+        let position = plan.cells.iter().position(|cell| cell.levels == planned.cell).unwrap();
+        let tps = cells[position][planned.repetition - 1];
+        let resolved = &plan.cells[position].experiment;
+        let facts = WorkloadFacts::new(&resolved.workloads[0], vec!["select 1;".to_owned()]);
+        let mut record = RunRecord::new(
+            "embedded".to_owned(),
+            String::new(),
+            vec![facts],
+            &resolved.phases(),
+            resolved.interval,
+        );
+        (record.number, record.cell, record.repetition) = (planned.number, planned.cell.clone(), planned.repetition);
+        let mut run = campaign.run(planned, record).unwrap();
+        run.begin().unwrap();
+        for second in 0..22 {
+            let mut recording = Recording::new(1);
+            recording.transactions = tps as u64;
+            let interval = Interval {
+                phase: usize::from(second >= 2),
+                start: Duration::from_secs(second),
+                duration: Duration::from_secs(1),
+                recordings: vec![recording],
+            };
+            run.interval(&interval).unwrap();
+        }
+        run.finish(RunState::Complete, summary(tps)).unwrap();
+    }
+    campaign.path().file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+/// A run of four clients in a closed loop, whose latency follows from its TPS.
+fn summary(tps: f64) -> Summary {
+    let us = 4e6 / tps;
+    serde_json::from_value(json!({
+        "measured_s": 20.0,
+        "workloads": [{
+            "name": "update", "clients": 4, "threads": 1, "loop": "closed",
+            "transactions": (20.0 * tps) as u64, "statements": (20.0 * tps) as u64, "errors": 0,
+            "tps": tps, "statements_per_s": tps, "steadiness": null, "lag": null,
+            "latency": {
+                "mean_us": us, "stddev_us": us / 4.0, "min_us": us / 2.0, "p50_us": us,
+                "p95_us": 1.5 * us, "p99_us": 2.0 * us, "p99_9_us": 4.0 * us, "max_us": 9.0 * us,
+            },
+            "statement_latencies": [], "errors_by_state": [],
+        }],
+    }))
+    .unwrap()
+}
+
+fn around(tps: f64) -> [f64; 5] {
+    [0.99, 0.995, 1.0, 1.004, 1.011].map(|off| off * tps)
+}
+
+#[test]
+fn better_worse_and_the_gate_for_a_pipeline() {
+    let desk = Desk::new();
+    let old = keep(&desk, "clients = [4]", &[&around(10_000.0)]);
+    let new = keep(&desk, "clients = [4]", &[&around(9_000.0)]);
+    let compare = |words: &str| desk.dyno(&format!("compare {words}"));
+
+    let ended = compare(&format!("{old} {new}")).expect(0);
+    ended
+        .shows("Verdict on B: worse")
+        .shows("TPS of update, clients = 4 is 10.0 % lower");
+    compare(&format!("{new} archive/{old}"))
+        .expect(0)
+        .shows("Verdict on B: better");
+
+    // TPS is 10.0 % lower and p99 11.1 % higher: the greater of the two is told first.
+    let failed = compare(&format!("{old} {new} --fail-if-worse 5%")).expect(3);
+    failed.says(
+        "error: worse by at least 5 %: p99 of update, clients = 4 is 11.1 % higher, and 1 other measure is worse",
+    );
+    compare(&format!("{old} {new} --fail-if-worse 11"))
+        .expect(3)
+        .says("p99");
+    compare(&format!("{old} {new} --fail-if-worse 12%")).expect(0);
+    compare(&format!("{new} {old} --fail-if-worse 0%")).expect(0);
+
+    compare(&format!("{old} {new} --format json --output compared.json")).expect(0);
+    let text = std::fs::read_to_string(desk.path().join("compared.json")).unwrap();
+    let compared: Value = serde_json::from_str(&text).unwrap();
+    let tps = &compared["cells"][0]["workloads"][0]["measures"][0];
+    assert_eq!(
+        (&tps["measure"], &tps["verdict"]),
+        (&json!("tps"), &json!("worse")),
+        "{text}"
+    );
+    assert!((tps["ratio"].as_f64().unwrap() - 0.9).abs() < 1e-9, "{text}");
+
+    compare(&format!("{old} {new} --format html --output compared.html")).expect(0);
+    let page = std::fs::read_to_string(desk.path().join("compared.html")).unwrap();
+    assert!(
+        page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"),
+        "{}",
+        &page[..100]
+    );
+    assert!(page.contains("TPS of update, clients = 4 is 10.0 % lower") && page.contains("compared-1-throughput"));
+}
+
+#[test]
+fn what_cannot_be_told_neither_fails_nor_passes_for_better() {
+    let desk = Desk::new();
+    let old = keep(&desk, "clients = [4]", &[&[10_000.0, 10_100.0]]);
+    let new = keep(&desk, "clients = [4]", &[&[5_000.0, 5_100.0]]);
+    let ended = desk.dyno(&format!("compare {old} {new} --fail-if-worse 5%")).expect(0);
+    ended
+        .shows("Verdict on B: cannot tell yet")
+        .says("note: 4 of 4 measures cannot be told yet, and do not fail.");
+}
+
+#[test]
+fn bad_words_are_refused() {
+    let desk = Desk::new();
+    let one = keep(&desk, "clients = [4, 8]", &[&around(10_000.0), &around(11_000.0)]);
+    let other = keep(&desk, "clients = [16, 32]", &[&around(10_000.0), &around(11_000.0)]);
+    let compare = |words: &str| desk.dyno(&format!("compare {words}")).expect(1);
+    for percentage in ["five", "-1%", "101%", "NaN", "5%%"] {
+        compare(&format!("{one} {other} --fail-if-worse={percentage}"))
+            .says("write a percentage from 0 to 100, for example");
+    }
+    compare(&format!("{one} archive/{one}")).says("cannot be compared with itself; name two campaigns");
+    compare(&format!("{one} elsewhere"))
+        .says("there is no campaign \"elsewhere\" in archive; dyno list shows what there is");
+    compare(&one).says("required");
+    // A gate that has nothing to look at must not open.
+    compare(&format!("{one} {other} --fail-if-worse 5%"))
+        .shows("Only A has: clients = 4; clients = 8.")
+        .says("error: nothing could be compared: ");
+}
+
+#[test]
+fn charts_for_people_on_a_terminal() {
+    let desk = Desk::new();
+    let sweep = keep(&desk, "clients = [1, 4, 16]", &[&[2_000.0], &[8_000.0], &[8_100.0]]);
+    let ended = desk.dyno("show --plot").expect(0);
+    assert!(
+        ended.stdout.lines().all(|line| line.chars().count() <= 80),
+        "{}",
+        ended.stdout
+    );
+    ended.shows("TPS").shows("p99 (µs)").shows("knee");
+
+    let ended = desk.dyno(&format!("show --plot {sweep} 2")).expect(0);
+    ended
+        .shows("TPS of update, 4 clients")
+        .shows("time since the load began (s)")
+        .shows("warm-up");
+
+    let ascii = Ended::of(desk.command(["show", "--plot", &sweep, "2"]).env("LC_ALL", "C")).expect(0);
+    let chart: Vec<&str> = ascii
+        .stdout
+        .lines()
+        .take_while(|line| !line.contains("time since"))
+        .collect();
+    assert!(
+        chart.concat().is_ascii() && chart.concat().contains('*'),
+        "{}",
+        ascii.stdout
+    );
+
+    keep(&desk, "full_page_writes = [\"on\", \"off\"]", &[&[2_000.0], &[3_000.0]]);
+    desk.dyno("show --plot")
+        .expect(1)
+        .says("varies nothing whose levels are numbers");
+}

@@ -2,7 +2,7 @@
 
 use super::cells::{Cell, Levels};
 use crate::figures::decimal;
-use dyno_stats::{CONFIDENCE, ratio_of_means};
+use dyno_stats::{Outcome, judge};
 
 /// Of fewer runs an interval says nothing.
 const FEWEST_RUNS: usize = 3;
@@ -14,6 +14,8 @@ pub(crate) struct Ratio {
     pub value: f64,
     /// The interval that contains it at 95 % confidence; `None` if there are too few runs.
     pub interval: Option<(f64, f64)>,
+    /// What may be concluded.
+    pub outcome: Outcome,
 }
 
 impl Ratio {
@@ -41,12 +43,13 @@ pub(crate) fn baseline_of<'a>(cells: &'a [Cell], baseline: &Levels, cell: &Cell)
 /// The TPS of `cell` as a ratio to that of its baseline. With enough runs of both an interval follows. `None` where there is nothing to compare.
 pub(crate) fn ratio_of(cells: &[Cell], baseline: &Levels, cell: &Cell) -> Option<Ratio> {
     let base = baseline_of(cells, baseline, cell)?;
-    let (tps, base_tps) = (cell.mean_tps()?, base.mean_tps().filter(|tps| *tps > 0.0)?);
+    let judgement = judge(&cell.tps, &base.tps)?;
     let enough = cell.tps.len().min(base.tps.len()) >= FEWEST_RUNS && base.levels != cell.levels;
-    let interval = ratio_of_means(&cell.tps, &base.tps, CONFIDENCE).filter(|_| enough);
+    let interval = judgement.interval.filter(|_| enough);
     Some(Ratio {
-        value: tps / base_tps,
+        value: judgement.ratio,
         interval: interval.map(|estimate| (estimate.low, estimate.high)),
+        outcome: judgement.outcome,
     })
 }
 

@@ -14,6 +14,7 @@ use crate::campaign::ratio::{baseline_of, ratio_of};
 use crate::campaign::{level, ordered, reason};
 use crate::figures::{counted, decimal, one_line, rate, time};
 use dyno_lab::archive::{Campaign, LatencyCounts, Run, RunState, latency_of_runs};
+use dyno_stats::Outcome;
 use indexmap::IndexMap;
 
 /// More curves of percentiles, or runs in one chart, cannot be told apart.
@@ -124,17 +125,17 @@ impl<'a> Together<'a> {
     fn against_baseline(&self, cell: &Cell) -> Option<Headline> {
         let base = baseline_of(&self.cells, &self.baseline, cell).filter(|base| base.levels != cell.levels)?;
         let ratio = ratio_of(&self.cells, &self.baseline, cell)?;
-        let verdict = match ratio.interval {
-            Some((low, _)) if low > 1.0 => format!("Faster than {}.", self.name_of(base)),
-            Some((_, high)) if high < 1.0 => format!("Slower than {}.", self.name_of(base)),
-            Some(_) => format!(
-                "Cannot be told from {} yet: the interval contains 1.",
-                self.name_of(base)
-            ),
-            None => format!(
-                "Compared with {}; more runs of both are needed to tell whether it is chance.",
-                self.name_of(base)
-            ),
+        let base = self.name_of(base);
+        let verdict = match ratio.outcome {
+            Outcome::Higher => format!("Better than {base}."),
+            Outcome::Lower => format!("Worse than {base}."),
+            Outcome::Unknown { more_runs: Some(more) } => {
+                let more = counted(more as u64, "more run");
+                format!("Cannot be told from {base} yet; about {more} of each would tell.")
+            }
+            Outcome::Unknown { more_runs: None } => {
+                format!("Cannot be told from {base} yet; there are too few runs to say how many would tell.")
+            }
         };
         Some(Headline {
             subject: self.name_of(cell),

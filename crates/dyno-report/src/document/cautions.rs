@@ -116,6 +116,7 @@ impl Cautions {
             let number = said.runs.len();
             let subject = match number {
                 _ if runs == 1 => said.runs.concat(),
+                2 if runs == 2 => "both runs".to_owned(),
                 _ if number == runs => format!("all {} runs", count(runs as u64)),
                 ..=MOST_NAMES => said.runs.join(", "),
                 _ => format!(

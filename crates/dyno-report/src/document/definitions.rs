@@ -42,7 +42,7 @@ const WORDS: [(&str, &str); 21] = [
     ),
     (
         "95 % interval of a ratio",
-        "Bootstrap over runs of the ratio of their means (B. Efron, 1979; T. Kalibera and R. Jones, \"Rigorous Benchmarking in Reasonable Time\", ISMM 2013). The run is the unit, not the second, because seconds of one run depend on each other. Of fewer than three runs there is none; from four runs on each side a rank test can tell two cells apart at 5 %.",
+        "Bootstrap over runs of the ratio of their means (B. Efron, 1979; T. Kalibera and R. Jones, \"Rigorous Benchmarking in Reasonable Time\", ISMM 2013). The run is the unit, not the second, because seconds of one run depend on each other. A verdict needs both the interval to exclude 1 and a two-sided Mann–Whitney test, which takes at least four runs on each side.",
     ),
     (
         "Ratio",
@@ -86,7 +86,7 @@ const WORDS: [(&str, &str); 21] = [
     ),
     (
         "Greyed out",
-        "A ratio that proves nothing: its 95 % interval contains 1, or there are fewer than three complete runs on a side.",
+        "A ratio that proves nothing: the runs of the two cells cannot be told apart by the interval of their ratio and a rank test, which takes at least four runs of each.",
     ),
 ];
 

@@ -7,6 +7,7 @@ use crate::campaign::cells::{Cell, Factor, Levels};
 use crate::campaign::ratio::{Ratio, ratio_of};
 use crate::campaign::{column_cells, column_name, columns, rows_of};
 use crate::figures::{counted, one_line};
+use dyno_stats::Outcome;
 
 /// More columns or rows cannot be read.
 const MOST_COLUMNS: usize = 30;
@@ -33,7 +34,7 @@ pub(super) fn figure(id: &str, cells: &[Cell], varied: &[&Factor], baseline: &Le
         MatrixCell {
             value: ratio.map(|ratio| significant(ratio.value)),
             interval: interval.map_or_else(String::new, |(low, high)| format!("{low:.2} to {high:.2}")),
-            unproven: interval.is_none_or(|(low, high)| (low..=high).contains(&1.0)),
+            unproven: ratio.is_none_or(|ratio| matches!(ratio.outcome, Outcome::Unknown { .. })),
         }
     };
     let cells: Vec<Vec<MatrixCell>> = (0..rows.levels.len())

@@ -154,7 +154,10 @@ fn a_sweep_with_knee_and_ratios() {
         (10_100.0, Some(9_999.0), Some(10_200.0))
     );
     assert_eq!(document.headlines[0].subject, "clients = 64");
-    assert_eq!(document.headlines[1].verdict, "Slower than clients = 4.");
+    assert_eq!(
+        document.headlines[1].verdict,
+        "Cannot be told from clients = 4 yet; about 1 more run of each would tell."
+    );
     // The metric of the experiment has a chart of its own.
     figure(&document, "metric-1-1");
     insta::assert_snapshot!(serde_json::to_string_pretty(&document.headlines).unwrap());

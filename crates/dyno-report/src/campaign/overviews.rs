@@ -14,7 +14,7 @@ pub(crate) enum Fate {
     /// It is complete, with this TPS.
     Complete(f64),
     /// It is complete, with these figures.
-    Found(Summary),
+    Found(Box<Summary>),
     Incomplete,
     Failed(&'static str),
     NotMade,
@@ -52,7 +52,7 @@ pub(crate) fn campaign(archive: &Path, end: &str, fate: impl Fn(&PlannedRun) -> 
                 writer
                     .run(planned, record)
                     .unwrap()
-                    .finish(RunState::Complete, summary)
+                    .finish(RunState::Complete, *summary)
                     .unwrap();
             }
             Fate::Incomplete => {

@@ -13,7 +13,8 @@ use std::path::Path;
 fn measured(run: &PlannedRun, tps: f64, p99_us: f64) -> Summary {
     let mut summary = update();
     let workload = &mut summary.workloads[0];
-    let off = 1.0 + 0.002 * run.repetition as f64 * if run.repetition % 2 == 0 { 1.0 } else { -1.0 };
+    let side = if run.repetition.is_multiple_of(2) { 1.0 } else { -1.0 };
+    let off = 1.0 + 0.002 * run.repetition as f64 * side;
     workload.tps = tps * off;
     if let Some(latency) = &mut workload.latency {
         (latency.p50_us, latency.p95_us) = (latency.p50_us / off, latency.p95_us * (2.0 - off));
@@ -24,7 +25,7 @@ fn measured(run: &PlannedRun, tps: f64, p99_us: f64) -> Summary {
 
 fn repeated(archive: &Path, times: usize, end: &str, tps: f64, p99_us: f64) -> Campaign {
     let end = format!("{end}[plan]\nrepetitions = {times}\norder = \"listed\"\n");
-    campaign(archive, &end, |run| Fate::Found(measured(run, tps, p99_us)))
+    campaign(archive, &end, |run| Fate::Found(Box::new(measured(run, tps, p99_us))))
 }
 
 fn text(baseline: &Campaign, candidate: &Campaign) -> String {
@@ -69,12 +70,12 @@ fn cells_are_matched_by_their_levels() {
 fn what_failed_and_what_cannot_be_compared_is_said() {
     let archive = tempfile::tempdir().unwrap();
     let end = "[plan]\nrepetitions = 2\norder = \"listed\"\n";
-    let baseline = campaign(archive.path(), end, |_| Fate::Found(two_workloads()));
+    let baseline = campaign(archive.path(), end, |_| Fate::Found(Box::new(two_workloads())));
     let candidate = campaign(archive.path(), end, |run| match run.repetition {
         1 => {
             let mut summary = two_workloads();
             summary.workloads[0].pacing = Pacing::Open { rate_per_s: 500.0 };
-            Fate::Found(summary)
+            Fate::Found(Box::new(summary))
         }
         _ => Fate::Failed("the server did not start"),
     });

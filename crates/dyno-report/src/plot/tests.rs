@@ -130,7 +130,7 @@ fn a_sweep_with_a_line_per_level_of_the_other_factor() {
         if let Some(latency) = &mut summary.workloads[0].latency {
             latency.p99_us *= clients;
         }
-        Fate::Found(summary)
+        Fate::Found(Box::new(summary))
     });
     let text = super::campaign(&campaign, SCREEN).unwrap();
     fits(&text, SCREEN);
@@ -143,7 +143,7 @@ fn what_cannot_be_drawn_says_why() {
     let made = recorded(archive.path(), 0, |_| 0);
     assert!(run(&made, SCREEN).unwrap_err().ends_with("001-rep1 has no intervals"));
     let end = "[factors]\nfull_page_writes = [\"on\", \"off\"]\n";
-    let campaign = overviews::campaign(archive.path(), end, |_| Fate::Found(update()));
+    let campaign = overviews::campaign(archive.path(), end, |_| Fate::Found(Box::new(update())));
     let why = super::campaign(&campaign, SCREEN).unwrap_err();
     assert!(why.contains("varies nothing whose levels are numbers"), "{why}");
     let end = "[factors]\nclients = [1, 4]\n";

@@ -140,19 +140,33 @@ impl<'m, 'a> Matches<'m, 'a> {
                 }
             }
             if pairs.len() == before {
-                only_baseline.push(cell.levels.clone());
+                only_baseline.push(with_known(cell, &matched_by, key));
             }
         }
-        let missed = candidate.cells.iter().zip(met).filter(|(_, met)| !met);
+        let other_cells = candidate.cells.iter().zip(&other_keys).zip(met);
+        let only_candidate = other_cells
+            .filter(|(_, met)| !met)
+            .map(|((cell, key), _)| with_known(cell, &matched_by, key));
         Self {
             pairs,
             only_baseline,
-            only_candidate: missed.map(|(cell, _)| cell.levels.clone()).collect(),
+            only_candidate: only_candidate.collect(),
             matched_by,
             fixed,
             unknown,
         }
     }
+}
+
+/// The levels of a cell, with those that its experiment has in place of factors of the other campaign.
+fn with_known(cell: &Cell<'_>, factors: &[String], key: &[Option<String>]) -> Levels {
+    let mut levels = cell.levels.clone();
+    for (factor, level) in factors.iter().zip(key) {
+        if let Some(level) = level {
+            levels.entry(factor.clone()).or_insert_with(|| level.clone());
+        }
+    }
+    levels
 }
 
 /// The level that all cells have, which may be unknown; `None` if they differ.

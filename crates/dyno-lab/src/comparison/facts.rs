@@ -11,12 +11,20 @@ use serde_json::Value;
 /// Values by name: the path in the archived record, with dots.
 pub(super) type Facts = IndexMap<String, String>;
 
-/// Parts of an experiment that say what it is for, not what it does.
-const WORDS: [&str; 5] = ["title", "question", "source", "script_name", "script_offset"];
+/// What says what an experiment is for, not what it does, and the names that stand in the path already.
+const WORDS: [&str; 7] = [
+    "title",
+    "question",
+    "source",
+    "script_name",
+    "script_offset",
+    "name",
+    "table",
+];
 
 /// What is to be done in a cell.
 pub(super) fn of_experiment(experiment: &Resolved) -> Facts {
-    let mut facts = Facts::new();
+    let mut facts = Facts::from([("experiment".to_owned(), experiment.name.clone())]);
     if let Ok(value) = serde_json::to_value(experiment) {
         walk("", &value, &mut facts);
     }
@@ -30,6 +38,8 @@ pub(super) fn of_campaign(record: &CampaignRecord) -> Facts {
         ("dyno", record.dyno_version.clone()),
         (super::SEED, record.seed.to_string()),
         ("sampling", sampling.to_owned()),
+        // As it was asked for: the port of a server of dyno's own is another one each time.
+        ("target", record.target.clone()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into()
@@ -38,7 +48,6 @@ pub(super) fn of_campaign(record: &CampaignRecord) -> Facts {
 /// The server and the machine of a run as they were found.
 pub(super) fn of_run(record: &RunRecord) -> Facts {
     let mut facts = Facts::new();
-    facts.insert("target".to_owned(), record.target.clone());
     if let Some(version) = record.server.get("version").and_then(Value::as_str) {
         facts.insert("server.version".to_owned(), version.to_owned());
     }

@@ -220,6 +220,13 @@ fn a_factor_that_one_lacks_has_the_level_of_its_experiment() {
     let compared = compare(&plain, &sweep);
     assert_eq!(matched(&compared), ["4 10"]);
     assert_eq!(compared.candidate.unmatched.len(), 3);
+    // It is told with that level where it has no counterpart.
+    let others = repeated(&archive, "[factors]\nclients = [1, 2]", 1, 10_000.0, 1.0);
+    let compared = compare(&plain, &others);
+    assert_eq!(
+        (compared.cells.len(), compared.baseline.unmatched[0]["clients"].as_str()),
+        (0, "4")
+    );
     // Of a setting that the experiment leaves alone nobody knows the level.
     let settings = repeated(&archive, "[factors]\nwork_mem = [\"4MB\", \"64MB\"]", 1, 10_000.0, 1.0);
     let compared = compare(&plain, &settings);

@@ -17,7 +17,7 @@ use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use dyno_lab::archive::{Archive, ArchiveError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -48,6 +48,7 @@ pub(crate) fn router(archive: Archive, access: Access, hub: Arc<Hub>) -> Router 
         .route("/campaigns/{campaign}", get(campaign))
         .route("/campaigns/{campaign}/{run}", get(run))
         .route("/report", get(side_by_side))
+        .route("/compare", get(compare))
         .route("/live", get(newest_live))
         .route("/live/{campaign}", get(live_page))
         .route("/live/{campaign}/events", get(live_events))
@@ -189,6 +190,18 @@ async fn side_by_side(
         })
     })
     .await
+}
+
+/// `b` judged against `a`, which is part of the report of both.
+async fn compare(Query(pair): Query<Pair>) -> Redirect {
+    let [a, b] = [pair.a, pair.b].map(|name| pages::in_address(&name));
+    Redirect::to(&format!("/report?campaign={a}&campaign={b}&baseline={a}"))
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    a: String,
+    b: String,
 }
 
 /// Leads to the newest campaign under way, as soon as there is one.

@@ -18,6 +18,7 @@ mod messages;
 mod repetitions;
 mod report;
 mod resume;
+mod serve;
 mod shelf;
 mod studies;
 mod support;

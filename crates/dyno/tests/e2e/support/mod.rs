@@ -4,6 +4,8 @@ mod home;
 mod process;
 mod record;
 mod server;
+pub mod shelf;
+pub mod web;
 
 pub use home::{Home, programs};
 pub use process::{Running, is_alive, processes_in, wait_for};

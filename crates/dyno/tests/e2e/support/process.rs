@@ -108,6 +108,11 @@ impl Running {
         }
     }
 
+    /// What standard error has said so far.
+    pub fn said(&self) -> String {
+        self.stderr.lock().unwrap().clone()
+    }
+
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_raw(self.pid().cast_signed()).unwrap(), signal).unwrap();
     }

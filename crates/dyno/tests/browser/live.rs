@@ -1,0 +1,39 @@
+//! A campaign that goes on while browsers follow it.
+
+use crate::browser::browser;
+use crate::desk::{DYNO, Desk};
+use crate::specimens;
+use dyno_lab::archive::RunState;
+use std::ffi::OsStr;
+use std::thread;
+use std::time::Duration;
+
+/// How long a second of the run takes.
+const SECOND: Duration = Duration::from_millis(150);
+
+#[test]
+#[ignore = "takes minutes, and is not part of CI yet"]
+fn a_campaign_under_way() {
+    let Some(browser) = browser() else { return };
+    let desk = Desk::new();
+    let specimen = specimens::begin_day(&desk.archive(), "5m");
+    let campaign = specimen.path().to_owned();
+    let mut course = specimen.run(&specimen.runs()[0], specimens::day_pace).unwrap();
+    for _ in 0..70 {
+        assert!(course.step().unwrap());
+    }
+    let writer = thread::spawn(move || {
+        while course.step().unwrap() {
+            thread::sleep(SECOND);
+        }
+        course.finish(RunState::Complete).unwrap();
+        // Its end is the end of the campaign.
+        drop(specimen);
+    });
+    let archive = desk.archive();
+    browser.run(
+        "live",
+        [OsStr::new(DYNO), archive.as_os_str(), campaign.file_name().unwrap()],
+    );
+    writer.join().unwrap();
+}

@@ -12,7 +12,6 @@ use std::time::Duration;
 const SECOND: Duration = Duration::from_millis(150);
 
 #[test]
-#[ignore = "takes minutes, and is not part of CI yet"]
 fn a_campaign_under_way() {
     let Some(browser) = browser() else { return };
     let desk = Desk::new();

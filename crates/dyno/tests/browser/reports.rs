@@ -17,7 +17,6 @@ fn look_at(scripts: &[&str], report: &Path) {
 const ALL: [&str; 4] = ["drawing", "layout", "colours", "paper"];
 
 #[test]
-#[ignore = "takes minutes, and is not part of CI yet"]
 fn the_web_sources_pass_their_own_checks() {
     if let Some(browser) = browser() {
         browser.npm("check");
@@ -26,7 +25,6 @@ fn the_web_sources_pass_their_own_checks() {
 }
 
 #[test]
-#[ignore = "takes minutes, and is not part of CI yet"]
 fn a_run() {
     let desk = Desk::new();
     specimens::day(&desk.archive(), "4m");
@@ -36,7 +34,6 @@ fn a_run() {
 }
 
 #[test]
-#[ignore = "takes minutes, and is not part of CI yet"]
 fn a_sweep() {
     let desk = Desk::new();
     specimens::sweep(&desk.archive());
@@ -46,7 +43,6 @@ fn a_sweep() {
 }
 
 #[test]
-#[ignore = "takes minutes, and is not part of CI yet"]
 fn a_matrix() {
     let desk = Desk::new();
     specimens::matrix(&desk.archive(), "2026-11-20T12:00:00[UTC]", 1.0);
@@ -54,7 +50,6 @@ fn a_matrix() {
 }
 
 #[test]
-#[ignore = "takes minutes, and is not part of CI yet"]
 fn two_campaigns_side_by_side() {
     let desk = Desk::new();
     let one = specimens::matrix(&desk.archive(), "2026-11-20T12:00:00[UTC]", 1.0);
@@ -64,7 +59,6 @@ fn two_campaigns_side_by_side() {
 }
 
 #[test]
-#[ignore = "takes minutes, and is not part of CI yet"]
 fn names_that_are_attacks() {
     let desk = Desk::new();
     dyno_specimen::hostile(&desk.archive()).unwrap();
@@ -74,7 +68,6 @@ fn names_that_are_attacks() {
 }
 
 #[test]
-#[ignore = "takes minutes, and is not part of CI yet"]
 fn eight_hours() {
     let desk = Desk::new();
     specimens::night(&desk.archive());

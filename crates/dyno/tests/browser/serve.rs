@@ -6,7 +6,6 @@ use crate::specimens;
 use std::ffi::OsStr;
 
 #[test]
-#[ignore = "takes minutes, and is not part of CI yet"]
 fn an_archive() {
     let Some(browser) = browser() else { return };
     let desk = Desk::new();

@@ -4,11 +4,13 @@
 //!
 //! The run is made up and written through the archive's own writer; nobody has to wait eight hours for it.
 
-use dyno_bench::{Result, Spread, archive, dyno_binary, option};
+use dyno_bench::{Result, Spread, archive, dyno_binary, get, option};
+use dyno_serve::{Options, Server};
 use dyno_specimen::{Pace, Specimen};
 use serde_json::json;
 use std::fmt::Write;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -56,6 +58,11 @@ fn main() -> Result<()> {
         write!(table, "{row}")?;
         results.push(json!({ "form": form, "wall_s": wall_s, "size_mb": size, "walls_s": walls }));
     }
+    let (live_s, live_mb) = live_page(folder, &campaign, times)?;
+    let row = format!("| live page's first event | {live_s} | {live_mb:.2} |\n");
+    print!("{row}");
+    write!(table, "{row}")?;
+    results.push(json!({ "form": "live", "wall_s": live_s, "size_mb": live_mb }));
     let facts = json!({
         "summary": format!(
             "A made-up run of {hours} h with an interval each second, 3 workloads and samples: {archive_mb:.0} MB, in the page cache. \
@@ -93,6 +100,27 @@ fn made_up(folder: &Path, hours: u32) -> Result<PathBuf> {
         },
     };
     Ok(specimen.complete(|_, name| pace(name)).map_err(failed)?)
+}
+
+/// How long it takes to send everything that a viewer needs who comes at the end, and how much that is.
+fn live_page(archive: &Path, campaign: &Path, times: usize) -> Result<(Spread, f64)> {
+    let name = campaign.file_name().unwrap_or_default().to_string_lossy();
+    let (mut walls, mut bytes) = (Vec::new(), 0);
+    for _ in 0..times {
+        let server = Server::bind(Options {
+            archive: archive.to_owned(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            token: None,
+        })?;
+        let (address, stopper) = (server.address(), server.stopper());
+        let thread = std::thread::spawn(move || server.run());
+        let began = Instant::now();
+        bytes = get(address, &format!("/live/{name}/events"))?.len();
+        walls.push(began.elapsed().as_secs_f64());
+        stopper.stop();
+        thread.join().map_err(|_| "the server panicked")??;
+    }
+    Ok((Spread::of(walls.into_iter()), bytes as f64 / 1e6))
 }
 
 fn size_mb(campaign: &Path) -> Result<f64> {

@@ -2,7 +2,7 @@
 //!
 //!     cargo bench --bench serve_list -- [--runs 1000]
 
-use dyno_bench::{Result, Spread, archive, option};
+use dyno_bench::{Result, Spread, archive, get, option};
 use dyno_engine::{Interval, Recording};
 use dyno_lab::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState};
 use dyno_lab::experiment::{Size, find};
@@ -10,8 +10,7 @@ use dyno_lab::summary::{Pacing, SummaryBuilder, WorkloadFacts};
 use dyno_serve::{Options, Server};
 use jiff::{SignedDuration, Zoned};
 use serde_json::json;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -113,17 +112,4 @@ fn fill(folder: &Path, runs: usize) -> Result<u64> {
         bytes = path.metadata()?.len();
     }
     Ok(bytes)
-}
-
-/// The answer to a request, head included.
-fn get(address: SocketAddr, path: &str) -> Result<String> {
-    let mut stream = TcpStream::connect(address)?;
-    stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    if answer.starts_with("HTTP/1.0 200") {
-        Ok(answer)
-    } else {
-        Err(answer.into())
-    }
 }

@@ -5,8 +5,12 @@ use crate::{BenchServer, Result};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::Serialize;
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// How the clients are to work.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -161,11 +165,101 @@ pub fn run_experiment(
     let archive = tempfile::tempdir()?;
     let mut command = experiment_command(dyno, server, client, archive.path(), experiment);
     let (_, cpu_us) = timed(command.args(words))?;
-    let record = std::fs::read_dir(archive.path())?
+    archived_cost(archive.path(), cpu_us)
+}
+
+/// Runs the same with its live page, and so many viewers who follow it from begin to end. Gives back also the bytes that one of them was sent.
+///
+/// # Errors
+/// It cannot be run or followed, or its archive cannot be read.
+pub fn run_watched(
+    dyno: &Path,
+    server: &BenchServer,
+    client: Client,
+    experiment: &str,
+    viewers: usize,
+) -> Result<(Cost, u64)> {
+    let archive = tempfile::tempdir()?;
+    let mut command = experiment_command(dyno, server, client, archive.path(), experiment);
+    command.arg("--live").stdin(Stdio::null()).stdout(Stdio::null());
+    for display in ["DISPLAY", "WAYLAND_DISPLAY"] {
+        command.env_remove(display);
+    }
+    let before = children_us()?;
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    let said = child.stderr.take().ok_or("dyno's messages cannot be read")?;
+    let mut threads = Vec::new();
+    for line in BufReader::new(said).lines() {
+        let line = line?;
+        if let Some(address) = line
+            .strip_prefix("Watch at http://")
+            .and_then(|rest| rest.strip_suffix("/live"))
+        {
+            let address: SocketAddr = address.parse()?;
+            for _ in 0..viewers {
+                let folder = archive.path().to_owned();
+                threads.push(std::thread::spawn(move || follow(address, &folder)));
+            }
+        }
+    }
+    let status = child.wait()?;
+    let after = children_us()?;
+    if !status.success() {
+        return Err(format!("{command:?} failed: {status}").into());
+    }
+    let mut sent = 0;
+    for thread in threads {
+        sent = thread
+            .join()
+            .map_err(|_| "a viewer panicked")?
+            .ok_or("a viewer saw nothing")?;
+    }
+    Ok((
+        archived_cost(archive.path(), (after.0 - before.0, after.1 - before.1))?,
+        sent,
+    ))
+}
+
+/// Follows the only campaign of `archive`, as soon as there is one, to its end. Gives back how many bytes that took.
+fn follow(address: SocketAddr, archive: &Path) -> Option<u64> {
+    for _ in 0..200 {
+        let campaign = only_entry(archive).ok();
+        let name = campaign.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);
+        if let Some(page) = name.and_then(|name| get(address, &format!("/live/{name}/events")).ok()) {
+            return Some(page.len() as u64);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    None
+}
+
+/// The answer of a local server to a request, head included, read until it closes the connection.
+///
+/// # Errors
+/// It cannot be reached, or refuses.
+pub fn get(address: SocketAddr, path: &str) -> Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    if answer.starts_with("HTTP/1.0 200") {
+        Ok(answer)
+    } else {
+        Err(answer.into())
+    }
+}
+
+/// What is in a folder of a single entry.
+fn only_entry(folder: &Path) -> Result<PathBuf> {
+    Ok(std::fs::read_dir(folder)?
         .next()
         .ok_or("dyno archived nothing")??
-        .path();
-    let record = std::fs::read(record.join("001-rep1/run.json"))?;
+        .path())
+}
+
+/// What the only run of an archive has done, with the CPU time that it took.
+fn archived_cost(archive: &Path, cpu_us: (f64, f64)) -> Result<Cost> {
+    let record = std::fs::read(only_entry(archive)?.join("001-rep1/run.json"))?;
     let record: serde_json::Value = serde_json::from_slice(&record)?;
     let workload = &record["summary"]["workloads"][0];
     let number = |name: &str| workload[name].as_f64().ok_or_else(|| format!("run.json has no {name}"));

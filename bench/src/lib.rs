@@ -8,7 +8,7 @@ mod figures;
 mod initialization;
 mod server;
 
-pub use client::{Client, Cost, dyno_binary, dyno_command, run_dyno, run_experiment, run_pgbench};
+pub use client::{Client, Cost, dyno_binary, dyno_command, get, run_dyno, run_experiment, run_pgbench, run_watched};
 pub use figures::Spread;
 pub use initialization::{Initialization, InitializationCost, run_initialization};
 pub use server::BenchServer;

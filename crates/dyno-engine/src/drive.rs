@@ -6,6 +6,7 @@
 use crate::clock::Clock;
 use crate::connect::{self, ConnectError};
 use crate::course::Rules;
+use crate::cpus;
 use crate::histogram::LatencyHistogram;
 use crate::load::{Connecting, Load, Stop, Workload};
 use crate::pacing::Schedule;
@@ -13,11 +14,13 @@ use crate::program::{Program, ProgramError};
 use crate::recording::Recording;
 use crate::remark::Remark;
 use crate::timeline::{Slice, Timeline};
-use crate::transport::{Blocking, Readiness};
+#[cfg(target_os = "linux")]
+use crate::transport::Uring;
+use crate::transport::{Blocking, Chosen, Readiness, TransportKind, UringUnavailable};
 use crate::worker::{self, Ready, Reporting, Share};
 use dyno_script::Random;
 use dyno_wire::{ServerError, Session};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
@@ -44,6 +47,10 @@ pub struct Connected {
     pub connect_time: Vec<LatencyHistogram>,
     /// From the first connection attempt to the last client being ready.
     pub total: Duration,
+    /// Which transports the threads use, each once.
+    pub transports: BTreeSet<TransportKind>,
+    /// Why they are not the best ones that there are.
+    pub fallback: Option<String>,
 }
 
 /// Is told what happens while the load runs, on the thread that called [`drive`].
@@ -113,6 +120,9 @@ pub enum Ending {
 /// A load that could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
+    /// The transport that is wanted is not to be had.
+    #[error("{0}; choose epoll, or auto to take what there is")]
+    Transport(#[from] UringUnavailable),
     /// A client could not be connected.
     #[error("{cause}")]
     Connect {
@@ -120,6 +130,14 @@ pub enum DriveError {
         client: usize,
         /// Why.
         cause: ConnectError,
+    },
+    /// A thread cannot be bound to its CPU.
+    #[error("cannot bind a load thread to CPU {cpu}: {cause}. Name CPUs that dyno may use")]
+    Cpu {
+        /// The CPU's number.
+        cpu: usize,
+        /// What the system said.
+        cause: io::Error,
     },
     /// The system refused a thread or a poller.
     #[error("cannot start {threads} load threads: {cause}")]
@@ -180,6 +198,7 @@ struct Portion {
     workload: usize,
     part: usize,
     clients: std::ops::Range<usize>,
+    transport: TransportKind,
 }
 
 /// Connects all clients, runs the phases, and reports to `observer`.
@@ -191,7 +210,11 @@ pub fn drive<S: Session, P: Program>(
     observer: &mut impl Observer,
     stop: &Stop,
 ) -> Result<Outcome, DriveError> {
-    let portions: Vec<Portion> = load.workloads.iter().enumerate().flat_map(share_out).collect();
+    let chosen = Chosen::new(load.threads.transport)?;
+    let workloads = load.workloads.iter().enumerate();
+    let portions: Vec<Portion> = workloads
+        .flat_map(|(index, workload)| share_out(index, workload, &chosen))
+        .collect();
     let clock = Clock::start();
     let (messages, inbox) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -233,6 +256,8 @@ pub fn drive<S: Session, P: Program>(
         let mut connected = Connected {
             connect_time: vec![LatencyHistogram::new(); load.workloads.len()],
             total: Duration::ZERO,
+            transports: portions.iter().map(|portion| portion.transport).collect(),
+            fallback: chosen.fallback.as_ref().map(ToString::to_string),
         };
         for _ in 0..threads.len() {
             match inbox.recv() {
@@ -260,7 +285,7 @@ pub fn drive<S: Session, P: Program>(
 }
 
 /// Divides the clients of a workload among its threads as evenly as can be; as in pgbench, the first threads have more if there is a rest.
-fn share_out<S: Session, P: Program>((index, workload): (usize, &Workload<S, P>)) -> Vec<Portion> {
+fn share_out<S: Session, P: Program>(index: usize, workload: &Workload<S, P>, chosen: &Chosen) -> Vec<Portion> {
     let threads = workload.threads.clamp(1, workload.clients.max(1));
     let mut next = 0;
     let portion = |part| {
@@ -270,6 +295,7 @@ fn share_out<S: Session, P: Program>((index, workload): (usize, &Workload<S, P>)
             workload: index,
             part,
             clients: begin..next,
+            transport: chosen.kind(next - begin),
         }
     };
     (0..threads).map(portion).collect()
@@ -286,6 +312,12 @@ fn client_thread<S: Session, P: Program>(
     reporting: Reporting,
 ) {
     let workload = &load.workloads[portion.workload];
+    if let Some(cpu) = load.threads.cpus.of_thread(reporting.thread)
+        && let Err(cause) = cpus::bind(cpu)
+    {
+        let _ = reporting.messages.send(Message::Failed(DriveError::Cpu { cpu, cause }));
+        return;
+    }
     // Linux lets timers of ordinary threads be 50 µs late to save power; a schedule is to be kept. It is no loss where this is not permitted.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let texts = workload.program.statements();
@@ -351,10 +383,13 @@ fn client_thread<S: Session, P: Program>(
         record_finishing: load.record_finishing,
         reporting,
     };
-    let departure = if connections.len() == 1 {
-        Blocking::new(connections.pop().flatten()).map(|transport| worker::run(share, transport))
-    } else {
-        Readiness::new(connections).map(|transport| worker::run(share, transport))
+    let departure = match portion.transport {
+        TransportKind::Blocking => {
+            Blocking::new(connections.pop().flatten()).map(|transport| worker::run(share, transport))
+        }
+        TransportKind::Readiness => Readiness::new(connections).map(|transport| worker::run(share, transport)),
+        #[cfg(target_os = "linux")]
+        TransportKind::IoUring => Uring::new(connections).map(|transport| worker::run(share, transport)),
     };
     let departure = departure.unwrap_or_else(|error| {
         let _ = messages.send(Message::Ending(Ending::System(error)));

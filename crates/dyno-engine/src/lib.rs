@@ -7,6 +7,7 @@ mod capture;
 mod clock;
 mod connect;
 mod course;
+mod cpus;
 mod drive;
 mod histogram;
 mod load;
@@ -21,13 +22,15 @@ mod worker;
 
 pub use capture::CaptureFault;
 pub use connect::ConnectError;
+pub use cpus::{Cpus, CpusError};
 pub use drive::{Connected, DriveError, Ending, Interval, Observer, Outcome, drive};
 pub use histogram::{HIGHEST_NS, LatencyHistogram};
 pub use load::{
     Address, Connecting, Endpoint, FailurePolicy, Load, NewSession, OnBrokenScript, OnError, Pacing, Phase, Preparing,
-    Span, Stage, Stop, Tls, Workload,
+    Span, Stage, Stop, ThreadOptions, Tls, Workload,
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
 pub use program::{Action, Program, ProgramError, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
 pub use recording::{CommandRecording, ErrorCount, FailureCounts, Recording, ScriptRecording, Sums};
 pub use remark::{AbortReason, Fate, Remark};
+pub use transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};

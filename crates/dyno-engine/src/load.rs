@@ -2,7 +2,9 @@
 //!
 //! This is the engine's whole input. It says nothing of files, experiments or SQL: statements are opaque, and a session turns them into bytes.
 
+use crate::cpus::Cpus;
 use crate::log::NewLog;
+use crate::transport::TransportChoice;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -27,6 +29,17 @@ pub struct Load<S: dyno_wire::Session, P: crate::Program> {
     /// Whether transactions that finish after the last phase are recorded in its last interval, which then lasts until the last of them, as in
     /// pgbench, or left out.
     pub record_finishing: bool,
+    /// How the threads work.
+    pub threads: ThreadOptions,
+}
+
+/// How the threads of a load work, whatever they do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadOptions {
+    /// How they move bytes.
+    pub transport: TransportChoice,
+    /// The CPUs that they are bound to, one each in turn; empty: none.
+    pub cpus: Cpus,
 }
 
 /// A stretch of the run with its own results.

@@ -1,18 +1,30 @@
 //! The engine against a scripted server: what a real one cannot be made to do on demand.
 
+#[macro_use]
 mod support;
 
-use dyno_engine::{DriveError, Ending, Pacing, Stop, drive};
+use dyno_engine::{DriveError, Ending, Pacing, Stop, TransportChoice, drive};
 use std::time::Duration;
 use support::scripted_server::{Behaviour, ScriptedServer};
 use support::{Keep, load};
 
 const CLOSED: Pacing = Pacing::Closed;
 
-#[test]
-fn every_transaction_is_counted_once_in_the_phase_it_completed_in() {
+over_each_transport!(
+    every_transaction_is_counted_once_in_the_phase_it_completed_in,
+    a_stalled_server_shows_in_the_open_loop,
+    errors_are_counted_by_state_and_the_load_goes_on,
+    a_statement_that_can_never_work_ends_the_load_at_once,
+    a_lost_connection_is_an_error_and_the_others_go_on,
+    when_all_connections_are_lost_the_load_ends_and_keeps_what_it_has,
+    a_request_to_stop_ends_the_load_and_keeps_the_partial_interval,
+    transactions_that_never_end_are_cancelled_and_said_to_be_unfinished,
+    an_unreachable_server_is_an_error_before_anything_runs,
+);
+
+fn every_transaction_is_counted_once_in_the_phase_it_completed_in(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_millis(1)));
-    let load = load(&server, 8, 3, CLOSED, &[("warmup", 250), ("measure", 500)]);
+    let load = load(transport, &server, 8, 3, CLOSED, &[("warmup", 250), ("measure", 500)]);
     let mut keep = Keep::default();
     let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
     assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
@@ -49,15 +61,21 @@ fn every_transaction_is_counted_once_in_the_phase_it_completed_in() {
     assert_eq!(keep.connected.expect("connected").connect_time[0].count(), 8);
 }
 
-#[test]
-fn a_stalled_server_shows_in_the_open_loop() {
+fn a_stalled_server_shows_in_the_open_loop(transport: TransportChoice) {
     let stall = (Duration::from_millis(500), Duration::from_millis(1000));
     let server = ScriptedServer::start(move |_, _, since| {
         let stalled = since >= stall.0 && since < stall.1;
         Behaviour::Answer(if stalled { stall.1 - since } else { Duration::ZERO })
     });
     let rate_per_s = 1000.0;
-    let load = load(&server, 4, 1, Pacing::Open { rate_per_s }, &[("measure", 2000)]);
+    let load = load(
+        transport,
+        &server,
+        4,
+        1,
+        Pacing::Open { rate_per_s },
+        &[("measure", 2000)],
+    );
     let mut keep = Keep::default();
     drive(&load, &mut keep, &Stop::new()).expect("the load runs");
     let measured = keep.total(0);
@@ -80,13 +98,12 @@ fn a_stalled_server_shows_in_the_open_loop() {
     );
 }
 
-#[test]
-fn errors_are_counted_by_state_and_the_load_goes_on() {
+fn errors_are_counted_by_state_and_the_load_goes_on(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, request, _| match request % 4 {
         3 => Behaviour::Fail("40001"),
         _ => Behaviour::Answer(Duration::ZERO),
     });
-    let load = load(&server, 1, 1, CLOSED, &[("measure", 300)]);
+    let load = load(transport, &server, 1, 1, CLOSED, &[("measure", 300)]);
     let mut keep = Keep::default();
     let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
     assert!(outcome.ended_early.is_none());
@@ -104,10 +121,9 @@ fn errors_are_counted_by_state_and_the_load_goes_on() {
     );
 }
 
-#[test]
-fn a_statement_that_can_never_work_ends_the_load_at_once() {
+fn a_statement_that_can_never_work_ends_the_load_at_once(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| Behaviour::Fail("42P01"));
-    let load = load(&server, 2, 1, CLOSED, &[("measure", 60_000)]);
+    let load = load(transport, &server, 2, 1, CLOSED, &[("measure", 60_000)]);
     let outcome = drive(&load, &mut Keep::default(), &Stop::new()).expect("the load begins");
     assert!(
         matches!(outcome.ended_early, Some(Ending::Statement { .. })),
@@ -115,8 +131,7 @@ fn a_statement_that_can_never_work_ends_the_load_at_once() {
     );
 }
 
-#[test]
-fn a_lost_connection_is_an_error_and_the_others_go_on() {
+fn a_lost_connection_is_an_error_and_the_others_go_on(transport: TransportChoice) {
     let server = ScriptedServer::start(|connection, request, _| {
         if connection == 1 && request == 10 {
             Behaviour::BreakOff
@@ -124,7 +139,7 @@ fn a_lost_connection_is_an_error_and_the_others_go_on() {
             Behaviour::Answer(Duration::from_millis(1))
         }
     });
-    let load = load(&server, 3, 1, CLOSED, &[("measure", 400)]);
+    let load = load(transport, &server, 3, 1, CLOSED, &[("measure", 400)]);
     let mut keep = Keep::default();
     let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
     assert!(outcome.ended_early.is_none());
@@ -135,8 +150,7 @@ fn a_lost_connection_is_an_error_and_the_others_go_on() {
     assert!(last.transactions > 0, "the other clients go on to the end");
 }
 
-#[test]
-fn when_all_connections_are_lost_the_load_ends_and_keeps_what_it_has() {
+fn when_all_connections_are_lost_the_load_ends_and_keeps_what_it_has(transport: TransportChoice) {
     for behaviour in [Behaviour::BreakOff, Behaviour::Garbage] {
         let server = ScriptedServer::start(move |_, request, _| {
             if request < 20 {
@@ -146,7 +160,7 @@ fn when_all_connections_are_lost_the_load_ends_and_keeps_what_it_has() {
             }
         });
         for clients in [1, 3] {
-            let load = load(&server, clients, 1, CLOSED, &[("measure", 60_000)]);
+            let load = load(transport, &server, clients, 1, CLOSED, &[("measure", 60_000)]);
             let mut keep = Keep::default();
             let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load begins");
             assert!(
@@ -162,10 +176,9 @@ fn when_all_connections_are_lost_the_load_ends_and_keeps_what_it_has() {
     }
 }
 
-#[test]
-fn a_request_to_stop_ends_the_load_and_keeps_the_partial_interval() {
+fn a_request_to_stop_ends_the_load_and_keeps_the_partial_interval(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_millis(1)));
-    let mut load = load(&server, 2, 1, CLOSED, &[("measure", 60_000)]);
+    let mut load = load(transport, &server, 2, 1, CLOSED, &[("measure", 60_000)]);
     load.interval = Duration::from_secs(30);
     let stop = Stop::new();
     let mut keep = Keep::default();
@@ -182,8 +195,7 @@ fn a_request_to_stop_ends_the_load_and_keeps_the_partial_interval() {
     assert!(keep.intervals[0].duration < Duration::from_secs(30));
 }
 
-#[test]
-fn transactions_that_never_end_are_cancelled_and_said_to_be_unfinished() {
+fn transactions_that_never_end_are_cancelled_and_said_to_be_unfinished(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, request, _| {
         Behaviour::Answer(if request < 5 {
             Duration::ZERO
@@ -191,7 +203,7 @@ fn transactions_that_never_end_are_cancelled_and_said_to_be_unfinished() {
             Duration::from_secs(3600)
         })
     });
-    let mut load = load(&server, 2, 2, CLOSED, &[("measure", 200)]);
+    let mut load = load(transport, &server, 2, 2, CLOSED, &[("measure", 200)]);
     load.grace = Duration::from_millis(200);
     let mut keep = Keep::default();
     let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
@@ -200,10 +212,9 @@ fn transactions_that_never_end_are_cancelled_and_said_to_be_unfinished() {
     assert_eq!(keep.total(0).transactions, 10);
 }
 
-#[test]
-fn an_unreachable_server_is_an_error_before_anything_runs() {
+fn an_unreachable_server_is_an_error_before_anything_runs(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::ZERO));
-    let mut load = load(&server, 2, 2, CLOSED, &[("measure", 200)]);
+    let mut load = load(transport, &server, 2, 2, CLOSED, &[("measure", 200)]);
     load.workloads[0].endpoints[0].address =
         dyno_engine::Address::Tcp(vec!["127.0.0.1:1".parse().expect("an address")]);
     let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("nobody listens there");

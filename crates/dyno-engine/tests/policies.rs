@@ -1,16 +1,35 @@
 //! What a load may ask of the engine beyond plain transactions, against a scripted server.
 
+#[macro_use]
 mod support;
 
 use dyno_engine::{
     Address, Connecting, Ending, LogContext, LogEntry, LoggedOutcome, OnError, Outcome, Pacing, Recording, Stop,
-    TransactionLog, drive,
+    TransactionLog, TransportChoice, drive,
 };
 use dyno_wire::{PgConfig, PgSession, Protocol, SessionKind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::scripted_server::{Behaviour, ScriptedServer};
 use support::{Keep, load, script_load};
+
+over_each_transport!(
+    every_client_has_its_transactions_and_no_more,
+    a_retry_repeats_the_draws,
+    what_fails_too_often_counts_and_has_no_latency,
+    an_error_aborts_its_client_or_counts,
+    an_aborted_client_may_end_the_load,
+    scripts_that_cannot_work_abort_their_clients,
+    results_become_variables,
+    a_pipeline_is_sent_whole_and_fails_at_its_end,
+    a_lost_connection_is_made_anew,
+    sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint,
+    a_connection_may_be_lost_in_a_sleep,
+    late_transactions_are_counted_and_those_too_late_are_skipped,
+    scripts_are_chosen_by_weight,
+    shell_commands_and_warnings_are_taken_in,
+    what_finishes_after_the_end_is_recorded_if_asked_for,
+);
 
 type ScriptLoad = dyno_engine::Load<dyno_wire::PgSession, dyno_engine::ScriptProgram>;
 
@@ -50,12 +69,11 @@ fn run(load: &ScriptLoad) -> (Outcome, Recording, Vec<String>) {
     (outcome, keep.total(0), keep.remarks)
 }
 
-#[test]
-fn every_client_has_its_transactions_and_no_more() {
+fn every_client_has_its_transactions_and_no_more(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| AT_ONCE);
     for connecting in [Connecting::Once, Connecting::EveryTransaction] {
         for clients in [1, 3] {
-            let mut load = script_load(&server, Protocol::Prepared, clients, 5, &[("select 1;", 1)]);
+            let mut load = script_load(transport, &server, Protocol::Prepared, clients, 5, &[("select 1;", 1)]);
             load.workloads[0].connecting = connecting;
             let (outcome, recording, remarks) = run(&load);
             assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
@@ -71,15 +89,14 @@ fn every_client_has_its_transactions_and_no_more() {
     }
 }
 
-#[test]
-fn a_retry_repeats_the_draws() {
+fn a_retry_repeats_the_draws(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, request, _| match request {
         0 => Behaviour::Fail("40001"),
         1 => Behaviour::Fail("40P01"),
         _ => AT_ONCE,
     });
     let script = "\\set r random(1, 1000000000)\nselect :r;";
-    let mut load = script_load(&server, Protocol::Simple, 1, 2, &[(script, 1)]);
+    let mut load = script_load(transport, &server, Protocol::Simple, 1, 2, &[(script, 1)]);
     load.workloads[0].failures.max_tries = Some(3);
     let log = Entries::of(&mut load);
     let (outcome, recording, _) = run(&load);
@@ -100,14 +117,13 @@ fn a_retry_repeats_the_draws() {
     assert_ne!(queries[3], queries[0]);
 }
 
-#[test]
-fn what_fails_too_often_counts_and_has_no_latency() {
+fn what_fails_too_often_counts_and_has_no_latency(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, request, _| match request {
         0 | 1 => Behaviour::Fail("40001"),
         2 => Behaviour::Fail("40P01"),
         _ => AT_ONCE,
     });
-    let mut load = script_load(&server, Protocol::Extended, 1, 2, &[("select 1;", 1)]);
+    let mut load = script_load(transport, &server, Protocol::Extended, 1, 2, &[("select 1;", 1)]);
     load.workloads[0].failures.max_tries = Some(2);
     load.workloads[0].failures.report_failures = true;
     load.workloads[0].time_commands = true;
@@ -135,14 +151,13 @@ fn what_fails_too_often_counts_and_has_no_latency() {
     );
 }
 
-#[test]
-fn an_error_aborts_its_client_or_counts() {
+fn an_error_aborts_its_client_or_counts(transport: TransportChoice) {
     let behaviour = |connection, request, _| match (connection, request) {
         (1, 2) => Behaviour::Fail("22012"),
         _ => AT_ONCE,
     };
     let server = ScriptedServer::start(behaviour);
-    let mut load = script_load(&server, Protocol::Simple, 3, 10, &[("select 1;", 1)]);
+    let mut load = script_load(transport, &server, Protocol::Simple, 3, 10, &[("select 1;", 1)]);
     let (outcome, recording, remarks) = run(&load);
     assert!(outcome.ended_early.is_none(), "the others had their transactions");
     assert_eq!(
@@ -165,21 +180,19 @@ fn an_error_aborts_its_client_or_counts() {
     assert!(remarks.is_empty(), "{remarks:?}");
 }
 
-#[test]
-fn an_aborted_client_may_end_the_load() {
+fn an_aborted_client_may_end_the_load(transport: TransportChoice) {
     let server = ScriptedServer::start(|connection, request, _| match (connection, request) {
         (0, 2) => Behaviour::Fail("22012"),
         _ => Behaviour::Answer(Duration::from_millis(1)),
     });
-    let mut load = script_load(&server, Protocol::Simple, 2, u64::MAX, &[("select 1;", 1)]);
+    let mut load = script_load(transport, &server, Protocol::Simple, 2, u64::MAX, &[("select 1;", 1)]);
     load.workloads[0].failures.abort_load = true;
     let (outcome, recording, _) = run(&load);
     assert!(matches!(outcome.ended_early, Some(Ending::Aborted)));
     assert!(recording.transactions >= 2);
 }
 
-#[test]
-fn scripts_that_cannot_work_abort_their_clients() {
+fn scripts_that_cannot_work_abort_their_clients(transport: TransportChoice) {
     let cases: [(&str, Protocol, Behaviour, u64, &str); 6] = [
         (
             "begin;",
@@ -214,7 +227,7 @@ fn scripts_that_cannot_work_abort_their_clients() {
     ];
     for (script, protocol, behaviour, transactions, part) in cases {
         let server = ScriptedServer::start(move |_, _, _| behaviour);
-        let (outcome, recording, remarks) = run(&script_load(&server, protocol, 1, 2, &[(script, 1)]));
+        let (outcome, recording, remarks) = run(&script_load(transport, &server, protocol, 1, 2, &[(script, 1)]));
         assert!(
             matches!(outcome.ended_early, Some(Ending::Aborted)),
             "{script}: {outcome:?}"
@@ -231,28 +244,26 @@ fn scripts_that_cannot_work_abort_their_clients() {
     }
 }
 
-#[test]
-fn results_become_variables() {
+fn results_become_variables(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, request, _| match request {
         0 => Behaviour::Row("a", Some("42")),
         2 => Behaviour::Row("a", None),
         _ => AT_ONCE,
     });
     let script = "select 1 as a \\gset p_\nselect ':p_a';";
-    let (outcome, _, remarks) = run(&script_load(&server, Protocol::Simple, 1, 2, &[(script, 1)]));
+    let (outcome, _, remarks) = run(&script_load(transport, &server, Protocol::Simple, 1, 2, &[(script, 1)]));
     assert!(outcome.ended_early.is_none(), "{remarks:?}");
     let queries: Vec<_> = server.queries().into_iter().map(|(_, query)| query).collect();
     assert_eq!(queries[1], "select '42';");
     assert_eq!(queries[3], "select '';", "NULL is an empty text");
 }
 
-#[test]
-fn a_pipeline_is_sent_whole_and_fails_at_its_end() {
+fn a_pipeline_is_sent_whole_and_fails_at_its_end(transport: TransportChoice) {
     let script = "\\startpipeline\nselect 1;\nselect 2;\n\\syncpipeline\nselect 3;\n\\endpipeline\nselect 4;";
     for protocol in [Protocol::Extended, Protocol::Prepared] {
         // On every connection: both parts of the pipeline, then the statement behind it.
         let server = ScriptedServer::start(|_, _, _| AT_ONCE);
-        let mut load = script_load(&server, protocol, 2, 3, &[(script, 1)]);
+        let mut load = script_load(transport, &server, protocol, 2, 3, &[(script, 1)]);
         load.workloads[0].time_commands = true;
         let (outcome, recording, remarks) = run(&load);
         assert!(outcome.ended_early.is_none(), "{remarks:?}");
@@ -281,14 +292,13 @@ fn a_pipeline_is_sent_whole_and_fails_at_its_end() {
     }
 }
 
-#[test]
-fn a_lost_connection_is_made_anew() {
+fn a_lost_connection_is_made_anew(transport: TransportChoice) {
     let server = ScriptedServer::start(|connection, request, _| match (connection, request) {
         (0, 3) => Behaviour::BreakOff,
         _ => AT_ONCE,
     });
     for clients in [1, 2] {
-        let mut load = script_load(&server, Protocol::Prepared, clients, 10, &[("select 1;", 1)]);
+        let mut load = script_load(transport, &server, Protocol::Prepared, clients, 10, &[("select 1;", 1)]);
         load.workloads[0].reconnect = true;
         // The first endpoint is dead.
         let dead = Address::Tcp(vec!["127.0.0.1:1".parse().expect("an address")]);
@@ -310,8 +320,7 @@ fn a_lost_connection_is_made_anew() {
     }
 }
 
-#[test]
-fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint() {
+fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint(transport: TransportChoice) {
     // The first request of a connection asks what kind it is. The first server is read-only; on the second, the fourth transaction is the end.
     let first = ScriptedServer::start(|_, _, _| Behaviour::Row("transaction_read_only", Some("on")));
     let second = ScriptedServer::start(|connection, request, _| match (connection, request) {
@@ -327,7 +336,7 @@ fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint() {
         });
         Box::new(move |_: usize, _: Option<&rustls::ClientConnection>| PgSession::new(Arc::clone(&config)))
     };
-    let mut load = script_load(&first, Protocol::Simple, 1, 10, &[("select 1;", 1)]);
+    let mut load = script_load(transport, &first, Protocol::Simple, 1, 10, &[("select 1;", 1)]);
     load.workloads[0].session = choosy();
     load.workloads[0].reconnect = true;
     let mut endpoint = load.workloads[0].endpoints[0].clone();
@@ -343,20 +352,19 @@ fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint() {
     // At the start, and when reconnecting.
     assert_eq!(first.queries().len(), 2);
 
-    let mut load = script_load(&first, Protocol::Simple, 1, 1, &[("select 1;", 1)]);
+    let mut load = script_load(transport, &first, Protocol::Simple, 1, 1, &[("select 1;", 1)]);
     load.workloads[0].session = choosy();
     let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("no server is read-write");
     assert!(error.to_string().ends_with("session is read-only"), "{error}");
 }
 
-#[test]
-fn a_connection_may_be_lost_in_a_sleep() {
+fn a_connection_may_be_lost_in_a_sleep(transport: TransportChoice) {
     let server = ScriptedServer::start(|connection, request, _| match (connection, request) {
         (0, 0) => Behaviour::AnswerLast,
         _ => AT_ONCE,
     });
     let script = "select 1;\n\\sleep 30 ms\nselect 2;";
-    let mut load = script_load(&server, Protocol::Simple, 1, 3, &[(script, 1)]);
+    let mut load = script_load(transport, &server, Protocol::Simple, 1, 3, &[(script, 1)]);
     load.workloads[0].reconnect = true;
     let (outcome, recording, _) = run(&load);
     assert!(outcome.ended_early.is_none());
@@ -371,10 +379,9 @@ fn a_connection_may_be_lost_in_a_sleep() {
     );
 }
 
-#[test]
-fn late_transactions_are_counted_and_those_too_late_are_skipped() {
+fn late_transactions_are_counted_and_those_too_late_are_skipped(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_millis(20)));
-    let mut load = script_load(&server, Protocol::Simple, 2, 50, &[("select 1;", 1)]);
+    let mut load = script_load(transport, &server, Protocol::Simple, 2, 50, &[("select 1;", 1)]);
     load.workloads[0].pacing = Pacing::Open { rate_per_s: 2000.0 };
     load.workloads[0].latency_limit = Some(Duration::from_millis(10));
     let log = Entries::of(&mut load);
@@ -408,11 +415,10 @@ fn late_transactions_are_counted_and_those_too_late_are_skipped() {
     );
 }
 
-#[test]
-fn scripts_are_chosen_by_weight() {
+fn scripts_are_chosen_by_weight(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| AT_ONCE);
     let scripts = [("select 1;", 1), ("select 2;", 0), ("select 3;", 3)];
-    let load = script_load(&server, Protocol::Prepared, 2, 200, &scripts);
+    let load = script_load(transport, &server, Protocol::Prepared, 2, 200, &scripts);
     let (_, recording, _) = run(&load);
     let counts: Vec<_> = recording.scripts.iter().map(|script| script.transactions).collect();
     assert_eq!(counts.iter().sum::<u64>(), 400);
@@ -426,11 +432,10 @@ fn scripts_are_chosen_by_weight() {
     assert_eq!(histograms, counts);
 }
 
-#[test]
-fn shell_commands_and_warnings_are_taken_in() {
+fn shell_commands_and_warnings_are_taken_in(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| Behaviour::Warn);
     let script = "\\setshell v echo 6\n\\shell true\n\\set w debug(:v + 1)\nselect :w;";
-    let (outcome, _, remarks) = run(&script_load(&server, Protocol::Simple, 1, 1, &[(script, 1)]));
+    let (outcome, _, remarks) = run(&script_load(transport, &server, Protocol::Simple, 1, 1, &[(script, 1)]));
     assert!(outcome.ended_early.is_none(), "{remarks:?}");
     assert_eq!(server.queries(), [(0, "select 7;".to_owned())]);
     assert_eq!(remarks.len(), 2);
@@ -444,11 +449,10 @@ fn shell_commands_and_warnings_are_taken_in() {
     );
 }
 
-#[test]
-fn what_finishes_after_the_end_is_recorded_if_asked_for() {
+fn what_finishes_after_the_end_is_recorded_if_asked_for(transport: TransportChoice) {
     for (asked, expected) in [(true, 2), (false, 0)] {
         let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_millis(300)));
-        let mut load = load(&server, 2, 1, Pacing::Closed, &[("measure", 150)]);
+        let mut load = load(transport, &server, 2, 1, Pacing::Closed, &[("measure", 150)]);
         load.record_finishing = asked;
         let mut keep = Keep::default();
         let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");

@@ -1,14 +1,24 @@
 //! Start delays and stages against a scripted server that notes when each connection asked for something.
 
+#[macro_use]
 mod support;
 
-use dyno_engine::{Load, Pacing, Span, Stage, Stop, drive};
+use dyno_engine::{Load, Pacing, Span, Stage, Stop, TransportChoice, drive};
 use dyno_wire::PgSession;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::scripted_server::{Behaviour, ScriptedServer};
 use support::{Keep, OneStatement, load};
+
+over_each_transport!(
+    clients_step_hold_and_rest,
+    a_ramp_adds_and_takes_clients_one_by_one,
+    a_rate_ramps_steps_and_pauses,
+    a_delayed_workload_connects_with_the_others_and_begins_later,
+    what_was_due_before_a_closed_stage_counts_from_its_instant,
+    nothing_begins_after_the_last_stage,
+);
 
 /// When requests arrived, and on which connection.
 #[derive(Clone, Default)]
@@ -65,13 +75,12 @@ fn run(load: &Load<PgSession, OneStatement>) -> (Keep, Instant) {
     (keep, begin)
 }
 
-#[test]
-fn clients_step_hold_and_rest() {
+fn clients_step_hold_and_rest(transport: TransportChoice) {
     for (clients, threads) in [(8, 3), (8, 8)] {
         let requests = Requests::default();
         let server = requests.server(Duration::from_millis(1));
         let phases = [("warmup", 300), ("measure", 2000)];
-        let mut load = load(&server, clients, threads, Pacing::Closed, &phases);
+        let mut load = load(transport, &server, clients, threads, Pacing::Closed, &phases);
         load.workloads[0].stages_begin = Duration::from_millis(300);
         let numbers = [2, 8, 0, 3];
         load.workloads[0].stages = numbers
@@ -90,11 +99,10 @@ fn clients_step_hold_and_rest() {
     }
 }
 
-#[test]
-fn a_ramp_adds_and_takes_clients_one_by_one() {
+fn a_ramp_adds_and_takes_clients_one_by_one(transport: TransportChoice) {
     let requests = Requests::default();
     let server = requests.server(Duration::from_millis(1));
-    let mut load = load(&server, 8, 2, Pacing::Closed, &[("measure", 3200)]);
+    let mut load = load(transport, &server, 8, 2, Pacing::Closed, &[("measure", 3200)]);
     load.workloads[0].stages = vec![stage(1600, span(0.0, 8.0), None), stage(1600, span(8.0, 0.0), None)];
     let (_, begin) = run(&load);
     for step in 1..8_usize {
@@ -105,11 +113,17 @@ fn a_ramp_adds_and_takes_clients_one_by_one() {
     }
 }
 
-#[test]
-fn a_rate_ramps_steps_and_pauses() {
+fn a_rate_ramps_steps_and_pauses(transport: TransportChoice) {
     let requests = Requests::default();
     let server = requests.server(Duration::ZERO);
-    let mut load = load(&server, 4, 2, Pacing::Open { rate_per_s: 300.0 }, &[("measure", 4000)]);
+    let mut load = load(
+        transport,
+        &server,
+        4,
+        2,
+        Pacing::Open { rate_per_s: 300.0 },
+        &[("measure", 4000)],
+    );
     load.workloads[0].stages = vec![
         stage(2000, None, span(0.0, 800.0)),
         stage(1000, None, None),
@@ -139,8 +153,7 @@ fn a_rate_ramps_steps_and_pauses() {
     assert_eq!(total.lag.count(), total.transactions);
 }
 
-#[test]
-fn a_delayed_workload_connects_with_the_others_and_begins_later() {
+fn a_delayed_workload_connects_with_the_others_and_begins_later(transport: TransportChoice) {
     let (early, late) = (Requests::default(), Requests::default());
     let (server, other) = (
         early.server(Duration::from_millis(1)),
@@ -148,8 +161,8 @@ fn a_delayed_workload_connects_with_the_others_and_begins_later() {
     );
     for pacing in [Pacing::Closed, Pacing::Open { rate_per_s: 2000.0 }] {
         late.0.lock().expect("no panic").clear();
-        let mut load = load(&server, 2, 1, Pacing::Closed, &[("measure", 800)]);
-        let mut delayed = support::load(&other, 3, 2, pacing, &[]).workloads;
+        let mut load = load(transport, &server, 2, 1, Pacing::Closed, &[("measure", 800)]);
+        let mut delayed = support::load(transport, &other, 3, 2, pacing, &[]).workloads;
         delayed[0].start_delay = Duration::from_millis(400);
         load.workloads.append(&mut delayed);
         let (keep, begin) = run(&load);
@@ -170,8 +183,7 @@ fn a_delayed_workload_connects_with_the_others_and_begins_later() {
     }
 }
 
-#[test]
-fn what_was_due_before_a_closed_stage_counts_from_its_instant() {
+fn what_was_due_before_a_closed_stage_counts_from_its_instant(transport: TransportChoice) {
     // From 300 to 900 ms there is no answer.
     let stall = (Duration::from_millis(300), Duration::from_millis(900));
     let begun: Arc<Mutex<Option<Instant>>> = Arc::default();
@@ -189,7 +201,7 @@ fn what_was_due_before_a_closed_stage_counts_from_its_instant() {
             Duration::from_micros(100)
         })
     });
-    let mut load = load(&server, 4, 1, Pacing::Closed, &[("measure", 1500)]);
+    let mut load = load(transport, &server, 4, 1, Pacing::Closed, &[("measure", 1500)]);
     load.workloads[0].stages = vec![stage(600, None, span(500.0, 500.0)), stage(900, None, None)];
     let (keep, _) = run(&load);
     let total = keep.total(0);
@@ -201,12 +213,11 @@ fn what_was_due_before_a_closed_stage_counts_from_its_instant() {
     assert!(total.transactions > scheduled, "after them the loop is closed again");
 }
 
-#[test]
-fn nothing_begins_after_the_last_stage() {
+fn nothing_begins_after_the_last_stage(transport: TransportChoice) {
     for rate_per_s in [None, span(500.0, 500.0)] {
         let requests = Requests::default();
         let server = requests.server(Duration::from_millis(1));
-        let mut load = load(&server, 3, 2, Pacing::Closed, &[("measure", 900)]);
+        let mut load = load(transport, &server, 3, 2, Pacing::Closed, &[("measure", 900)]);
         load.workloads[0].stages = vec![stage(300, None, rate_per_s)];
         let (_, begin) = run(&load);
         assert!(requests.active(begin, 0, 300) > 0);

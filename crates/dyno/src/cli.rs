@@ -1,6 +1,7 @@
 //! What may be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use dyno_engine::{Cpus, TransportChoice};
 use dyno_lab::experiment::{OnFailure, Size};
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -57,7 +58,7 @@ pub struct RunArguments {
         long,
         value_name = "CAMPAIGN",
         num_args = 0..=1,
-        conflicts_with_all = ["experiment", "size", "set", "repeat", "seed", "dry_run", "leave_settings", "no_sampling"]
+        conflicts_with_all = ["experiment", "size", "set", "repeat", "seed", "dry_run", "leave_settings", "no_sampling", "transport", "cpus"]
     )]
     #[allow(clippy::option_option, reason = "given or not, with or without a value")]
     pub resume: Option<Option<String>>,
@@ -101,6 +102,14 @@ pub struct RunArguments {
     /// Read no counters of the server and the host while the load runs
     #[arg(long)]
     pub no_sampling: bool,
+
+    /// How the load's threads move bytes: auto takes io_uring where the system allows it
+    #[arg(long, value_name = "auto|epoll|io_uring", default_value_t)]
+    pub transport: TransportChoice,
+
+    /// Bind the load's threads to these CPUs, one each in turn, such as 0-3,6 [default: none]
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<Cpus>,
 
     /// Show the campaign in a browser while it goes on
     #[arg(long)]

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::live::LivePage;
 use crate::terminal::Terminal;
 use crate::{interrupt, say};
-use dyno_engine::Stop;
+use dyno_engine::{Stop, ThreadOptions};
 use dyno_lab::archive::{Archive, redacted, without_password};
 use dyno_lab::experiment;
 use dyno_lab::plan::Plan;
@@ -48,6 +48,10 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         restart_command: arguments.restart_command.clone(),
         leave_settings: arguments.leave_settings,
         sampling: !arguments.no_sampling,
+        threads: ThreadOptions {
+            transport: arguments.transport,
+            cpus: arguments.cpus.clone().unwrap_or_default(),
+        },
         environment: &environment,
     };
     make(archive, arguments.live, |terminal, stop, emergency| {

@@ -98,17 +98,26 @@ impl Connection {
     pub fn receive(&mut self, buffer: &mut [u8], sink: &mut impl FnMut(&[u8])) -> io::Result<bool> {
         let received = self.socket.receive(buffer)?;
         if received == 0 {
-            return Err(io::Error::new(
-                io::ErrorKind::UnexpectedEof,
-                "the server closed the connection",
-            ));
+            return Err(closed_by_peer());
         }
-        let more = received == buffer.len();
+        let unsent = self.unsent.len();
+        self.accept(&buffer[..received], sink)?;
+        if self.unsent.len() > unsent {
+            self.flush()?;
+        }
+        Ok(received == buffer.len())
+    }
+
+    /// Takes in `bytes` that came from the socket and hands on what they say. What TLS has to answer is unsent then.
+    ///
+    /// # Errors
+    /// As TLS reports them.
+    pub fn accept(&mut self, bytes: &[u8], sink: &mut impl FnMut(&[u8])) -> io::Result<()> {
         let Some(tls) = &mut self.tls else {
-            sink(&buffer[..received]);
-            return Ok(more);
+            sink(bytes);
+            return Ok(());
         };
-        let mut encrypted = &buffer[..received];
+        let mut encrypted = bytes;
         while !encrypted.is_empty() {
             tls.read_tls(&mut encrypted)?;
             let state = tls.process_new_packets().map_err(io::Error::other)?;
@@ -127,10 +136,10 @@ impl Connection {
                 }
             }
         }
-        if tls.wants_write() {
-            self.send(&[])?;
+        while tls.wants_write() {
+            tls.write_tls(&mut self.unsent)?;
         }
-        Ok(more)
+        Ok(())
     }
 
     /// Sends `bytes` behind what is still unsent, and keeps what the peer does not accept now.
@@ -138,15 +147,8 @@ impl Connection {
     /// # Errors
     /// As the system or TLS report them; not `WouldBlock`.
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if let Some(tls) = &mut self.tls {
-            tls.writer().write_all(bytes)?;
-            while tls.wants_write() {
-                tls.write_tls(&mut self.unsent)?;
-            }
-            return self.flush();
-        }
-        if self.has_unsent() {
-            self.unsent.extend_from_slice(bytes);
+        if self.tls.is_some() || self.has_unsent() {
+            self.queue(bytes)?;
             return self.flush();
         }
         let mut rest = bytes;
@@ -162,6 +164,33 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// Puts `bytes`, encrypted if the connection is, behind what is unsent.
+    ///
+    /// # Errors
+    /// As TLS reports them.
+    pub fn queue(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(tls) = &mut self.tls else {
+            self.unsent.extend_from_slice(bytes);
+            return Ok(());
+        };
+        tls.writer().write_all(bytes)?;
+        while tls.wants_write() {
+            tls.write_tls(&mut self.unsent)?;
+        }
+        Ok(())
+    }
+
+    /// What the peer has not accepted yet, as it travels.
+    #[must_use]
+    pub fn unsent(&self) -> &[u8] {
+        &self.unsent
+    }
+
+    /// The peer has accepted the first `count` bytes of what was unsent.
+    pub fn sent(&mut self, count: usize) {
+        self.unsent.drain(..count.min(self.unsent.len()));
     }
 
     /// Sends what is unsent, as far as the peer accepts it.
@@ -181,7 +210,12 @@ impl Connection {
                 Err(error) => break Err(error),
             }
         };
-        self.unsent.drain(..sent);
+        self.sent(sent);
         result
     }
+}
+
+/// The end of the stream as an error.
+pub(super) fn closed_by_peer() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")
 }

@@ -1,15 +1,24 @@
 //! Moves bytes for many connections: the seam between the event loop and the kernel.
 //!
 //! The event loop queues what it sends and is called with what arrived; it never learns whether the transport waits for readiness and then
-//! receives (epoll), blocks on its only connection, or is told of completed operations.
+//! receives, blocks on its only connection, or is told of completed operations (io_uring).
 
 mod blocking;
+mod choice;
 mod connection;
 mod readiness;
+#[cfg(test)]
+mod tests;
+#[cfg(target_os = "linux")]
+mod uring;
 
 pub(crate) use blocking::Blocking;
+pub(crate) use choice::Chosen;
+pub use choice::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};
 pub use connection::{Connection, Socket};
 pub(crate) use readiness::Readiness;
+#[cfg(target_os = "linux")]
+pub(crate) use uring::Uring;
 
 use std::io;
 use std::time::Duration;
@@ -37,11 +46,14 @@ pub const SLACK: Duration = Duration::from_millis(100);
 
 /// Moves bytes for a fixed number of connections, numbered from 0.
 pub trait Transport {
-    /// Sends `bytes`, or takes them over to send them as soon as the peer accepts them.
+    /// Sends `bytes`, or takes them over to send them with the next [`Transport::poll`] or as soon as the peer accepts them.
     ///
     /// # Errors
     /// The connection is gone. It is not reported by [`Transport::poll`] as well.
     fn send(&mut self, connection: usize, bytes: &[u8]) -> io::Result<()>;
+
+    /// Hands what was sent to the system now, as far as the peer accepts it, rather than with the next [`Transport::poll`].
+    fn flush(&mut self);
 
     /// Waits until something arrived or the time has passed, and reports everything there is. It may return earlier with nothing.
     ///

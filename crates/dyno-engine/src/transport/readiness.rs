@@ -1,34 +1,40 @@
-//! Readiness with epoll: one wait for all connections of a thread, then one receive for each that has something.
+//! Readiness: one wait for all connections of a thread, then one receive for each that has something.
 //!
 //! Edge-triggered, so a connection is registered once and costs no further system call. A receive that fills less than the buffer has emptied the
-//! socket (epoll(7)), so there is no second receive just to be told so.
+//! socket (epoll(7)), so there is no second receive just to be told so. The crate mio speaks epoll on Linux and kqueue on BSD and macOS.
 
 use super::{Arrival, Connection, RECEIVE_BYTES, Transport, Wait};
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use mio::event::Event;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Registry, Token};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-/// All connections of one thread behind one epoll instance.
+/// All connections of one thread behind one poller.
 pub(crate) struct Readiness {
-    epoll: OwnedFd,
-    connections: Vec<Option<Connection>>,
-    events: Vec<Event>,
+    poller: Poll,
+    events: Events,
+    places: Vec<Option<Watched>>,
     buffer: Box<[u8]>,
 }
 
-const RECEIVE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
+/// A registered connection.
+struct Watched {
+    connection: Connection,
+    /// Whether we are told when the peer accepts more, too.
+    writable: bool,
+}
 
 impl Readiness {
     /// Registers `connections`, as far as they are there yet; they are numbered in this order.
     pub fn new(connections: Vec<Option<Connection>>) -> io::Result<Self> {
         let mut transport = Self {
-            epoll: epoll::create(CreateFlags::CLOEXEC)?,
-            events: Vec::with_capacity(connections.len().clamp(1, 1024)),
-            connections: connections.iter().map(|_| None).collect(),
+            poller: Poll::new()?,
+            events: Events::with_capacity(connections.len().clamp(1, 1024)),
+            places: connections.iter().map(|_| None).collect(),
             buffer: vec![0; RECEIVE_BYTES].into_boxed_slice(),
         };
         for (index, connection) in connections.into_iter().enumerate() {
@@ -39,95 +45,96 @@ impl Readiness {
         Ok(transport)
     }
 
-    /// Asks to be told when the peer accepts more, or no longer.
-    fn watch_writable(&self, index: usize, connection: &Connection, watch: bool) -> io::Result<()> {
-        let flags = if watch { RECEIVE | EventFlags::OUT } else { RECEIVE };
-        Ok(epoll::modify(
-            &self.epoll,
-            connection.socket(),
-            EventData::new_u64(index as u64),
-            flags,
-        )?)
-    }
-
     fn wait(&mut self, wait: Wait) -> io::Result<()> {
-        self.events.clear();
-        let timespec = |timeout: Duration| Timespec {
-            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: timeout.subsec_nanos().into(),
-        };
-        let mut timeout = timespec(wait.timeout);
-        if wait.exact {
-            // epoll_wait counts in milliseconds and its exact successor needs Linux 5.11; poll is exact, and the epoll instance itself can be
-            // polled.
-            let mut descriptors = [PollFd::new(&self.epoll, PollFlags::IN)];
-            match rustix::event::poll(&mut descriptors, Some(&timeout)) {
-                Ok(0) | Err(Errno::INTR) => return Ok(()),
-                Ok(_) => timeout = timespec(Duration::ZERO),
+        let mut timeout = wait.timeout;
+        // mio has epoll wait for whole milliseconds. poll is exact, and epoll's own descriptor can be polled. kqueue is exact by itself.
+        if wait.exact && cfg!(target_os = "linux") {
+            let limit = Timespec {
+                tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: timeout.subsec_nanos().into(),
+            };
+            let descriptor = self.poller.registry().as_fd();
+            match rustix::event::poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)], Some(&limit)) {
+                Ok(0) | Err(Errno::INTR) => {
+                    self.events.clear();
+                    return Ok(());
+                }
+                Ok(_) => timeout = Duration::ZERO,
                 Err(error) => return Err(error.into()),
             }
         }
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
+        match self.poller.poll(&mut self.events, Some(timeout)) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
         }
+    }
+}
+
+impl Watched {
+    /// Sends and receives what it can.
+    fn serve(&mut self, event: &Event, buffer: &mut [u8], sink: &mut impl FnMut(&[u8])) -> io::Result<()> {
+        if event.is_writable() {
+            self.connection.flush()?;
+        }
+        // When the peer has closed, its last bytes and the end of the stream come with one event.
+        let ending = event.is_read_closed() || event.is_error();
+        let mut more = event.is_readable() || ending;
+        while more {
+            match self.connection.receive(buffer, sink) {
+                Ok(filled) => more = filled || ending,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks to be told when the peer accepts more if there is more, else no longer.
+    #[inline]
+    fn settle(&mut self, index: usize, registry: &Registry) -> io::Result<()> {
+        let unsent = self.connection.has_unsent();
+        if unsent == self.writable {
+            return Ok(());
+        }
+        self.writable = unsent;
+        let interest = if unsent {
+            Interest::READABLE.add(Interest::WRITABLE)
+        } else {
+            Interest::READABLE
+        };
+        let descriptor = self.connection.socket().as_fd().as_raw_fd();
+        registry.reregister(&mut SourceFd(&descriptor), Token(index), interest)
     }
 }
 
 impl Transport for Readiness {
     fn send(&mut self, index: usize, bytes: &[u8]) -> io::Result<()> {
-        let Some(mut connection) = self.connections[index].take() else {
+        let Some(watched) = &mut self.places[index] else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        let was_waiting = connection.has_unsent();
-        connection.send(bytes)?;
-        if connection.has_unsent() != was_waiting {
-            self.watch_writable(index, &connection, !was_waiting)?;
+        let sent = watched.connection.send(bytes);
+        let sent = sent.and_then(|()| watched.settle(index, self.poller.registry()));
+        if sent.is_err() {
+            self.places[index] = None;
         }
-        self.connections[index] = Some(connection);
-        Ok(())
+        sent
     }
+
+    /// Everything was already.
+    fn flush(&mut self) {}
 
     fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
         self.wait(wait)?;
-        for position in 0..self.events.len() {
-            // The event is packed as the kernel wants it: take its fields out before use.
-            let Event { flags, data } = self.events[position];
-            let index = data.u64() as usize;
-            let Some(mut connection) = self.connections[index].take() else {
+        for event in &self.events {
+            let Token(index) = event.token();
+            let Some(watched) = &mut self.places[index] else {
                 continue;
             };
-            let mut failure = None;
-            if flags.contains(EventFlags::OUT) {
-                let was_waiting = connection.has_unsent();
-                let flushed = connection.flush().and_then(|()| {
-                    if was_waiting && !connection.has_unsent() {
-                        self.watch_writable(index, &connection, false)
-                    } else {
-                        Ok(())
-                    }
-                });
-                failure = flushed.err();
-            }
-            if failure.is_none() && flags != EventFlags::OUT {
-                // When the peer has closed, its last bytes and the end of the stream come with one event.
-                let ending = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
-                loop {
-                    match connection.receive(&mut self.buffer, &mut |bytes| sink(index, Arrival::Bytes(bytes))) {
-                        Ok(more) if more || ending => {}
-                        Ok(_) => break,
-                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        Err(error) => {
-                            failure = Some(error);
-                            break;
-                        }
-                    }
-                }
-            }
-            match failure {
-                Some(error) => sink(index, Arrival::Closed(error)),
-                None => self.connections[index] = Some(connection),
+            let served = watched.serve(event, &mut self.buffer, &mut |bytes| sink(index, Arrival::Bytes(bytes)));
+            if let Err(error) = served.and_then(|()| watched.settle(index, self.poller.registry())) {
+                self.places[index] = None;
+                sink(index, Arrival::Closed(error));
             }
         }
         Ok(())
@@ -135,17 +142,18 @@ impl Transport for Readiness {
 
     fn replace(&mut self, index: usize, connection: Connection) -> io::Result<()> {
         connection.socket().set_nonblocking(true)?;
-        epoll::add(
-            &self.epoll,
-            connection.socket(),
-            EventData::new_u64(index as u64),
-            RECEIVE,
-        )?;
-        self.connections[index] = Some(connection);
+        let descriptor = connection.socket().as_fd().as_raw_fd();
+        // A connection that goes is registered no longer by being closed.
+        let registry = self.poller.registry();
+        registry.register(&mut SourceFd(&descriptor), Token(index), Interest::READABLE)?;
+        self.places[index] = Some(Watched {
+            connection,
+            writable: false,
+        });
         Ok(())
     }
 
     fn close(&mut self, index: usize) {
-        self.connections[index] = None;
+        self.places[index] = None;
     }
 }

@@ -50,6 +50,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                     self.enter(index, now_ns);
                     // What it has to say need not wait for the others' connections.
                     self.send(transport);
+                    transport.flush();
                 }
                 (Err(ConnectError::Stopped), _) => self.clients[index].waiting = Waiting::Turn,
                 (Err(_), Waiting::Replacement) => {

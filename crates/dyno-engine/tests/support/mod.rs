@@ -3,9 +3,9 @@
 pub mod scripted_server;
 
 use dyno_engine::{
-    Action, Address, CaptureFault, Connected, Connecting, Endpoint, FailurePolicy, Interval, Load, Observer,
+    Action, Address, CaptureFault, Connected, Connecting, Cpus, Endpoint, FailurePolicy, Interval, Load, Observer,
     OnBrokenScript, OnError, Pacing, Phase, Preparing, Program, ProgramError, Recording, Remark, ScriptProgram,
-    ScriptSet, Workload,
+    ScriptSet, ThreadOptions, TransportChoice, Workload,
 };
 use dyno_script::{Debugged, Script, Seeds, Symbols, Variables};
 use dyno_wire::{CapturedResult, Parameters, PgConfig, PgSession, PgStatement, Protocol};
@@ -88,8 +88,44 @@ impl Program for OneStatement {
     }
 }
 
+/// Makes tests of functions that take a transport: one for each of them.
+macro_rules! over_each_transport {
+    ($($test:ident),* $(,)?) => {
+        $(mod $test {
+            use dyno_engine::TransportChoice;
+
+            #[test]
+            fn auto() {
+                super::$test(TransportChoice::Auto);
+            }
+
+            #[test]
+            fn epoll() {
+                super::$test(TransportChoice::Readiness);
+            }
+
+            #[test]
+            fn io_uring() {
+                super::$test(TransportChoice::IoUring);
+            }
+        })*
+    };
+}
+
+/// The transport, or what is there in its place.
+fn available(transport: TransportChoice) -> TransportChoice {
+    transport.check().map_or_else(
+        |error| {
+            eprintln!("not tested: {error}");
+            TransportChoice::Auto
+        },
+        |()| transport,
+    )
+}
+
 /// A load of one workload on `server`.
 pub fn load(
+    transport: TransportChoice,
     server: &ScriptedServer,
     clients: usize,
     threads: usize,
@@ -140,6 +176,10 @@ pub fn load(
         grace: Duration::from_secs(5),
         include_connecting: false,
         record_finishing: false,
+        threads: ThreadOptions {
+            transport: available(transport),
+            cpus: Cpus::default(),
+        },
     }
 }
 
@@ -147,6 +187,7 @@ pub fn load(
 /// pgbench: errors abort their client, statements are prepared on first use.
 #[allow(dead_code, reason = "each test uses its own part")]
 pub fn script_load(
+    transport: TransportChoice,
     server: &ScriptedServer,
     protocol: Protocol,
     clients: usize,
@@ -167,7 +208,7 @@ pub fn script_load(
         clients: seeds.clients,
         choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
     });
-    let plain = load(server, clients, 1, Pacing::Closed, &[]);
+    let plain = load(transport, server, clients, 1, Pacing::Closed, &[]);
     let workload = plain.workloads.into_iter().next().expect("one workload");
     Load {
         workloads: vec![Workload {
@@ -205,6 +246,7 @@ pub fn script_load(
         grace: Duration::MAX,
         include_connecting: true,
         record_finishing: true,
+        threads: plain.threads,
     }
 }
 

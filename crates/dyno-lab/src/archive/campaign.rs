@@ -3,6 +3,7 @@
 use super::{ArchiveError, CAMPAIGN_JSON, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, replace_json};
 use crate::experiment::Resolved;
 use crate::plan::{Cell, Factor, Levels, OnFailure, Order, Plan};
+use dyno_engine::{ThreadOptions, TransportChoice};
 use indexmap::IndexMap;
 use jiff::Zoned;
 use nix::unistd::AccessFlags;
@@ -57,6 +58,17 @@ pub struct CampaignRecord {
     /// The command that restarts a server that is not dyno's own, without passwords.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_command: Option<String>,
+    /// How the load's threads are to move bytes, as it was asked for.
+    #[serde(default = "auto")]
+    pub transport: String,
+    /// The CPUs that they are bound to; empty: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cpus: String,
+}
+
+/// What is taken if nothing else is asked for.
+fn auto() -> String {
+    TransportChoice::default().to_string()
 }
 
 /// What the campaigns of earlier dynos did.
@@ -267,6 +279,25 @@ impl CampaignRecord {
             sampling: true,
             leave_settings: false,
             restart_command: None,
+            transport: auto(),
+            cpus: String::new(),
+        }
+    }
+
+    /// The same with threads that work like this.
+    pub(crate) fn with_threads(self, threads: &ThreadOptions) -> Self {
+        Self {
+            transport: threads.transport.to_string(),
+            cpus: threads.cpus.to_string(),
+            ..self
+        }
+    }
+
+    /// How the load's threads are to work; as is usual where this dyno does not know what is meant.
+    pub(crate) fn threads(&self) -> ThreadOptions {
+        ThreadOptions {
+            transport: self.transport.parse().unwrap_or_default(),
+            cpus: self.cpus.parse().unwrap_or_default(),
         }
     }
 

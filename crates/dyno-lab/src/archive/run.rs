@@ -49,6 +49,9 @@ pub struct RunRecord {
     pub server: Value,
     /// The load host's kernel, processor and so on, as the target reports them.
     pub host: Value,
+    /// How the load's threads move bytes, such as `io_uring`; several where they differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
     /// Sizes and cumulative statistics of the tables before and after the load, as the target reports them.
     #[serde(default)]
     pub tables: Value,
@@ -131,6 +134,7 @@ impl RunRecord {
             phases: phases.collect(),
             server: Value::Null,
             host: Value::Null,
+            transport: None,
             tables: Value::Null,
             summary: None,
             analysis: None,

@@ -38,6 +38,7 @@ pub(super) fn of_campaign(record: &CampaignRecord) -> Facts {
         ("dyno", record.dyno_version.clone()),
         (super::SEED, record.seed.to_string()),
         ("sampling", sampling.to_owned()),
+        ("cpus", record.cpus.clone()),
         // As it was asked for: the port of a server of dyno's own is another one each time.
         ("target", record.target.clone()),
     ]
@@ -48,6 +49,9 @@ pub(super) fn of_campaign(record: &CampaignRecord) -> Facts {
 /// The server and the machine of a run as they were found.
 pub(super) fn of_run(record: &RunRecord) -> Facts {
     let mut facts = Facts::new();
+    if let Some(transport) = &record.transport {
+        facts.insert("transport".to_owned(), transport.clone());
+    }
     if let Some(version) = record.server.get("version").and_then(Value::as_str) {
         facts.insert("server.version".to_owned(), version.to_owned());
     }

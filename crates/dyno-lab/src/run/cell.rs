@@ -8,7 +8,7 @@ use super::workload::{self, Compiled};
 use super::{Entry, FinishedRun, Ledger, Progress, RunError};
 use crate::archive::{CampaignWriter, PlannedRun};
 use crate::experiment::{Cache, Resolved};
-use dyno_engine::{Ending, Outcome, Stop};
+use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_target::address::ConnectionInfo;
 use dyno_target::cache::prewarm;
 use dyno_target::load::settle;
@@ -30,6 +30,8 @@ pub(super) struct Bench<'a> {
     pub command: &'a str,
     /// Whether counters are read while the load runs.
     pub sampling: bool,
+    /// How the load's threads work.
+    pub threads: ThreadOptions,
     pub servers: Servers<'a>,
     pub borrowed: Borrowed,
     pub stop: &'a Stop,
@@ -59,7 +61,7 @@ impl Bench<'_> {
         let ready = self.ready(experiment, target, progress)?;
         self.check_stop()?;
         let statements = compiled.iter().map(Compiled::statements).collect();
-        let load = workload::load(experiment, compiled, &ready.info)?;
+        let load = workload::load(experiment, compiled, &ready.info, self.threads.clone())?;
         if let Target::Address(_) = target {
             data::remote::mark_used(&ready.info, self.wanted(experiment))?;
         }
@@ -72,6 +74,7 @@ impl Bench<'_> {
             data_folder: ready.data_folder.as_deref(),
             log: ready.log.as_deref(),
             sampling: self.sampling,
+            threads: &self.threads,
             notes: ready.notes,
         };
         let clients: usize = experiment.workloads.iter().map(|workload| workload.clients).sum();

@@ -48,6 +48,7 @@ impl<'a> Course<'a> {
                 seed: plan.seed,
                 command: &record.command,
                 sampling: record.sampling,
+                threads: record.threads(),
                 servers: Servers::new(emergency),
                 borrowed: Borrowed::new(path, restart_command, record.leave_settings),
                 stop,

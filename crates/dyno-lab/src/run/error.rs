@@ -4,7 +4,7 @@ use super::CompileError;
 use super::target::TargetError;
 use crate::archive::ArchiveError;
 use crate::experiment::Path as Route;
-use dyno_engine::DriveError;
+use dyno_engine::{DriveError, UringUnavailable};
 use dyno_target::address::ConnectError;
 use dyno_target::cache::CacheError;
 use dyno_target::disk::DiskError;
@@ -45,6 +45,8 @@ pub enum RunError {
     Load(#[from] LoadError),
     #[error(transparent)]
     Cache(#[from] CacheError),
+    #[error("{0}; choose --transport epoll, or auto to take what there is")]
+    Transport(#[from] UringUnavailable),
     #[error(transparent)]
     Drive(#[from] DriveError),
     #[error("cannot {what}: {message}")]

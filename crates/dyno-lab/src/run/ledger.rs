@@ -10,7 +10,7 @@ use crate::analysis::{Analysis, analyse};
 use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
 use crate::experiment::Resolved;
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
-use dyno_engine::{Ending, Outcome};
+use dyno_engine::{Ending, Outcome, ThreadOptions};
 use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::{host_facts, server_facts};
 use dyno_target::sizes::{DatabaseSizes, SizesError, database_sizes};
@@ -36,6 +36,8 @@ pub struct Entry<'a> {
     pub log: Option<&'a Path>,
     /// Whether counters are read while the load runs.
     pub sampling: bool,
+    /// How the load's threads work.
+    pub threads: &'a ThreadOptions,
     /// What is to be kept in mind already, as sentences.
     pub notes: Vec<String>,
 }
@@ -74,7 +76,8 @@ impl<'a> Ledger<'a> {
             Zoned::now(),
             seed,
             vec![planned.clone()],
-        );
+        )
+        .with_threads(entry.threads);
         let campaign = CampaignWriter::create(archive, &record)?;
         match Self::open(&campaign, &planned, entry, progress) {
             Ok(ledger) => Ok(Self {

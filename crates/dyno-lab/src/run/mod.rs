@@ -36,7 +36,7 @@ use crate::archive::{
 use crate::plan::{OnFailure, Plan};
 use crate::summary::Summary;
 use course::Course;
-use dyno_engine::Stop;
+use dyno_engine::{Stop, ThreadOptions};
 use jiff::Zoned;
 use std::path::PathBuf;
 use target::Target;
@@ -57,6 +57,8 @@ pub struct Request<'a> {
     pub leave_settings: bool,
     /// Whether counters are read while the load runs.
     pub sampling: bool,
+    /// How the load's threads work.
+    pub threads: ThreadOptions,
     /// Looks up variables that addresses and folders depend on.
     pub environment: Environment<'a>,
 }
@@ -118,6 +120,7 @@ pub fn run(
     stop: &Stop,
     emergency: &Emergency,
 ) -> Result<Finished, RunError> {
+    request.threads.transport.check()?;
     let mut plan = request.plan.clone();
     if let Some(target) = &request.target {
         if plan.factors.iter().any(|factor| factor.name == target::FACTOR) {
@@ -133,7 +136,7 @@ pub fn run(
         sampling: request.sampling,
         leave_settings: request.leave_settings,
         restart_command: request.restart_command.as_deref().map(without_password),
-        ..record
+        ..record.with_threads(&request.threads)
     };
     let targets = preflight::targets(&plan, request.environment, stop)?;
     check_writable(&request.archive)?;
@@ -176,6 +179,7 @@ pub fn resume(
         campaign: path.clone(),
         reason: "its campaign.json cannot be read; dyno show says why",
     })?;
+    record.threads().transport.check()?;
     let mut plan = record.plan();
     plan.on_failure = resumption.on_failure.unwrap_or(plan.on_failure);
     if plan.cells.is_empty() {

@@ -5,7 +5,7 @@ use super::sampling::{Running, Sampling};
 use crate::archive::{Event, EventKind, RunWriter};
 use crate::experiment::WARMUP;
 use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning};
-use dyno_engine::{AbortReason, Connected, Interval, LatencyHistogram, Observer, Remark};
+use dyno_engine::{AbortReason, Connected, Interval, LatencyHistogram, Observer, Remark, TransportKind};
 use dyno_target::sampler::{CpuMeter, CpuShares};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -177,6 +177,13 @@ impl Observer for Recorder<'_> {
             max_us: times.max_ns() as f64 / 1e3,
             total_us: connected.total.as_secs_f64() * 1e6,
         });
+        let transports = connected.transports.iter().map(ToString::to_string);
+        self.writer.record_mut().transport = Some(transports.collect::<Vec<_>>().join(", "));
+        if let Some(fallback) = &connected.fallback {
+            self.warnings.push(Warning::Note {
+                text: format!("The load used {} because {fallback}.", TransportKind::Readiness),
+            });
+        }
         if let Err(error) = self.writer.begin() {
             self.archive_failed(&error);
         }
@@ -335,6 +342,8 @@ mod tests {
         recorder.connected(&Connected {
             connect_time: vec![LatencyHistogram::new()],
             total: Duration::ZERO,
+            transports: [TransportKind::Readiness].into(),
+            fallback: Some("the kernel is too old".to_owned()),
         });
         let (workload, client) = (0, 1);
         recorder.remark(&Remark::Reconnected {
@@ -380,6 +389,11 @@ mod tests {
             reason: "the script ended inside a transaction".to_owned(),
         };
         assert!(run.summary().unwrap().warnings.contains(&aborted));
+        assert_eq!(record.transport.as_deref(), Some("epoll"));
+        let fallback = Warning::Note {
+            text: "The load used epoll because the kernel is too old.".to_owned(),
+        };
+        assert!(run.summary().unwrap().warnings.contains(&fallback));
         let happened: Vec<_> = run.events().unwrap().map(|event| event.kind).collect();
         let name = || "pgbench".to_owned();
         assert_eq!(

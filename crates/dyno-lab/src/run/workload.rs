@@ -2,7 +2,9 @@
 
 use super::gateway::Gateway;
 use crate::experiment::{Protocol, Resolved, Span, Value, Workload};
-use dyno_engine::{Connecting, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, ScriptSet};
+use dyno_engine::{
+    Connecting, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, ScriptSet, ThreadOptions,
+};
 use dyno_script::{Script, ScriptError, Seeds, Symbols, Variables};
 use dyno_target::address::{ConnectError, ConnectionInfo};
 use dyno_wire::{PgSession, PgStatement, WireError};
@@ -100,6 +102,7 @@ pub(super) fn load(
     experiment: &Resolved,
     compiled: Vec<Compiled>,
     target: &ConnectionInfo,
+    threads: ThreadOptions,
 ) -> Result<Load<PgSession, ScriptProgram>, ConnectError> {
     let gateway = Gateway::to(target)?;
     let workloads = compiled.into_iter().map(|compiled| dyno_engine::Workload {
@@ -147,6 +150,7 @@ pub(super) fn load(
         grace: GRACE,
         include_connecting: false,
         record_finishing: false,
+        threads,
     })
 }
 

@@ -8,6 +8,7 @@ use crate::init::{InitOptions, PartitionMethod};
 use crate::message;
 use crate::scripts::Scripts;
 use crate::version::Version;
+use dyno_engine::ThreadOptions;
 use dyno_wire::Protocol;
 use rustix::process::{Resource, Rlimit};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -54,6 +55,7 @@ impl Parser {
                 json: None,
                 archive: None,
                 reconnect: false,
+                threading: ThreadOptions::default(),
             },
             initialize: false,
             steps: None,
@@ -86,6 +88,7 @@ impl Parser {
             }
             Id::Connect => options.connect_each = true,
             Id::ContinueOnError => options.continue_on_error = true,
+            Id::Cpus => options.threading.cpus = value.parse()?,
             Id::Database => self.database = Some(value),
             Id::Debug => options.debug = true,
             Id::Define => options.definitions.push(definition(&value)?),
@@ -163,6 +166,7 @@ impl Parser {
             Id::User => options.connection.user = some(value),
             Id::VacuumAll => options.vacuum_all = true,
             Id::VerboseErrors => options.verbose_errors = true,
+            Id::Transport => options.threading.transport = value.parse()?,
             Id::Warmup => options.warmup_s = Some(positive("--warmup", &value)?),
         }
         Ok(())

@@ -3,6 +3,7 @@
 use super::getopt::GetoptError;
 use crate::scripts::ScriptsError;
 use crate::scripts::builtin::{self, BuiltinError};
+use dyno_engine::{CpusError, TransportChoiceError};
 
 /// Why a command line cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +13,10 @@ pub enum OptionError {
     Getopt(#[from] GetoptError),
     #[error(transparent)]
     Scripts(#[from] ScriptsError),
+    #[error(transparent)]
+    Transport(#[from] TransportChoiceError),
+    #[error(transparent)]
+    Cpus(#[from] CpusError),
     #[error("invalid value \"{value}\" for option {option}")]
     NotANumber { option: &'static str, value: String },
     #[error("{option} must be in range {min}..{max}")]

@@ -19,6 +19,7 @@ use crate::init::{InitOptions, PartitionMethod};
 use crate::scripts::Scripts;
 use crate::scripts::builtin::{self, Builtin};
 use crate::version::Version;
+use dyno_engine::ThreadOptions;
 use dyno_wire::Protocol;
 use getopt::{Element, Getopt};
 use std::path::PathBuf;
@@ -116,6 +117,8 @@ pub struct Options {
     pub archive: Option<PathBuf>,
     /// dyno's `--reconnect`.
     pub reconnect: bool,
+    /// dyno's `--transport` and `--cpus`.
+    pub threading: ThreadOptions,
 }
 
 /// Where the database is, as far as the command line says it.

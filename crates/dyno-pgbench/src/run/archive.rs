@@ -40,6 +40,7 @@ pub fn open<'a>(
         data_folder: None,
         log: None,
         sampling: true,
+        threads: &options.threading,
         notes: Vec::new(),
     };
     Ledger::open_alone(archive, entry, options.seed, notes)

@@ -107,6 +107,7 @@ pub fn load(
         // Progress, too, counts from then.
         include_connecting: true,
         record_finishing: true,
+        threads: options.threading.clone(),
     })
 }
 

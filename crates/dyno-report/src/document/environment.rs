@@ -252,6 +252,7 @@ fn host(runs: &[&RunRecord]) -> Table {
             ("kernel", of("kernel")),
             ("processor", of("cpu_model")),
             ("cores", of("cores")),
+            ("transport", run.transport.clone()),
             ("memory", memory.map(bytes)),
             ("frequency governor", of("governor")),
             ("clock source", of("clock_source")),

@@ -1,0 +1,153 @@
+//! Which transport moves a thread's bytes.
+
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+/// Which transport is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TransportChoice {
+    /// What costs least: blocking calls on a thread with one client, elsewhere io_uring if the system allows it, else readiness.
+    #[default]
+    Auto,
+    /// Readiness: epoll on Linux, kqueue on BSD and macOS.
+    Readiness,
+    /// io_uring, or none.
+    IoUring,
+}
+
+impl TransportChoice {
+    /// Makes sure that it is to be had.
+    ///
+    /// # Errors
+    /// io_uring is wanted and cannot be used.
+    pub fn check(self) -> Result<(), UringUnavailable> {
+        Chosen::new(self).map(drop)
+    }
+}
+
+/// A text that names no transport.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no transport \"{0}\"; there are auto, epoll and io_uring")]
+pub struct TransportChoiceError(String);
+
+impl FromStr for TransportChoice {
+    type Err = TransportChoiceError;
+
+    fn from_str(name: &str) -> Result<Self, TransportChoiceError> {
+        match name {
+            "auto" => Ok(Self::Auto),
+            "epoll" => Ok(Self::Readiness),
+            "io_uring" => Ok(Self::IoUring),
+            _ => Err(TransportChoiceError(name.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for TransportChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Readiness => "epoll",
+            Self::IoUring => "io_uring",
+        })
+    }
+}
+
+/// Which transport a thread uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TransportKind {
+    /// Blocking calls on its only connection.
+    Blocking,
+    /// Readiness.
+    Readiness,
+    /// io_uring.
+    #[cfg(target_os = "linux")]
+    IoUring,
+}
+
+impl fmt::Display for TransportKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Blocking => "blocking",
+            Self::Readiness if cfg!(target_os = "linux") => "epoll",
+            Self::Readiness => "kqueue",
+            #[cfg(target_os = "linux")]
+            Self::IoUring => "io_uring",
+        })
+    }
+}
+
+/// Why io_uring cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("io_uring cannot be used: {}", explain(.0))]
+pub struct UringUnavailable(#[source] io::Error);
+
+/// What the system's answer means.
+fn explain(cause: &io::Error) -> String {
+    match Errno::from_io_error(cause) {
+        Some(Errno::PERM | Errno::ACCESS) => {
+            "it is forbidden here (by a container's seccomp profile, or the kernel setting io_uring_disabled)"
+                .to_owned()
+        }
+        Some(Errno::NOSYS) => "this system does not have it".to_owned(),
+        Some(Errno::INVAL) => "this kernel is too old; Linux 6.1 is needed".to_owned(),
+        _ => cause.to_string(),
+    }
+}
+
+/// Which transports the threads of a load use.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    /// With one client.
+    one: TransportKind,
+    /// With several.
+    several: TransportKind,
+    /// Why it is not the best one, if it is not.
+    pub fallback: Option<UringUnavailable>,
+}
+
+impl Chosen {
+    /// Looks at what the system allows.
+    ///
+    /// # Errors
+    /// io_uring is wanted and cannot be used.
+    pub fn new(choice: TransportChoice) -> Result<Self, UringUnavailable> {
+        let same = |kind| Self {
+            one: kind,
+            several: kind,
+            fallback: None,
+        };
+        match (choice, io_uring()) {
+            (TransportChoice::Readiness, _) => Ok(same(TransportKind::Readiness)),
+            (TransportChoice::IoUring, result) => result.map(same),
+            (TransportChoice::Auto, Ok(kind)) => Ok(Self {
+                one: TransportKind::Blocking,
+                ..same(kind)
+            }),
+            (TransportChoice::Auto, Err(fallback)) => Ok(Self {
+                one: TransportKind::Blocking,
+                several: TransportKind::Readiness,
+                fallback: Some(fallback),
+            }),
+        }
+    }
+
+    /// What a thread with so many clients uses.
+    pub fn kind(&self, clients: usize) -> TransportKind {
+        if clients == 1 { self.one } else { self.several }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn io_uring() -> Result<TransportKind, UringUnavailable> {
+    super::Uring::probe()
+        .map(|()| TransportKind::IoUring)
+        .map_err(UringUnavailable)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn io_uring() -> Result<TransportKind, UringUnavailable> {
+    Err(UringUnavailable(Errno::NOSYS.into()))
+}

@@ -1,0 +1,283 @@
+//! What every transport has to do, tried on pairs of sockets.
+
+use super::{Arrival, Blocking, Connection, Readiness, Socket, Transport, Wait};
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// Makes a transport of connections.
+trait Make: Transport + Sized {
+    fn of(connections: Vec<Option<Connection>>) -> io::Result<Self>;
+}
+
+impl Make for Readiness {
+    fn of(connections: Vec<Option<Connection>>) -> io::Result<Self> {
+        Self::new(connections)
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Make for super::Uring {
+    fn of(connections: Vec<Option<Connection>>) -> io::Result<Self> {
+        Self::new(connections)
+    }
+}
+
+impl Make for Blocking {
+    fn of(mut connections: Vec<Option<Connection>>) -> io::Result<Self> {
+        Self::new(connections.pop().flatten())
+    }
+}
+
+/// Makes a test of each function for each transport that serves several connections.
+macro_rules! over_each_transport {
+    ($($test:ident),* $(,)?) => {
+        $(mod $test {
+            #[test]
+            fn readiness() {
+                super::$test::<crate::transport::Readiness>();
+            }
+
+            #[cfg(target_os = "linux")]
+            #[test]
+            fn io_uring() {
+                match crate::transport::Uring::probe() {
+                    Ok(()) => super::$test::<crate::transport::Uring>(),
+                    Err(error) => eprintln!("not tested, io_uring is not to be had: {error}"),
+                }
+            }
+        })*
+    };
+}
+
+over_each_transport!(
+    a_stream_arrives_whole_from_each_connection,
+    what_the_peer_does_not_take_is_sent_later_and_in_order,
+    the_last_words_come_before_the_end,
+    a_new_connection_hears_nothing_of_the_old_one,
+    a_closed_connection_says_what_it_was_to_say,
+    what_is_flushed_needs_no_poll,
+    a_wait_ends_in_time,
+);
+
+fn pair() -> (Connection, UnixStream) {
+    let (ours, theirs) = UnixStream::pair().expect("a pair");
+    (Connection::new(Socket::Unix(ours), None), theirs)
+}
+
+/// A transport of `count` connections, with their peers.
+fn several<T: Make>(count: usize) -> (T, Vec<UnixStream>) {
+    let (ours, theirs): (Vec<_>, Vec<_>) = (0..count).map(|_| pair()).unzip();
+    let transport = T::of(ours.into_iter().map(Some).collect()).expect("a transport");
+    (transport, theirs)
+}
+
+/// What arrived, by connection.
+#[derive(Default)]
+struct Arrived {
+    bytes: Vec<Vec<u8>>,
+    closed: Vec<Option<io::ErrorKind>>,
+}
+
+impl Arrived {
+    fn new(count: usize) -> Self {
+        Self {
+            bytes: vec![Vec::new(); count],
+            closed: vec![None; count],
+        }
+    }
+
+    /// Polls once, for a short time.
+    fn poll(&mut self, transport: &mut impl Transport) {
+        let wait = Wait {
+            timeout: Duration::from_millis(20),
+            exact: true,
+        };
+        let polled = transport.poll(wait, &mut |index, arrival| match arrival {
+            Arrival::Bytes(bytes) => {
+                assert_eq!(self.closed[index], None, "bytes after the end");
+                self.bytes[index].extend_from_slice(bytes);
+            }
+            Arrival::Closed(error) => {
+                assert_eq!(self.closed[index].replace(error.kind()), None, "closed twice");
+            }
+        });
+        polled.expect("the system waits");
+    }
+
+    /// Polls until it is as it should be.
+    fn poll_until(&mut self, transport: &mut impl Transport, done: impl Fn(&Self) -> bool) {
+        let begin = Instant::now();
+        while !done(self) {
+            assert!(begin.elapsed() < Duration::from_secs(20), "it never came");
+            self.poll(transport);
+        }
+    }
+}
+
+/// Bytes of which each piece is different.
+fn bytes(seed: u64, count: usize) -> Vec<u8> {
+    let mut random = dyno_script::Random::new(seed);
+    (0..count).map(|_| (random.unit() * 256.0) as u8).collect()
+}
+
+fn a_stream_arrives_whole_from_each_connection<T: Make>() {
+    let (mut transport, theirs) = several::<T>(16);
+    // More than all buffers hold, in pieces of all sizes.
+    let sent: Vec<_> = (0..16).map(|seed| bytes(seed, 300_000)).collect();
+    let writers: Vec<_> = theirs.into_iter().zip(sent.clone()).enumerate().collect();
+    std::thread::scope(|scope| {
+        for (number, (mut stream, sent)) in writers {
+            scope.spawn(move || {
+                let (small, large) = sent.split_at(1000);
+                for piece in small.chunks(number % 3 + 1).chain(large.chunks(7_000 * number + 1)) {
+                    stream.write_all(piece).expect("our side reads");
+                }
+            });
+        }
+        let mut arrived = Arrived::new(16);
+        arrived.poll_until(&mut transport, |arrived| arrived.closed.iter().all(Option::is_some));
+        assert!(arrived.bytes == sent);
+        assert_eq!(arrived.closed, [Some(io::ErrorKind::UnexpectedEof); 16]);
+    });
+}
+
+fn what_the_peer_does_not_take_is_sent_later_and_in_order<T: Make>() {
+    let (mut transport, mut theirs) = several::<T>(2);
+    let mut arrived = Arrived::new(2);
+    let sent: Vec<_> = (0..6).map(|seed| bytes(seed, 400_000)).collect();
+    // The first two in one round, the others while something is still waiting.
+    for (number, piece) in sent.iter().enumerate() {
+        transport.send(0, piece).expect("it is taken over");
+        if number > 0 {
+            arrived.poll(&mut transport);
+        }
+    }
+    // The other connection is served meanwhile.
+    transport.send(1, b"ping").expect("it is sent");
+    arrived.poll(&mut transport);
+    let mut word = [0; 4];
+    theirs[1].read_exact(&mut word).expect("it was sent");
+    theirs[1].write_all(b"pong").expect("it is read");
+    arrived.poll_until(&mut transport, |arrived| arrived.bytes[1] == b"pong");
+
+    let expected = sent.concat();
+    let mut stream = theirs.swap_remove(0);
+    std::thread::scope(|scope| {
+        let length = expected.len();
+        let reader = scope.spawn(move || {
+            let mut got = vec![0; length];
+            stream.read_exact(&mut got).expect("all of it");
+            stream.write_all(b"done").expect("it is read");
+            (got, stream)
+        });
+        arrived.poll_until(&mut transport, |arrived| arrived.bytes[0] == b"done");
+        let (got, mut stream) = reader.join().expect("no panic");
+        assert!(got == expected);
+        // All is as before.
+        transport.send(0, b"more").expect("it is sent");
+        arrived.poll(&mut transport);
+        stream.read_exact(&mut word).expect("it was sent");
+        assert_eq!(&word, b"more");
+    });
+}
+
+fn the_last_words_come_before_the_end<T: Make>() {
+    let (mut transport, mut theirs) = several::<T>(3);
+    theirs[1].write_all(b"farewell").expect("it is read");
+    theirs.remove(1);
+    let mut arrived = Arrived::new(3);
+    arrived.poll_until(&mut transport, |arrived| arrived.closed[1].is_some());
+    assert_eq!(arrived.bytes[1], b"farewell");
+    assert_eq!(arrived.closed, [None, Some(io::ErrorKind::UnexpectedEof), None]);
+    assert!(transport.send(1, b"too late").is_err());
+    theirs[1].write_all(b"still here").expect("it is read");
+    arrived.poll_until(&mut transport, |arrived| arrived.bytes[2] == b"still here");
+}
+
+fn a_new_connection_hears_nothing_of_the_old_one<T: Make>() {
+    let (mut transport, mut theirs) = several::<T>(2);
+    let mut arrived = Arrived::new(2);
+    arrived.poll(&mut transport);
+    for round in 0..20_u8 {
+        // What the old one was told, but not yet us.
+        theirs[0].write_all(b"old").expect("it is read");
+        let (connection, stream) = pair();
+        if round % 2 == 0 {
+            transport.close(0);
+        }
+        transport.replace(0, connection).expect("it is watched");
+        theirs[0] = stream;
+        theirs[0].write_all(&[round]).expect("it is read");
+        arrived.poll_until(&mut transport, |arrived| !arrived.bytes[0].is_empty());
+        assert_eq!(arrived.bytes[0], [round]);
+        arrived.bytes[0].clear();
+    }
+    assert_eq!(arrived.closed, [None, None]);
+}
+
+fn a_closed_connection_says_what_it_was_to_say<T: Make>() {
+    let (mut transport, mut theirs) = several::<T>(2);
+    let mut arrived = Arrived::new(2);
+    arrived.poll(&mut transport);
+    transport.send(0, b"goodbye").expect("it is sent");
+    transport.close(0);
+    assert!(transport.send(0, b"again").is_err());
+    arrived.poll(&mut transport);
+    let mut heard = Vec::new();
+    theirs[0].read_to_end(&mut heard).expect("it ends");
+    assert_eq!(heard, b"goodbye");
+    assert_eq!(arrived.closed, [None, None], "who closes need not be told");
+    // What is not read does not keep us from closing.
+    transport.send(1, &bytes(1, 1_000_000)).expect("it is taken over");
+    arrived.poll(&mut transport);
+    transport.close(1);
+    theirs[1].read_to_end(&mut heard).expect("it ends");
+    assert!(heard.len() < 1_000_000);
+}
+
+fn what_is_flushed_needs_no_poll<T: Make>() {
+    let (mut transport, mut theirs) = several::<T>(1);
+    transport.send(0, b"now").expect("it is sent");
+    transport.flush();
+    let mut word = [0; 3];
+    theirs[0].read_exact(&mut word).expect("it was sent");
+    assert_eq!(&word, b"now");
+    transport.send(0, b"and then").expect("it is sent");
+    let mut arrived = Arrived::new(1);
+    arrived.poll(&mut transport);
+    let mut words = [0; 8];
+    theirs[0].read_exact(&mut words).expect("it was sent");
+    assert_eq!(&words, b"and then");
+}
+
+fn a_wait_ends_in_time<T: Make>() {
+    let (mut transport, _theirs) = several::<T>(2);
+    for timeout in [Duration::ZERO, Duration::from_micros(300), Duration::from_micros(4_700)] {
+        let begin = Instant::now();
+        let wait = Wait { timeout, exact: true };
+        transport
+            .poll(wait, &mut |index, arrival| unreachable!("{index}: {arrival:?}"))
+            .expect("the system waits");
+        // How late it is depends on the machine; it must not be early.
+        assert!(begin.elapsed() >= timeout, "{:?} of {timeout:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn a_blocking_connection_does_the_same() {
+    what_is_flushed_needs_no_poll::<Blocking>();
+    let (mut transport, mut theirs) = several::<Blocking>(1);
+    let sent = bytes(1, 200_000);
+    let expected = sent.clone();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            theirs[0].write_all(&sent).expect("our side reads");
+            drop(theirs);
+        });
+        let mut arrived = Arrived::new(1);
+        arrived.poll_until(&mut transport, |arrived| arrived.closed[0].is_some());
+        assert!(arrived.bytes[0] == expected);
+        assert_eq!(arrived.closed, [Some(io::ErrorKind::UnexpectedEof)]);
+    });
+}

@@ -6,7 +6,7 @@
 mod support;
 
 use dyno_bench::{Result, Spread, archive, option};
-use dyno_engine::{Pacing, Stop, drive};
+use dyno_engine::{Pacing, Stop, TransportChoice, drive};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -83,7 +83,14 @@ fn main() -> Result<()> {
             let server = ScriptedServer::start(|connection, request, _| Behaviour::Answer(delay(connection, request)));
             let mut keep = Keep::default();
             drive(
-                &load(&server, clients, threads, pacing, &[("measure", seconds * 1000)]),
+                &load(
+                    TransportChoice::Auto,
+                    &server,
+                    clients,
+                    threads,
+                    pacing,
+                    &[("measure", seconds * 1000)],
+                ),
                 &mut keep,
                 &Stop::new(),
             )?;
@@ -128,7 +135,7 @@ fn main() -> Result<()> {
         let pacing = Pacing::Open { rate_per_s: 1000.0 };
         let mut keep = Keep::default();
         drive(
-            &load(&server, 8, 1, pacing, &[("measure", 10_000)]),
+            &load(TransportChoice::Auto, &server, 8, 1, pacing, &[("measure", 10_000)]),
             &mut keep,
             &Stop::new(),
         )?;

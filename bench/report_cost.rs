@@ -4,13 +4,15 @@
 //!
 //! The run is made up and written through the archive's own writer; nobody has to wait eight hours for it.
 
-use dyno_bench::{Result, Spread, archive, dyno_binary, get, option};
+use dyno_bench::{Result, Spread, archive, dyno_binary, option};
+use dyno_lab::archive::RunState;
 use dyno_serve::{Options, Server};
 use dyno_specimen::{Pace, Specimen};
 use serde_json::json;
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -28,12 +30,20 @@ fn main() -> Result<()> {
     };
     fs::create_dir_all(folder)?;
     let began = Instant::now();
-    let campaign = made_up(folder, hours)?;
+    let failed = |error: dyno_specimen::Error| error.to_string();
+    let specimen = begin(folder, hours).map_err(failed)?;
+    let campaign = specimen.path().to_owned();
+    let mut course = specimen.run(&specimen.runs()[0], pace).map_err(failed)?;
+    while course.step().map_err(failed)? {}
     println!(
         "made up in {:.0} s: {}",
         began.elapsed().as_secs_f64(),
         campaign.display()
     );
+    let (live_s, live_mb) = live_page(folder, &campaign, times)?;
+    course.finish(RunState::Complete).map_err(failed)?;
+    // Its end is the end of the campaign.
+    drop(specimen);
 
     let archive_mb = size_mb(&campaign)?;
     let mut table = "| form | wall s | size MB |\n|---|---|---|\n".to_owned();
@@ -58,7 +68,6 @@ fn main() -> Result<()> {
         write!(table, "{row}")?;
         results.push(json!({ "form": form, "wall_s": wall_s, "size_mb": size, "walls_s": walls }));
     }
-    let (live_s, live_mb) = live_page(folder, &campaign, times)?;
     let row = format!("| live page's first event | {live_s} | {live_mb:.2} |\n");
     print!("{row}");
     write!(table, "{row}")?;
@@ -75,8 +84,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Writes a campaign of a single run. Gives back its folder.
-fn made_up(folder: &Path, hours: u32) -> Result<PathBuf> {
+/// Begins a campaign of a single run.
+fn begin(folder: &Path, hours: u32) -> std::result::Result<Specimen, dyno_specimen::Error> {
     let workload = |name: &str, sql: &str| {
         format!("[[workload]]\nname = \"{name}\"\nclients = 8\nscript = '''\nbegin;\n{sql}\nend;\n'''\n")
     };
@@ -87,19 +96,21 @@ fn made_up(folder: &Path, hours: u32) -> Result<PathBuf> {
         workload("look-up", "select balance from accounts where id = 1;"),
         format!("[phases]\nwarmup = \"60s\"\nmeasure = \"{hours}h\"\ninterval = \"1s\"\n"),
     ];
-    let failed = |error: dyno_specimen::Error| error.to_string();
-    let specimen =
-        Specimen::begin(folder, "night", &experiment.concat(), "2026-11-21T22:00:00[UTC]").map_err(failed)?;
-    let pace = |name: &str| Pace {
-        tps: if name == "look-up" { 12_000.0 } else { 4_000.0 },
-        spread: 0.03,
-        error: if name == "ingest" {
-            "ERROR: deadlock detected".to_owned()
-        } else {
-            String::new()
-        },
+    Specimen::begin(folder, "night", &experiment.concat(), "2026-11-21T22:00:00[UTC]")
+}
+
+/// How fast its workloads go.
+fn pace(workload: &str) -> Pace {
+    let (tps, error) = match workload {
+        "look-up" => (12_000.0, ""),
+        "ingest" => (4_000.0, "ERROR: deadlock detected"),
+        _ => (4_000.0, ""),
     };
-    Ok(specimen.complete(|_, name| pace(name)).map_err(failed)?)
+    Pace {
+        tps,
+        spread: 0.03,
+        error: error.to_owned(),
+    }
 }
 
 /// How long it takes to send everything that a viewer needs who comes at the end, and how much that is.
@@ -115,12 +126,25 @@ fn live_page(archive: &Path, campaign: &Path, times: usize) -> Result<(Spread, f
         let (address, stopper) = (server.address(), server.stopper());
         let thread = std::thread::spawn(move || server.run());
         let began = Instant::now();
-        bytes = get(address, &format!("/live/{name}/events"))?.len();
+        bytes = first_event(address, &name)?;
         walls.push(began.elapsed().as_secs_f64());
         stopper.stop();
         thread.join().map_err(|_| "the server panicked")??;
     }
-    Ok((Spread::of(walls.into_iter()), bytes as f64 / 1e6))
+    Ok((Spread::of(walls), bytes as f64 / 1e6))
+}
+
+/// Reads the first event of a campaign, which has everything so far. Gives back its length in bytes.
+fn first_event(address: SocketAddr, campaign: &str) -> Result<usize> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(format!("GET /live/{campaign}/events HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
+    let mut lines = BufReader::new(stream).lines();
+    while let Some(line) = lines.next().transpose()? {
+        if line == "event: snapshot" {
+            return Ok(lines.next().ok_or("the event ends before its data")??.len());
+        }
+    }
+    Err("no snapshot came".into())
 }
 
 fn size_mb(campaign: &Path) -> Result<f64> {

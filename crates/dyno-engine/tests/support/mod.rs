@@ -89,6 +89,7 @@ impl Program for OneStatement {
 }
 
 /// Makes tests of functions that take a transport: one for each of them.
+#[allow(unused_macros, reason = "a bench shares this module and has no tests")]
 macro_rules! over_each_transport {
     ($($test:ident),* $(,)?) => {
         $(mod $test {

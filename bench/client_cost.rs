@@ -1,6 +1,8 @@
 //! Client CPU per transaction and throughput of dyno beside pgbench: select-only, prepared, the two in turn on the same server.
 //!
-//!     cargo bench --bench client_cost -- [--pairs 10] [--seconds 3] [--only unix-16-1]
+//! Each transport over each path with 16 clients on one thread and 64 on two, and a single client, for which blocking calls are what `auto` takes.
+//!
+//!     cargo bench --bench client_cost -- [--pairs 10] [--seconds 3] [--only unix-16-1-io_uring]
 
 use dyno_bench::{
     BenchServer, Client, Cost, Result, Spread, archive, dyno_binary, in_turn, option, run_dyno, run_pgbench,
@@ -8,6 +10,15 @@ use dyno_bench::{
 use serde_json::json;
 use std::fmt::Write;
 use std::process::Command;
+
+/// Clients, threads and transport.
+const LOADS: [(usize, usize, &str); 5] = [
+    (16, 1, "io_uring"),
+    (16, 1, "epoll"),
+    (64, 2, "io_uring"),
+    (64, 2, "epoll"),
+    (1, 1, "auto"),
+];
 
 fn main() -> Result<()> {
     let pairs: usize = option("--pairs", 10)?;
@@ -17,13 +28,13 @@ fn main() -> Result<()> {
     let server = BenchServer::start()?;
     let pgbench = Command::new("pgbench").arg("--version").output()?;
     let pgbench = String::from_utf8_lossy(&pgbench.stdout).trim().to_owned();
-    let mut table = "| path | clients | threads | dyno CPU µs/tx | pgbench CPU µs/tx | CPU ratio | user ratio | dyno user µs | pgbench user µs | TPS ratio |\n\
-                     |---|---|---|---|---|---|---|---|---|---|\n"
+    let mut table = "| path | clients | threads | transport | dyno CPU µs/tx | pgbench CPU µs/tx | CPU ratio | user ratio | dyno user µs | pgbench user µs | TPS ratio |\n\
+                     |---|---|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     print!("{table}");
     let mut results = Vec::new();
     for tcp in [false, true] {
-        for (clients, threads) in [(1, 1), (16, 1), (16, 2), (64, 1), (64, 2)] {
+        for (clients, threads, transport) in LOADS {
             let client = Client {
                 clients,
                 threads,
@@ -31,11 +42,11 @@ fn main() -> Result<()> {
                 seconds,
             };
             let path = if tcp { "tcp" } else { "unix" };
-            if !only.is_empty() && only != format!("{path}-{clients}-{threads}") {
+            if !format!("{path}-{clients}-{threads}-{transport}").starts_with(&only) {
                 continue;
             }
             let theirs = || run_pgbench(Command::new("pgbench"), &server, client, &["-S", "-M", "prepared"]);
-            let ours = || run_dyno(&dyno, &server, client);
+            let ours = || run_dyno(&dyno, &server, client, &["--transport", transport]);
             let measured: Vec<(Cost, Cost)> = in_turn(pairs, ours, theirs)?;
             let spread = |figure: &dyn Fn(&(Cost, Cost)) -> f64| Spread::of(measured.iter().map(figure));
             let ours = spread(&|(dyno, _)| dyno.cpu_us());
@@ -46,12 +57,12 @@ fn main() -> Result<()> {
             let their_user = spread(&|(_, pgbench)| pgbench.user_us);
             let tps = spread(&|(dyno, pgbench)| dyno.tps / pgbench.tps);
             let row = format!(
-                "| {path} | {clients} | {threads} | {ours} | {theirs} | {cpu} | {user} | {our_user} | {their_user} | {tps} |\n"
+                "| {path} | {clients} | {threads} | {transport} | {ours} | {theirs} | {cpu} | {user} | {our_user} | {their_user} | {tps} |\n"
             );
             print!("{row}");
             write!(table, "{row}")?;
             results.push(json!({
-                "path": path, "clients": clients, "threads": threads,
+                "path": path, "clients": clients, "threads": threads, "transport": transport,
                 "dyno_cpu_us": ours, "pgbench_cpu_us": theirs, "cpu_ratio": cpu, "user_ratio": user,
                 "dyno_user_us": our_user, "pgbench_user_us": their_user, "tps_ratio": tps,
                 "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench })).collect::<Vec<_>>(),

@@ -148,12 +148,12 @@ fn experiment_command(dyno: &Path, server: &BenchServer, client: Client, archive
     command
 }
 
-/// Runs `dyno run` with the same statement, protocol and duration.
+/// Runs `dyno run` with the same statement, protocol and duration, and further options `words`.
 ///
 /// # Errors
 /// It cannot be run, or its archive cannot be read.
-pub fn run_dyno(dyno: &Path, server: &BenchServer, client: Client) -> Result<Cost> {
-    run_experiment(dyno, server, client, SELECT_ONLY, &[])
+pub fn run_dyno(dyno: &Path, server: &BenchServer, client: Client, words: &[&str]) -> Result<Cost> {
+    run_experiment(dyno, server, client, SELECT_ONLY, words)
 }
 
 /// Runs the experiment in the file `experiment` of this folder with further options `words`.

@@ -27,6 +27,10 @@ pub enum Behaviour {
     Fail(&'static str),
     /// Answer at once, and close the connection.
     AnswerLast,
+    /// Answer at once, each byte by itself.
+    Pieces,
+    /// Answer at once, and read nothing for so long.
+    AnswerAndPause(Duration),
     /// Close the connection in the middle of a message.
     BreakOff,
     /// Send bytes that are no message.
@@ -131,6 +135,16 @@ fn serve(
             Behaviour::AnswerLast => {
                 stream.write_all(&[&answer[..], b"Z\0\0\0\x05I"].concat()).ok()?;
                 return None;
+            }
+            Behaviour::Pieces => {
+                for byte in [&answer[..], b"Z\0\0\0\x05I"].concat() {
+                    stream.write_all(&[byte]).ok()?;
+                    thread::yield_now();
+                }
+            }
+            Behaviour::AnswerAndPause(pause) => {
+                stream.write_all(&[&answer[..], b"Z\0\0\0\x05I"].concat()).ok()?;
+                thread::sleep(pause);
             }
             Behaviour::Warn => {
                 let warning = message(b'N', b"SWARNING\0VWARNING\0C01000\0Mscripted warning\0\0");

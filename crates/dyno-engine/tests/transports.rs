@@ -1,0 +1,117 @@
+//! Every transport records the same, whatever the server does to the connections.
+
+#[macro_use]
+mod support;
+
+use dyno_engine::{Connecting, Pacing, Recording, Stop, TransportChoice, drive};
+use dyno_wire::Protocol;
+use std::time::Duration;
+use support::scripted_server::{Behaviour, ScriptedServer};
+use support::{Keep, load, script_load};
+
+over_each_transport!(
+    what_is_recorded_is_what_the_server_did,
+    replies_may_come_in_pieces,
+    statements_may_be_larger_than_the_server_takes_at_once,
+    connections_may_come_and_go,
+);
+
+/// How long the server takes for request `number` of a connection; `None`: it fails.
+fn scripted(number: usize) -> Option<Duration> {
+    (number % 5 != 4).then(|| Duration::from_millis(number as u64 % 4 + 1))
+}
+
+fn what_is_recorded_is_what_the_server_did(transport: TransportChoice) {
+    const REQUESTS: usize = 40;
+    let mut delays: Vec<_> = (0..REQUESTS).filter_map(scripted).collect();
+    delays.sort();
+    for pacing in [Pacing::Closed, Pacing::Open { rate_per_s: 2_000.0 }] {
+        for (clients, threads) in [(1, 1), (4, 1), (5, 2)] {
+            let server = ScriptedServer::start(|_, number, _| match scripted(number) {
+                Some(delay) => Behaviour::Answer(delay),
+                None => Behaviour::Fail("40001"),
+            });
+            let mut load = load(transport, &server, clients, threads, pacing, &[("measure", 600_000)]);
+            load.workloads[0].transactions_per_client = Some(REQUESTS as u64);
+            let mut keep = Keep::default();
+            let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+            assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
+
+            let recorded = keep.total(0);
+            let good = (clients * delays.len()) as u64;
+            let failed = (clients * REQUESTS) as u64 - good;
+            let states: Vec<_> = recorded
+                .errors_by_state
+                .iter()
+                .map(|error| (error.state.to_string(), error.count))
+                .collect();
+            assert_eq!(counts(&recorded), [good, good, good, failed]);
+            assert_eq!(states, [("40001".to_owned(), failed)]);
+            let lags = if pacing == Pacing::Closed { 0 } else { good };
+            assert_eq!(recorded.lag.count(), lags, "of {clients} clients with {pacing:?}");
+            // The server is never faster than it is told to be.
+            let latency = recorded.statement_latency[0].inner();
+            assert_eq!(latency.len(), good);
+            for (rank, delay) in delays.iter().enumerate() {
+                let least_us = latency.value_at_quantile((rank as f64 + 0.5) / delays.len() as f64) as f64 / 1e3;
+                assert!(
+                    least_us >= delay.as_micros() as f64 * 0.999,
+                    "{least_us} µs for {delay:?}"
+                );
+            }
+        }
+    }
+}
+
+fn counts(recorded: &Recording) -> [u64; 4] {
+    [
+        recorded.transactions,
+        recorded.statements,
+        recorded.latency.count(),
+        recorded.errors,
+    ]
+}
+
+fn replies_may_come_in_pieces(transport: TransportChoice) {
+    let server = ScriptedServer::start(|_, _, _| Behaviour::Pieces);
+    for clients in [1, 3] {
+        let mut load = load(transport, &server, clients, 1, Pacing::Closed, &[("measure", 600_000)]);
+        load.workloads[0].transactions_per_client = Some(20);
+        let mut keep = Keep::default();
+        drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+        let expected = 20 * clients as u64;
+        assert_eq!(counts(&keep.total(0)), [expected, expected, expected, 0]);
+    }
+}
+
+fn statements_may_be_larger_than_the_server_takes_at_once(transport: TransportChoice) {
+    // Larger than the buffers of both sockets together.
+    let text = format!("select '{}';", "0123456789abcdef".repeat(1 << 18));
+    for clients in [1, 2] {
+        let server = ScriptedServer::start(|_, _, _| Behaviour::AnswerAndPause(Duration::from_millis(50)));
+        let load = script_load(transport, &server, Protocol::Simple, clients, 3, &[(&text, 1)]);
+        let mut keep = Keep::default();
+        drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+        let expected = 3 * clients as u64;
+        assert_eq!(counts(&keep.total(0)), [expected, expected, expected, 0]);
+        let queries = server.queries();
+        assert_eq!(queries.len() as u64, expected);
+        assert!(
+            queries.iter().all(|(_, query)| *query == text),
+            "a statement was changed on its way"
+        );
+    }
+}
+
+fn connections_may_come_and_go(transport: TransportChoice) {
+    let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::ZERO));
+    for clients in [1, 4] {
+        let mut load = script_load(transport, &server, Protocol::Simple, clients, 25, &[("select 1;", 1)]);
+        load.workloads[0].connecting = Connecting::EveryTransaction;
+        let mut keep = Keep::default();
+        let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+        let expected = 25 * clients as u64;
+        assert_eq!(counts(&keep.total(0)), [expected, expected, expected, 0]);
+        assert_eq!(outcome.connections, [expected]);
+    }
+}

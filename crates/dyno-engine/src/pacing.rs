@@ -159,6 +159,33 @@ mod tests {
     }
 
     proptest! {
+        /// From one transaction an hour to half a million a second, however long it goes on: each instant is the sum of the gaps drawn so far, to the
+        /// nanosecond within a day, and later as exactly as a floating-point number of nanoseconds can tell.
+        #[test]
+        fn a_constant_rate_neither_drifts_nor_is_rounded_away(
+            exponent in 0.0..1.0_f64,
+            start_ns in 0..86_400 * SECOND_NS,
+            seed: u64,
+        ) {
+            let (least, most) = (1.0 / 3600.0, 500_000.0_f64);
+            let rate_per_s = least * (most / least).powf(exponent);
+            let ramp = Ramp::new(start_ns, u64::MAX, span(rate_per_s, rate_per_s));
+            let mut schedule = Schedule::new(vec![ramp], Random::new(seed));
+            let mut random = Random::new(seed);
+            // Added up with what each addition loses, by Neumaier's method.
+            let (mut sum_ns, mut lost_ns) = (start_ns as f64, 0.0);
+            for number in 0..5_000 {
+                let gap_ns = -(1.0 - random.unit()).ln() * (1e9 / rate_per_s);
+                let next_ns = sum_ns + gap_ns;
+                lost_ns += if sum_ns >= gap_ns { sum_ns - next_ns + gap_ns } else { gap_ns - next_ns + sum_ns };
+                sum_ns = next_ns;
+                let exact_ns = sum_ns + lost_ns;
+                let off_ns = (schedule.next_ns() as f64 - exact_ns).abs();
+                prop_assert!(off_ns <= 1.0 + exact_ns * 2e-14, "arrival {number} is {off_ns} ns off at {rate_per_s}/s");
+                schedule.advance();
+            }
+        }
+
         #[test]
         fn the_inverse_undoes_the_integral(
             start_ns in 0..1_000_000 * SECOND_NS,

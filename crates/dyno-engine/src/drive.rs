@@ -22,7 +22,6 @@ use dyno_script::Random;
 use dyno_wire::{ServerError, Session};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
@@ -319,7 +318,8 @@ fn client_thread<S: Session, P: Program>(
         return;
     }
     // Linux lets timers of ordinary threads be 50 µs late to save power; a schedule is to be kept. It is no loss where this is not permitted.
-    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     let texts = workload.program.statements();
     let mut clients = Vec::with_capacity(portion.clients.len());
     let mut connections = Vec::with_capacity(portion.clients.len());

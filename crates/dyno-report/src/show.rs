@@ -6,7 +6,7 @@ use crate::figures::{duration, one_line};
 use crate::summary::summary;
 use crate::table::facts;
 use dyno_lab::analysis::{Analysis, analyse};
-use dyno_lab::archive::{Campaign, Run};
+use dyno_lab::archive::{Campaign, Run, RunRecord};
 use dyno_lab::summary::Summary;
 use std::time::Duration;
 
@@ -79,6 +79,8 @@ pub fn run(run: &Run) -> String {
                         .map_or_else(String::new, one_line),
                 ),
                 ("phases", phases),
+                ("transport", record.transport.clone().unwrap_or_default()),
+                ("clock", clock(record).unwrap_or_default()),
             ];
             text.push_str(&facts(about.into_iter().filter(|(_, value)| !value.is_empty())));
         }
@@ -98,6 +100,13 @@ pub fn run(run: &Run) -> String {
     }
     text.push_str(&format!("\nAll data: {}\n", run.path.display()));
     text
+}
+
+/// The clock that times were taken with, and how long reading it takes.
+fn clock(record: &RunRecord) -> Option<String> {
+    let source = record.host.get("clock_source")?.as_str()?;
+    let read_ns = record.host.get("clock_read_ns")?.as_u64()?;
+    Some(format!("{}, read in {read_ns} ns", one_line(source)))
 }
 
 /// What the recording of a run shows. Runs of earlier dynos, and those whose dyno was killed, are analysed now.

@@ -33,6 +33,7 @@ pub fn host() -> Value {
         "memory_bytes": 25_276_510_208_u64,
         "governor": null,
         "clock_source": "tsc",
+        "clock_read_ns": 24,
         "transparent_huge_pages": "madvise",
         "huge_pages": 0,
         "data_filesystem": "ext4",

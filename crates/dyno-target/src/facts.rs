@@ -7,6 +7,7 @@ use procfs::Current;
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 /// The machine that dyno runs on. What cannot be found out is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,6 +26,8 @@ pub struct HostFacts {
     pub governor: Option<String>,
     /// Clock source, such as `tsc`.
     pub clock_source: Option<String>,
+    /// How long reading the clock takes, in nanoseconds.
+    pub clock_read_ns: u64,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub transparent_huge_pages: Option<String>,
     /// Huge pages reserved.
@@ -68,10 +71,26 @@ pub fn host_facts(data_folder: Option<&Path>) -> HostFacts {
         memory_bytes: memory.as_ref().map_or(0, |memory| memory.mem_total),
         governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        clock_read_ns: clock_read_ns(),
         transparent_huge_pages: line("/sys/kernel/mm/transparent_hugepage/enabled").and_then(|text| chosen(&text)),
         huge_pages: memory.and_then(|memory| memory.hugepages_total),
         data_filesystem: data_folder.and_then(filesystem),
     }
+}
+
+/// The time of one reading in the fastest of some rounds: in the others something else may have taken its share.
+fn clock_read_ns() -> u64 {
+    const READINGS: u32 = 1000;
+    let round = || {
+        let begun = Instant::now();
+        let mut last = begun;
+        for _ in 0..READINGS {
+            last = std::hint::black_box(Instant::now());
+        }
+        (last - begun) / READINGS
+    };
+    let fastest = (0..20).map(|_| round()).min().unwrap_or_default();
+    fastest.as_nanos() as u64
 }
 
 fn line(path: &str) -> Option<String> {
@@ -197,6 +216,7 @@ mod tests {
     fn describes_this_machine() {
         let facts = host_facts(Some(Path::new("/proc")));
         assert!(facts.cores >= 1);
+        assert!(facts.clock_read_ns >= 1);
         assert!(facts.memory_bytes > 1 << 20);
         assert!(facts.kernel.unwrap().starts_with("Linux "));
         assert_eq!(facts.data_filesystem.unwrap().kind, "proc");

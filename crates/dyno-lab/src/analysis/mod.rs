@@ -8,6 +8,7 @@ mod campaign;
 mod cause;
 mod causes;
 mod checkpoints;
+mod descheduled;
 mod recording;
 mod series;
 mod steady;

@@ -1,7 +1,7 @@
 //! What to keep in mind when reading a run, as far as only its recording tells.
 
 use super::recording::Recording;
-use super::{Analysis, Steady};
+use super::{Analysis, Steady, descheduled};
 use crate::archive::{Run, RunRecord};
 use crate::summary::{Pacing, Warning};
 use serde_json::Value;
@@ -14,6 +14,9 @@ const ENOUGH_CYCLES: f64 = 4.0;
 
 /// Threads that run for this share of the time have nothing left.
 const BUSY_SHARE: f64 = 0.9;
+
+/// A clock that is read without a system call takes a tenth of this; one that is read from a device, several times as much.
+const SLOW_CLOCK_NS: f64 = 250.0;
 
 /// Queries that keep the server for longer than this in each second may be felt.
 const COSTLY_MS_PER_S: f64 = 100.0;
@@ -31,6 +34,8 @@ pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis) ->
     warnings.extend(no_steady_state(&analysis.steady, measured_s));
     warnings.extend(few_checkpoints(record, recording, measured_s));
     warnings.extend(busy_threads(record, recording));
+    warnings.extend(descheduled::warning(run, recording));
+    warnings.extend(slow_clock(record));
     warnings.extend(governor(record));
     warnings.extend(swapping(run, recording));
     warnings.extend(costly_samples(record));
@@ -88,14 +93,32 @@ fn governor(record: &RunRecord) -> Option<Warning> {
     })
 }
 
-fn swapping(run: &Run, recording: &Recording) -> Option<Warning> {
-    let samples = run.host_samples(|name| name == "swap_out_bytes");
-    let values = samples.column("swap_out_bytes")?;
-    let within = samples.at_s.iter().zip(values).filter(|(at_s, bytes)| {
-        bytes.is_finite() && (recording.measured.start_s..=recording.measured.end_s + 1.0).contains(*at_s)
+/// How much the counter `column` of `host.csv` grew while was measured.
+pub(super) fn growth(run: &Run, recording: &Recording, column: &str) -> Option<f64> {
+    let samples = run.host_samples(|name| name == column);
+    let values = samples.column(column)?;
+    let within = samples.at_s.iter().zip(values).filter(|(at_s, value)| {
+        value.is_finite() && (recording.measured.start_s..=recording.measured.end_s + 1.0).contains(*at_s)
     });
-    let within: Vec<f64> = within.map(|(_, bytes)| *bytes).collect();
-    let bytes = within.last()? - within.first()?;
+    let within: Vec<f64> = within.map(|(_, value)| *value).collect();
+    Some(within.last()? - within.first()?)
+}
+
+fn slow_clock(record: &RunRecord) -> Option<Warning> {
+    let read_ns = record.host.get("clock_read_ns")?.as_f64()?;
+    (read_ns >= SLOW_CLOCK_NS).then(|| Warning::SlowClock {
+        source: record
+            .host
+            .get("clock_source")
+            .and_then(Value::as_str)
+            .unwrap_or("unknown")
+            .to_owned(),
+        read_ns,
+    })
+}
+
+fn swapping(run: &Run, recording: &Recording) -> Option<Warning> {
+    let bytes = growth(run, recording, "swap_out_bytes")?;
     const NOTABLE_BYTES: f64 = 1_048_576.0;
     (bytes >= NOTABLE_BYTES).then_some(Warning::Swapping { bytes: bytes as u64 })
 }
@@ -257,6 +280,17 @@ mod tests {
         assert_eq!(near_cache(&record), Some(expected));
         record.tables = serde_json::json!({ "before": { "database_bytes": 100_000_000_u64 } });
         assert_eq!(near_cache(&record), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_slow_to_read() {
+        let mut record = record();
+        record.host = serde_json::json!({ "clock_source": "hpet", "clock_read_ns": 1_400 });
+        let warning = slow_clock(&record).unwrap().to_string();
+        let expected = "Reading the clock takes 1400 ns here (clock source hpet)";
+        assert!(warning.starts_with(expected), "{warning}");
+        record.host = serde_json::json!({ "clock_source": "tsc", "clock_read_ns": 24 });
+        assert_eq!(slow_clock(&record), None);
     }
 
     #[test]

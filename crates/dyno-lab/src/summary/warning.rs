@@ -113,6 +113,26 @@ pub enum Warning {
         /// Whether a workload had a schedule to keep.
         open: bool,
     },
+    /// dyno's threads were kept from running.
+    Descheduled {
+        /// How long they waited for a CPU, all together, in seconds.
+        waited_s: f64,
+        /// The share of their time, in percent.
+        waited_percent: f64,
+        /// How often a CPU was taken from one that still wanted it.
+        switches: u64,
+        /// How long the CPU limit of a container held them back, in seconds.
+        throttled_s: f64,
+        /// How long none of them ran at all, in seconds.
+        stood_still_s: f64,
+    },
+    /// Reading the clock takes long.
+    SlowClock {
+        /// The kernel's clock source.
+        source: String,
+        /// How long a reading takes, in nanoseconds.
+        read_ns: f64,
+    },
     /// The processors of the load's machine save power.
     PowerSaving {
         /// Their frequency governor.
@@ -339,6 +359,35 @@ impl fmt::Display for Warning {
                 }
                 f.write_str(" Give the workload more threads, or load from a larger machine.")
             }
+            Self::Descheduled {
+                waited_s,
+                waited_percent,
+                switches,
+                throttled_s,
+                stood_still_s,
+            } => {
+                let mut others = Vec::new();
+                if *throttled_s >= 0.05 {
+                    others.push(format!("were held back for {throttled_s:.1} s by a CPU limit"));
+                }
+                if *stood_still_s >= 0.05 {
+                    others.push(format!("stood still for {stood_still_s:.1} s"));
+                }
+                let others = match &others[..] {
+                    [] => String::new(),
+                    [only] => format!(" and {only}"),
+                    [first, rest @ ..] => format!(", {first} and {}", rest.join(" and ")),
+                };
+                write!(
+                    f,
+                    "dyno's threads waited {waited_s:.1} s for a CPU ({waited_percent:.0} % of their time, {} because one was taken from them){others}: latencies include that. Load from a machine of its own, bind the threads to free CPUs (--cpus), or raise the limit.",
+                    counted(*switches, "time")
+                )
+            }
+            Self::SlowClock { source, read_ns } => write!(
+                f,
+                "Reading the clock takes {read_ns:.0} ns here (clock source {source}), several times for each transaction. Have the kernel use a faster source, such as tsc or kvm-clock."
+            ),
             Self::PowerSaving { governor } => write!(
                 f,
                 "The processors of the load's machine save power (governor {governor}): their speed depends on the load. Set the governor to performance."

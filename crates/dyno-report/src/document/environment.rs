@@ -256,6 +256,7 @@ fn host(runs: &[&RunRecord]) -> Table {
             ("memory", memory.map(bytes)),
             ("frequency governor", of("governor")),
             ("clock source", of("clock_source")),
+            ("clock read", of("clock_read_ns").map(|ns| format!("{ns} ns"))),
             ("transparent huge pages", of("transparent_huge_pages")),
             ("huge pages", of("huge_pages")),
             ("data lies on", filesystem),

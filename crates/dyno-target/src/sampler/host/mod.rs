@@ -3,6 +3,7 @@
 mod counters;
 mod cpu;
 mod processes;
+mod scheduling;
 
 pub use cpu::{CpuMeter, CpuShares};
 
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 /// How many processes are named in each sample.
 const BUSIEST: usize = 10;
 
-const COLUMNS: [&str; 27] = [
+const COLUMNS: [&str; 29] = [
     "cpu_user_share",
     "cpu_system_share",
     "cpu_iowait_share",
@@ -43,6 +44,8 @@ const COLUMNS: [&str; 27] = [
     "late_s",
     "runqueue_wait_s",
     "server_stopped",
+    "involuntary_switches",
+    "throttled_s",
 ];
 
 const PROCESS_COLUMNS: [&str; 6] = ["pid", "process", "role", "cpu_user_share", "cpu_system_share", "state"];
@@ -175,8 +178,10 @@ impl Sampler for HostSampler {
             Some(other_cpu_s),
             stats.procs_running.map(f64::from),
             Some(moment.late.as_secs_f64()),
-            processes::own_runqueue_wait_s(),
+            scheduling::runqueue_wait_s(),
             local.map(|()| stopped.len() as f64),
+            scheduling::involuntary_switches(),
+            scheduling::throttled_s(),
         ];
         sink.row(moment, &self.series, &values.map(Value::from));
         for process in seen.iter().filter(|process| process.busy_share() > 0.0).take(BUSIEST) {

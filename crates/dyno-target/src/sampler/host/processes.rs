@@ -116,16 +116,6 @@ pub(super) fn own_cpu_s() -> Option<f64> {
     Some((stat.user_ticks + stat.system_ticks) as f64 / procfs::ticks_per_second() as f64)
 }
 
-/// How long this process's threads have waited for a CPU (kernel documentation, sched-stats). Threads that have ended are not in it.
-pub(super) fn own_runqueue_wait_s() -> Option<f64> {
-    let tasks = std::fs::read_dir("/proc/self/task").ok()?;
-    let waits = tasks.filter_map(|task| {
-        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-        text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
-    });
-    Some(waits.sum::<u64>() as f64 / 1e9)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,14 @@ test("a row per value, with names quoted where they must be", () => {
   ]);
 });
 
+test("no name is a formula to a spreadsheet, and numbers stay numbers", () => {
+  const names = ["=1+1", "+1", "-on", "@sum", "-1.5", "1e6", "a=1"];
+  const csv = toCsv({ kind: "bars", ...BARS, categories: names, series: [{ name: "x", values: names.map(() => -2), low: [], high: [] }] });
+  const rows = csv.trimEnd().split("\r\n").slice(1);
+  assert.deepEqual(rows.map((row) => row.split(",")[0]), ["'=1+1", "+1", "'-on", "'@sum", "-1.5", "1e6", "a=1"]);
+  assert.ok(rows.every((row) => row.includes(",TPS,-2,")), csv);
+});
+
 test("a timeline has its steps, and after them what happened", () => {
   const rows = toCsv({ kind: "timeline", ...TIMELINE }).split("\r\n");
   assert.equal(rows[1], "0,1,Throughput,update,TPS,100,90,110");

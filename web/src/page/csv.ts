@@ -1,4 +1,7 @@
 // The data of a figure as CSV: a row per value.
+//
+// Names come from scripts and servers. A spreadsheet takes text that begins with one of =+-@, a tab or a line break for a formula, so such text gets an
+// apostrophe before it, which spreadsheets show as text (OWASP, "CSV Injection"). Numbers stay as they are.
 
 import type { FigureData } from "../model";
 
@@ -11,8 +14,13 @@ export function toCsv(data: FigureData): string {
 }
 
 function field(cell: Cell): string {
-  const text = cell === null ? "" : String(cell);
+  const text = typeof cell === "string" && /^[=+\-@\t\r\n]/.test(cell) && !isNumber(cell) ? `'${cell}` : String(cell ?? "");
   return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+/** Whether text is a number, as levels of factors may be: "-1", "1e6". */
+function isNumber(text: string): boolean {
+  return text.trim() !== "" && Number.isFinite(Number(text));
 }
 
 function rowsOf(data: FigureData): Cell[][] {

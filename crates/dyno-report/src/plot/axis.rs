@@ -22,7 +22,7 @@ const TIME_STEPS_S: [f64; 19] = [
 const SECONDS_UP_TO: f64 = 120.0;
 
 impl Axis {
-    /// From zero to at least `high`, in steps of 1, 2 or 5 times a power of ten, with about as many ticks as `count`.
+    /// From zero to `high`, so that no row above it is empty, with about as many ticks as `count` at steps of 1, 2 or 5 times a power of ten.
     pub fn from_zero(high: f64, count: usize) -> Self {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
         let rough = high / count.max(1) as f64;
@@ -32,12 +32,12 @@ impl Axis {
             .map(|digit| digit * power)
             .find(|step| *step >= rough * 0.999);
         let step = step.unwrap_or(high);
-        let steps = (high / step - 1e-9).ceil().max(1.0) as usize;
+        let steps = (high / step + 1e-9).floor() as usize;
         let decimals = (-step.log10().floor()).max(0.0) as usize;
         let ticks = (0..=steps).map(|tick| tick as f64 * step);
         Self {
             low: 0.0,
-            high: steps as f64 * step,
+            high,
             log: false,
             ticks: ticks.map(|value| (value, decimal(value, decimals))).collect(),
         }
@@ -114,14 +114,11 @@ mod tests {
     }
 
     #[test]
-    fn rates_have_round_steps_from_zero() {
-        assert_eq!(
-            labels(&Axis::from_zero(12_990.0, 4)),
-            ["0", "5,000", "10,000", "15,000"]
-        );
+    fn rates_have_round_steps_from_zero_up_to_the_highest() {
+        assert_eq!(labels(&Axis::from_zero(12_990.0, 4)), ["0", "5,000", "10,000"]);
         assert_eq!(labels(&Axis::from_zero(1.0, 4)), ["0.0", "0.5", "1.0"]);
         assert_eq!(labels(&Axis::from_zero(0.0, 4)), ["0.0", "0.5", "1.0"]);
-        assert_eq!(labels(&Axis::from_zero(0.012, 3)), ["0.000", "0.005", "0.010", "0.015"]);
+        assert_eq!(labels(&Axis::from_zero(0.012, 3)), ["0.000", "0.005", "0.010"]);
         assert!((Axis::from_zero(15_000.0, 4).share(7_500.0) - 0.5).abs() < 1e-9);
     }
 

@@ -1,7 +1,8 @@
 //! Reports as pages, made when they are asked for and kept until a file of their campaigns changes.
 
 use crate::problem::Problem;
-use dyno_lab::archive::{Archive, run_folders};
+use dyno_lab::archive::{Archive, Campaign, run_folders};
+use dyno_lab::comparison::compare;
 use dyno_report::{document, html};
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -12,15 +13,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How many reports are kept.
 const KEPT: usize = 8;
 
-/// What a report is to be about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
-    /// Campaigns, by name. They exist.
-    pub campaigns: Vec<String>,
-    /// One run of the only campaign.
-    pub run: Option<String>,
-    /// The campaign that the others are compared with.
-    pub baseline: Option<String>,
+/// What a report is to be about. All campaigns are named, and exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A campaign, or several side by side.
+    Campaigns {
+        /// Which.
+        campaigns: Vec<String>,
+        /// That of them which the others are compared with.
+        baseline: Option<String>,
+    },
+    /// One run of a campaign.
+    Run {
+        /// Which campaign.
+        campaign: String,
+        /// The name of the run's folder.
+        run: String,
+    },
+    /// A campaign judged against another, as `dyno compare` does it.
+    Comparison {
+        /// The other.
+        baseline: String,
+        /// The one that is judged.
+        candidate: String,
+    },
+}
+
+impl Asked {
+    fn campaigns(&self) -> Vec<&str> {
+        match self {
+            Self::Campaigns { campaigns, .. } => campaigns.iter().map(String::as_str).collect(),
+            Self::Run { campaign, .. } => vec![campaign],
+            Self::Comparison { baseline, candidate } => vec![baseline, candidate],
+        }
+    }
 }
 
 /// The reports that were made last.
@@ -41,7 +67,7 @@ impl Reports {
     /// The report as HTML.
     pub(crate) fn page(&self, archive: &Archive, asked: &Asked) -> Result<Arc<str>, Problem> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = stamp(archive, &asked.campaigns);
+        let stamp = stamp(archive, &asked.campaigns());
         let known = made.iter().position(|report| report.asked == *asked);
         let page = match known.map(|index| made.remove(index)) {
             Some(report) if report.stamp == stamp => report.page,
@@ -60,31 +86,32 @@ impl Reports {
 }
 
 fn make(archive: &Archive, asked: &Asked) -> Result<String, Problem> {
-    let campaigns = asked.campaigns.iter().map(|name| {
+    let read = |name: &str| {
         let campaign = archive.campaign(name);
         campaign.ok_or_else(|| Problem::missing(format!("The campaign {name} is gone.")))
-    });
-    let campaigns = campaigns.collect::<Result<Vec<_>, _>>()?;
-    let document = match (campaigns.as_slice(), &asked.run) {
-        ([campaign], Some(name)) => {
+    };
+    let document = match asked {
+        Asked::Campaigns { campaigns, baseline } => {
+            let read: Vec<Campaign> = campaigns.iter().map(|name| read(name)).collect::<Result<_, _>>()?;
+            let baseline = campaigns.iter().position(|name| Some(name) == baseline.as_ref());
+            document::of_campaigns(&read, baseline)
+        }
+        Asked::Run { campaign, run: name } => {
+            let campaign = read(campaign)?;
             let run = campaign.runs.iter().find(|run| run.name() == *name);
             let run = run.ok_or_else(|| Problem::missing(format!("The run {name} is gone.")))?;
-            document::of_run(campaign, run)
+            document::of_run(&campaign, run)
         }
-        ([campaign], None) => document::of_campaign(campaign),
-        (several, _) => {
-            let baseline = asked
-                .campaigns
-                .iter()
-                .position(|name| Some(name) == asked.baseline.as_ref());
-            document::of_campaigns(several, baseline)
+        Asked::Comparison { baseline, candidate } => {
+            let (baseline, candidate) = (read(baseline)?, read(candidate)?);
+            document::of_comparison(&baseline, &candidate, &compare(&baseline, &candidate))
         }
     };
     html::page(&document).map_err(|error| Problem::failed(error.to_string()))
 }
 
 /// A number that changes when a file of one of the campaigns does.
-fn stamp(archive: &Archive, campaigns: &[String]) -> u64 {
+fn stamp(archive: &Archive, campaigns: &[&str]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for name in campaigns {
         let path = archive.path().join(name);
@@ -118,7 +145,7 @@ mod tests {
         let run = folder.path().join("a/001-rep1");
         fs::create_dir_all(&run).unwrap();
         fs::write(run.join("run.json"), "{}").unwrap();
-        let stamp = || stamp(&archive, &["a".to_owned()]);
+        let stamp = || stamp(&archive, &["a"]);
         let before = stamp();
         assert_eq!(stamp(), before);
         fs::write(run.join("intervals.csv"), "x").unwrap();

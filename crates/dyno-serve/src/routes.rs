@@ -129,9 +129,9 @@ async fn report(
 
 async fn campaign(State(app): State<Arc<App>>, Path(name): Path<String>) -> Result<Response, Problem> {
     report(app, move |app| {
-        Ok(Asked {
+        Ok(Asked::Campaigns {
             campaigns: vec![app.campaign(&name)?.name],
-            ..Asked::default()
+            baseline: None,
         })
     })
     .await
@@ -141,10 +141,9 @@ async fn run(State(app): State<Arc<App>>, Path((name, run)): Path<(String, Strin
     report(app, move |app| {
         let campaign = app.campaign(&name)?;
         if campaign.runs.iter().any(|there| there.name == run) {
-            return Ok(Asked {
-                campaigns: vec![campaign.name],
-                run: Some(run),
-                baseline: None,
+            return Ok(Asked::Run {
+                campaign: campaign.name,
+                run,
             });
         }
         let problem = Problem::missing(format!("There is no run \"{run}\" in {name}."));
@@ -183,19 +182,26 @@ async fn side_by_side(
         if campaigns.is_empty() {
             return Err(Problem::unclear("Choose at least one campaign."));
         }
-        Ok(Asked {
+        Ok(Asked::Campaigns {
             campaigns,
-            run: None,
             baseline: baseline.cloned(),
         })
     })
     .await
 }
 
-/// `b` judged against `a`, which is part of the report of both.
-async fn compare(Query(pair): Query<Pair>) -> Redirect {
-    let [a, b] = [pair.a, pair.b].map(|name| pages::in_address(&name));
-    Redirect::to(&format!("/report?campaign={a}&campaign={b}&baseline={a}"))
+/// `b` judged against `a`.
+async fn compare(State(app): State<Arc<App>>, Query(pair): Query<Pair>) -> Result<Response, Problem> {
+    report(app, move |app| {
+        if pair.a == pair.b {
+            return Err(Problem::unclear("A campaign cannot be compared with itself; name two."));
+        }
+        Ok(Asked::Comparison {
+            baseline: app.campaign(&pair.a)?.name,
+            candidate: app.campaign(&pair.b)?.name,
+        })
+    })
+    .await
 }
 
 #[derive(Deserialize)]

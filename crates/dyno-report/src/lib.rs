@@ -14,6 +14,7 @@ mod export;
 pub mod figures;
 #[cfg(test)]
 mod fixture;
+mod growth;
 pub mod html;
 mod list;
 mod live;

@@ -1,6 +1,7 @@
 //! The tables at the end of a run.
 
 use crate::figures::{TimeUnit, bytes, count, counted, decimal, one_line, percent, rate, time};
+use crate::growth::largest;
 use crate::table::{facts, paragraph, table};
 use dyno_lab::summary::{Latency, Pacing, ScriptSummary, Summary, WorkloadSummary};
 
@@ -336,8 +337,7 @@ fn turns(summary: &Summary) -> String {
 }
 
 fn tables(summary: &Summary) -> String {
-    let rows: Vec<_> = summary
-        .tables
+    let rows: Vec<_> = largest(&summary.tables)
         .iter()
         .map(|table| {
             vec![

@@ -4,6 +4,7 @@ use super::model::{Block, Table, Value};
 use super::parts::table;
 use super::table::{exactly, number, text, value, words};
 use crate::figures::one_line;
+use crate::growth::largest;
 use dyno_lab::analysis::{Analysis, Dip};
 use dyno_lab::summary::{Latency, Pacing, Summary, WorkloadSummary};
 
@@ -262,7 +263,7 @@ pub(super) fn dips(analysis: &Analysis) -> Table {
 /// Tables and indexes before and after the load.
 pub(super) fn growth(summary: &Summary) -> Table {
     const MIB: f64 = 1_048_576.0;
-    let rows = summary.tables.iter().map(|growth| {
+    let rows = largest(&summary.tables).into_iter().map(|growth| {
         let sizes = [
             growth.table_before_bytes,
             growth.table_after_bytes,

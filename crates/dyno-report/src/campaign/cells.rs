@@ -64,6 +64,15 @@ impl Cell {
     }
 }
 
+/// A factor for tests.
+#[cfg(test)]
+pub(crate) fn factor(name: &str, levels: &[&str]) -> Factor {
+    Factor {
+        name: name.to_owned(),
+        levels: levels.iter().map(|level| (*level).to_owned()).collect(),
+    }
+}
+
 /// The mean; `None` of nothing.
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

@@ -8,6 +8,9 @@ pub(crate) mod cells;
 pub(crate) mod overviews;
 pub(crate) mod ratio;
 
+use crate::analysis::with_warnings;
+use crate::document::cautions::Cautions;
+use crate::document::model::Caution;
 use crate::figures::{TimeUnit, counted, one_line, percent, rate, time};
 use crate::table::{INDENT, paragraph, table, unbroken};
 use cells::{Cell, Factor, Levels, cells, factors, number, total_tps};
@@ -48,15 +51,44 @@ pub fn overview(campaign: &Campaign) -> String {
         sections.push(knee_words(&cells, factor));
     }
     sections.push(runs(campaign));
-    let warnings: String = campaign_warnings(campaign)
-        .iter()
-        .map(|warning| paragraph("  - ", &one_line(&warning.to_string())))
-        .collect();
-    if !warnings.is_empty() {
-        sections.push(format!("Keep in mind:\n{warnings}"));
-    }
+    let of_campaign = campaign_warnings(campaign);
+    let of_campaign = of_campaign.iter().map(|warning| one_line(&warning.to_string()));
+    let of_runs = remarks(campaign, |run| {
+        let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
+        let figures = with_warnings(run.summary().unwrap_or_default(), analysis);
+        figures.warnings.iter().map(ToString::to_string).collect()
+    });
+    sections.push(bullets("Keep in mind", of_campaign.chain(of_runs)));
+    let findings = remarks(campaign, |run| {
+        let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
+        analysis.map_or_else(Vec::new, |analysis| analysis.findings.clone())
+    });
+    sections.push(bullets("Found", findings.into_iter()));
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
+}
+
+/// What is to be said of the runs, each with their numbers.
+fn remarks(campaign: &Campaign, of: impl Fn(&Run) -> Vec<String>) -> Vec<String> {
+    let mut cautions = Cautions::default();
+    for (place, run) in campaign.runs.iter().enumerate() {
+        let number = run.record.as_ref().map_or(place + 1, |record| record.number);
+        cautions.remarks(&format!("run {number}"), of(run).into_iter());
+    }
+    let remarks = cautions.all().into_iter();
+    remarks
+        .map(|Caution { subject, text }| format!("{subject}: {text}"))
+        .collect()
+}
+
+/// A list with its heading; nothing if it is empty.
+fn bullets(heading: &str, items: impl Iterator<Item = String>) -> String {
+    let items: String = items.map(|item| paragraph("  - ", &item)).collect();
+    if items.is_empty() {
+        items
+    } else {
+        format!("{heading}:\n{items}")
+    }
 }
 
 /// Factors that have but one level.
@@ -345,14 +377,8 @@ pub(crate) fn reason(run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::campaign::cells::factor;
     use insta::assert_snapshot;
-
-    fn factor(name: &str, levels: &[&str]) -> Factor {
-        Factor {
-            name: name.to_owned(),
-            levels: levels.iter().map(|level| (*level).to_owned()).collect(),
-        }
-    }
 
     /// Cells of all combinations but one, with a TPS that follows from them.
     fn three_factors() -> (Vec<Cell>, Vec<Factor>) {

@@ -12,13 +12,16 @@ const MOST_NAMES: usize = 3;
 /// A warning by its wording, with the runs that have it.
 #[derive(Default)]
 struct Said {
+    /// As it was said first.
     text: String,
     runs: Vec<String>,
+    /// Whether some runs have other figures in it.
+    differs: bool,
 }
 
 /// Gathers warnings.
 #[derive(Default)]
-pub(super) struct Cautions {
+pub(crate) struct Cautions {
     general: Vec<Caution>,
     said: IndexMap<String, Said>,
     runs: usize,
@@ -91,6 +94,12 @@ impl Cautions {
         warnings.for_each(|text| self.say(name, text));
     }
 
+    /// Adds what is to be said of a run that is called `name`, whatever its state.
+    pub fn remarks(&mut self, name: &str, remarks: impl Iterator<Item = String>) {
+        self.runs += 1;
+        remarks.for_each(|text| self.say(name, text));
+    }
+
     fn say(&mut self, run: &str, text: String) {
         let text = one_line(&text);
         // The same words with other numbers are the same warning.
@@ -98,10 +107,11 @@ impl Cautions {
             .chars()
             .filter(|character| !character.is_ascii_digit() && !".,".contains(*character))
             .collect();
-        let said = self
-            .said
-            .entry(wording)
-            .or_insert_with(|| Said { text, runs: Vec::new() });
+        let said = self.said.entry(wording).or_insert_with(|| Said {
+            text: text.clone(),
+            ..Said::default()
+        });
+        said.differs |= said.text != text;
         if said.runs.last().is_none_or(|last| last != run) {
             said.runs.push(run.to_owned());
         }
@@ -126,8 +136,9 @@ impl Cautions {
                     said.runs[0]
                 ),
             };
+            let figures = if said.differs { " (figures of the first)" } else { "" };
             Caution {
-                subject,
+                subject: subject + figures,
                 text: said.text,
             }
         });
@@ -156,7 +167,13 @@ mod tests {
             .into_iter()
             .map(|caution| (caution.subject, caution.text))
             .collect();
-        assert_eq!(all[1], ("all 5 runs".to_owned(), "TPS varies by 1.5 %".to_owned()));
+        assert_eq!(
+            all[1],
+            (
+                "all 5 runs (figures of the first)".to_owned(),
+                "TPS varies by 1.5 %".to_owned()
+            )
+        );
         assert_eq!(all[2], ("001-rep1, 002-rep1, 003-rep1".to_owned(), "a b".to_owned()));
         assert!(all[0].1.starts_with("What is known of the run cannot be read: "));
         assert_eq!(all.len(), 3);

@@ -151,13 +151,7 @@ pub(super) fn position(level: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn factor(name: &str, levels: &[&str]) -> Factor {
-        Factor {
-            name: name.to_owned(),
-            levels: levels.iter().map(|level| (*level).to_owned()).collect(),
-        }
-    }
+    use crate::campaign::cells::factor;
 
     /// Cells of all combinations of levels.
     fn cells(factors: &[Factor]) -> Vec<Cell> {

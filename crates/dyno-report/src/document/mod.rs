@@ -9,7 +9,7 @@ mod bars;
 #[cfg(test)]
 mod bindings;
 mod campaign;
-mod cautions;
+pub(crate) mod cautions;
 mod cell_table;
 mod compared;
 pub mod comparison;
@@ -107,14 +107,14 @@ pub fn of_campaigns(campaigns: &[Campaign], baseline: Option<usize>) -> Document
 
 fn together(campaigns: &[&Campaign], baseline: Option<usize>) -> Document {
     let runs: Vec<&Run> = campaigns.iter().flat_map(|campaign| &campaign.runs).collect();
-    let shown = &runs[..runs.len().min(MOST_RUNS)];
-    let recorded = read_all(shown);
+    let (shown, others) = chosen(&runs);
+    let recorded = read_all(&shown);
     let mut cautions = Cautions::default();
     campaigns.iter().for_each(|campaign| cautions.campaign(campaign));
     for recorded in &recorded {
         caution(&mut cautions, recorded, &name_among(campaigns, recorded.run));
     }
-    for run in &runs[shown.len()..] {
+    for run in &others {
         let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
         let figures = with_warnings(run.summary().unwrap_or_default(), analysis);
         cautions.run(
@@ -144,15 +144,30 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>) -> Document {
         ..run::folded(recorded, number + 1)
     };
     each.sections = recorded.iter().enumerate().map(section_of).collect();
-    each.blocks.extend(left_out(runs.len() - shown.len()));
+    each.blocks.extend(left_out(others.len()));
     document.sections.extend((!each.sections.is_empty()).then_some(each));
     document
+}
+
+/// The runs that are shown over time, and the others, both in their order: of too many the first repetitions, which are of as many cells as possible.
+fn chosen<'a>(runs: &[&'a Run]) -> (Vec<&'a Run>, Vec<&'a Run>) {
+    let repetition = |run: &Run| run.record.as_ref().map_or(usize::MAX, |record| record.repetition);
+    let mut by_repetition: Vec<usize> = (0..runs.len()).collect();
+    by_repetition.sort_by_key(|&place| repetition(runs[place]));
+    by_repetition.truncate(MOST_RUNS);
+    let (shown, others) = runs
+        .iter()
+        .enumerate()
+        .partition::<Vec<_>, _>(|(place, _)| by_repetition.contains(place));
+    let plain = |runs: Vec<(usize, &&'a Run)>| runs.into_iter().map(|(_, run)| *run).collect();
+    (plain(shown), plain(others))
 }
 
 /// Says that some runs are not shown over time.
 fn left_out(number: usize) -> Option<Block> {
     let words = format!(
-        "Here are the first {MOST_RUNS} runs; the report of any other has the same: dyno report CAMPAIGN --run N."
+        "Of {} runs the first repetitions are here, {MOST_RUNS} in all; the report of any other has the same: dyno report CAMPAIGN --run N.",
+        crate::figures::count((number + MOST_RUNS) as u64)
     );
     (number > 0).then(|| paragraph(words))
 }

@@ -310,7 +310,11 @@ end_s: number,
 /**
  * What to write beside it, for example the cause of a dip.
  */
-label: string, };
+label: string,
+/**
+ * Where there is no room for all labels, those of the greatest weight are written: the depth of a dip in percent, 100 of all else.
+ */
+weight: number, };
 
 /**
  * Why a stretch of time is shaded.
@@ -351,6 +355,14 @@ export type HeatMap = {
  * See [`Timeline::group`].
  */
 group: string,
+/**
+ * Where the axis begins, in seconds since the load began.
+ */
+start_s: number,
+/**
+ * Where it ends; the last column may end later.
+ */
+end_s: number,
 /**
  * Where the first column begins, in seconds since the load began.
  */
@@ -533,6 +545,10 @@ unit: string,
  */
 ratio: boolean,
 /**
+ * Whether ratios below 1 are the better ones, for each column; empty: for none.
+ */
+less_is_better: Array<boolean>,
+/**
  * The factors of the rows.
  */
 row_factor: string,
@@ -568,4 +584,8 @@ interval: string,
 /**
  * Whether it proves nothing, and is greyed out.
  */
-unproven: boolean, };
+unproven: boolean,
+/**
+ * Whether it is what others are compared with, and has a frame.
+ */
+baseline: boolean, };

@@ -88,8 +88,9 @@ test("an axis of a stacked panel holds the sum, and one of a band its greatest v
   assert.ok(banded!.max >= 950 && banded!.max <= 1200, String(banded!.max));
 });
 
-test("a heat map tells the rates of a column", () => {
-  const { readout } = draw({ kind: "heat_map", ...HEAT_MAP }, FRAME);
+test("a heat map tells the rates of a column, and ends where the run does", () => {
+  const { readout, time } = draw({ kind: "heat_map", ...HEAT_MAP }, FRAME);
+  assert.deepEqual([time?.start_s, time?.end_s], [0, 170]);
   const told = readout({ axisValue: 150_000, seriesIndex: 0, dataIndex: 2 });
   assert.equal(told?.heading, "0:02:30");
   assert.deepEqual(told?.lines, [{ name: "1 ms to 10 ms", value: "8 TPS" }, { name: "100 µs to 1 ms", value: "40 TPS" }]);
@@ -133,7 +134,8 @@ test("a matrix has its cells row by row, and tells factors, value and interval",
     heading: "0.8 times",
     lines: [{ name: HOSTILE, value: "off" }, { name: "clients", value: "8" }, { name: "interval", value: "0.7 to 1.6" }],
   });
-  assert.deepEqual(readout({ seriesIndex: 0, dataIndex: 0 })?.lines.at(-1), { name: "This proves nothing." });
+  assert.deepEqual(readout({ seriesIndex: 0, dataIndex: 0 })?.lines.at(-1), { name: "This is the baseline." });
+  assert.deepEqual(readout({ seriesIndex: 0, dataIndex: 1 })?.lines.at(-1), { name: "This proves nothing." });
 });
 
 test("a figure that nobody can point at has neither tooltip nor slider, and is lower", () => {

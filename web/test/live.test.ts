@@ -21,7 +21,7 @@ const growth: Change = {
   caption: "more",
   end_s: 5,
   series: [{ lane: 0, series: 0, kept: 2, mean: [7, null, 9], min: [6, null, 8], max: [8, null, 10] }],
-  spans: [{ kind: "dip", start_s: 1, end_s: 2, label: "lock" }],
+  spans: [{ kind: "dip", start_s: 1, end_s: 2, label: "lock", weight: 60 }],
   marks_kept: 0,
   marks: [{ kind: "note", start_s: 1, end_s: null, label: "<b>" }],
 };

@@ -1,6 +1,6 @@
 // A figure of each kind, with names that would do harm if they were taken for HTML or for templates of ECharts.
 
-import type { Bars, FigureData, HeatMap, Matrix, Percentiles, Series, Sweep, Timeline } from "../src/model";
+import type { Bars, FigureData, HeatMap, Matrix, MatrixCell, Percentiles, Series, Sweep, Timeline } from "../src/model";
 
 export const HOSTILE = "<img src=x onerror=alert(1)> {a|b} {c} & \"'";
 
@@ -28,9 +28,9 @@ export const TIMELINE: Timeline = {
     { id: "waits", title: "Waits", unit: "sessions", log: false, stacked: true, series: [series("IO", [1, 2, 3]), series("Lock", [4, 5, 6])] },
   ],
   spans: [
-    { kind: "warmup", start_s: -5, end_s: 0, label: "warm-up" },
-    { kind: "stage", start_s: 0, end_s: 3, label: "" },
-    { kind: "dip", start_s: 3, end_s: 4, label: HOSTILE },
+    { kind: "warmup", start_s: -5, end_s: 0, label: "warm-up", weight: 100 },
+    { kind: "stage", start_s: 0, end_s: 3, label: "", weight: 100 },
+    { kind: "dip", start_s: 3, end_s: 4, label: HOSTILE, weight: 60 },
   ],
   marks: [
     { kind: "timed_checkpoint", start_s: 1, end_s: 2.5, label: "checkpoint by time" },
@@ -40,6 +40,8 @@ export const TIMELINE: Timeline = {
 
 export const HEAT_MAP: HeatMap = {
   group: "001",
+  start_s: 0,
+  end_s: 170,
   first_s: 0,
   step_s: 60,
   bounds_us: [100, 1000, 10_000],
@@ -91,18 +93,19 @@ export const MATRIX: Matrix = {
   title: "TPS, ratio to on",
   unit: "",
   ratio: true,
+  less_is_better: [false, true, false],
   row_factor: HOSTILE,
   column_factor: "clients",
   rows: ["on", "off"],
   columns: ["1", "8", "64"],
   cells: [
-    [cell(1, true), cell(1, true), cell(1, true)],
+    [{ ...cell(1), baseline: true }, cell(1, true), cell(1, true)],
     [cell(1.5), cell(0.8), cell(null)],
   ],
 };
 
-function cell(value: number | null, unproven = false): { value: number | null; interval: string; unproven: boolean } {
-  return { value, interval: value === null ? "" : "0.7 to 1.6", unproven };
+function cell(value: number | null, unproven = false): MatrixCell {
+  return { value, interval: value === null ? "" : "0.7 to 1.6", unproven, baseline: false };
 }
 
 export const ALL: FigureData[] = [
@@ -118,10 +121,10 @@ export const ALL: FigureData[] = [
 export const EMPTY: FigureData[] = [
   { kind: "timeline", group: "", start_s: 0, end_s: 0, lanes: [], spans: [], marks: [] },
   { kind: "timeline", ...TIMELINE, lanes: [{ id: "a", title: "", unit: "µs", log: true, stacked: false, series: [series("a", [null, 0])] }], marks: [] },
-  { kind: "heat_map", group: "", first_s: 0, step_s: 1, bounds_us: [], counts: [] },
+  { kind: "heat_map", group: "", start_s: 0, end_s: 0, first_s: 0, step_s: 1, bounds_us: [], counts: [] },
   { kind: "percentiles", curves: [] },
   { kind: "sweep", factor: "", log: true, panels: [] },
   { kind: "sweep", factor: "x", log: true, panels: [{ title: "", unit: "", log: true, lines: [] }] },
   { kind: "bars", title: "", unit: "", categories: [], series: [] },
-  { kind: "matrix", title: "", unit: "", ratio: true, row_factor: "", column_factor: "", rows: [], columns: [], cells: [] },
+  { kind: "matrix", title: "", unit: "", ratio: true, less_is_better: [], row_factor: "", column_factor: "", rows: [], columns: [], cells: [] },
 ];

@@ -21,7 +21,7 @@ test("quantities are in the unit that suits them", () => {
   assert.equal(quantity(0.25, "µs"), "250 ns");
   assert.equal(quantity(1.5, "s"), "1.5 s");
   assert.equal(quantity(0.002, "s"), "2 ms");
-  assert.equal(quantity(64 * 1024 * 1024, "bytes/s"), "64 MiB/s");
+  assert.equal(quantity(64 * 1024 * 1024, "bytes/s"), "64 MB/s");
   assert.equal(quantity(512, "bytes"), "512 B");
   assert.equal(quantity(12_346, "TPS"), "12,346 TPS");
   assert.equal(quantity(3, ""), "3");
@@ -40,6 +40,7 @@ test("times are since the load began", () => {
 test("labels of ticks carry units of time and size, and are short", () => {
   assert.equal(tickLabel(20_000, "TPS"), "20,000");
   assert.equal(tickLabel(20_000_000, "TPS"), "20M");
+  assert.equal(tickLabel(500_000, "TPS", 1_500_000), "0.5M");
   assert.equal(tickLabel(2000, "µs"), "2 ms");
   assert.equal(tickLabel(0, "bytes"), "0");
   assert.equal(tickLabel(0.5, "cores"), "0.5");
@@ -47,8 +48,9 @@ test("labels of ticks carry units of time and size, and are short", () => {
 
 test("linear axes begin at zero, end above the values, and have round ticks", () => {
   assert.deepEqual(linearScale([27_666, 65_708], "TPS", 5), { min: 0, max: 80_000, ticks: [0, 20_000, 40_000, 60_000, 80_000] });
+  assert.equal(linearScale([100.7], "%", 4).max, 100);
   assert.deepEqual(linearScale([], "%", 4), { min: 0, max: 100, ticks: [0, 25, 50, 75, 100] });
-  assert.deepEqual(linearScale([0, 0], "TPS", 2), { min: 0, max: 1, ticks: [0, 0.5, 1] });
+  assert.deepEqual(linearScale([0, 0], "TPS", 4), { min: 0, max: 1, ticks: [0, 1] });
   assert.deepEqual(linearScale([-3, 5], "", 4), { min: -4, max: 6, ticks: [-4, -2, 0, 2, 4, 6] });
   const mebi = 1024 * 1024;
   assert.deepEqual(linearScale([70 * mebi], "bytes/s", 4).ticks, [0, 20 * mebi, 40 * mebi, 60 * mebi, 80 * mebi]);

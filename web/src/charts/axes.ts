@@ -29,7 +29,7 @@ export function valueAxis(panel: number, scale: Scale, unit: string, log: boolea
       color: theme.muted,
       fontFamily: FONT,
       fontSize: SMALL,
-      formatter: (value: number) => tickLabel(value, unit),
+      formatter: (value: number) => tickLabel(value, unit, scale.max),
     },
     splitLine: { show: true, lineStyle: { color: theme.grid, width: 1 } },
     minorTick: { show: false },

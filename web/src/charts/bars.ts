@@ -19,6 +19,9 @@ const RIGHT = 20;
 const THICKNESS = 20;
 const SPACE = 12;
 const THICKEST = 56;
+/** Bars that are far apart are hard to compare: the most room between groups, and what the axis takes at least. */
+const WIDEST_SPACE = 90;
+const NARROWEST = 360;
 
 export function bars(data: Bars, frame: Frame): Drawing {
   const { theme } = frame;
@@ -33,7 +36,7 @@ export function bars(data: Bars, frame: Frame): Drawing {
     height: isUpright ? UPRIGHT_HEIGHT : data.categories.length * (data.series.length * THICKNESS + SPACE),
   };
   // Lying bars have their values at their ends, beyond the longest of them.
-  const right = isUpright ? RIGHT : widestLabel(data) + 12;
+  const right = isUpright ? Math.max(RIGHT, frame.width - left - widest(data)) : widestLabel(data) + 12;
   const layout = stack([panel], frame, { left, right }, isUpright ? 28 : 24);
   const scale = linearScale(extremes(data), data.unit, isUpright ? 6 : Math.max(3, Math.floor((frame.width - left - right) / 80)));
   const readout = barsReadout(data, theme);
@@ -68,6 +71,11 @@ function fitsUpright(data: Bars, width: number): boolean {
   const namesFit = data.categories.every((category) => textWidth(category, SMALL) + 10 <= room);
   const valuesFit = (widestLabel(data) + 2) * data.series.length <= room * 0.85;
   return namesFit && valuesFit;
+}
+
+/** How wide the panel of upright bars may become. */
+function widest(data: Bars): number {
+  return Math.max(NARROWEST, data.categories.length * (data.series.length * THICKEST + WIDEST_SPACE));
 }
 
 function widestLabel(data: Bars): number {
@@ -111,17 +119,19 @@ function ends(series: BarSeries, index: number, data: Bars, thickness: number, i
       const at = (side: number, length: number) => (isUpright ? [middle + side, length] : [length, middle + side]);
       const beyond = along(Math.max(value, high ?? value, 0));
       const label = isUpright
-        ? text(middle, beyond - 4, labelOf(value, data.unit), theme.text, "center", "bottom")
-        : text(beyond + 6, middle, labelOf(value, data.unit), theme.text);
+        ? text(middle, beyond - 4, labelOf(value, data.unit), theme.text, "center", "bottom", SMALL, "normal", theme.background)
+        : text(beyond + 6, middle, labelOf(value, data.unit), theme.text, "left", "middle", SMALL, "normal", theme.background);
       if (low === null || high === null) return [label];
       const [from, to] = [along(low), along(high)];
       const cap = Math.min(5, thickness / 4);
-      return [
-        line([at(0, from), at(0, to)], theme.text, 1.25),
-        line([at(-cap, from), at(cap, from)], theme.text, 1.25),
-        line([at(-cap, to), at(cap, to)], theme.text, 1.25),
-        label,
+      const strokes = [
+        [at(0, from), at(0, to)],
+        [at(-cap, from), at(cap, from)],
+        [at(-cap, to), at(cap, to)],
       ];
+      // Half of it stands on the bar, half beyond: only an edge makes it seen on both.
+      const edges = strokes.map((points) => line(points, theme.background, 4));
+      return [...edges, ...strokes.map((points) => line(points, theme.text, 1.25)), label];
     }),
   );
 }

@@ -10,7 +10,7 @@ import { painter, rect, text, tiles, type Area, type Shape, type Tile } from "./
 import { stack, type Panel } from "./panels";
 import type { Readout } from "./readout";
 import { textWidth } from "./text";
-import { clock, number, quantity, type Scale } from "./units";
+import { clock, logScale, number, quantity, type Scale } from "./units";
 
 const HEIGHT = 240;
 /** How many limits of rows are worth a line of the readout. */
@@ -21,7 +21,7 @@ export function heatMap(data: HeatMap, frame: Frame): Drawing {
   const margin = { left: gutter(frame.width), right: RIGHT };
   const panel: Panel = { heading: "Latency", legend: [], drawn: "areas", labels: frame.width < 600 ? 20 : 0, height: HEIGHT };
   const layout = stack([panel], frame, margin, TIME_BELOW + (frame.interactive ? SLIDER : 0));
-  const end_s = data.first_s + Math.max(1, data.counts.length) * data.step_s;
+  const end_s = Math.max(data.end_s, data.start_s + 1);
   const shades = shadesOf(data, theme);
   const readout = heatReadout(data);
   const option: Option = {
@@ -29,22 +29,21 @@ export function heatMap(data: HeatMap, frame: Frame): Drawing {
     useUTC: true,
     title: layout.titles,
     grid: layout.grids,
-    xAxis: [timeAxis(0, data.first_s, end_s, true, theme)],
+    xAxis: [timeAxis(0, data.start_s, end_s, true, theme)],
     yAxis: [valueAxis(0, latencyScale(data.bounds_us), "µs", true, theme)],
     series: [cells(data, shades), key(shades, frame), columns(data)],
     ...tooltip(frame, "axis", readout),
     ...timeZoom(frame, 1, margin.left, margin.right),
   };
-  return { option, height: layout.height, readout, time: { group: data.group, start_s: data.first_s, end_s, top: layout.top } };
+  return { option, height: layout.height, readout, time: { group: data.group, start_s: data.start_s, end_s, top: layout.top } };
 }
 
-/** Exactly as high as the rows, with ticks at powers of ten. */
+/** Exactly as high as the rows. */
 function latencyScale(bounds_us: number[]): Scale {
   const positive = bounds_us.filter((bound) => bound > 0);
   const min = positive[0] ?? 1;
   const max = Math.max(positive[positive.length - 1] ?? 10, min * 1.01);
-  const ticks: number[] = [];
-  for (let tick = 10 ** Math.ceil(Math.log10(min) - 1e-9); tick <= max * (1 + 1e-9); tick *= 10) ticks.push(tick);
+  const ticks = logScale([min, max], "µs", 12).ticks.filter((tick) => tick >= min * (1 - 1e-9) && tick <= max * (1 + 1e-9));
   return { min, max, ticks: ticks.length > 0 ? ticks : [min, max] };
 }
 
@@ -137,7 +136,7 @@ function columns(data: HeatMap): LineSeriesOption {
   return {
     type: "line",
     id: "columns",
-    data: data.counts.map((_, index) => [(data.first_s + (index + 0.5) * data.step_s) * 1000, middle]),
+    data: data.counts.map((_, index) => [Math.min(data.end_s, data.first_s + (index + 0.5) * data.step_s) * 1000, middle]),
     symbol: "none",
     silent: true,
     lineStyle: { width: 0, opacity: 0 },

@@ -1,4 +1,5 @@
-// Two factors against each other: a cell per combination, with its value in it. What proves nothing is grey and hatched.
+// Two factors against each other: a cell per combination, with its value in it. What proves nothing is grey and hatched; what the others are compared
+// with has a frame.
 
 import type { Matrix, MatrixCell } from "../model";
 import type { CustomSeriesOption, Option } from "./echarts";
@@ -13,6 +14,8 @@ import { number, quantity, tickLabel } from "./units";
 
 const ROW = 34;
 const RIGHT = 8;
+/** The height of an explanation beneath the cells. */
+const KEY = 18;
 /** Ratios are shaded fully from this on at the latest. */
 const LEAST_SPAN = 1.1;
 
@@ -20,9 +23,9 @@ export function matrix(data: Matrix, frame: Frame): Drawing {
   const { theme } = frame;
   const longest = Math.max(textWidth(data.row_factor, SMALL), ...data.rows.map((row) => textWidth(row, SMALL)));
   const left = Math.min(longest + 14, frame.width * 0.36);
-  const hasUnproven = data.cells.some((row) => row.some(({ unproven }) => unproven));
+  const keys = keysOf(data);
   const panel: Panel = { heading: withUnit(data.title, data.unit), legend: [], drawn: "areas", labels: 40, height: Math.max(1, data.rows.length) * ROW };
-  const layout = stack([panel], frame, { left, right: RIGHT }, hasUnproven ? 26 : 6);
+  const layout = stack([panel], frame, { left, right: RIGHT }, keys.length > 0 ? 10 + keys.length * KEY : 6);
   const readout = matrixReadout(data);
   const column = (frame.width - left - RIGHT) / Math.max(1, data.columns.length);
   const option: Option = {
@@ -45,7 +48,7 @@ export function matrix(data: Matrix, frame: Frame): Drawing {
       axisTick: { show: false },
       axisLabel: { color: theme.text, fontFamily: FONT, fontSize: SMALL, interval: 0 },
     },
-    series: [cells(data, theme), factors(data, left, hasUnproven, theme)],
+    series: [cells(data, theme), factors(data, left, keys, theme)],
     ...tooltip(frame, "item", readout),
   };
   return { option, height: layout.height, readout };
@@ -65,19 +68,25 @@ function cells(data: Matrix, theme: Theme): CustomSeriesOption {
       const size = api.size?.([1, 1]);
       const [width = 0, height = 0] = Array.isArray(size) ? size : [];
       const [left, top] = [Math.round(x - width / 2) + 1, Math.round(y - height / 2) + 1];
-      const children = cell === undefined ? [] : cellShapes(cell, { left, top, width: Math.round(width) - 2, height: Math.round(height) - 2 });
+      const children = cell === undefined ? [] : cellShapes(cell, column, { left, top, width: Math.round(width) - 2, height: Math.round(height) - 2 });
       return group(children);
     },
   };
 
-  function cellShapes(cell: MatrixCell, box: Box): Shape[] {
+  /** By which a cell is shaded: a ratio of what should be small is as good as its inverse. */
+  function goodness(value: number, column: number): number {
+    return data.less_is_better[column] ? 1 / value : value;
+  }
+
+  function cellShapes(cell: MatrixCell, column: number, box: Box): Shape[] {
     const { left, top, width, height } = box;
     const isGrey = cell.unproven || cell.value === null;
-    const fill = isGrey ? theme.grid : shade(cell.value ?? 0);
+    const frame = cell.baseline ? theme.text : "none";
+    const fill = isGrey ? theme.grid : shade(goodness(cell.value ?? 0, column));
     const label = cell.value === null ? "–" : data.ratio ? ratioText(cell.value) : tickLabel(cell.value, data.unit);
     const size = [12, SMALL, 10, 9].find((one) => textWidth(label, one) <= width - 4);
     return [
-      rect(left, top, width, height, fill),
+      rect(left, top, width, height, fill, frame),
       ...(cell.unproven ? hatch(box, theme) : []),
       ...(size === undefined ? [] : [text(left + width / 2, top + height / 2, label, isGrey ? theme.muted : inkOn(fill), "center", "middle", size)]),
     ];
@@ -121,18 +130,25 @@ function inkOn(color: string): string {
   return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#1b1f24" : "#ffffff";
 }
 
-/** The names of the factors beside their levels, and what hatching means. */
-function factors(data: Matrix, left: number, hasUnproven: boolean, theme: Theme): CustomSeriesOption {
+/** What is to be explained of how cells look. */
+function keysOf(data: Matrix): { words: string; isHatched: boolean }[] {
+  const has = (is: (cell: MatrixCell) => boolean) => data.cells.some((row) => row.some(is));
+  return [
+    ...(has(({ baseline }) => baseline) ? [{ words: "the baseline", isHatched: false }] : []),
+    ...(has(({ unproven }) => unproven) ? [{ words: "proves nothing: too few runs, or no difference", isHatched: true }] : []),
+  ];
+}
+
+/** The names of the factors beside their levels, and what frames and hatching mean. */
+function factors(data: Matrix, left: number, keys: ReturnType<typeof keysOf>, theme: Theme): CustomSeriesOption {
   return painter({ id: "factors", panel: 0, z: 3, clip: false }, ({ x, y, width, height }) => [
     text(x - 8, y - 14, cut(data.row_factor, SMALL, left - 8), theme.muted, "right"),
     text(x + width / 2, y - 32, cut(data.column_factor, SMALL, width), theme.muted, "center"),
-    ...(hasUnproven
-      ? [
-          rect(x, y + height + 8, 18, 12, theme.grid),
-          ...hatch({ left: x, top: y + height + 8, width: 18, height: 12 }, theme),
-          text(x + 24, y + height + 14, cut("proves nothing: too few runs, or no difference", SMALL, width - 24), theme.muted),
-        ]
-      : []),
+    ...keys.flatMap(({ words, isHatched }, index) => {
+      const top = y + height + 8 + index * KEY;
+      const look = isHatched ? [rect(x, top, 18, 12, theme.grid), ...hatch({ left: x, top, width: 18, height: 12 }, theme)] : [rect(x, top, 18, 12, "none", theme.text)];
+      return [...look, text(x + 24, top + 6, cut(words, SMALL, width - 24), theme.muted)];
+    }),
   ]);
 }
 
@@ -151,6 +167,7 @@ function matrixReadout(data: Matrix): Readout {
       { name: data.row_factor, value: data.rows[row] ?? "" },
       { name: data.column_factor, value: data.columns[column] ?? "" },
       ...(cell.interval === "" ? [] : [{ name: "interval", value: cell.interval }]),
+      ...(cell.baseline ? [{ name: "This is the baseline." }] : []),
       ...(cell.unproven ? [{ name: "This proves nothing." }] : []),
     ];
     return { heading: value, lines };

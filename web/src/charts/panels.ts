@@ -41,8 +41,9 @@ const HEADING = 22;
 const LEGEND_ROW = 20;
 const LEGEND_GAP = 14;
 const LEGEND_KEY = 30;
-const LONGEST_NAME = 260;
 const BETWEEN = 14;
+/** A margin that holds more than labels. */
+const FAR = 80;
 const TITLE_SIZE = 15;
 
 /** Lays panels out above each other, with `margin` beside them and `below` beneath the last. */
@@ -68,7 +69,9 @@ export function stack(panels: Panel[], frame: Frame, margin: { left: number; rig
     const legendTop = panel.heading === "" || beside ? y : y + HEADING;
     // A legend for each row, because ECharts breaks rows by widths of its own.
     for (const [row, entries] of rows.entries()) {
-      layout.legends.push(legend(entries, panel.drawn, legendTop + row * LEGEND_ROW, beside, frame.theme));
+      // Beside the heading to the right, or where the panel ends long before the figure does, next to it.
+      const left = !beside ? 0 : margin.right > FAR ? headingWidth(panel) : undefined;
+      layout.legends.push(legend(entries, panel.drawn, legendTop + row * LEGEND_ROW, left, longestName(frame.width), frame.theme));
     }
     y += around[index]!;
     const height = Math.round(panel.height * scale);
@@ -81,7 +84,7 @@ export function stack(panels: Panel[], frame: Frame, margin: { left: number; rig
 
 /** A heading with its unit, unless the numbers of the axis carry it. */
 export function withUnit(title: string, unit: string): string {
-  return unit === "" || unit === title || carriesUnit(unit) ? title : `${title} (${unit})`;
+  return unit === "" || unit === title.toLowerCase() || carriesUnit(unit) ? title : `${title} (${unit})`;
 }
 
 /** The title of the whole figure, where it has one, and the height that it takes. */
@@ -108,14 +111,14 @@ function heading(words: string, top: number, frame: Frame): TitleComponentOption
   };
 }
 
-function legend(entries: LegendEntry[], drawn: Panel["drawn"], top: number, beside: boolean, theme: Theme): LegendComponentOption {
-  const shown = new Map(entries.map((entry) => [entry.series, cut(entry.name, FONT_SIZE, LONGEST_NAME)]));
+function legend(entries: LegendEntry[], drawn: Panel["drawn"], top: number, left: number | undefined, longest: number, theme: Theme): LegendComponentOption {
+  const shown = new Map(entries.map((entry) => [entry.series, cut(entry.name, FONT_SIZE, longest)]));
   return {
     type: "plain",
     data: [...shown.keys()],
     formatter: (series) => shown.get(series) ?? "",
     top: top + 2,
-    ...(beside ? { right: 4 } : { left: 0 }),
+    ...(left === undefined ? { right: 4 } : { left }),
     padding: 0,
     itemGap: LEGEND_GAP,
     itemWidth: LEGEND_KEY - 6,
@@ -133,7 +136,7 @@ function legendRows(entries: LegendEntry[], width: number): LegendEntry[][] {
   const rows: LegendEntry[][] = [[]];
   let used = 0;
   for (const entry of entries) {
-    const needed = entryWidth(entry);
+    const needed = entryWidth(entry, width);
     if (used > 0 && used + needed > width - 8) {
       rows.push([]);
       used = 0;
@@ -146,12 +149,22 @@ function legendRows(entries: LegendEntry[], width: number): LegendEntry[][] {
 
 function besideHeading(panel: Panel, rows: LegendEntry[][], width: number): boolean {
   if (rows.length !== 1 || panel.heading === "") return false;
-  const needed = sum(rows[0]!.map(entryWidth));
-  return textWidth(panel.heading, FONT_SIZE) * 1.06 + 24 + needed <= width;
+  const needed = sum(rows[0]!.map((entry) => entryWidth(entry, width)));
+  return headingWidth(panel) + needed <= width;
 }
 
-function entryWidth(entry: LegendEntry): number {
-  return LEGEND_KEY + Math.min(LONGEST_NAME, textWidth(entry.name, FONT_SIZE)) + LEGEND_GAP;
+/** The room that a heading takes, with some behind it. */
+function headingWidth(panel: Panel): number {
+  return textWidth(panel.heading, FONT_SIZE) * 1.06 + 24;
+}
+
+function entryWidth(entry: LegendEntry, width: number): number {
+  return LEGEND_KEY + Math.min(longestName(width), textWidth(entry.name, FONT_SIZE)) + LEGEND_GAP;
+}
+
+/** A name may take a row of its own: what tells it from the others often stands at its end. */
+function longestName(width: number): number {
+  return width - LEGEND_KEY - LEGEND_GAP - 12;
 }
 
 function sum(values: number[]): number {

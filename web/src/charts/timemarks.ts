@@ -8,6 +8,8 @@ import { cut, textWidth } from "./text";
 
 /** The height of a row of labels of spans. */
 export const LABEL_ROW = 15;
+/** More labels say less: of hundreds of dips those of the deepest do. */
+const MOST_LABELS = 8;
 /** How far apart lines of checkpoints must be in the mean, in pixels. */
 const CHECKPOINT_ROOM = 12;
 
@@ -65,20 +67,23 @@ export function shades(panel: number, spans: Span[], z: number, theme: Theme): C
   );
 }
 
-/** Labels of stretches of time above the first panel, as many as there is room for; the others are told when pointed at. */
+/** Labels of the weightiest stretches of time in sight, above the first panel; the others are told when pointed at. */
 export function spanLabels(spans: Span[], rows: number, theme: Theme): CustomSeriesOption {
   return painter({ id: "span-labels", panel: 0, z: 5, clip: false }, (panelArea) => {
     const { x: left, y, width } = panelArea;
-    const taken: number[] = Array.from({ length: rows }, () => -Infinity);
-    return spans.flatMap((span): Shape[] => {
-      const [from, to] = ends(span.start_s, span.end_s, panelArea);
-      if (span.label === "" || to < from) return [];
-      const label = cut(span.label, SMALL, Math.min(width, 220));
+    const taken: { start: number; end: number }[][] = Array.from({ length: rows }, () => []);
+    const inSight = spans
+      .map((span) => ({ span, ends: ends(span.start_s, span.end_s, panelArea) }))
+      .filter(({ span, ends: [from, to] }) => span.label !== "" && to >= from)
+      .sort((one, other) => other.span.weight - one.span.weight || one.span.start_s - other.span.start_s);
+    return inSight.slice(0, MOST_LABELS).flatMap(({ span, ends: [from] }): Shape[] => {
+      const label = cut(span.label, SMALL, Math.min(width, 280));
       const needed = textWidth(label, SMALL);
       const start = Math.max(left, Math.min(from, left + width - needed));
-      const row = taken.findIndex((until) => start > until + 8);
+      const place = { start: start - 8, end: start + needed };
+      const row = taken.findIndex((others) => others.every((other) => place.end < other.start || place.start > other.end));
       if (row < 0) return [];
-      taken[row] = start + needed;
+      taken[row]!.push(place);
       const top = y - (row + 1) * LABEL_ROW;
       const color = span.kind === "dip" ? theme.dip : theme.muted;
       return [text(start, top + LABEL_ROW / 2 - 1, label, color)];

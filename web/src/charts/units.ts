@@ -5,7 +5,8 @@ type Family = { kind: "time"; us: number } | { kind: "bytes"; suffix: string } |
 
 /** Units of time in microseconds. */
 const TIMES: Readonly<Record<string, number>> = { ns: 1e-3, "µs": 1, us: 1, ms: 1e3, s: 1e6 };
-const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+/** As PostgreSQL counts: by 1,024. */
+const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"];
 
 function family(unit: string): Family {
   const us = TIMES[unit];
@@ -50,8 +51,8 @@ function duration(us: number): string {
 
 function size(bytes: number): string {
   let power = 0;
-  while (power + 1 < BINARY.length && Math.abs(bytes) >= 1024 ** (power + 1)) power++;
-  return `${number(bytes / 1024 ** power)} ${BINARY[power]}`;
+  while (power + 1 < SIZES.length && Math.abs(bytes) >= 1024 ** (power + 1)) power++;
+  return `${number(bytes / 1024 ** power)} ${SIZES[power]}`;
 }
 
 /** Seconds since the load began, as h:mm:ss. */
@@ -63,11 +64,11 @@ export function clock(seconds: number): string {
   return (seconds < 0 && tenths > 0 ? "-" : "") + text + (tenths % 10 === 0 ? "" : `.${tenths % 10}`);
 }
 
-/** What is written at a tick of an axis. */
-export function tickLabel(value: number, unit: string): string {
-  const of = family(unit);
-  if (of.kind === "plain" && Math.abs(value) >= 1e6) return `${number(value / 1e6)}M`;
-  return of.kind === "plain" ? number(value) : value === 0 ? "0" : quantity(value, unit);
+/** What is written at a tick of an axis that reaches up to `most`: in millions either everywhere or nowhere. */
+export function tickLabel(value: number, unit: string, most = value): string {
+  if (value === 0) return "0";
+  if (carriesUnit(unit)) return quantity(value, unit);
+  return Math.abs(most) >= 1e6 ? `${number(value / 1e6)}M` : number(value);
 }
 
 /** The ends of an axis, and where it has ticks. */
@@ -84,7 +85,10 @@ export function linearScale(values: Iterable<number>, unit: string, count: numbe
     low = Math.min(low, value);
     high = Math.max(high, value);
   }
-  if (low === high) high = unit === "%" ? 100 : 1;
+  // Shares of time are measured a little off; more than all of it is no place of its own.
+  if (unit === "%" && high > 100 && high <= 102) high = 100;
+  // Where nothing happened there is nothing to divide.
+  if (low === high) return unit === "%" ? linearScale([100], unit, count) : { min: 0, max: 1, ticks: [0, 1] };
   const step = niceStep((high - low) / count, family(unit));
   const min = Math.floor(low / step) * step;
   const max = Math.ceil(high / step) * step;

@@ -16,6 +16,8 @@ pub(crate) struct Ratio {
     pub interval: Option<(f64, f64)>,
     /// What may be concluded.
     pub outcome: Outcome,
+    /// Whether the cell is its own baseline.
+    pub is_baseline: bool,
 }
 
 impl Ratio {
@@ -44,12 +46,14 @@ pub(crate) fn baseline_of<'a>(cells: &'a [Cell], baseline: &Levels, cell: &Cell)
 pub(crate) fn ratio_of(cells: &[Cell], baseline: &Levels, cell: &Cell) -> Option<Ratio> {
     let base = baseline_of(cells, baseline, cell)?;
     let judgement = judge(&cell.tps, &base.tps)?;
-    let enough = cell.tps.len().min(base.tps.len()) >= FEWEST_RUNS && base.levels != cell.levels;
+    let is_baseline = base.levels == cell.levels;
+    let enough = cell.tps.len().min(base.tps.len()) >= FEWEST_RUNS && !is_baseline;
     let interval = judgement.interval.filter(|_| enough);
     Some(Ratio {
         value: judgement.ratio,
         interval: interval.map(|estimate| (estimate.low, estimate.high)),
         outcome: judgement.outcome,
+        is_baseline,
     })
 }
 

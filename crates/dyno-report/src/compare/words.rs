@@ -77,9 +77,10 @@ pub(crate) fn unmatched(name: &str, side: &Side) -> Option<String> {
     (!only.is_empty()).then(|| format!("Only {name} has: {told}{more}."))
 }
 
-/// A workload with the cell it ran in.
+/// A workload with the cell it ran in. Where workloads are levels of a factor, its name is not said twice.
 pub(crate) fn named(cell: &CellComparison, workload: &WorkloadComparison) -> String {
-    match levels(&cell.levels) {
+    let others = cell.levels.iter().filter(|(_, level)| **level != workload.name);
+    match levels(&others.map(|(factor, level)| (factor.clone(), level.clone())).collect()) {
         levels if levels.is_empty() => workload.name.clone(),
         levels => format!("{}, {levels}", workload.name),
     }

@@ -3,7 +3,7 @@
 use super::model::{Lane, Mark, MarkKind, Span, SpanKind, Timeline};
 use super::series::rounded_s;
 use crate::figures::{count, counted, decimal, one_line};
-use dyno_lab::analysis::Dip;
+use dyno_lab::analysis::{Cause, Dip};
 use dyno_lab::archive::{Checkpoint, Event, EventKind, PhaseRecord, Stalled, Who};
 use dyno_lab::experiment::{MEASURE, WARMUP};
 
@@ -82,10 +82,13 @@ impl Backdrop {
 
     /// Sets the dips with their causes.
     pub fn set_dips(&mut self, dips: &[Dip]) {
-        let label = |dip: &Dip| format!("{} ({} % lower)", dip.cause, decimal(dip.depth_percent, 0));
+        let label = |dip: &Dip| format!("{} ({} % lower)", cause_words(dip), decimal(dip.depth_percent, 0));
         self.dips = dips
             .iter()
-            .map(|dip| span(SpanKind::Dip, dip.start_s, dip.end_s, label(dip)))
+            .map(|dip| Span {
+                weight: rounded_s(dip.depth_percent),
+                ..span(SpanKind::Dip, dip.start_s, dip.end_s, label(dip))
+            })
             .collect();
     }
 
@@ -268,12 +271,21 @@ const KINDS: [MarkKind; 7] = [
     MarkKind::Note,
 ];
 
+/// What a dip came from; also if that is not known, it is clear what is meant.
+pub(super) fn cause_words(dip: &Dip) -> String {
+    match dip.cause {
+        Cause::Unknown => "unknown cause".to_owned(),
+        cause => cause.to_string(),
+    }
+}
+
 fn span(kind: SpanKind, start_s: f64, end_s: f64, label: String) -> Span {
     Span {
         kind,
         start_s: rounded_s(start_s),
         end_s: rounded_s(end_s),
         label,
+        weight: 100.0,
     }
 }
 

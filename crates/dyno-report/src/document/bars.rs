@@ -1,14 +1,16 @@
-//! A measure of cells beside each other, where the levels are names.
+//! Measures of cells beside each other, where the levels are names.
 
 use super::layout::Facet;
 use super::measures::Measure;
 use super::model::{BarSeries, Bars, Figure, FigureData};
 use super::series::significant;
 use crate::campaign::cells::Cell;
-use crate::figures::{one_line, rate};
+use crate::figures::one_line;
 
-/// The figure of `measure` by the levels of the axis of `facet`.
-pub(super) fn figure(id: &str, facet: &Facet, measure: &Measure) -> Figure {
+/// The figure of `measures`, which have the same unit, by the levels of the axis of `facet`: a bar for each of its lines, or of several measures of one
+/// line a bar for each. `None` of nothing.
+pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Option<Figure> {
+    let first = measures.first()?;
     let axis = &facet.axis;
     let of = if facet.name.is_empty() {
         String::new()
@@ -18,52 +20,49 @@ pub(super) fn figure(id: &str, facet: &Facet, measure: &Measure) -> Figure {
     let series: Vec<BarSeries> = facet
         .lines
         .iter()
-        .map(|(name, cells)| bars(facet, name, cells, measure))
+        .flat_map(|(name, cells)| measures.iter().map(move |measure| (name.as_str(), cells, measure)))
+        .map(|(line, cells, measure)| {
+            let name = if measures.len() > 1 { measure.name() } else { line };
+            bars(facet, name, cells, measure)
+        })
         .collect();
-    let values = series.iter().flat_map(|bars| {
-        axis.levels
-            .iter()
-            .zip(&bars.values)
-            .map(move |(level, value)| (bars, level, value))
-    });
-    let best = values
-        .filter_map(|(bars, level, value)| Some((bars, level, (*value)?)))
-        .max_by(|one, other| one.2.total_cmp(&other.2));
+    let title = Measure::title_of(measures);
+    Some(Figure {
+        id: id.to_owned(),
+        title: format!("{title} by {}{of}", axis.name),
+        caption: caption(facet, first, &series),
+        table: Some(super::cell_table::points(facet, measures)),
+        data: FigureData::Bars(Bars {
+            title,
+            unit: first.unit.to_owned(),
+            categories: axis.levels.iter().map(|level| one_line(level)).collect(),
+            series,
+        }),
+    })
+}
+
+/// Which bar is the highest.
+fn caption(facet: &Facet, measure: &Measure, series: &[BarSeries]) -> String {
+    let values = series
+        .iter()
+        .flat_map(|bars| facet.axis.levels.iter().zip(&bars.values).map(move |of| (bars, of)));
+    let known = values.filter_map(|(bars, (level, value))| Some((bars, level, (*value)?)));
+    let best = known.max_by(|one, other| one.2.total_cmp(&other.2));
     let caption = best.map_or_else(String::new, |(bars, level, value)| {
-        let line = if bars.name.is_empty() {
+        let bar = if bars.name.is_empty() {
             String::new()
         } else {
             format!(", {}", bars.name)
         };
-        let unit = if measure.unit.is_empty() {
-            String::new()
-        } else {
-            format!(" {}", measure.unit)
-        };
-        format!(
-            "Highest: {}{unit} with {} = {}{line}.",
-            rate(value),
-            axis.name,
-            one_line(level)
-        )
+        let (value, axis) = (measure.words(value), &facet.axis.name);
+        format!("Highest: {value} with {axis} = {}{bar}.", one_line(level))
     });
     let whiskers = if series.iter().any(|bars| !bars.low.is_empty()) {
         " Whiskers reach from the least to the greatest run."
     } else {
         ""
     };
-    Figure {
-        id: id.to_owned(),
-        title: format!("{} by {}{of}", measure.title, axis.name),
-        caption: format!("{caption}{whiskers}").trim_start().to_owned(),
-        table: Some(super::cell_table::points(facet, &[measure])),
-        data: FigureData::Bars(Bars {
-            title: measure.title.clone(),
-            unit: measure.unit.to_owned(),
-            categories: axis.levels.iter().map(|level| one_line(level)).collect(),
-            series,
-        }),
-    }
+    format!("{caption}{whiskers}").trim_start().to_owned()
 }
 
 fn bars(facet: &Facet, name: &str, cells: &[(&str, &Cell)], measure: &Measure) -> BarSeries {

@@ -4,13 +4,14 @@ use super::cell_table;
 use super::latency::percentile_curves;
 use super::layout::{CAMPAIGN, Facet, facets};
 use super::measures::Measure;
+use super::metrics::SAME_MAGNITUDE;
 use super::model::{Block, Column, Figure, FigureData, Headline, Lane, Section, Series, Table};
 use super::parts::{figure, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::{exactly, number, text, value, words};
 use super::{bars, matrix, sweep};
 use crate::campaign::cells::{Cell, Factor, Levels, cells_with, factors, total_tps};
-use crate::campaign::ratio::{baseline_of, ratio_of};
+use crate::campaign::ratio::ratio_of;
 use crate::campaign::{level, ordered, reason};
 use crate::figures::{counted, decimal, one_line, rate, time};
 use dyno_lab::archive::{Campaign, LatencyCounts, Run, RunState, latency_of_runs};
@@ -67,6 +68,13 @@ impl<'a> Together<'a> {
             }
         }
         together.factors = factors(campaigns.iter().copied(), &together.cells);
+        // The plan mixes them; tables, charts and legends have all of them in the same order.
+        together.cells = ordered(&together.cells, &together.varied())
+            .into_iter()
+            .cloned()
+            .collect();
+        let place = |levels: &Levels| together.cells.iter().position(|cell| cell.levels == *levels);
+        together.recorded.sort_by_key(|(levels, _)| place(levels));
         let declared = || Some(campaigns.first()?.record.as_ref().ok()?.baseline.clone());
         together.baseline = match baseline.and_then(|baseline| names.get(baseline)) {
             Some(name) if several => Levels::from([(CAMPAIGN.to_owned(), name.clone())]),
@@ -115,6 +123,11 @@ impl<'a> Together<'a> {
                     .map_or_else(String::new, |p99_us| format!(", with a p99 of {}", time(p99_us)))
             ),
         });
+        headlines.extend(
+            Measure::of_metrics(&self.cells)
+                .iter()
+                .filter_map(|metric| self.highest(metric)),
+        );
         if !self.baseline.is_empty() {
             let compared = self.cells.iter().filter_map(|cell| self.against_baseline(cell));
             headlines.extend(compared.take(MOST));
@@ -122,19 +135,32 @@ impl<'a> Together<'a> {
         headlines
     }
 
+    /// The cell with the highest value of a metric.
+    fn highest(&self, metric: &Measure) -> Option<Headline> {
+        let values = || self.cells.iter().filter_map(|cell| Some((cell, metric.value(cell)?)));
+        let (cell, value) = values().max_by(|one, other| one.1.total_cmp(&other.1))?;
+        let cells = counted(values().count() as u64, "cell");
+        Some(Headline {
+            subject: format!("{}, {}", metric.title, self.name_of(cell)),
+            figure: rate(value),
+            interval: String::new(),
+            verdict: format!("The highest of {cells}."),
+        })
+    }
+
     fn against_baseline(&self, cell: &Cell) -> Option<Headline> {
-        let base = baseline_of(&self.cells, &self.baseline, cell).filter(|base| base.levels != cell.levels)?;
-        let ratio = ratio_of(&self.cells, &self.baseline, cell)?;
-        let base = self.name_of(base);
+        let ratio = ratio_of(&self.cells, &self.baseline, cell).filter(|ratio| !ratio.is_baseline)?;
+        // In all other factors it is the same.
+        let base = self.name_of_levels(&self.baseline);
         let verdict = match ratio.outcome {
             Outcome::Higher => format!("Better than {base}."),
             Outcome::Lower => format!("Worse than {base}."),
             Outcome::Unknown { more_runs: Some(more) } => {
                 let more = counted(more as u64, "more run");
-                format!("Cannot be told from {base} yet; about {more} of each would tell.")
+                format!("Compared with {base}: cannot tell yet; about {more} of each would tell.")
             }
             Outcome::Unknown { more_runs: None } => {
-                format!("Cannot be told from {base} yet; there are too few runs to say how many would tell.")
+                format!("Compared with {base}: cannot tell yet; there are too few runs to say how many would tell.")
             }
         };
         Some(Headline {
@@ -170,14 +196,13 @@ impl<'a> Together<'a> {
     /// The sections: cells, charts over factors, latency, and all runs.
     pub fn sections(&self) -> Vec<Section> {
         let varied = self.varied();
-        let ordered = ordered(&self.cells, &varied);
         let fixed = self.factors.iter().filter(|factor| factor.levels.len() == 1);
         let fixed: Vec<String> = fixed
             .map(|factor| format!("{} = {}", factor.name, factor.levels[0]))
             .collect();
         let mut cells = Vec::new();
         cells.extend((!fixed.is_empty()).then(|| paragraph(format!("All with {}.", one_line(&fixed.join(", "))))));
-        cells.extend(table(cell_table::cells(&ordered, &self.cells, &varied, &self.baseline)));
+        cells.extend(table(cell_table::cells(&self.cells, &varied, &self.baseline)));
         let mut sections = vec![
             section("cells", "Results", cells),
             section("factors", "Over what was varied", self.charts()),
@@ -202,19 +227,11 @@ impl<'a> Together<'a> {
         sections
     }
 
-    /// Throughput and p99 over the factors; then each workload of several; then metrics.
+    /// Throughput and p99 over the factors; then the workloads where there are several; then metrics.
     fn charts(&self) -> Vec<Block> {
         let mut groups = vec![vec![Measure::tps(), Measure::p99()]];
-        groups.extend(
-            Measure::of_workloads(&self.cells)
-                .into_iter()
-                .map(|measure| vec![measure]),
-        );
-        groups.extend(
-            Measure::of_metrics(&self.cells)
-                .into_iter()
-                .map(|measure| vec![measure]),
-        );
+        groups.extend(alike(Measure::of_workloads(&self.cells), &self.cells));
+        groups.extend(alike(Measure::of_metrics(&self.cells), &self.cells));
         let mut blocks = Vec::new();
         for measures in groups {
             let Some(first) = measures.first() else { continue };
@@ -227,7 +244,11 @@ impl<'a> Together<'a> {
         blocks
     }
 
+    /// Of two factors and a baseline the ratios. A baseline that is a campaign has a chapter with ratios of its own.
     fn matrix(&self) -> Option<Block> {
+        if self.baseline.contains_key(CAMPAIGN) {
+            return None;
+        }
         figure(matrix::figure("ratios", &self.cells, &self.varied(), &self.baseline))
     }
 
@@ -401,15 +422,38 @@ fn charts_of(id: &str, facet: &Facet, measures: &[Measure]) -> Vec<Block> {
     if facet.axis.is_numeric() {
         return vec![Block::Figure(sweep::figure(id, facet, &known))];
     }
-    let bars = known.iter().enumerate().map(|(number, measure)| {
+    let together: Vec<&[&Measure]> = match facet.lines.as_slice() {
+        [_] if known.iter().all(|measure| measure.unit == known[0].unit) => vec![&known],
+        _ => known.chunks(1).collect(),
+    };
+    let bars = together.iter().enumerate().filter_map(|(number, measures)| {
         let id = if number == 0 {
             id.to_owned()
         } else {
-            format!("{id}-{}", measure.id)
+            format!("{id}-{}", measures.first()?.id)
         };
-        Block::Figure(bars::figure(&id, facet, measure))
+        bars::figure(&id, facet, measures)
     });
-    bars.collect()
+    bars.map(Block::Figure).collect()
+}
+
+/// Measures in groups that are drawn together: all, if they are known of the same cells and their values would be seen on one axis, else each alone.
+fn alike(measures: Vec<Measure>, cells: &[Cell]) -> Vec<Vec<Measure>> {
+    let same = cells.iter().all(|cell| {
+        let known = measures.iter().filter(|measure| measure.value(cell).is_some()).count();
+        known == 0 || known == measures.len()
+    });
+    let greatest = measures
+        .iter()
+        .map(|measure| cells.iter().filter_map(|cell| measure.value(cell)).fold(0.0, f64::max));
+    let (least, most) = greatest.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), value| {
+        (least.min(value), most.max(value))
+    });
+    if same && most <= SAME_MAGNITUDE * least {
+        vec![measures]
+    } else {
+        measures.into_iter().map(|measure| vec![measure]).collect()
+    }
 }
 
 /// The latency of several runs together, from what was read of them already.

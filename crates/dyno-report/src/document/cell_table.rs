@@ -3,7 +3,7 @@
 use super::layout::{Facet, position};
 use super::measures::Measure;
 use super::model::{Column, Table, Value};
-use super::table::{exactly, number, text, value, words};
+use super::table::{exactly, number, text, value, without_empty_columns, words};
 use crate::campaign::cells::{Cell, Factor, Levels};
 use crate::campaign::level;
 use crate::campaign::ratio::ratio_of;
@@ -49,17 +49,17 @@ pub(super) fn points(facet: &Facet, measures: &[&Measure]) -> Table {
             row
         })
     });
-    Table {
+    without_empty_columns(Table {
         caption: String::new(),
         columns,
         rows: rows.collect(),
-    }
+    })
 }
 
 /// All cells with all that was measured, a row each.
-pub(super) fn cells(cells: &[&Cell], all: &[Cell], factors: &[&Factor], baseline: &Levels) -> Table {
+pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> Table {
     let metrics: IndexSet<&String> = cells.iter().flat_map(|cell| cell.metrics.keys()).collect();
-    let several = all.iter().any(|cell| cell.workloads.len() > 1);
+    let several = cells.iter().any(|cell| cell.workloads.len() > 1);
     let workloads: IndexSet<&String> = cells
         .iter()
         .flat_map(|cell| cell.workloads.keys())
@@ -81,7 +81,7 @@ pub(super) fn cells(cells: &[&Cell], all: &[Cell], factors: &[&Factor], baseline
     columns.extend(["p50", "p95", "p99", "p99.9", "max"].map(|name| number(name, "µs")));
     columns.extend(metrics.iter().map(|name| number(&one_line(name), "")));
     if !baseline.is_empty() {
-        columns.extend([number("ratio to baseline", ""), number("from", ""), number("to", "")]);
+        columns.extend(["ratio to baseline", "ratio at least", "ratio at most"].map(|name| number(name, "")));
     }
     let rows = cells.iter().map(|cell| {
         let mut row: Vec<Value> = factors
@@ -113,7 +113,7 @@ pub(super) fn cells(cells: &[&Cell], all: &[Cell], factors: &[&Factor], baseline
         row.extend(latency.map_or([const { Value::Nothing(()) }; 5], |latency| latency.map(value)));
         row.extend(metrics.iter().map(|name| value(cell.metric(name))));
         if !baseline.is_empty() {
-            let ratio = ratio_of(all, baseline, cell);
+            let ratio = ratio_of(cells, baseline, cell);
             let interval = ratio.and_then(|ratio| ratio.interval);
             let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
             row.push(value(ratio.map(|ratio| ratio.value)));
@@ -122,7 +122,11 @@ pub(super) fn cells(cells: &[&Cell], all: &[Cell], factors: &[&Factor], baseline
         row
     });
     Table {
-        caption: "Cells: means over their complete runs, and latency of all their transactions".to_owned(),
+        caption: if baseline.is_empty() {
+            "Cells: means over their complete runs, and latency of all their transactions".to_owned()
+        } else {
+            "Cells: means over their complete runs, latency of all their transactions, and the ratio of TPS with its 95 % interval".to_owned()
+        },
         columns,
         rows: rows.collect(),
     }

@@ -162,6 +162,7 @@ fn throughput(id: &str, subject: &str, workload: &str, sides: &[Side<'_>; 2], sh
         start_s: 0.0,
         end_s: warm_up_s,
         label: String::new(),
+        weight: 100.0,
     };
     Some(Figure {
         id: format!("{id}-throughput"),

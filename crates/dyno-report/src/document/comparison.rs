@@ -1,8 +1,13 @@
 //! The chapter of a report that compares one campaign with another.
 
-use super::model::{BarSeries, Bars, Block, Column, Figure, FigureData, Matrix, MatrixCell, Section, Table, Value};
+use super::model::{BarSeries, Bars, Block, Figure, FigureData, Matrix, MatrixCell, Section, Table, Value};
+use super::parts::{self, list, paragraph};
+use super::table::{number, text};
 use crate::compare::words::{change, conclusion, excerpts, loss, named, overall, p_value, ratio, unmatched, verdict};
 use dyno_lab::comparison::{CellComparison, Comparison, Measure, MeasureComparison, Verdict, WorkloadComparison};
+
+/// Of more cells and workloads a caption says nothing.
+const MOST_TOLD: usize = 4;
 
 /// What differs, the ratio of each measure with its verdict, and the throughput of both sides. Its figures and the section itself have the name of the campaign that
 /// is judged in their ids, so that a document may compare several with one baseline.
@@ -10,7 +15,7 @@ use dyno_lab::comparison::{CellComparison, Comparison, Measure, MeasureCompariso
 pub fn section(comparison: &Comparison) -> Section {
     let id = format!("compare-{}", id_of(&comparison.candidate.name));
     let mut blocks = vec![
-        text(format!(
+        paragraph(format!(
             "{} is judged against the baseline {}. Verdict: {}. {}",
             comparison.candidate.name,
             comparison.baseline.name,
@@ -20,30 +25,15 @@ pub fn section(comparison: &Comparison) -> Section {
         differences(comparison),
     ];
     let losses = comparison.losses(f64::NEG_INFINITY);
-    if !losses.is_empty() {
-        let items = losses.iter().map(loss).collect();
-        blocks.push(Block::List { items });
-    }
+    blocks.extend(list(losses.iter().map(loss).collect()));
     let measured: Vec<(&CellComparison, &WorkloadComparison)> = comparison.workloads().collect();
     if measured.iter().any(|(_, workload)| !workload.measures.is_empty()) {
         blocks.push(Block::Figure(ratios(&id, comparison, &measured)));
         blocks.push(Block::Figure(throughput(&id, comparison, &measured)));
     }
-    let notes = notes(comparison, &measured);
-    if !notes.is_empty() {
-        blocks.push(Block::List { items: notes });
-    }
-    Section {
-        id,
-        title: format!("{} against {}", comparison.candidate.name, comparison.baseline.name),
-        folded: false,
-        blocks,
-        sections: Vec::new(),
-    }
-}
-
-fn text(text: String) -> Block {
-    Block::Text { text }
+    blocks.extend(list(notes(comparison, &measured)));
+    let title = format!("{} against {}", comparison.candidate.name, comparison.baseline.name);
+    parts::section(id, title, blocks)
 }
 
 /// A name as an id may have it.
@@ -58,17 +48,9 @@ fn id_of(name: &str) -> String {
     name.chars().map(harmless).collect()
 }
 
-fn column(name: &str, unit: &str, numeric: bool) -> Column {
-    Column {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        numeric,
-    }
-}
-
 fn differences(comparison: &Comparison) -> Block {
     if comparison.differences.is_empty() {
-        return text("Nothing differs in how the two were made, as far as it was recorded.".to_owned());
+        return paragraph("Nothing differs in how the two were made, as far as it was recorded.");
     }
     let rows = comparison.differences.iter().map(|difference| {
         let (baseline, candidate) = excerpts(&difference.baseline, &difference.candidate);
@@ -77,9 +59,9 @@ fn differences(comparison: &Comparison) -> Block {
     Block::Table(Table {
         caption: "What differs between the two".to_owned(),
         columns: vec![
-            column("what", "", false),
-            column(&comparison.baseline.name, "", false),
-            column(&comparison.candidate.name, "", false),
+            text("what"),
+            text(&comparison.baseline.name),
+            text(&comparison.candidate.name),
         ],
         rows: rows.collect(),
     })
@@ -98,6 +80,7 @@ fn ratios(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &Work
             format!("{} to {}{within}", ratio(interval.low), ratio(interval.high))
         }),
         unproven: matches!(compared.verdict, Verdict::CannotTellYet { .. }),
+        baseline: false,
     };
     let row = |workload: &WorkloadComparison| {
         let of_measure = |measure: Measure| workload.measures.iter().find(|compared| compared.measure == measure);
@@ -109,14 +92,13 @@ fn ratios(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &Work
             "{} as a ratio to {}",
             comparison.candidate.name, comparison.baseline.name
         ),
-        caption: format!(
-            "More TPS and less latency are better. {} What is greyed out is not told yet.",
-            conclusion(comparison)
-        ),
+        caption: "More TPS and less latency are better: blue is better, orange is worse, and what is greyed out is not told yet."
+            .to_owned(),
         data: FigureData::Matrix(Matrix {
             title: format!("ratio to {}", comparison.baseline.name),
             unit: String::new(),
             ratio: true,
+            less_is_better: Measure::ALL.map(Measure::is_latency).into(),
             row_factor: "workload and cell".to_owned(),
             column_factor: "measure".to_owned(),
             rows: measured.iter().map(|(cell, workload)| named(cell, workload)).collect(),
@@ -130,16 +112,16 @@ fn ratios(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &Work
 /// Every measure with its verdict.
 fn results(measured: &[(&CellComparison, &WorkloadComparison)]) -> Table {
     let columns = [
-        column("workload and cell", "", false),
-        column("measure", "", false),
-        column("runs", "", false),
-        column("baseline", "", true),
-        column("other", "", true),
-        column("ratio", "", true),
-        column("from", "", true),
-        column("to", "", true),
-        column("p", "", false),
-        column("verdict", "", false),
+        text("workload and cell"),
+        text("measure"),
+        text("runs"),
+        number("baseline", ""),
+        number("other", ""),
+        number("ratio", ""),
+        number("from", ""),
+        number("to", ""),
+        text("p"),
+        text("verdict"),
     ];
     let row = |cell: &CellComparison, workload: &WorkloadComparison, compared: &MeasureComparison| {
         let unit = if compared.measure.is_latency() { " (µs)" } else { "" };
@@ -172,63 +154,57 @@ fn results(measured: &[(&CellComparison, &WorkloadComparison)]) -> Table {
     }
 }
 
-/// TPS of both sides with the slowest and the fastest run.
+/// TPS of both sides, and where there are several runs the slowest and the fastest.
 fn throughput(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &WorkloadComparison)]) -> Figure {
-    let of = |workload: &WorkloadComparison, figure: &dyn Fn(&MeasureComparison) -> f64| {
-        let tps = workload
-            .measures
-            .iter()
-            .find(|compared| compared.measure == Measure::Tps);
-        tps.map(|compared| rounded(figure(compared)))
+    let tps = |workload: &WorkloadComparison| {
+        let mut measures = workload.measures.iter();
+        measures.find(|compared| compared.measure == Measure::Tps).cloned()
     };
     let series = |name: &str, mean: fn(&MeasureComparison) -> f64, runs: fn(&MeasureComparison) -> &[f64]| {
-        let all = |figure: &dyn Fn(&MeasureComparison) -> f64| {
-            measured
-                .iter()
-                .map(|(_, workload)| of(workload, figure))
-                .collect::<Vec<_>>()
+        let all = |figure: &dyn Fn(&MeasureComparison) -> Option<f64>| -> Vec<Option<f64>> {
+            let of = |(_, workload): &(_, &WorkloadComparison)| figure(&tps(workload)?).map(rounded);
+            measured.iter().map(of).collect()
+        };
+        let range = |end: fn(f64, f64) -> f64| {
+            all(&|compared| {
+                let runs = runs(compared);
+                runs.iter().copied().reduce(end).filter(|_| runs.len() > 1)
+            })
         };
         BarSeries {
             name: name.to_owned(),
-            values: all(&mean),
-            low: all(&|compared| runs(compared).iter().copied().fold(f64::INFINITY, f64::min)),
-            high: all(&|compared| runs(compared).iter().copied().fold(0.0, f64::max)),
+            values: all(&|compared| Some(mean(compared))),
+            low: range(f64::min),
+            high: range(f64::max),
         }
     };
-    let seen = measured.iter().filter_map(|(cell, workload)| {
-        let tps = workload
-            .measures
-            .iter()
-            .find(|compared| compared.measure == Measure::Tps)?;
-        Some(format!(
-            "{} {} ({})",
-            named(cell, workload),
-            change(tps.ratio),
-            verdict(tps.verdict)
-        ))
+    let sides = [&comparison.baseline.name, &comparison.candidate.name];
+    let mut seen = measured.iter().filter_map(|(cell, workload)| {
+        let tps = tps(workload)?;
+        let (change, verdict) = (change(tps.ratio), verdict(tps.verdict));
+        Some(format!("{} {change} ({verdict})", named(cell, workload)))
     });
+    // More of them are read in the table above.
+    let seen = match measured.len() {
+        ..=MOST_TOLD => format!(" {}.", seen.by_ref().collect::<Vec<_>>().join("; ")),
+        _ => String::new(),
+    };
     Figure {
         id: format!("{id}-throughput"),
-        title: format!(
-            "Throughput of {} and {}",
-            comparison.baseline.name, comparison.candidate.name
-        ),
-        caption: format!(
-            "Means over runs; whiskers from the slowest run to the fastest. {}.",
-            seen.collect::<Vec<_>>().join("; ")
-        ),
+        title: format!("Throughput of {} and {}", sides[0], sides[1]),
+        caption: format!("Means over runs; whiskers from the slowest run to the fastest.{seen}"),
         data: FigureData::Bars(Bars {
             title: "Throughput".to_owned(),
             unit: "TPS".to_owned(),
             categories: measured.iter().map(|(cell, workload)| named(cell, workload)).collect(),
             series: vec![
                 series(
-                    &comparison.baseline.name,
+                    sides[0],
                     |compared| compared.baseline,
                     |compared| &compared.baseline_values,
                 ),
                 series(
-                    &comparison.candidate.name,
+                    sides[1],
                     |compared| compared.candidate,
                     |compared| &compared.candidate_values,
                 ),

@@ -3,7 +3,7 @@
 use super::model::Definition;
 
 /// Words of all reports, with their meanings, formulas and sources.
-const WORDS: [(&str, &str); 21] = [
+const WORDS: [(&str, &str); 22] = [
     (
         "TPS",
         "Transactions per second that completed without error: their number over the whole time measured, divided by that time. Failed and skipped transactions are counted apart.",
@@ -75,6 +75,10 @@ const WORDS: [(&str, &str); 21] = [
     (
         "CPU by kind",
         "Shares of the time of all cores of the machine that made the load; the rest is idle. \"Stolen\" was taken by other guests of a virtual machine's host.",
+    ),
+    (
+        "kB, MB, GB",
+        "As PostgreSQL counts them: 1 kB has 1,024 bytes, 1 MB has 1,024 kB.",
     ),
     (
         "Factor, level, cell, run",

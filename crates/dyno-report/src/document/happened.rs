@@ -1,12 +1,39 @@
 //! What happened during a run, as tables: checkpoints, and everything else that lasted.
 
-use super::model::{Table, Value};
+use super::model::{Column, Table, Value};
 use super::table::{number, text, value, words};
 use crate::figures::one_line;
 use dyno_lab::archive::{EventKind, Run};
 
 /// More rows than this are not read.
-const MOST_ROWS: usize = 100;
+const MOST_ROWS: usize = 20;
+
+/// What happened, as a row with when it began and how long it lasted, in seconds.
+struct Row {
+    begins_s: f64,
+    lasts_s: Option<f64>,
+    values: Vec<Value>,
+}
+
+/// A table of `rows` in order of time, of too many the longest. It is called `name`.
+fn longest(name: &str, columns: Vec<Column>, mut rows: Vec<Row>) -> Table {
+    let all = rows.len();
+    // What did not end lasts longest.
+    let length_s = |row: &Row| row.lasts_s.unwrap_or(f64::INFINITY);
+    rows.sort_by(|one, other| length_s(other).total_cmp(&length_s(one)));
+    rows.truncate(MOST_ROWS);
+    rows.sort_by(|one, other| one.begins_s.total_cmp(&other.begins_s));
+    let caption = if all > MOST_ROWS {
+        format!("{name}, the longest {MOST_ROWS} of {all}; all are in events.jsonl")
+    } else {
+        name.to_owned()
+    };
+    Table {
+        caption,
+        columns,
+        rows: rows.into_iter().map(|row| row.values).collect(),
+    }
+}
 
 /// The checkpoints of a run.
 pub(super) fn checkpoints(run: &Run) -> Table {
@@ -15,30 +42,32 @@ pub(super) fn checkpoints(run: &Run) -> Table {
         EventKind::Checkpoint(checkpoint) => Some(checkpoint),
         _ => None,
     });
-    let rows = checkpoints.take(MOST_ROWS).map(|checkpoint| {
-        vec![
-            value(checkpoint.start_s),
-            value(checkpoint.end_s.map(|end_s| end_s - checkpoint.start_s)),
-            words(one_line(&checkpoint.reason)),
-            value(checkpoint.write_s),
-            value(checkpoint.sync_s),
-            value(checkpoint.buffers.map(|buffers| buffers as f64)),
-            value(checkpoint.wal_files.map(|files| files as f64)),
-        ]
+    let rows = checkpoints.map(|checkpoint| {
+        let lasts_s = checkpoint.end_s.map(|end_s| end_s - checkpoint.start_s);
+        Row {
+            begins_s: checkpoint.start_s,
+            lasts_s,
+            values: vec![
+                value(checkpoint.start_s),
+                value(lasts_s),
+                words(one_line(&checkpoint.reason)),
+                value(checkpoint.write_s),
+                value(checkpoint.sync_s),
+                value(checkpoint.buffers.map(|buffers| buffers as f64)),
+                value(checkpoint.wal_files.map(|files| files as f64)),
+            ],
+        }
     });
-    Table {
-        caption: format!("Checkpoints, at most the first {MOST_ROWS}"),
-        columns: vec![
-            number("begins", "s"),
-            number("lasts", "s"),
-            text("reason"),
-            number("write", "s"),
-            number("sync", "s"),
-            number("buffers", ""),
-            number("WAL files", ""),
-        ],
-        rows: rows.collect(),
-    }
+    let columns = vec![
+        number("begins", "s"),
+        number("lasts", "s"),
+        text("reason"),
+        number("write", "s"),
+        number("sync", "s"),
+        number("buffers", ""),
+        number("WAL files", ""),
+    ];
+    longest("Checkpoints", columns, rows.collect())
 }
 
 /// What else lasted: vacuums, waits for locks, standstills.
@@ -58,24 +87,45 @@ pub(super) fn others(run: &Run) -> Table {
         EventKind::Stalled(stalled) => Some(("standstill", stalled.start_s, stalled.end_s, stalled.detail)),
         _ => None,
     });
-    let rows = lasting
-        .take(MOST_ROWS)
-        .map(|(what, start_s, end_s, detail)| -> Vec<Value> {
-            vec![
-                words(what),
-                value(start_s),
-                value(end_s - start_s),
-                words(one_line(&detail)),
-            ]
-        });
-    Table {
-        caption: format!("Vacuums, locks and standstills, at most the first {MOST_ROWS}"),
-        columns: vec![
-            text("what"),
-            number("begins", "s"),
-            number("lasts", "s"),
-            text("detail"),
+    let rows = lasting.map(|(what, start_s, end_s, detail)| Row {
+        begins_s: start_s,
+        lasts_s: Some(end_s - start_s),
+        values: vec![
+            words(what),
+            value(start_s),
+            value(end_s - start_s),
+            words(one_line(&detail)),
         ],
-        rows: rows.collect(),
+    });
+    let columns = vec![
+        text("what"),
+        number("begins", "s"),
+        number("lasts", "s"),
+        text("detail"),
+    ];
+    longest("Vacuums, locks and standstills", columns, rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_the_longest_are_shown_in_order_of_time() {
+        let row = |second: u32| Row {
+            begins_s: f64::from(second),
+            lasts_s: (second != 3).then_some(f64::from(second)),
+            values: vec![value(f64::from(second))],
+        };
+        let table = longest("Checkpoints", vec![number("begins", "s")], (0..50).map(row).collect());
+        assert_eq!(
+            table.caption,
+            "Checkpoints, the longest 20 of 50; all are in events.jsonl"
+        );
+        assert_eq!(
+            (table.rows.len(), &table.rows[0][0], &table.rows[1][0]),
+            (20, &value(3.0), &value(31.0))
+        );
+        assert_eq!(longest("Checkpoints", Vec::new(), vec![row(1)]).caption, "Checkpoints");
     }
 }

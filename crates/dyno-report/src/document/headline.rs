@@ -1,5 +1,6 @@
 //! The results in a few sentences.
 
+use super::backdrop::cause_words;
 use super::model::Headline;
 use super::recorded::Recorded;
 use super::run::{state_words, steady_words};
@@ -25,6 +26,7 @@ pub(super) fn of_run(recorded: &Recorded) -> Vec<Headline> {
         }];
     };
     let steady = recorded.analysis.as_ref().is_some_and(|analysis| analysis.steady.found);
+    let several = summary.workloads.len() > 1;
     let common = common(recorded);
     let of = |workload: &WorkloadSummary| {
         let tps = recorded.tps.get(&workload.name).map_or(&[][..], Vec::as_slice);
@@ -32,11 +34,11 @@ pub(super) fn of_run(recorded: &Recorded) -> Vec<Headline> {
             subject: workload.name.clone(),
             figure: format!("{} TPS", rate(workload.tps)),
             interval: interval_words(tps, steady),
-            verdict: [latency_words(workload), errors_words(workload), common.clone()]
-                .into_iter()
-                .filter(|words| !words.is_empty())
-                .collect::<Vec<_>>()
-                .join(" "),
+            verdict: joined([
+                latency_words(workload),
+                errors_words(workload),
+                if several { String::new() } else { common.clone() },
+            ]),
         }
     };
     let mut headlines: Vec<Headline> = summary.workloads.iter().map(of).collect();
@@ -45,14 +47,35 @@ pub(super) fn of_run(recorded: &Recorded) -> Vec<Headline> {
         figure: rate(*metric),
         ..Headline::default()
     }));
+    // What holds for all workloads is not said of each.
+    let dips = recorded.analysis.as_ref().map(|analysis| match analysis.dips.len() {
+        0 => "no dips".to_owned(),
+        dips => counted(dips as u64, "dip"),
+    });
+    headlines.extend(dips.filter(|_| several).map(|dips| Headline {
+        subject: "the run as a whole".to_owned(),
+        figure: dips,
+        interval: String::new(),
+        verdict: common.clone(),
+    }));
     headlines
+}
+
+/// Sentences in a row, those that say anything.
+fn joined<const N: usize>(sentences: [String; N]) -> String {
+    let said: Vec<String> = sentences.into_iter().filter(|words| !words.is_empty()).collect();
+    said.join(" ")
 }
 
 /// The interval of the mean by batch means: 20 batches of neighbouring intervals, whose means are nearly independent of each other where single
 /// intervals are not (A. M. Law and W. D. Kelton, "Simulation Modeling and Analysis", on steady-state output).
 fn interval_words(tps: &[f64], steady: bool) -> String {
     if tps.len() < 3 * BATCHES {
-        return format!("{} are too few for an interval", counted(tps.len() as u64, "interval"));
+        let intervals = counted(tps.len() as u64, "interval");
+        return format!(
+            "no 95 % interval: measured in {intervals}, of which it takes {}",
+            3 * BATCHES
+        );
     }
     if !steady {
         return "no interval, because there is no steady state that it would be of".to_owned();
@@ -94,11 +117,7 @@ fn errors_words(workload: &WorkloadSummary) -> String {
 /// What holds for the run as a whole.
 fn common(recorded: &Recorded) -> String {
     let analysed = recorded.analysis.as_ref().map_or_else(String::new, analysis_words);
-    [state_words(recorded), analysed]
-        .into_iter()
-        .filter(|words| !words.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
+    joined([state_words(recorded), analysed])
 }
 
 /// Whether it was steady, and how many dips it had by which causes.
@@ -109,15 +128,12 @@ fn analysis_words(analysis: &Analysis) -> String {
     }
     let mut causes: IndexMap<String, usize> = IndexMap::new();
     for dip in &analysis.dips {
-        *causes.entry(dip.cause.to_string()).or_default() += 1;
+        *causes.entry(cause_words(dip)).or_default() += 1;
     }
     causes.sort_by(|_, one, _, other| other.cmp(one));
-    let causes = causes.iter().map(|(cause, number)| match cause.as_str() {
-        "unknown" => format!("{number} of unknown cause"),
-        cause => format!("{number} by {cause}"),
-    });
+    let causes = causes.iter().map(|(cause, number)| format!("{number} × {cause}"));
     let dips = counted(analysis.dips.len() as u64, "dip");
-    format!("{steady} {dips}: {}.", causes.collect::<Vec<_>>().join(", "))
+    format!("{steady} {dips} ({}).", causes.collect::<Vec<_>>().join(", "))
         .trim_start()
         .to_owned()
 }
@@ -129,7 +145,11 @@ mod tests {
     #[test]
     fn an_interval_needs_many_intervals_and_a_steady_state() {
         let few = [100.0; 20];
-        assert_eq!(interval_words(&few, true), "20 intervals are too few for an interval");
+        let words = interval_words(&few, true);
+        assert_eq!(
+            words,
+            "no 95 % interval: measured in 20 intervals, of which it takes 60"
+        );
         let values: Vec<f64> = (0..200).map(|second| 1_000.0 + f64::from(second * 37 % 23)).collect();
         assert!(interval_words(&values, false).starts_with("no interval"));
         let words = interval_words(&values, true);

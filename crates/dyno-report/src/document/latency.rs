@@ -150,7 +150,7 @@ impl Latency {
     #[must_use]
     pub fn heat_maps(&self, id: &str, backdrop: &Backdrop) -> Vec<Figure> {
         let figures = self.present().enumerate().filter_map(|(index, (name, workload))| {
-            let data = workload.heat.heat_map(backdrop.group())?;
+            let data = workload.heat.heat_map(backdrop)?;
             let fastest_us = data.bounds_us.first().copied()?;
             let slowest_us = data.bounds_us.last().copied()?;
             Some(Figure {
@@ -328,6 +328,7 @@ pub(super) fn percentile_curves<'a>(
 ) -> Option<Figure> {
     let mut curves = Vec::new();
     let mut rows = Vec::new();
+    let mut told = Vec::new();
     for (name, baseline, counts) in counts.filter(|(_, _, counts)| counts.count() > 0) {
         let Some(us) = counts.percentiles_us([50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0]) else {
             continue;
@@ -338,15 +339,16 @@ pub(super) fn percentile_curves<'a>(
                 .chain(us.map(value))
                 .collect(),
         );
+        told.push(format!("{name} {} and {}", time(us[0]), time(us[4])));
         curves.push(curve(name, baseline, counts));
     }
-    let [first, ..] = curves.as_slice() else { return None };
     let caption = match curves.as_slice() {
+        [] => return None,
         [only] => format!(
             "The slowest transaction took {}.",
             only.latency_us.last().copied().map_or_else(String::new, time)
         ),
-        _ => format!("{} curves, the first of {}.", curves.len(), first.name),
+        _ => format!("p50 and p99: {}.", told.join("; ")),
     };
     let columns = ["p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max"].map(|name| number(name, "µs"));
     Some(Figure {

@@ -31,21 +31,26 @@ pub(super) fn figure(id: &str, cells: &[Cell], varied: &[&Factor], baseline: &Le
         .collect();
     let matrix_cell = |ratio: Option<Ratio>| {
         let interval = ratio.and_then(|ratio| ratio.interval);
+        let baseline = ratio.is_some_and(|ratio| ratio.is_baseline);
         MatrixCell {
             value: ratio.map(|ratio| significant(ratio.value)),
             interval: interval.map_or_else(String::new, |(low, high)| format!("{low:.2} to {high:.2}")),
-            unproven: ratio.is_none_or(|ratio| matches!(ratio.outcome, Outcome::Unknown { .. })),
+            unproven: !baseline && ratio.is_none_or(|ratio| matches!(ratio.outcome, Outcome::Unknown { .. })),
+            baseline,
         }
     };
     let cells: Vec<Vec<MatrixCell>> = (0..rows.levels.len())
         .map(|row| by_column.iter().map(|column| matrix_cell(column[row])).collect())
         .collect();
-    let known = cells.iter().flatten().filter(|cell| cell.value.is_some());
-    let proven = known.clone().filter(|cell| !cell.unproven).count();
+    let compared = cells
+        .iter()
+        .flatten()
+        .filter(|cell| cell.value.is_some() && !cell.baseline);
+    let proven = compared.clone().filter(|cell| !cell.unproven).count();
     let caption = format!(
-        "{} of {} differ from their baseline beyond doubt; the others are greyed out.",
+        "{} of the {} compared with a baseline differ from it beyond doubt; the others are greyed out. Baselines have a frame.",
         proven,
-        counted(known.count() as u64, "cell")
+        counted(compared.count() as u64, "cell")
     );
     let to: Vec<String> = baseline
         .iter()
@@ -86,6 +91,7 @@ pub(super) fn figure(id: &str, cells: &[Cell], varied: &[&Factor], baseline: &Le
             title,
             unit: String::new(),
             ratio: true,
+            less_is_better: Vec::new(),
             row_factor: rows.name.clone(),
             column_factor: others.into_iter().collect::<Vec<_>>().join(", "),
             rows: rows.levels.iter().map(|level| one_line(level)).collect(),

@@ -1,6 +1,8 @@
 //! What is measured in each cell of a campaign, as it is drawn over factors.
 
+use super::throughput::names;
 use crate::campaign::cells::{Cell, mean};
+use crate::figures::{rate, time};
 use indexmap::IndexSet;
 
 /// One measure.
@@ -80,6 +82,37 @@ impl Measure {
             unit,
             log: false,
             of,
+        }
+    }
+
+    /// What it is of: a workload or a metric; else what is on its axis.
+    pub fn name(&self) -> &str {
+        match &self.of {
+            Of::Workload(name) => name,
+            Of::Total | Of::P99 | Of::Metric(_) => &self.title,
+        }
+    }
+
+    /// What several are called together.
+    pub fn title_of(measures: &[&Self]) -> String {
+        let all = || names(measures.iter().map(|measure| measure.name()));
+        match measures {
+            [] => String::new(),
+            [first, _, ..] => match first.of {
+                Of::Workload(_) => format!("Throughput of {}", all()),
+                Of::Metric(_) => all(),
+                Of::Total | Of::P99 => first.title.clone(),
+            },
+            [only] => only.title.clone(),
+        }
+    }
+
+    /// A value of it with its unit, in words.
+    pub fn words(&self, value: f64) -> String {
+        match self.unit {
+            "µs" => time(value),
+            "" => rate(value),
+            unit => format!("{} {unit}", rate(value)),
         }
     }
 

@@ -4,13 +4,13 @@ use super::backdrop::Backdrop;
 use super::model::{Figure, FigureData, Lane};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
-use super::throughput::Throughput;
+use super::throughput::{Throughput, names};
 use crate::figures::{one_line, rate};
 use dyno_lab::experiment::Resolved;
 use dyno_lab::summary::metrics;
 
 /// Metrics that differ by more than this share no axis.
-const SAME_MAGNITUDE: f64 = 20.0;
+pub(super) const SAME_MAGNITUDE: f64 = 20.0;
 
 /// The figure `id` of the metrics of `experiment` in a run. `None` if there are none.
 pub(super) fn figure(
@@ -66,7 +66,7 @@ pub(super) fn figure(
         .map(|(name, steps)| (name.as_str(), "", steps, Cells::Range));
     Some(Figure {
         id: id.to_owned(),
-        title: "Metrics of the experiment".to_owned(),
+        title: format!("{} over time", names(over_time.iter().map(|(name, _)| name))),
         caption: format!("Means of the time measured: {}.", words.collect::<Vec<_>>().join(", ")),
         table: Some(time_table(grid.row_s(), columns)),
         data: FigureData::Timeline(backdrop.timeline(lanes)),

@@ -253,6 +253,8 @@ pub struct Span {
     pub end_s: f64,
     /// What to write beside it, for example the cause of a dip.
     pub label: String,
+    /// Where there is no room for all labels, those of the greatest weight are written: the depth of a dip in percent, 100 of all else.
+    pub weight: f64,
 }
 
 /// Why a stretch of time is shaded.
@@ -309,6 +311,10 @@ pub enum MarkKind {
 pub struct HeatMap {
     /// See [`Timeline::group`].
     pub group: String,
+    /// Where the axis begins, in seconds since the load began.
+    pub start_s: f64,
+    /// Where it ends; the last column may end later.
+    pub end_s: f64,
     /// Where the first column begins, in seconds since the load began.
     pub first_s: f64,
     /// How long a column is, in seconds.
@@ -431,6 +437,8 @@ pub struct Matrix {
     pub unit: String,
     /// Whether values are ratios, which are shaded to both sides of 1.
     pub ratio: bool,
+    /// Whether ratios below 1 are the better ones, for each column; empty: for none.
+    pub less_is_better: Vec<bool>,
     /// The factors of the rows.
     pub row_factor: String,
     /// The factors of the columns.
@@ -453,4 +461,6 @@ pub struct MatrixCell {
     pub interval: String,
     /// Whether it proves nothing, and is greyed out.
     pub unproven: bool,
+    /// Whether it is what others are compared with, and has a frame.
+    pub baseline: bool,
 }

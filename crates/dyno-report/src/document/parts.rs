@@ -1,6 +1,7 @@
 //! Sections and blocks, in fewer words.
 
 use super::model::{Block, Figure, Section, Table};
+use super::table::without_empty_columns;
 
 /// A section that is open.
 pub(super) fn section(id: impl Into<String>, title: impl Into<String>, blocks: Vec<Block>) -> Section {
@@ -31,9 +32,9 @@ pub(super) fn code(caption: impl Into<String>, text: impl Into<String>) -> Block
     }
 }
 
-/// A table; nothing if it has no row.
+/// A table with the columns that say anything; nothing if it has no row.
 pub(super) fn table(table: Table) -> Option<Block> {
-    (!table.rows.is_empty()).then_some(Block::Table(table))
+    (!table.rows.is_empty()).then(|| Block::Table(without_empty_columns(table)))
 }
 
 /// A figure, if there is one.

@@ -262,7 +262,8 @@ pub(super) fn dips(analysis: &Analysis) -> Table {
 
 /// Tables and indexes before and after the load.
 pub(super) fn growth(summary: &Summary) -> Table {
-    const MIB: f64 = 1_048_576.0;
+    // As PostgreSQL counts.
+    const MB: f64 = 1_048_576.0;
     let rows = largest(&summary.tables).into_iter().map(|growth| {
         let sizes = [
             growth.table_before_bytes,
@@ -270,17 +271,17 @@ pub(super) fn growth(summary: &Summary) -> Table {
             growth.indexes_before_bytes,
             growth.indexes_after_bytes,
         ];
-        let sizes = sizes.map(|bytes| value(bytes as f64 / MIB));
+        let sizes = sizes.map(|bytes| value(bytes as f64 / MB));
         std::iter::once(words(one_line(&growth.table))).chain(sizes).collect()
     });
     Table {
         caption: "Tables before and after the load".to_owned(),
         columns: vec![
             text("table"),
-            number("before", "MiB"),
-            number("after", "MiB"),
-            number("indexes before", "MiB"),
-            number("indexes after", "MiB"),
+            number("before", "MB"),
+            number("after", "MB"),
+            number("indexes before", "MB"),
+            number("indexes after", "MB"),
         ],
         rows: rows.collect(),
     }

@@ -4,7 +4,6 @@ use super::layout::{Facet, is_load, position};
 use super::measures::Measure;
 use super::model::{Figure, FigureData, Sweep, SweepLine, SweepPanel, SweepPoint};
 use super::series::significant;
-use crate::figures::rate;
 
 /// The figure of `measures` over the axis of `facet`, a panel each.
 pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {
@@ -16,9 +15,7 @@ pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {
     let axis = &facet.axis;
     let levels = || axis.levels.iter().map(|level| position(level));
     let (least, greatest) = (levels().fold(f64::INFINITY, f64::min), levels().fold(0.0, f64::max));
-    let title = measures
-        .first()
-        .map_or_else(String::new, |measure| measure.title.clone());
+    let title = Measure::title_of(measures);
     let of = if facet.name.is_empty() {
         String::new()
     } else {
@@ -27,7 +24,7 @@ pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {
     Figure {
         id: id.to_owned(),
         title: format!("{title} over {}{of}", axis.name),
-        caption: caption(facet, panels.first()),
+        caption: caption(facet, measures.first().zip(panels.first())),
         table: Some(super::cell_table::points(facet, measures)),
         data: FigureData::Sweep(Sweep {
             factor: axis.name.clone(),
@@ -74,8 +71,10 @@ fn panel(facet: &Facet, measure: &Measure) -> SweepPanel {
 }
 
 /// Where each line is highest, and where its knee is.
-fn caption(facet: &Facet, panel: Option<&SweepPanel>) -> String {
-    let Some(panel) = panel else { return String::new() };
+fn caption(facet: &Facet, first: Option<(&&Measure, &SweepPanel)>) -> String {
+    let Some((measure, panel)) = first else {
+        return String::new();
+    };
     let line = |line: &SweepLine| {
         let best = line
             .points
@@ -88,9 +87,8 @@ fn caption(facet: &Facet, panel: Option<&SweepPanel>) -> String {
         };
         let knee = line.knee.map_or_else(String::new, |knee| format!(", knee at {knee}"));
         Some(format!(
-            "{name}{} {} at {} = {}{knee}",
-            rate(best.value),
-            panel.unit,
+            "{name}{} at {} = {}{knee}",
+            measure.words(best.value),
             facet.axis.name,
             best.level
         ))

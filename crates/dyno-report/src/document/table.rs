@@ -53,6 +53,26 @@ pub(super) fn time_table<'a>(row_s: f64, series: impl Iterator<Item = (&'a str, 
     }
 }
 
+/// The table without columns in which nothing is known of any row.
+pub(super) fn without_empty_columns(table: Table) -> Table {
+    let says = |value: &Value| !matches!(value, Value::Nothing(())) && *value != words("");
+    let known: Vec<bool> = (0..table.columns.len())
+        .map(|column| table.rows.iter().any(|row| row.get(column).is_some_and(says)))
+        .collect();
+    let rows = table.rows.into_iter().map(|row| only(row, &known)).collect();
+    Table {
+        caption: table.caption,
+        columns: only(table.columns, &known),
+        rows,
+    }
+}
+
+/// Of a row the places that are known.
+fn only<T>(row: Vec<T>, known: &[bool]) -> Vec<T> {
+    let places = row.into_iter().zip(known);
+    places.filter(|(_, known)| **known).map(|(of, _)| of).collect()
+}
+
 /// A column of numbers.
 pub(super) fn number(name: &str, unit: &str) -> Column {
     Column {
@@ -84,4 +104,26 @@ pub(super) fn exactly(count: u64) -> Value {
 /// Words as a value.
 pub(super) fn words(words: impl Into<String>) -> Value {
     Value::Text(words.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_stays_if_any_row_says_something() {
+        let table = Table {
+            caption: String::new(),
+            columns: vec![text("run"), number("least", "TPS"), text("remark"), number("dips", "")],
+            rows: vec![
+                vec![words("1"), value(None), words(""), value(None)],
+                vec![words("2"), value(None), words(""), exactly(0)],
+            ],
+        };
+        let left = without_empty_columns(table);
+        let names: Vec<&str> = left.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["run", "dips"]);
+        assert_eq!(left.rows[1], [words("2"), exactly(0)]);
+        assert_eq!(left.rows[0].len(), 2);
+    }
 }

@@ -167,8 +167,8 @@ pub(super) fn seconds_words(seconds: f64) -> String {
 }
 
 /// Names in a row: "a", "a and b", "a, b and c".
-pub(super) fn names<'a>(names: impl Iterator<Item = &'a String>) -> String {
-    let names: Vec<&str> = names.map(String::as_str).collect();
+pub(super) fn names<'a>(names: impl Iterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>) -> String {
+    let names: Vec<&str> = names.map(AsRef::as_ref).collect();
     match names.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         Some((only, _)) => (*only).to_owned(),

@@ -8,6 +8,9 @@ use crate::figures::decimal;
 use dyno_lab::archive::WaitRow;
 use indexmap::IndexMap;
 
+/// Of a class with fewer sessions in the mean a caption says nothing.
+const LEAST_TOLD: f64 = 0.05;
+
 /// More events than this are not read.
 const MOST_EVENTS: usize = 20;
 
@@ -89,15 +92,9 @@ impl Waits {
         let mean = |steps: &Steps| steps.mean(from_s).unwrap_or(0.0);
         let mut classes: Vec<(&String, &Steps)> = whole.classes.iter().collect();
         classes.sort_by(|(_, one), (_, other)| mean(other).total_cmp(&mean(one)));
-        let name = |class: &str| {
-            if class == "CPU" {
-                "not waiting".to_owned()
-            } else {
-                class.to_owned()
-            }
-        };
         let words = classes
             .iter()
+            .filter(|(_, steps)| mean(steps) >= LEAST_TOLD)
             .map(|(class, steps)| format!("{} {}", name(class), decimal(mean(steps), 1)));
         let caption = format!(
             "Mean number of sessions in the time measured: {}. Sessions that do not wait run on a CPU, or want to.",
@@ -133,7 +130,7 @@ impl Waits {
         events.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let rows = events.iter().take(MOST_EVENTS).map(|((class, event), sessions)| {
             let figures = [value(**sessions / time_s), value(**sessions / all * 100.0)];
-            [words(class.as_str()), words(event.as_str())]
+            [words(name(class)), words(event.as_str())]
                 .into_iter()
                 .chain(figures)
                 .collect()
@@ -148,6 +145,15 @@ impl Waits {
             ],
             rows: rows.collect(),
         })
+    }
+}
+
+/// What a class of waits is called; sessions that do not wait have one, too.
+fn name(class: &str) -> String {
+    if class == "CPU" {
+        "not waiting".to_owned()
+    } else {
+        class.to_owned()
     }
 }
 
@@ -190,7 +196,7 @@ mod tests {
             ]
         );
         let table = waits.table().unwrap();
-        assert_eq!(table.rows[0][0], words("CPU"));
+        assert_eq!(table.rows[0][0], words("not waiting"));
         assert_eq!(
             Waits::new(Grid::new(1.0, 10.0)).figure("waits", &Backdrop::default()),
             None

@@ -12,7 +12,7 @@ pub(super) enum Change {
     /// By taking this one instead.
     Whole {
         /// The present figure.
-        figure: Figure,
+        figure: Box<Figure>,
     },
     /// By adding to its timeline.
     Grown(Growth),
@@ -71,7 +71,9 @@ pub(super) fn change(old: &Figure, new: &Figure) -> Option<Change> {
             caption: new.caption.clone(),
             ..growth
         }),
-        None => Change::Whole { figure: new.clone() },
+        None => Change::Whole {
+            figure: Box::new(new.clone()),
+        },
     })
 }
 
@@ -161,7 +163,7 @@ mod tests {
     /// What a viewer does.
     fn apply(figure: &Figure, change: Change) -> Figure {
         let growth = match change {
-            Change::Whole { figure } => return figure,
+            Change::Whole { figure } => return *figure,
             Change::Grown(growth) => growth,
         };
         let mut figure = figure.clone();
@@ -215,6 +217,7 @@ mod tests {
             start_s: number as f64,
             end_s: number as f64 + 1.0,
             label: String::new(),
+            weight: 100.0,
         };
         Figure {
             id: "throughput".to_owned(),

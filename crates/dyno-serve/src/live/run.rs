@@ -193,7 +193,9 @@ fn changes(old: &[Figure], new: &[Figure]) -> Vec<Change> {
     if same {
         return old.iter().zip(new).filter_map(|(old, new)| change(old, new)).collect();
     }
-    let whole = |figure: &Figure| Change::Whole { figure: figure.clone() };
+    let whole = |figure: &Figure| Change::Whole {
+        figure: Box::new(figure.clone()),
+    };
     new.iter().map(whole).collect()
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cut, textWidth, wrap } from "../src/charts/text";
+import { cut, squeezed, textWidth, wrap } from "../src/charts/text";
 
 test("what fits is left as it is", () => {
   assert.equal(cut("update", 12, 200), "update");
@@ -25,4 +25,13 @@ test("words are kept together, and the last line is cut", () => {
   assert.equal(lines[0], "one two");
   assert.ok(lines[1]!.endsWith("…"), lines[1]!);
   assert.equal(wrap("x".repeat(50), 12, 70, 3).length, 1);
+});
+
+test("names keep what tells them from others, at either end", () => {
+  const names = ["on", "local", "off"].map((level) => `update, full_page_writes = on, synchronous_commit = ${level}`);
+  const short = names.map((name) => squeezed(name, 11, 120));
+  assert.equal(new Set(short).size, 3);
+  assert.ok(short.every((name) => name.startsWith("update") && name.includes("…") && textWidth(name, 11) <= 120), short.join());
+  assert.equal(squeezed("update", 11, 120), "update");
+  assert.equal(squeezed("update", 11, 1), "…");
 });

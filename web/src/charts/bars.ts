@@ -9,7 +9,7 @@ import { FONT, pattern, seriesLook, SMALL, type Theme } from "./look";
 import { line, painter, text, type Shape } from "./painter";
 import { stack, withUnit, type Panel } from "./panels";
 import type { Readout } from "./readout";
-import { cut, textWidth } from "./text";
+import { squeezed, textWidth } from "./text";
 import { carriesUnit, linearScale, number, quantity } from "./units";
 
 const UPRIGHT_HEIGHT = 260;
@@ -27,7 +27,7 @@ export function bars(data: Bars, frame: Frame): Drawing {
   const { theme } = frame;
   const isUpright = fitsUpright(data, frame.width);
   const longest = Math.max(0, ...data.categories.map((category) => textWidth(category, SMALL)));
-  const left = isUpright ? LEFT : Math.min(longest + 12, frame.width * 0.4);
+  const left = isUpright ? LEFT : Math.min(longest + 12, frame.width * 0.45);
   const panel: Panel = {
     heading: withUnit(data.title, data.unit),
     legend: data.series.map(({ name }) => ({ series: name, name })),
@@ -43,7 +43,7 @@ export function bars(data: Bars, frame: Frame): Drawing {
 
   const groups: Axis = {
     type: "category",
-    data: data.categories.map((category) => cut(category, SMALL, isUpright ? Infinity : left - 10)),
+    data: data.categories.map((category) => squeezed(category, SMALL, isUpright ? Infinity : left - 10)),
     axisLine: { show: true, lineStyle: { color: theme.axis } },
     axisTick: { show: false },
     axisLabel: { color: theme.text, fontFamily: FONT, fontSize: SMALL, interval: 0 },

@@ -9,10 +9,12 @@ import { FONT, SMALL, type Theme } from "./look";
 import { group, line, painter, rect, text, type Shape } from "./painter";
 import { stack, withUnit, type Panel } from "./panels";
 import type { Readout } from "./readout";
-import { cut, textWidth } from "./text";
+import { cut, squeezed, textWidth } from "./text";
 import { number, quantity, tickLabel } from "./units";
 
 const ROW = 34;
+/** A column that is as wide as this can be read. */
+const COLUMN = 80;
 const RIGHT = 8;
 /** The height of an explanation beneath the cells. */
 const KEY = 18;
@@ -22,7 +24,8 @@ const LEAST_SPAN = 1.1;
 export function matrix(data: Matrix, frame: Frame): Drawing {
   const { theme } = frame;
   const longest = Math.max(textWidth(data.row_factor, SMALL), ...data.rows.map((row) => textWidth(row, SMALL)));
-  const left = Math.min(longest + 14, frame.width * 0.36);
+  // Names have what the columns do not need.
+  const left = Math.min(longest + 14, Math.max(frame.width * 0.36, frame.width - RIGHT - data.columns.length * COLUMN));
   const keys = keysOf(data);
   const panel: Panel = { heading: withUnit(data.title, data.unit), legend: [], drawn: "areas", labels: 40, height: Math.max(1, data.rows.length) * ROW };
   const layout = stack([panel], frame, { left, right: RIGHT }, keys.length > 0 ? 10 + keys.length * KEY : 6);
@@ -35,7 +38,7 @@ export function matrix(data: Matrix, frame: Frame): Drawing {
     xAxis: {
       type: "category",
       position: "top",
-      data: data.columns.map((name) => cut(name, SMALL, column - 4)),
+      data: data.columns.map((name) => squeezed(name, SMALL, column - 4)),
       axisLine: { show: false },
       axisTick: { show: false },
       axisLabel: { color: theme.text, fontFamily: FONT, fontSize: SMALL, interval: 0 },
@@ -43,7 +46,7 @@ export function matrix(data: Matrix, frame: Frame): Drawing {
     yAxis: {
       type: "category",
       inverse: true,
-      data: data.rows.map((name) => cut(name, SMALL, left - 14)),
+      data: data.rows.map((name) => squeezed(name, SMALL, left - 14)),
       axisLine: { show: false },
       axisTick: { show: false },
       axisLabel: { color: theme.text, fontFamily: FONT, fontSize: SMALL, interval: 0 },

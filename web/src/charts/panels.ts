@@ -4,7 +4,7 @@ import type { GridComponentOption, LegendComponentOption, TitleComponentOption }
 import type { Frame } from "./frame";
 import { FONT, FONT_SIZE, type Theme } from "./look";
 import { carriesUnit } from "./units";
-import { BOLD, cut, textWidth, wrap } from "./text";
+import { BOLD, cut, squeezed, textWidth, wrap } from "./text";
 
 /** A panel, before it has its place. */
 export interface Panel {
@@ -112,7 +112,7 @@ function heading(words: string, top: number, frame: Frame): TitleComponentOption
 }
 
 function legend(entries: LegendEntry[], drawn: Panel["drawn"], top: number, left: number | undefined, longest: number, theme: Theme): LegendComponentOption {
-  const shown = new Map(entries.map((entry) => [entry.series, cut(entry.name, FONT_SIZE, longest)]));
+  const shown = new Map(entries.map((entry) => [entry.series, squeezed(entry.name, FONT_SIZE, longest)]));
   return {
     type: "plain",
     data: [...shown.keys()],

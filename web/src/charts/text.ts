@@ -26,6 +26,18 @@ export function cut(text: string, size: number, width: number): string {
   return `${characters.join("").trimEnd()}…`;
 }
 
+/** A name cut to a width in its middle, because what tells it from others may stand at either end. */
+export function squeezed(name: string, size: number, width: number): string {
+  const characters = [...oneLine(name)];
+  if (textWidth(characters.join(""), size) <= width) return characters.join("");
+  for (let kept = characters.length - 1; kept > 0; kept--) {
+    const end = Math.floor(kept / 2);
+    const shorter = `${characters.slice(0, kept - end).join("").trimEnd()}…${characters.slice(characters.length - end).join("").trimStart()}`;
+    if (textWidth(shorter, size) <= width) return shorter;
+  }
+  return "…";
+}
+
 /** The text in lines that fit a width, at most so many. */
 export function wrap(text: string, size: number, width: number, most: number): string[] {
   const lines: string[] = [];

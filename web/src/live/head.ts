@@ -22,8 +22,9 @@ export function showConnection(connection: Connection): void {
 
 /** Says where the campaign is. */
 export function showStatus(status: Status): void {
+  // Of a single run there is nothing to say.
+  element("what").textContent = status.what;
   const texts = {
-    what: status.what,
     tps: status.tps,
     p50: status.p50,
     p99: status.p99,

@@ -116,7 +116,7 @@ export function text(
   fontWeight: TextShape["style"]["fontWeight"] = "normal",
   halo = "none",
 ): TextShape {
-  const style = { text: words, fill, align, verticalAlign, fontFamily: FONT, fontSize, fontWeight, stroke: halo, lineWidth: halo === "none" ? 0 : 4 };
+  const style = { text: words, fill, align, verticalAlign, fontFamily: FONT, fontSize, fontWeight, stroke: halo, lineWidth: halo === "none" ? 0 : 2 };
   return { type: "text", x, y, style };
 }
 

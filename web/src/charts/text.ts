@@ -10,7 +10,7 @@ export function textWidth(text: string, size: number): number {
     // Chinese, Japanese, Korean and symbols beyond are as wide as high; of Latin letters a few are narrow or wide.
     if (character >= "\u2e80") width += 1;
     else if (/[iljtfI.,:;'|! ()[\]]/.test(character)) width += 0.36;
-    else if (/[mwMW@%]/.test(character)) width += 0.92;
+    else if (/[mwMW@%…]/.test(character)) width += 0.98;
     else if (/[A-Z]/.test(character)) width += 0.72;
     else width += 0.6;
   }

@@ -275,7 +275,7 @@ mod tests {
             ] });
         }
         let [only] = warnings(runs).try_into().unwrap();
-        let expected = "The runs differ in the server's work_mem, which is no factor: `its default` and `64MB`.";
+        let expected = "The runs differ in the server's work_mem, which is no factor: \"its default\" and \"64MB\".";
         assert!(only.starts_with(expected), "{only}");
     }
 }

@@ -374,7 +374,7 @@ mod tests {
             reason: "ERROR: division by zero".to_owned(),
         });
         let failure = conclude(&mut summary, &outcome(None, 0), None, None).unwrap();
-        let expected = "3 of 8 clients of `main` ended before their time, the first with: ERROR: division by zero.";
+        let expected = "3 of 8 clients of \"main\" ended before their time, the first with: ERROR: division by zero.";
         assert!(failure.starts_with(expected), "{failure}");
     }
 

@@ -275,20 +275,20 @@ impl fmt::Display for Warning {
                 reason,
             } => write!(
                 f,
-                "{aborted} of {} of `{workload}` ended before their time, the first with: {reason}. From then on the load was less than asked for. Mend that and run it again.",
+                "{aborted} of {} of \"{workload}\" ended before their time, the first with: {reason}. From then on the load was less than asked for. Mend that and run it again.",
                 counted(*clients, "client")
             ),
             Self::NoTransactions { workload } => write!(
                 f,
-                "No transaction of `{workload}` completed. Look at the errors, or measure longer than one transaction takes."
+                "No transaction of \"{workload}\" completed. Look at the errors, or measure longer than one transaction takes."
             ),
             Self::Errors { workload, percent } => write!(
                 f,
-                "{percent:.3} % of the transactions of `{workload}` failed and count neither in TPS nor in latency. Their first messages are shown with the errors."
+                "{percent:.3} % of the transactions of \"{workload}\" failed and count neither in TPS nor in latency. Their first messages are shown with the errors."
             ),
             Self::Unfinished { workload, count } => write!(
                 f,
-                "At the end {} of `{workload}` had not finished. Look for locks and stalls in the last intervals.",
+                "At the end {} of \"{workload}\" had not finished. Look for locks and stalls in the last intervals.",
                 counted(*count, "transaction")
             ),
             Self::FewIntervals { intervals } => write!(
@@ -301,11 +301,11 @@ impl fmt::Display for Warning {
                 variation_percent,
             } => write!(
                 f,
-                "The TPS of `{workload}` varies by {variation_percent:.1} % between intervals. Look at intervals.csv for a trend or dips; warm up or measure longer."
+                "The TPS of \"{workload}\" varies by {variation_percent:.1} % between intervals. Look at intervals.csv for a trend or dips; warm up or measure longer."
             ),
             Self::Late { workload, mean_us } => write!(
                 f,
-                "Transactions of `{workload}` began {:.1} ms late on average: the rate asked for is more than the clients can do. Use more clients or a lower rate.",
+                "Transactions of \"{workload}\" began {:.1} ms late on average: the rate asked for is more than the clients can do. Use more clients or a lower rate.",
                 mean_us / 1000.0
             ),
             Self::LoadHostBusy {
@@ -427,7 +427,7 @@ impl fmt::Display for Warning {
             ),
             Self::EnvironmentDiffers { what, one, other } => write!(
                 f,
-                "The runs differ in {what}, which is no factor: `{one}` and `{other}`. Compare only runs of the same surroundings, or run the campaign again."
+                "The runs differ in {what}, which is no factor: \"{one}\" and \"{other}\". Compare only runs of the same surroundings, or run the campaign again."
             ),
             Self::ArchiveStopped { error } => write!(
                 f,

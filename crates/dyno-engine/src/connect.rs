@@ -5,11 +5,14 @@ use crate::program::Program;
 use crate::transport::{Connection, Socket};
 use dyno_wire::tls::{self, Encryption, SslMode};
 use dyno_wire::{Event, ServerError, Session, WireError};
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use rustls::ClientConnection;
 use std::io::{self, BufRead, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Why a client could not be brought up.
@@ -212,7 +215,7 @@ fn log_in<'a, S: Session, P: Program>(
 ) -> Result<(Opening<'a>, S), ConnectError> {
     let deadline = Instant::now() + endpoint.connect_timeout;
     let mut opening = Opening {
-        socket: dial(&endpoint.address, endpoint.connect_timeout)?,
+        socket: dial(&endpoint.address, endpoint.connect_timeout, stop)?,
         tls: None,
         address: endpoint.address.to_string(),
         doing: "logging in",
@@ -256,20 +259,23 @@ fn prepare<S: Session, P: Program>(
 
 /// Asks the server to give up what it executes for another session. Nothing can be done if it does not listen.
 pub(crate) fn cancel(address: &Address, request: &[u8]) {
-    if let Ok(socket) = dial(address, PATIENCE) {
-        let _ = rustix::net::send(&socket, request, SendFlags::NOSIGNAL);
+    if let Ok(socket) = dial(address, PATIENCE, &Stop::new()) {
+        let _ = net::send(&socket, request, SendFlags::NOSIGNAL);
         // The server closes when it has passed the request on; until then ours would be cut off by closing first.
-        let _ = rustix::net::recv(&socket, &mut [0_u8; 1], RecvFlags::empty());
+        let _ = net::recv(&socket, &mut [0_u8; 1], RecvFlags::empty());
     }
 }
 
-fn dial(address: &Address, timeout: Duration) -> Result<Socket, ConnectError> {
+fn dial(address: &Address, timeout: Duration, stop: &Stop) -> Result<Socket, ConnectError> {
     let unreachable = |cause| ConnectError::Unreachable {
         address: address.to_string(),
         cause,
     };
     let socket = match address {
-        Address::Unix(path) => Socket::Unix(UnixStream::connect(path).map_err(unreachable)?),
+        Address::Unix(path) => match dial_unix(path, timeout, stop).map_err(unreachable)? {
+            Some(stream) => Socket::Unix(stream),
+            None => return Err(ConnectError::Stopped),
+        },
         Address::Tcp(candidates) => {
             let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
             let mut connected = None;
@@ -291,6 +297,31 @@ fn dial(address: &Address, timeout: Duration) -> Result<Socket, ConnectError> {
     };
     socket.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
     Ok(socket)
+}
+
+/// Connects to a unix socket within `timeout`; `None` if a stop was asked for.
+///
+/// Where many connect at once the queue of those that the server has yet to accept may be full. The system would wait for room for as long as it takes; with a
+/// limit on sending it says so after that time (unix(7), socket(7)), and asking again is all there is to do.
+fn dial_unix(path: &Path, timeout: Duration, stop: &Stop) -> io::Result<Option<UnixStream>> {
+    let deadline = Instant::now() + timeout;
+    let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
+    let address = SocketAddrUnix::new(path)?;
+    loop {
+        match net::connect(&socket, &address) {
+            Ok(()) => break,
+            Err(Errno::AGAIN | Errno::INTR) if stop.requested() => return Ok(None),
+            Err(Errno::AGAIN | Errno::INTR) if Instant::now() < deadline => {}
+            Err(Errno::AGAIN) => {
+                let why = "it did not accept the connection within the connect timeout";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    sockopt::set_socket_timeout(&socket, Timeout::Send, None)?;
+    Ok(Some(socket.into()))
 }
 
 impl Opening<'_> {
@@ -324,14 +355,14 @@ impl Opening<'_> {
             if self.stop.requested() {
                 return Err(ConnectError::Stopped);
             }
-            match rustix::net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
+            match net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
                 Ok((_, 0)) => {
                     let cause = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
                     return Err(self.broken(cause));
                 }
                 Ok((_, received)) => return Ok(received),
-                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) if Instant::now() < self.deadline => {}
-                Err(rustix::io::Errno::AGAIN) => {
+                Err(Errno::AGAIN | Errno::INTR) if Instant::now() < self.deadline => {}
+                Err(Errno::AGAIN) => {
                     let cause = io::Error::new(io::ErrorKind::TimedOut, "no answer within the connect timeout");
                     return Err(self.broken(cause));
                 }
@@ -342,7 +373,7 @@ impl Opening<'_> {
 
     fn send(&self, mut bytes: &[u8]) -> Result<(), ConnectError> {
         while !bytes.is_empty() {
-            let sent = rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL);
+            let sent = net::send(&self.socket, bytes, SendFlags::NOSIGNAL);
             bytes = &bytes[sent.map_err(|error| self.broken(error.into()))?..];
         }
         Ok(())

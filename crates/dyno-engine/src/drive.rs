@@ -3,8 +3,8 @@
 //! The calling thread is the collector. Worker threads send it their recording at the end of every interval and get an emptied one back; that is all
 //! they share.
 
-use crate::clock::Clock;
-use crate::connect::{self, ConnectError};
+use crate::clock::{Clock, duration_ns};
+use crate::connect::ConnectError;
 use crate::course::Rules;
 use crate::cpus;
 use crate::histogram::LatencyHistogram;
@@ -13,6 +13,7 @@ use crate::pacing::Schedule;
 use crate::program::{Program, ProgramError};
 use crate::recording::Recording;
 use crate::remark::Remark;
+use crate::storm::{self, Storm};
 use crate::timeline::{Slice, Timeline};
 #[cfg(target_os = "linux")]
 use crate::transport::Uring;
@@ -123,12 +124,41 @@ pub enum DriveError {
     #[error("{0}; choose epoll, or auto to take what there is")]
     Transport(#[from] UringUnavailable),
     /// A client could not be connected.
-    #[error("{cause}")]
+    #[error("{cause}{}", storm::so_far(*connected, *clients))]
     Connect {
         /// Counting from 0 in its workload.
         client: usize,
         /// Why.
         cause: ConnectError,
+        /// How many clients were connected by then.
+        connected: usize,
+        /// Of how many.
+        clients: usize,
+    },
+    /// Each connection came up in its time, but all together take too long.
+    #[error(
+        "only {connected} of {clients} clients were connected within {} s; use fewer, or look for what makes the server slow to accept them",
+        limit.as_secs()
+    )]
+    Slow {
+        /// How many clients were connected.
+        connected: usize,
+        /// Of how many.
+        clients: usize,
+        /// The time that they had.
+        limit: Duration,
+    },
+    /// The system does not allow so many connections.
+    #[error(
+        "{clients} clients need {needed} file descriptors, and this process may have {allowed} at most; raise the limit (ulimit -Hn, LimitNOFILE= of a service) or use fewer clients"
+    )]
+    Descriptors {
+        /// How many clients there are to be.
+        clients: usize,
+        /// What they and everything else need.
+        needed: u64,
+        /// The hard limit.
+        allowed: u64,
     },
     /// A thread cannot be bound to its CPU.
     #[error("cannot bind a load thread to CPU {cpu}: {cause}. Name CPUs that dyno may use")]
@@ -215,13 +245,12 @@ pub fn drive<S: Session, P: Program>(
         .flat_map(|(index, workload)| share_out(index, workload, &chosen))
         .collect();
     let clock = Clock::start();
+    let storm = Storm::of(&load.workloads)?;
     let (messages, inbox) = mpsc::channel();
     std::thread::scope(|scope| {
         let mut threads = Vec::with_capacity(portions.len());
         let mut starters = Vec::with_capacity(portions.len());
         let mut handles = Vec::with_capacity(portions.len());
-        // Only this load's threads are told when a sibling fails to connect.
-        let abandon = Stop::new();
         for (thread, portion) in portions.iter().enumerate() {
             let (spare, spare_receiver) = mpsc::channel();
             let (starter, start) = mpsc::channel::<u64>();
@@ -230,13 +259,13 @@ pub fn drive<S: Session, P: Program>(
                 messages: messages.clone(),
                 spare: spare_receiver,
             };
-            let told = abandon.clone();
-            let body = move || client_thread(load, portion, clock, stop, &told, &start, reporting);
+            let storm = &storm;
+            let body = move || client_thread(load, portion, clock, storm, stop, &start, reporting);
             let name = format!("{}-{}", load.workloads[portion.workload].name, portion.part);
             match std::thread::Builder::new().name(name).spawn_scoped(scope, body) {
                 Ok(handle) => handles.push(handle),
                 Err(cause) => {
-                    abandon.request();
+                    storm.abandon();
                     return Err(DriveError::Thread {
                         threads: portions.len(),
                         cause,
@@ -262,7 +291,7 @@ pub fn drive<S: Session, P: Program>(
             match inbox.recv() {
                 Ok(Message::Connected { workload, times }) => connected.connect_time[workload].add(&times),
                 Ok(Message::Failed(error)) => {
-                    abandon.request();
+                    storm.abandon();
                     return Err(error);
                 }
                 // A thread panicked before it was ready; the scope reports it.
@@ -305,8 +334,8 @@ fn client_thread<S: Session, P: Program>(
     load: &Load<S, P>,
     portion: &Portion,
     clock: Clock,
+    storm: &Storm,
     stop: &Stop,
-    abandon: &Stop,
     start: &Receiver<u64>,
     reporting: Reporting,
 ) {
@@ -325,32 +354,27 @@ fn client_thread<S: Session, P: Program>(
     let mut connections = Vec::with_capacity(portion.clients.len());
     let mut times = LatencyHistogram::new();
     let messages = reporting.messages.clone();
-    for number in portion.clients.clone() {
-        if abandon.requested() {
-            return;
-        }
-        if workload.connecting == Connecting::EveryTransaction {
-            clients.push(Ready {
-                number,
-                session: (workload.session)(0, None),
-                endpoint: None,
-            });
-            connections.push(None);
-            continue;
-        }
-        let begin_ns = clock.now_ns();
-        match connect::open(workload, &texts, stop) {
-            Ok(client) => {
-                clients.push(Ready {
-                    number,
-                    session: client.session,
-                    endpoint: Some(client.endpoint),
-                });
-                connections.push(Some(client.connection));
-                times.record(clock.now_ns() - begin_ns);
+    if workload.connecting == Connecting::EveryTransaction {
+        clients.extend(portion.clients.clone().map(|number| Ready {
+            number,
+            session: (workload.session)(0, None),
+            endpoint: None,
+        }));
+        connections.resize_with(clients.len(), || None);
+    } else {
+        match storm.connect(workload, &texts, portion.clients.clone(), stop) {
+            Ok(opened) => {
+                for (number, (client, took)) in portion.clients.clone().zip(opened) {
+                    times.record(duration_ns(took));
+                    clients.push(Ready {
+                        number,
+                        session: client.session,
+                        endpoint: Some(client.endpoint),
+                    });
+                    connections.push(Some(client.connection));
+                }
             }
-            Err(cause) => {
-                let error = DriveError::Connect { client: number, cause };
+            Err(error) => {
                 let _ = messages.send(Message::Failed(error));
                 return;
             }

@@ -16,6 +16,7 @@ mod pacing;
 mod program;
 mod recording;
 mod remark;
+mod storm;
 mod timeline;
 pub mod transport;
 mod worker;

@@ -218,6 +218,14 @@ fn an_unreachable_server_is_an_error_before_anything_runs(transport: TransportCh
     load.workloads[0].endpoints[0].address =
         dyno_engine::Address::Tcp(vec!["127.0.0.1:1".parse().expect("an address")]);
     let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("nobody listens there");
-    assert!(matches!(error, DriveError::Connect { client: 0, .. }));
+    let first = matches!(
+        error,
+        DriveError::Connect {
+            connected: 0,
+            clients: 2,
+            ..
+        }
+    );
+    assert!(first, "{error:?}");
     assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
 }

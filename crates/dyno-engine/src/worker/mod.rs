@@ -97,6 +97,8 @@ struct Clients<'a, S: Session, P: Program> {
     boundary_ns: u64,
     /// Whether no more transactions are to begin.
     over: bool,
+    /// Once none begins: so many clients, the first ones, have ended theirs.
+    ended: usize,
     /// Whether what finishes after the end is recorded.
     record_finishing: bool,
     recording: Recording,
@@ -252,6 +254,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             change_ns: 0,
             timeline,
             over: slice.is_none(),
+            ended: 0,
             boundary_ns: slice.map_or(u64::MAX, |slice| slice.end_ns),
             slice,
             record_finishing: share.record_finishing,
@@ -339,8 +342,11 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
         self.ending.get_or_insert(ending);
     }
 
-    fn any_running(&self) -> bool {
-        self.clients.iter().any(|client| client.waiting.is_running())
+    /// Whether a transaction is under way. Asked only once none begins any more, so that nobody is looked at again who is done.
+    fn any_running(&mut self) -> bool {
+        let rest = self.clients.iter().skip(self.ended);
+        self.ended += rest.take_while(|client| !client.waiting.is_running()).count();
+        self.ended < self.clients.len()
     }
 
     /// Whether nobody waits for anything, as with scripts without statements.

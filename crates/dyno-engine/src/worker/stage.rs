@@ -30,8 +30,10 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     fn change(&mut self, change: Change) {
         let before = self.active;
         self.active = change.active;
-        self.idle.retain(|&index| index < change.active);
-        self.runnable.retain(|&index| index < change.active);
+        if change.active < before {
+            self.idle.retain(|&index| index < change.active);
+            self.runnable.retain(|&index| index < change.active);
+        }
         let behind = self.pace != Pace::Completion && self.schedule.next_ns() < change.at_ns;
         self.keep_pace(match change.open {
             true => Pace::Schedule,

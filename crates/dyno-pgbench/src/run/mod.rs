@@ -81,7 +81,7 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
                 ledger.abandon(&error.to_string());
             }
             return match error {
-                DriveError::Connect { client, cause } => {
+                DriveError::Connect { client, cause, .. } => {
                     fail_to_connect(&server_text::of_connecting(&cause), &format!("for client {client}"))
                 }
                 other => fail(&other.to_string()),

@@ -1,0 +1,177 @@
+//! Brings up the connections of many clients before the load begins: a few at a time, and not for ever.
+//!
+//! A server needs a moment for each connection, and one far away some trips to and fro. Where there are many clients, several connections are therefore
+//! under way at once, but only so many: the server's queue of those that it has yet to accept is short, and more would come up no sooner.
+
+use crate::connect::{self, Client, ConnectError};
+use crate::drive::DriveError;
+use crate::load::{Stop, Workload};
+use crate::program::Program;
+use dyno_wire::Session;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Connections under way at a time, over all threads of the load.
+const IN_FLIGHT: usize = 32;
+
+/// A thread with this many clients has one connection under way at a time, one with twice as many two. So a small load connects one client after the other.
+const CLIENTS_FOR_EACH: usize = 16;
+
+/// Beside what one connection may take, all of them have this much for each: many times what a server needs.
+const ALLOWANCE: Duration = Duration::from_millis(100);
+
+/// File descriptors for everything that is no client's connection: files, samplers, event queues.
+const OTHER_DESCRIPTORS: u64 = 128;
+
+/// All connections of a load that are to be made before it begins.
+pub(crate) struct Storm {
+    clients: usize,
+    connected: AtomicUsize,
+    /// Raised when a client has failed, so that the others are not waited for.
+    abandoned: Stop,
+    begun: Instant,
+    limit: Duration,
+    /// Connections that a thread of the load may have under way at a time.
+    in_flight: usize,
+}
+
+impl Storm {
+    /// Of all clients of these workloads. Makes sure that the process may have as many connections.
+    pub fn of<S: Session, P: Program>(workloads: &[Workload<S, P>]) -> Result<Self, DriveError> {
+        let clients = workloads.iter().map(|workload| workload.clients).sum();
+        allow_descriptors(clients)?;
+        let threads: usize = workloads.iter().map(|workload| workload.threads).sum();
+        let endpoints = workloads.iter().flat_map(|workload| &workload.endpoints);
+        let longest = endpoints
+            .map(|endpoint| endpoint.connect_timeout)
+            .max()
+            .unwrap_or_default();
+        Ok(Self {
+            clients,
+            connected: AtomicUsize::new(0),
+            abandoned: Stop::new(),
+            begun: Instant::now(),
+            limit: longest.saturating_add(ALLOWANCE.saturating_mul(u32::try_from(clients).unwrap_or(u32::MAX))),
+            in_flight: (IN_FLIGHT / threads.max(1)).max(1),
+        })
+    }
+
+    /// Makes no more connections: somebody has failed.
+    pub fn abandon(&self) {
+        self.abandoned.request();
+    }
+
+    /// Connects these clients of a workload and gives them in their order, each with the time that it took.
+    pub fn connect<S: Session, P: Program>(
+        &self,
+        workload: &Workload<S, P>,
+        texts: &[String],
+        clients: Range<usize>,
+        stop: &Stop,
+    ) -> Result<Vec<(Client<S>, Duration)>, DriveError> {
+        let next = AtomicUsize::new(clients.start);
+        let some = || {
+            let mut opened = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= clients.end {
+                    return Ok(opened);
+                }
+                match self.open(workload, texts, number, stop) {
+                    Ok(client) => opened.push((number, client)),
+                    Err(error) => {
+                        next.store(clients.end, Ordering::Relaxed);
+                        return Err(error);
+                    }
+                }
+            }
+        };
+        let helpers = clients.len().div_ceil(CLIENTS_FOR_EACH).clamp(1, self.in_flight) - 1;
+        let mut opened = thread::scope(|scope| {
+            let helpers: Vec<_> = (0..helpers)
+                .map_while(|_| thread::Builder::new().spawn_scoped(scope, some).ok())
+                .collect();
+            let mut opened = some()?;
+            for helper in helpers {
+                match helper.join() {
+                    Ok(more) => opened.append(&mut more?),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            Ok::<_, DriveError>(opened)
+        })?;
+        opened.sort_unstable_by_key(|(number, _)| *number);
+        Ok(opened.into_iter().map(|(_, client)| client).collect())
+    }
+
+    fn open<S: Session, P: Program>(
+        &self,
+        workload: &Workload<S, P>,
+        texts: &[String],
+        client: usize,
+        stop: &Stop,
+    ) -> Result<(Client<S>, Duration), DriveError> {
+        let begun = Instant::now();
+        let (clients, limit) = (self.clients, self.limit);
+        let opened = if self.abandoned.requested() {
+            Err(ConnectError::Stopped)
+        } else if begun - self.begun > limit {
+            let connected = self.connected.load(Ordering::Relaxed);
+            return Err(DriveError::Slow {
+                connected,
+                clients,
+                limit,
+            });
+        } else {
+            connect::open(workload, texts, stop)
+        };
+        match opened {
+            Ok(opened) => {
+                self.connected.fetch_add(1, Ordering::Relaxed);
+                Ok((opened, begun.elapsed()))
+            }
+            Err(cause) => Err(DriveError::Connect {
+                client,
+                cause,
+                connected: self.connected.load(Ordering::Relaxed),
+                clients,
+            }),
+        }
+    }
+}
+
+/// How far a storm had come when one of many connections failed, as the end of a message.
+pub(crate) fn so_far(connected: usize, clients: usize) -> String {
+    match connected {
+        0 => String::new(),
+        _ => format!("\n{connected} of {clients} clients were connected by then"),
+    }
+}
+
+/// Makes sure that so many connections can be open at once, if need be by raising the limit as far as the process may.
+fn allow_descriptors(clients: usize) -> Result<(), DriveError> {
+    let limit = getrlimit(Resource::Nofile);
+    let needed = clients as u64 + OTHER_DESCRIPTORS;
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    match limit.maximum {
+        Some(allowed) if allowed < needed => Err(DriveError::Descriptors {
+            clients,
+            needed,
+            allowed,
+        }),
+        // Where the system refuses after all, the connection that is one too many says so.
+        _ => {
+            let _ = setrlimit(Resource::Nofile, raised);
+            Ok(())
+        }
+    }
+}

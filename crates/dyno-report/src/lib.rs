@@ -5,6 +5,7 @@
 
 mod analysis;
 mod campaign;
+mod ceiling;
 mod cells_csv;
 mod compare;
 mod course;
@@ -27,6 +28,7 @@ mod table;
 
 pub use analysis::analysis;
 pub use campaign::overview;
+pub use ceiling::{ceiling, ceiling_line};
 pub use cells_csv::cells_csv;
 pub use compare::{comparison, losses};
 pub use course::{course_line, finished_run, upcoming_line};

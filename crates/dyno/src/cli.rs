@@ -1,6 +1,7 @@
 //! What may be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use dyno_ceiling::Route;
 use dyno_engine::{Cpus, TransportChoice};
 use dyno_lab::experiment::{OnFailure, Size};
 use std::ffi::OsString;
@@ -33,6 +34,11 @@ pub enum Command {
     Export(ExportArguments),
     /// Show the archive in a browser, and campaigns under way as they go on
     Serve(ServeArguments),
+    /// Measure what this machine can do at most, against a server that answers at once
+    Ceiling(CeilingArguments),
+    /// Be that server
+    #[command(hide = true)]
+    Responder(ResponderArguments),
     /// Do what PostgreSQL's pgbench does with the same words; see `dyno pgbench --help`
     #[command(disable_help_flag = true)]
     Pgbench(PgbenchArguments),
@@ -303,6 +309,78 @@ pub struct ServeArguments {
     pub archive: ArchiveArgument,
 }
 
+/// What `dyno ceiling` is told.
+#[derive(Args, Debug)]
+pub struct CeilingArguments {
+    /// Numbers of connections
+    #[arg(long, value_name = "N[,N]", value_delimiter = ',', default_value = "1,16,64,256", value_parser = at_least_one)]
+    pub clients: Vec<usize>,
+
+    /// Numbers of threads that share them [default: 1, 2, 4 and so on up to the number of cores]
+    #[arg(long, value_name = "N[,N]", value_delimiter = ',', value_parser = at_least_one)]
+    pub threads: Vec<usize>,
+
+    /// How clients connect
+    #[arg(
+        long,
+        value_enum,
+        value_name = "PATH[,PATH]",
+        value_delimiter = ',',
+        default_value = "unix,tcp"
+    )]
+    pub path: Vec<PathName>,
+
+    /// How dyno's threads move bytes: auto takes io_uring where the system allows it
+    #[arg(long, value_name = "auto|epoll|io_uring", default_value_t)]
+    pub transport: TransportChoice,
+
+    /// Seconds that each combination is measured
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub seconds: u64,
+
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = CeilingFormat::Text)]
+    pub format: CeilingFormat,
+}
+
+/// How a ceiling is written.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CeilingFormat {
+    /// A table for the terminal
+    Text,
+    /// The machine and all figures, as docs/ceiling.md describes them
+    Json,
+}
+
+/// The ways to a server on the same machine, as typed.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum PathName {
+    /// Over a unix socket
+    Unix,
+    /// Over TCP
+    Tcp,
+}
+
+impl From<PathName> for Route {
+    fn from(name: PathName) -> Self {
+        match name {
+            PathName::Unix => Self::Unix,
+            PathName::Tcp => Self::Tcp,
+        }
+    }
+}
+
+/// What `dyno responder` is told.
+#[derive(Args, Debug)]
+pub struct ResponderArguments {
+    /// Threads that answer
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    pub threads: usize,
+
+    /// Folder to put the unix socket in
+    pub folder: PathBuf,
+}
+
 /// How rows are written.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub enum Format {
@@ -355,6 +433,14 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
         _ => Err("write NAME=VALUE, for example --set clients=16".to_owned()),
+    }
+}
+
+/// A number of things that there must be.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.trim().parse() {
+        Ok(number @ 1..) => Ok(number),
+        _ => Err("write a number from 1 on, or several with commas between them".to_owned()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line: what was typed, turned into calls of the libraries.
 
 mod arguments;
+mod ceiling;
 mod cli;
 mod compare;
 mod export;
@@ -39,6 +40,8 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::report(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Serve(arguments) => serve::serve(&arguments),
+        Command::Ceiling(arguments) => ceiling::ceiling(&arguments),
+        Command::Responder(arguments) => ceiling::responder(&arguments),
     };
     done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
 }

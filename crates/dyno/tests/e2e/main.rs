@@ -7,6 +7,7 @@ mod address;
 mod archive;
 mod borrowed;
 mod cache;
+mod ceiling;
 mod compare;
 mod experiments;
 mod export;

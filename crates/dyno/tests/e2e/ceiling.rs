@@ -1,0 +1,82 @@
+//! The ceiling: measured and kept, and runs that come near it.
+
+use crate::support::{Desk, Ended, database};
+use serde_json::{Value, json};
+use std::fs;
+use std::process::Command;
+
+/// One shape, measured for a second.
+const BRIEF: &str = "ceiling --clients 4 --threads 1 --path unix --transport epoll --seconds 1";
+
+/// The file that it is kept in.
+fn kept(desk: &Desk) -> Value {
+    serde_json::from_slice(&fs::read(desk.path().join("no-home/ceiling.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn it_is_shown_and_kept_for_this_machine() {
+    let desk = Desk::new();
+    let ended = desk.dyno(BRIEF).expect(0);
+    ended
+        .shows("path transport clients threads tps tps/core")
+        .shows("Kept in");
+    let point = &kept(&desk)["ceilings"][0]["points"][0];
+    assert_eq!(
+        (&point["route"], &point["transport"], &point["clients"]),
+        (&json!("unix"), &json!("epoll"), &json!(4))
+    );
+    for figure in ["tps", "tps_per_core", "client_system_us", "responder_us", "p50_us"] {
+        assert!(point[figure].as_f64().unwrap() > 0.0, "{figure}: {point}");
+    }
+    // Another shape is added, and JSON has what this call measured.
+    let ended = desk.dyno("ceiling --clients 1,2 --threads 2 --path tcp --seconds 1 --format json");
+    let shown: Value = serde_json::from_str(&ended.expect(0).stdout).unwrap();
+    assert_eq!(shown["points"].as_array().unwrap().len(), 1);
+    assert_eq!(shown["points"][0]["transport"], "blocking");
+    assert_eq!(kept(&desk)["ceilings"][0]["points"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_run_near_it_says_so_and_what_to_do() {
+    let (desk, database) = (Desk::new(), database("near_ceiling"));
+    desk.experiment("near.toml", "clients = 4", "select 1;", "500ms");
+    let run = || {
+        let run = ["near.toml", "--no-sampling", "--transport", "epoll"];
+        desk.on(&database.target(), run).expect(0)
+    };
+    let words = |ended: &Ended| ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!words(&run()).contains("dyno ceiling"));
+    desk.dyno(BRIEF).expect(0);
+    // No server is as fast as the responder; a ceiling that any reaches stands in for one that is.
+    let mut low = kept(&desk);
+    low["ceilings"][0]["points"][0]["tps"] = json!(10.0);
+    fs::write(desk.path().join("no-home/ceiling.json"), low.to_string()).unwrap();
+    let said = "of the 10 that it does here against a server that answers at once (dyno ceiling: unix, 4 clients, 1 thread). It may be the limit";
+    run().shows(said);
+    desk.dyno("show").expect(0).shows(said);
+    fs::write(desk.path().join("no-home/ceiling.json"), "{}").unwrap();
+    run().shows("The ceiling of this machine is not known:");
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    let desk = Desk::new();
+    desk.dyno("ceiling --clients 0")
+        .expect(1)
+        .says("write a number from 1 on");
+    desk.dyno("ceiling --clients 2,x")
+        .expect(1)
+        .says("write a number from 1 on");
+    desk.dyno("ceiling --clients 4 --threads 8")
+        .expect(1)
+        .says("fewer threads or more clients");
+    let many = "ceiling --clients 200 --threads 1 --path unix --seconds 1";
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", r#"ulimit -n 256 && exec "$0" "$@""#, env!("CARGO_BIN_EXE_dyno")])
+        .args(many.split_whitespace())
+        .env("DYNO_HOME", desk.path());
+    Ended::of(&mut limited)
+        .expect(1)
+        .says("200 clients need 328 file descriptors, and this process may have 256 at most");
+}

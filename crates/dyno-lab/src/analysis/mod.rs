@@ -9,6 +9,7 @@ mod cause;
 mod causes;
 mod checkpoints;
 mod descheduled;
+mod limits;
 mod recording;
 mod series;
 mod steady;

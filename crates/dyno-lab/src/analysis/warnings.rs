@@ -1,9 +1,9 @@
 //! What to keep in mind when reading a run, as far as only its recording tells.
 
 use super::recording::Recording;
-use super::{Analysis, Steady, descheduled};
+use super::{Analysis, Steady, descheduled, limits};
 use crate::archive::{Run, RunRecord};
-use crate::summary::{Pacing, Warning};
+use crate::summary::Warning;
 use serde_json::Value;
 
 /// From this many seconds on a measurement means to be steady; a shorter one is a look.
@@ -11,9 +11,6 @@ const MEANT_STEADY_S: f64 = 120.0;
 
 /// A mean hides less if it is over at least this many checkpoints.
 const ENOUGH_CYCLES: f64 = 4.0;
-
-/// Threads that run for this share of the time have nothing left.
-const BUSY_SHARE: f64 = 0.9;
 
 /// A clock that is read without a system call takes a tenth of this; one that is read from a device, several times as much.
 const SLOW_CLOCK_NS: f64 = 250.0;
@@ -33,7 +30,7 @@ pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis) ->
     let mut warnings = Vec::new();
     warnings.extend(no_steady_state(&analysis.steady, measured_s));
     warnings.extend(few_checkpoints(record, recording, measured_s));
-    warnings.extend(busy_threads(record, recording));
+    warnings.extend(limits::warnings(record, recording));
     warnings.extend(descheduled::warning(run, recording));
     warnings.extend(slow_clock(record));
     warnings.extend(governor(record));
@@ -70,20 +67,6 @@ fn few_checkpoints(record: &RunRecord, recording: &Recording, measured_s: f64) -
 
 fn catches_few(measured_s: f64, cycle_s: f64) -> bool {
     measured_s >= MEANT_STEADY_S.min(cycle_s) && measured_s < ENOUGH_CYCLES * cycle_s
-}
-
-fn busy_threads(record: &RunRecord, recording: &Recording) -> Option<Warning> {
-    let threads = recording.threads.max(1.0);
-    let cores = recording.dyno_cores.as_ref()?.usual.median;
-    let open = record
-        .workloads
-        .iter()
-        .any(|workload| matches!(workload.pacing, Pacing::Open { .. }));
-    (cores >= BUSY_SHARE * threads).then_some(Warning::LoadGeneratorBusy {
-        busy_percent: cores / threads * 100.0,
-        threads: threads as u64,
-        open,
-    })
 }
 
 fn governor(record: &RunRecord) -> Option<Warning> {
@@ -239,7 +222,7 @@ fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::archive::RunRecord;
-    use crate::summary::WorkloadFacts;
+    use crate::summary::{Pacing, WorkloadFacts};
     use std::time::Duration;
 
     fn record() -> RunRecord {

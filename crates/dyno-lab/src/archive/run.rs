@@ -8,6 +8,7 @@ use super::{ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN
 use crate::analysis::Analysis;
 use crate::experiment::Phase;
 use crate::summary::{Summary, WorkloadFacts};
+use dyno_ceiling::Point;
 use dyno_engine::Interval;
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -52,6 +53,9 @@ pub struct RunRecord {
     /// How the load's threads move bytes, such as `io_uring`; several where they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
+    /// What dyno could do at most on this machine with a load like this one, if it was measured before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Point>,
     /// Sizes and cumulative statistics of the tables before and after the load, as the target reports them.
     #[serde(default)]
     pub tables: Value,
@@ -135,6 +139,7 @@ impl RunRecord {
             server: Value::Null,
             host: Value::Null,
             transport: None,
+            ceiling: None,
             tables: Value::Null,
             summary: None,
             analysis: None,

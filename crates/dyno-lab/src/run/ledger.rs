@@ -5,11 +5,12 @@
 
 use super::recorder::Recorder;
 use super::sampling::Sampling;
-use super::{FinishedRun, Progress, RunError, settings};
+use super::{FinishedRun, Progress, RunError, ceiling, settings};
 use crate::analysis::{Analysis, analyse};
 use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
 use crate::experiment::Resolved;
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
+use dyno_ceiling::Route;
 use dyno_engine::{Ending, Outcome, ThreadOptions};
 use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::{host_facts, server_facts};
@@ -56,6 +57,7 @@ pub struct Ledger<'a> {
     warnings: Vec<Warning>,
     notes: Vec<String>,
     server_too: bool,
+    route: Route,
 }
 
 impl<'a> Ledger<'a> {
@@ -150,6 +152,7 @@ impl<'a> Ledger<'a> {
             warnings,
             notes,
             server_too: target.is_local(),
+            route: ceiling::route(target),
         })
     }
 
@@ -187,6 +190,12 @@ impl<'a> Ledger<'a> {
             Err(error) if state == RunState::Complete => self.notes.push(error.to_string()),
             // A server that is gone has said enough.
             Err(_) => {}
+        }
+        match ceiling::known(self.route, writer.record_mut()) {
+            Ok(point) => writer.record_mut().ceiling = point,
+            Err(error) => self
+                .notes
+                .push(format!("The ceiling of this machine is not known: {error}.")),
         }
         let (metrics, missing) = metrics::evaluate(&self.experiment, &summary);
         summary.metrics = metrics;

@@ -4,6 +4,7 @@
 //! the same.
 
 mod borrowed;
+mod ceiling;
 mod cell;
 mod course;
 mod data;

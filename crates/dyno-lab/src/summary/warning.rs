@@ -1,6 +1,7 @@
 //! What to keep in mind when reading a summary, each with what to do about it.
 
 use super::WorkloadSummary;
+use dyno_ceiling::Shape;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -132,6 +133,15 @@ pub enum Warning {
         source: String,
         /// How long a reading takes, in nanoseconds.
         read_ns: f64,
+    },
+    /// dyno did nearly all that it can do on this machine.
+    NearCeiling {
+        /// What it did, in statements per second.
+        statements_per_s: f64,
+        /// What it does against a server that answers at once.
+        ceiling_per_s: f64,
+        /// The load with which that was measured.
+        shape: Shape,
     },
     /// The processors of the load's machine save power.
     PowerSaving {
@@ -351,7 +361,7 @@ impl fmt::Display for Warning {
             } => {
                 write!(
                     f,
-                    "dyno's {} ran {busy_percent:.0} % of the time: they may be the limit, not the server.",
+                    "dyno's {} ran {busy_percent:.0} % of the time that they could: they may be the limit, not the server.",
                     counted(*threads, "thread")
                 )?;
                 if *open {
@@ -387,6 +397,15 @@ impl fmt::Display for Warning {
             Self::SlowClock { source, read_ns } => write!(
                 f,
                 "Reading the clock takes {read_ns:.0} ns here (clock source {source}), several times for each transaction. Have the kernel use a faster source, such as tsc or kvm-clock."
+            ),
+            Self::NearCeiling {
+                statements_per_s,
+                ceiling_per_s,
+                shape,
+            } => write!(
+                f,
+                "dyno executed {statements_per_s:.0} statements per second: {:.0} % of the {ceiling_per_s:.0} that it does here against a server that answers at once (dyno ceiling: {shape}). It may be the limit, not the server. Give the workload more threads, or load from a larger machine.",
+                statements_per_s / ceiling_per_s * 100.0
             ),
             Self::PowerSaving { governor } => write!(
                 f,

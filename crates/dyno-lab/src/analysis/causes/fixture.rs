@@ -4,13 +4,13 @@ use super::super::recording::Recording;
 use super::super::series::{Series, Signal, Window};
 
 /// The dip.
-pub(super) const DIP: Window = Window {
+pub(in crate::analysis) const DIP: Window = Window {
     start_s: 60.0,
     end_s: 63.0,
 };
 
 /// A recording of eight clients on two cores in which nothing is remarkable.
-pub(super) fn calm() -> Recording {
+pub(in crate::analysis) fn calm() -> Recording {
     let nothing = |usual: f64| signal(usual, usual);
     let mut tps = Series::default();
     for second in 0..120 {
@@ -46,7 +46,7 @@ pub(super) fn calm() -> Recording {
 }
 
 /// A signal that is about `usual`, and `inside` during the dip.
-pub(super) fn signal(usual: f64, inside: f64) -> Option<Signal> {
+pub(in crate::analysis) fn signal(usual: f64, inside: f64) -> Option<Signal> {
     let mut series = Series::default();
     for second in 0..120 {
         let window = second_from(second);

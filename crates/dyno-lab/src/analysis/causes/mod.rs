@@ -66,6 +66,6 @@ pub(super) fn cause_of(recording: &Recording, dip: Window) -> (Cause, Vec<String
 }
 
 #[cfg(test)]
-mod fixture;
+pub(super) mod fixture;
 #[cfg(test)]
 mod tests;

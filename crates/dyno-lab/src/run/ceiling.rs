@@ -1,0 +1,31 @@
+//! What dyno can do at most on this machine, as far as it was measured here.
+
+use crate::archive::RunRecord;
+use dyno_ceiling::{Machine, Point, Route, Shape, Store, StoreError};
+use dyno_target::address::{ConnectionInfo, Host};
+use dyno_target::embedded::home_folder;
+
+/// How clients connect to `target`.
+pub(super) fn route(target: &ConnectionInfo) -> Route {
+    match target.hosts().next() {
+        Some(Host::Unix { .. }) => Route::Unix,
+        Some(Host::Tcp { .. }) | None => Route::Tcp,
+    }
+}
+
+/// The point of this machine's ceiling that is most like a run by this route; `None` if there is none yet.
+pub(super) fn known(route: Route, record: &RunRecord) -> Result<Option<Point>, StoreError> {
+    // Without a home folder none can have been kept.
+    let Ok(home) = home_folder(&|name| std::env::var(name).ok()) else {
+        return Ok(None);
+    };
+    let ceiling = Store::in_home(&home).read(&Machine::this())?;
+    let workloads = &record.workloads;
+    let shape = Shape {
+        route,
+        clients: workloads.iter().map(|workload| workload.clients).sum(),
+        threads: workloads.iter().map(|workload| workload.threads).sum(),
+    };
+    let transport = record.transport.as_deref().unwrap_or_default();
+    Ok(ceiling.and_then(|ceiling| ceiling.nearest(shape, transport).cloned()))
+}

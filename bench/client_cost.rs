@@ -1,8 +1,9 @@
 //! Client CPU per transaction and throughput of dyno beside pgbench: select-only, prepared, the two in turn on the same server.
 //!
+//! Nothing is sampled, as pgbench does not either; `sampling_cost` tells what that costs.
 //! Each transport over each path with 16 clients on one thread and 64 on two, and a single client, for which blocking calls are what `auto` takes.
 //!
-//!     cargo bench --bench client_cost -- [--pairs 10] [--seconds 3] [--only unix-16-1-io_uring]
+//!     cargo bench --bench client_cost -- [--pairs 10] [--seconds 5] [--only unix-16-1-io_uring]
 
 use dyno_bench::{
     BenchServer, Client, Cost, Result, Spread, archive, dyno_binary, in_turn, option, run_dyno, run_pgbench,
@@ -22,7 +23,7 @@ const LOADS: [(usize, usize, &str); 5] = [
 
 fn main() -> Result<()> {
     let pairs: usize = option("--pairs", 10)?;
-    let seconds: u64 = option("--seconds", 3)?;
+    let seconds: u64 = option("--seconds", 5)?;
     let only: String = option("--only", String::new())?;
     let dyno = dyno_binary()?;
     let server = BenchServer::start()?;
@@ -46,7 +47,7 @@ fn main() -> Result<()> {
                 continue;
             }
             let theirs = || run_pgbench(Command::new("pgbench"), &server, client, &["-S", "-M", "prepared"]);
-            let ours = || run_dyno(&dyno, &server, client, &["--transport", transport]);
+            let ours = || run_dyno(&dyno, &server, client, &["--no-sampling", "--transport", transport]);
             let measured: Vec<(Cost, Cost)> = in_turn(pairs, ours, theirs)?;
             let spread = |figure: &dyn Fn(&(Cost, Cost)) -> f64| Spread::of(measured.iter().map(figure));
             let ours = spread(&|(dyno, _)| dyno.cpu_us());

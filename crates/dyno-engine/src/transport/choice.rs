@@ -114,12 +114,20 @@ impl Chosen {
     /// # Errors
     /// io_uring is wanted and cannot be used.
     pub fn new(choice: TransportChoice) -> Result<Self, UringUnavailable> {
+        Self::of(choice, io_uring())
+    }
+
+    /// The same where io_uring is to be had or not.
+    fn of(
+        choice: TransportChoice,
+        io_uring: Result<TransportKind, UringUnavailable>,
+    ) -> Result<Self, UringUnavailable> {
         let same = |kind| Self {
             one: kind,
             several: kind,
             fallback: None,
         };
-        match (choice, io_uring()) {
+        match (choice, io_uring) {
             (TransportChoice::Readiness, _) => Ok(same(TransportKind::Readiness)),
             (TransportChoice::IoUring, result) => result.map(same),
             (TransportChoice::Auto, Ok(kind)) => Ok(Self {
@@ -150,4 +158,67 @@ fn io_uring() -> Result<TransportKind, UringUnavailable> {
 #[cfg(not(target_os = "linux"))]
 fn io_uring() -> Result<TransportKind, UringUnavailable> {
     Err(UringUnavailable(Errno::NOSYS.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(errno: Errno) -> Result<TransportKind, UringUnavailable> {
+        Err(UringUnavailable(errno.into()))
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for choice in [
+            TransportChoice::Auto,
+            TransportChoice::Readiness,
+            TransportChoice::IoUring,
+        ] {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+        let error = "kqueue".parse::<TransportChoice>().expect_err("no such name");
+        assert_eq!(
+            error.to_string(),
+            "there is no transport \"kqueue\"; there are auto, epoll and io_uring"
+        );
+    }
+
+    #[test]
+    fn where_io_uring_is_refused_auto_says_why_and_goes_on() {
+        for (errno, why) in [
+            (Errno::PERM, "it is forbidden here"),
+            (Errno::NOSYS, "this system does not have it"),
+            (Errno::INVAL, "this kernel is too old"),
+            (Errno::NOMEM, "annot allocate memory"),
+        ] {
+            let chosen = Chosen::of(TransportChoice::Auto, refused(errno)).expect("a transport");
+            assert_eq!(
+                (chosen.kind(1), chosen.kind(2)),
+                (TransportKind::Blocking, TransportKind::Readiness)
+            );
+            let fallback = chosen.fallback.expect("a reason").to_string();
+            assert!(
+                fallback.starts_with("io_uring cannot be used: ") && fallback.contains(why),
+                "{fallback}"
+            );
+            assert!(Chosen::of(TransportChoice::IoUring, refused(errno)).is_err());
+            assert!(
+                Chosen::of(TransportChoice::Readiness, refused(errno)).is_ok_and(|chosen| chosen.fallback.is_none())
+            );
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn where_it_is_allowed_auto_takes_it_for_several_clients() {
+        let chosen = |choice| Chosen::of(choice, Ok(TransportKind::IoUring)).expect("a transport");
+        let auto = chosen(TransportChoice::Auto);
+        assert_eq!(
+            (auto.kind(1), auto.kind(2)),
+            (TransportKind::Blocking, TransportKind::IoUring)
+        );
+        assert_eq!(chosen(TransportChoice::IoUring).kind(1), TransportKind::IoUring);
+        assert_eq!(chosen(TransportChoice::Readiness).kind(2), TransportKind::Readiness);
+    }
 }

@@ -262,8 +262,11 @@ fn only_entry(folder: &Path) -> Result<PathBuf> {
         .path())
 }
 
-/// What the only run of an archive has done, with the CPU time that it took.
-fn archived_cost(archive: &Path, cpu_us: (f64, f64)) -> Result<Cost> {
+/// What the only run of an archive has done, with the CPU time that it took, user and system.
+///
+/// # Errors
+/// The archive cannot be read.
+pub fn archived_cost(archive: &Path, cpu_us: (f64, f64)) -> Result<Cost> {
     let record = std::fs::read(only_entry(archive)?.join("001-rep1/run.json"))?;
     let record: serde_json::Value = serde_json::from_slice(&record)?;
     let workload = &record["summary"]["workloads"][0];

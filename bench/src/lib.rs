@@ -8,7 +8,9 @@ mod figures;
 mod initialization;
 mod server;
 
-pub use client::{Client, Cost, dyno_binary, dyno_command, get, run_dyno, run_experiment, run_pgbench, run_watched};
+pub use client::{
+    Client, Cost, archived_cost, dyno_binary, dyno_command, get, run_dyno, run_experiment, run_pgbench, run_watched,
+};
 pub use figures::Spread;
 pub use initialization::{Initialization, InitializationCost, run_initialization};
 pub use server::BenchServer;

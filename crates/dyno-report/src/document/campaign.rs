@@ -117,7 +117,7 @@ impl<'a> Together<'a> {
                 },
             ),
             verdict: format!(
-                "The most of {}{}.",
+                "The highest throughput of {}{}.",
                 counted(self.cells.len() as u64, "cell"),
                 best.p99_us()
                     .map_or_else(String::new, |p99_us| format!(", with a p99 of {}", time(p99_us)))

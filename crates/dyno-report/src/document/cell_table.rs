@@ -22,8 +22,8 @@ pub(super) fn points(facet: &Facet, measures: &[&Measure]) -> Table {
     columns.extend(lines.then(|| text("")));
     columns.push(number("runs", ""));
     for measure in measures {
-        let least = format!("least {}", measure.title);
-        let greatest = format!("greatest {}", measure.title);
+        let least = format!("{}, least", measure.title);
+        let greatest = format!("{}, greatest", measure.title);
         columns.extend([measure.title.as_str(), &least, &greatest].map(|name| number(name, measure.unit)));
     }
     let rows = facet.lines.iter().flat_map(|(name, cells)| {

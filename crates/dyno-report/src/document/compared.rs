@@ -166,7 +166,7 @@ fn throughput(id: &str, subject: &str, workload: &str, sides: &[Side<'_>; 2], sh
     };
     Some(Figure {
         id: format!("{id}-throughput"),
-        title: format!("Throughput of {subject} on both sides"),
+        title: format!("Throughput of {subject}, both sides"),
         caption: "The mean over the runs of each side, and between the slowest and the fastest of them a band. Times count from the begin of each run's load.".to_owned(),
         data: FigureData::Timeline(Timeline {
             group: id.to_owned(),

@@ -1,7 +1,7 @@
 //! The measured processes: dyno and pgbench doing the same work, each timed from outside by the operating system.
 
 use crate::server::BENCH;
-use crate::{BenchServer, Result};
+use crate::{BenchServer, Result, Server};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::Serialize;
@@ -87,7 +87,7 @@ pub(crate) fn timed(command: &mut Command) -> Result<(Output, (f64, f64))> {
     Ok((output, (after.0 - before.0, after.1 - before.1)))
 }
 
-pub(crate) fn environment(command: &mut Command, server: &BenchServer, tcp: bool) {
+pub(crate) fn environment(command: &mut Command, server: &dyn Server, tcp: bool) {
     command
         .env("PGHOST", server.host(tcp))
         .env("PGPORT", server.port().to_string())
@@ -101,7 +101,7 @@ pub(crate) fn environment(command: &mut Command, server: &BenchServer, tcp: bool
 ///
 /// # Errors
 /// It cannot be run, or its report cannot be read.
-pub fn run_pgbench(mut command: Command, server: &BenchServer, client: Client, words: &[&str]) -> Result<Cost> {
+pub fn run_pgbench(mut command: Command, server: &dyn Server, client: Client, words: &[&str]) -> Result<Cost> {
     environment(&mut command, server, client.tcp);
     command.arg("-n").args(words);
     for (option, value) in [("-c", client.clients), ("-j", client.threads)] {
@@ -110,18 +110,20 @@ pub fn run_pgbench(mut command: Command, server: &BenchServer, client: Client, w
     command.args(["-T", &client.seconds.to_string()]);
     let (output, cpu_us) = timed(&mut command)?;
     let report = String::from_utf8_lossy(&output.stdout);
-    let after = |label: &str| {
-        let line = report.lines().find_map(|line| line.strip_prefix(label));
-        let number = line.and_then(|rest| rest.trim().split([' ', '/']).next()?.parse::<f64>().ok());
-        number.ok_or_else(|| format!("pgbench's report has no \"{label}\""))
-    };
-    let transactions = after("number of transactions actually processed:")?;
+    let transactions = number_after(&report, "number of transactions actually processed:")?;
     Ok(Cost {
         transactions,
-        tps: after("tps = ")?,
+        tps: number_after(&report, "tps = ")?,
         user_us: cpu_us.0 / transactions,
         system_us: cpu_us.1 / transactions,
     })
+}
+
+/// The number that follows `label` at the begin of a line.
+pub(crate) fn number_after(report: &str, label: &str) -> Result<f64> {
+    let line = report.lines().find_map(|line| line.trim().strip_prefix(label));
+    let number = line.and_then(|rest| rest.trim().split([' ', '/', 's']).next()?.parse().ok());
+    number.ok_or_else(|| format!("the report has no \"{label}\"").into())
 }
 
 /// The command that runs `dyno run` with the same statement and protocol.

@@ -7,13 +7,15 @@ pub mod dips;
 mod figures;
 mod initialization;
 mod server;
+mod sysbench;
 
 pub use client::{
     Client, Cost, archived_cost, dyno_binary, dyno_command, get, run_dyno, run_experiment, run_pgbench, run_watched,
 };
 pub use figures::Spread;
 pub use initialization::{Initialization, InitializationCost, run_initialization};
-pub use server::BenchServer;
+pub use server::{BenchServer, Server};
+pub use sysbench::{run_sysbench, sysbench_command};
 
 use jiff::Zoned;
 use serde_json::{Value, json};

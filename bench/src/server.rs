@@ -1,14 +1,24 @@
 //! The server that both sides are measured on.
 
 use crate::Result;
+use dyno_ceiling::Responder;
 use dyno_target::address::Host;
-use dyno_target::embedded::{Embedded, EmbeddedOptions, Server, home_folder};
+use dyno_target::embedded::{self, Embedded, EmbeddedOptions, home_folder};
 use std::path::PathBuf;
 
 /// An embedded PostgreSQL with pgbench's tables at scale 1 and a role `bench` that may log in over TCP.
 pub struct BenchServer {
-    server: Server,
+    server: embedded::Server,
     sockets: PathBuf,
+}
+
+/// What the measured processes connect to.
+pub trait Server {
+    /// What the `PGHOST` variable is to be to reach it over the unix socket, or over TCP.
+    fn host(&self, tcp: bool) -> String;
+
+    /// Its port, which is also in the unix socket's name.
+    fn port(&self) -> u16;
 }
 
 /// The role's name, password and database.
@@ -24,7 +34,7 @@ impl BenchServer {
         options.cluster = BENCH.to_owned();
         let embedded = Embedded::prepare(&options, &mut |_| {})?;
         let settings = [
-            ("max_connections", "300"),
+            ("max_connections", "600"),
             ("shared_buffers", "256MB"),
             ("autovacuum", "off"),
         ];
@@ -54,22 +64,6 @@ impl BenchServer {
         })
     }
 
-    /// What the `PGHOST` variable is to be to reach it over the unix socket, or over TCP.
-    #[must_use]
-    pub fn host(&self, tcp: bool) -> String {
-        if tcp {
-            "127.0.0.1".to_owned()
-        } else {
-            self.sockets.display().to_string()
-        }
-    }
-
-    /// Its port.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.server.port()
-    }
-
     /// Its version.
     ///
     /// # Errors
@@ -81,5 +75,33 @@ impl BenchServer {
             .connect()?
             .query_one("show server_version", &[])?;
         Ok(row.get(0))
+    }
+}
+
+const LOOPBACK: &str = "127.0.0.1";
+
+impl Server for BenchServer {
+    fn host(&self, tcp: bool) -> String {
+        match tcp {
+            true => LOOPBACK.to_owned(),
+            false => self.sockets.display().to_string(),
+        }
+    }
+
+    fn port(&self) -> u16 {
+        self.server.port()
+    }
+}
+
+impl Server for Responder {
+    fn host(&self, tcp: bool) -> String {
+        match tcp {
+            true => LOOPBACK.to_owned(),
+            false => self.folder().display().to_string(),
+        }
+    }
+
+    fn port(&self) -> u16 {
+        self.port()
     }
 }

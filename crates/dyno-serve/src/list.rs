@@ -80,6 +80,11 @@ impl Filter {
     }
 }
 
+/// The words in one line.
+fn unbroken(words: &str) -> String {
+    words.replace(' ', "\u{a0}")
+}
+
 fn row(campaign: &Campaign) -> Row {
     let outline = campaign.outline.as_ref();
     let text = |of: fn(&dyno_lab::archive::CampaignOutline) -> String| outline.map_or_else(String::new, of);
@@ -89,8 +94,11 @@ fn row(campaign: &Campaign) -> Row {
         let least = values().min_by(f64::total_cmp).map(show);
         let greatest = values().max_by(f64::total_cmp).map(show);
         match (least, greatest) {
-            (Some(least), Some(greatest)) if least != greatest => format!("{least} to {greatest}"),
-            (Some(only), _) => only,
+            // Two lines at most, whose numbers have their units beside them.
+            (Some(least), Some(greatest)) if least != greatest => {
+                format!("{} {}", unbroken(&format!("{least} to")), unbroken(&greatest))
+            }
+            (Some(only), _) => unbroken(&only),
             _ => String::new(),
         }
     };
@@ -187,7 +195,7 @@ mod tests {
     #[test]
     fn a_row_shows_least_and_greatest() {
         let of = |tps| row(&campaign("a", "pk-update", false, tps));
-        assert_eq!(of(&[12_345.6, 9_000.0]).tps, "9,000 to 12,346");
+        assert_eq!(of(&[12_345.6, 9_000.0]).tps, "9,000\u{a0}to 12,346");
         assert_eq!(
             (of(&[9_000.0]).tps.as_str(), of(&[9_000.0]).runs.as_str()),
             ("9,000", "1 of 2")

@@ -8,7 +8,6 @@ use dyno_wire::Protocol;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType};
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -81,7 +80,7 @@ fn narrow_socket() -> (UnixListener, PathBuf, TempDir) {
     let socket = net::socket(AddressFamily::UNIX, SocketType::STREAM, None).expect("a socket");
     net::bind(&socket, &SocketAddrUnix::new(&path).expect("a path")).expect("a free path");
     net::listen(&socket, 0).expect("a listener");
-    (OwnedFd::from(socket).into(), path, folder)
+    (socket.into(), path, folder)
 }
 
 /// Accepts so many connections and passes what is said on them to and fro; then nobody listens any more.

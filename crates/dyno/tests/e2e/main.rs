@@ -24,5 +24,6 @@ mod shelf;
 mod studies;
 mod support;
 mod terminal;
+mod threads;
 mod tls;
 mod users;

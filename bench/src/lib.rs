@@ -14,7 +14,7 @@ pub use client::{
 };
 pub use figures::Spread;
 pub use initialization::{Initialization, InitializationCost, run_initialization};
-pub use server::{BenchServer, Server};
+pub use server::{BENCH, BenchServer, Server};
 pub use sysbench::{run_sysbench, sysbench_command};
 
 use jiff::Zoned;

@@ -168,7 +168,7 @@ fn with_epoll(mut connections: Vec<Connection>, until: Instant) -> Result<u64> {
 fn with_io_uring(mut connections: Vec<Connection>, until: Instant) -> Result<u64> {
     const BUFFERS: u16 = CLIENTS as u16;
     const BUFFER_BYTES: usize = 16_384;
-    let mut ring = IoUring::builder()
+    let mut ring: IoUring = IoUring::builder()
         .setup_single_issuer()
         .setup_defer_taskrun()
         .setup_submit_all()

@@ -48,12 +48,14 @@ impl LatencyCounts {
             return;
         };
         self.use_classes(*first as usize..*last as usize + 1);
+        let mut total = self.total;
         for (class, count) in line.counts() {
             if let Some(sum) = self.counts.get_mut(class) {
                 *sum = sum.saturating_add(count);
-                self.total = self.total.saturating_add(count);
+                total = total.saturating_add(count);
             }
         }
+        self.total = total;
     }
 
     /// Adds the counts of `other`.

@@ -163,8 +163,14 @@ fn decode(payload: &[u8], counts: &mut Vec<(u32, u64)>) -> Option<()> {
     let mut rest = rest.get(..length as usize)?;
     counts.clear();
     let mut class = 0_u64;
-    while !rest.is_empty() {
-        let value = zigzag(&mut rest)?;
+    while let Some((byte, after)) = rest.split_first() {
+        // Nearly all are of one byte.
+        let value = if byte & 0x80 == 0 {
+            rest = after;
+            i64::from(byte >> 1) ^ -i64::from(byte & 1)
+        } else {
+            zigzag(&mut rest)?
+        };
         if value < 0 {
             class = class.checked_add(value.unsigned_abs())?;
         } else {

@@ -16,7 +16,10 @@ fn pictures() {
     let desk = Desk::new();
     desk.run("pk-update --set warmup=10s --set measure=110s --set checkpoint_timeout=30s");
     let report = desk.report("update.html", [""; 0]);
-    browser.run("picture", [report, "run-throughput".into(), images.join("throughput.png")]);
+    browser.run(
+        "picture",
+        [report, "run-throughput".into(), images.join("throughput.png")],
+    );
     desk.run("pk-select --set clients=1,2,4,8,16,32 --repeat 3 --set warmup=1s --set measure=6s");
     let report = desk.report("select.html", [""; 0]);
     browser.run("picture", [report, "tps-1".into(), images.join("sweep.png")]);

@@ -9,7 +9,7 @@ use super::LatencyCounts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dyno_engine::LatencyHistogram;
-use flate2::{Decompress, FlushDecompress, Status};
+use libdeflater::Decompressor;
 use std::sync::LazyLock;
 
 /// What the encoding begins with: its version, and in the low bits the width of a word.
@@ -51,8 +51,9 @@ impl LatencyLine {
 
 /// Reads lines one after the other into the same memory.
 pub struct LatencyParser {
-    inflater: Decompress,
+    inflater: Decompressor,
     encoded: Vec<u8>,
+    /// Room for an inflated histogram of any length.
     payload: Vec<u8>,
     line: LatencyLine,
 }
@@ -60,9 +61,9 @@ pub struct LatencyParser {
 impl Default for LatencyParser {
     fn default() -> Self {
         Self {
-            inflater: Decompress::new(true),
+            inflater: Decompressor::new(),
             encoded: Vec::new(),
-            payload: Vec::new(),
+            payload: vec![0; *MOST_BYTES],
             line: LatencyLine::default(),
         }
     }
@@ -93,8 +94,8 @@ impl LatencyParser {
         self.line.workload.push_str(workload);
         self.encoded.clear();
         STANDARD.decode_vec(fields.histogram, &mut self.encoded).ok()?;
-        self.inflate()?;
-        decode(&self.payload, &mut self.line.counts)?;
+        let length = self.inflate()?;
+        decode(self.payload.get(..length)?, &mut self.line.counts)?;
         Some(&self.line)
     }
 
@@ -103,29 +104,14 @@ impl LatencyParser {
         fields(line)?.start.parse().ok()
     }
 
-    fn inflate(&mut self) -> Option<()> {
+    /// Inflates what `encoded` has into `payload`. Gives back how many bytes that are.
+    fn inflate(&mut self) -> Option<usize> {
         let (cookie, rest) = number(&self.encoded)?;
         let (_, deflated) = number(rest)?;
         if cookie != COMPRESSED_COOKIE {
             return None;
         }
-        self.inflater.reset(true);
-        self.payload.clear();
-        self.payload.reserve(4 * deflated.len());
-        loop {
-            let read = usize::try_from(self.inflater.total_in()).ok()?;
-            let status =
-                self.inflater
-                    .decompress_vec(deflated.get(read..)?, &mut self.payload, FlushDecompress::Finish);
-            match status.ok()? {
-                Status::StreamEnd => return Some(()),
-                // There was no room for all of it.
-                _ if self.payload.len() == self.payload.capacity() && self.payload.len() < *MOST_BYTES => {
-                    self.payload.reserve(self.payload.len().max(1024));
-                }
-                _ => return None,
-            }
-        }
+        self.inflater.zlib_decompress(deflated, &mut self.payload).ok()
     }
 }
 

@@ -1,11 +1,13 @@
 //! The least that a client can cost on this machine: loops that do nothing but send a look-up and wait for its end, beside pgbench on the same server.
 //!
-//!     cargo bench --bench floor -- [--pairs 10] [--seconds 3]
+//!     cargo bench --bench floor -- [--rounds 10] [--seconds 5]
 //!
-//! They record nothing, cannot fail in order, and know the shape of the one reply they wait for: what they cost is the kernel's work and hardly more. How far
-//! `client_cost` is above them is what dyno itself costs; what they are below pgbench is all that any client could save.
+//! They record nothing, cannot fail in order, and know the shape of the one reply they wait for: what they cost is the kernel's work and hardly more. What
+//! dyno is above them is what dyno itself costs; what they are below pgbench is all that any client could save.
 
-use dyno_bench::{BENCH, BenchServer, Client, Cost, Result, Server, Spread, archive, in_turn, option, run_pgbench};
+use dyno_bench::{
+    BENCH, BenchServer, Client, Cost, Result, Server, Spread, archive, dyno_binary, option, run_dyno, run_pgbench,
+};
 use dyno_wire::{Event, Parameters, PgConfig, PgSession, PgStatement, Protocol, Secret, Session};
 use io_uring::types::{BufRingEntry, Fd};
 use io_uring::{IoUring, cqueue, opcode, squeue};
@@ -27,10 +29,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
-const CLIENTS: usize = 16;
+/// Clients on one thread, the loop, and dyno's transport that is like it.
+const LOADS: [(usize, Loop, &str); 4] = [
+    (16, Loop("io_uring", with_io_uring), "io_uring"),
+    (16, Loop("epoll", with_epoll), "epoll"),
+    (1, Loop("blocking", with_blocking), "auto"),
+    (1, Loop("io_uring", with_io_uring), "io_uring"),
+];
 const STATEMENT: &str = "SELECT abalance FROM pgbench_accounts WHERE aid = $1";
 /// Digits of an account's number, with zeros in front: each request is as long.
 const DIGITS: usize = 6;
+
+/// A loop's name, and what works until an instant and tells how many transactions that were.
+#[derive(Clone, Copy)]
+struct Loop(&'static str, fn(Vec<Connection>, Instant) -> Result<u64>);
 
 /// A connection, and its request, of which only the number changes.
 struct Connection {
@@ -130,6 +142,24 @@ fn is_end(bytes: &[u8]) -> bool {
     bytes.len() >= 6 && bytes[bytes.len() - 6] == b'Z'
 }
 
+/// Sends and receives by calls that wait, on the only connection.
+fn with_blocking(mut connections: Vec<Connection>, until: Instant) -> Result<u64> {
+    let connection = connections.first_mut().ok_or("no connection")?;
+    rustix::io::ioctl_fionbio(&connection.socket, false)?;
+    let mut buffer = vec![0; 65_536];
+    let mut transactions = 0;
+    while Instant::now() < until {
+        connection.next();
+        send(&connection.socket, &connection.request, SendFlags::NOSIGNAL)?;
+        let mut length = 0;
+        while !is_end(&buffer[..length]) {
+            length = recv(&connection.socket, &mut buffer[..], RecvFlags::empty())?.0;
+        }
+        transactions += 1;
+    }
+    Ok(transactions)
+}
+
 /// Receives from all that are ready, then sends to all.
 fn with_epoll(mut connections: Vec<Connection>, until: Instant) -> Result<u64> {
     let epoll = epoll::create(CreateFlags::CLOEXEC)?;
@@ -139,8 +169,8 @@ fn with_epoll(mut connections: Vec<Connection>, until: Instant) -> Result<u64> {
         connection.next();
         send(&connection.socket, &connection.request, SendFlags::NOSIGNAL)?;
     }
-    let mut events = Vec::with_capacity(CLIENTS);
-    let mut ready = Vec::with_capacity(CLIENTS);
+    let mut events = Vec::with_capacity(connections.len());
+    let mut ready = Vec::with_capacity(connections.len());
     let mut buffer = vec![0; 65_536];
     let mut transactions = 0;
     let patience = Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -166,7 +196,7 @@ fn with_epoll(mut connections: Vec<Connection>, until: Instant) -> Result<u64> {
 
 /// One call per round sends everything and waits; receives go on by themselves.
 fn with_io_uring(mut connections: Vec<Connection>, until: Instant) -> Result<u64> {
-    const BUFFERS: u16 = CLIENTS as u16;
+    const BUFFERS: u16 = 16;
     const BUFFER_BYTES: usize = 16_384;
     let mut ring: IoUring = IoUring::builder()
         .setup_single_issuer()
@@ -216,7 +246,7 @@ fn with_io_uring(mut connections: Vec<Connection>, until: Instant) -> Result<u64
             queue.push(&request(connection, index))?;
         }
     }
-    let mut ready = Vec::with_capacity(CLIENTS);
+    let mut ready = Vec::with_capacity(connections.len());
     let mut transactions = 0;
     while Instant::now() < until {
         ring.submit_and_wait(1)?;
@@ -248,73 +278,87 @@ fn with_io_uring(mut connections: Vec<Connection>, until: Instant) -> Result<u64
 }
 
 /// Runs a loop, and tells what it cost: connecting is left out, which nobody else is granted.
-fn run(
-    server: &BenchServer,
-    tcp: bool,
-    seconds: u64,
-    work: fn(Vec<Connection>, Instant) -> Result<u64>,
-) -> Result<Cost> {
-    let connections = (0..CLIENTS).map(|_| Connection::open(server, tcp));
+fn run(server: &BenchServer, client: Client, work: Loop) -> Result<Cost> {
+    let connections = (0..client.clients).map(|_| Connection::open(server, client.tcp));
     let connections: Vec<Connection> = connections.collect::<Result<_>>()?;
     let before = getrusage(UsageWho::RUSAGE_SELF)?;
-    let transactions = work(connections, Instant::now() + Duration::from_secs(seconds))? as f64;
+    let transactions = work.1(connections, Instant::now() + Duration::from_secs(client.seconds))? as f64;
     let after = getrusage(UsageWho::RUSAGE_SELF)?;
     let us = |after: nix::sys::time::TimeVal, before: nix::sys::time::TimeVal| {
         (after.num_microseconds() - before.num_microseconds()) as f64 / transactions
     };
     Ok(Cost {
         transactions,
-        tps: transactions / seconds as f64,
+        tps: transactions / client.seconds as f64,
         user_us: us(after.user_time(), before.user_time()),
         system_us: us(after.system_time(), before.system_time()),
     })
 }
 
+/// Who is measured.
+const SIDES: [&str; 3] = ["loop", "dyno", "pgbench"];
+
 fn main() -> Result<()> {
-    let pairs: usize = option("--pairs", 10)?;
-    let seconds: u64 = option("--seconds", 3)?;
+    let rounds: usize = option("--rounds", 10)?;
+    let seconds: u64 = option("--seconds", 5)?;
+    let dyno = dyno_binary()?;
     let server = BenchServer::start()?;
-    let mut table = "| path | loop | CPU µs/tx | pgbench CPU µs/tx | CPU ratio | user µs | system µs | pgbench user µs | pgbench system µs | TPS ratio |\n\
-                     |---|---|---|---|---|---|---|---|---|---|\n"
-        .to_owned();
+    let mut table =
+        "| path | clients | loop | by | CPU µs/tx | user µs | system µs | CPU / pgbench's | TPS / pgbench's |\n\
+                     |---|---|---|---|---|---|---|---|---|\n"
+            .to_owned();
     print!("{table}");
     let mut results = Vec::new();
     for tcp in [false, true] {
-        for (name, work) in [("io_uring", with_io_uring as fn(_, _) -> _), ("epoll", with_epoll)] {
+        for (clients, work, transport) in LOADS {
             let client = Client {
-                clients: CLIENTS,
+                clients,
                 threads: 1,
                 tcp,
                 seconds,
             };
-            let ours = || run(&server, tcp, seconds, work);
-            let theirs = || run_pgbench(Command::new("pgbench"), &server, client, &["-S", "-M", "prepared"]);
-            let measured: Vec<(Cost, Cost)> = in_turn(pairs, ours, theirs)?;
-            let spread = |figure: &dyn Fn(&(Cost, Cost)) -> f64| Spread::of(measured.iter().map(figure));
+            let side = |side: usize| match SIDES[side] {
+                "loop" => run(&server, client, work),
+                "dyno" => run_dyno(&dyno, &server, client, &["--no-sampling", "--transport", transport]),
+                _ => run_pgbench(Command::new("pgbench"), &server, client, &["-S", "-M", "prepared"]),
+            };
+            // Who goes first changes, so that a drift of the machine favours nobody.
+            let mut measured: [Vec<Cost>; SIDES.len()] = Default::default();
+            for round in 0..rounds {
+                for turn in 0..SIDES.len() {
+                    let number = (round + turn) % SIDES.len();
+                    measured[number].push(side(number)?);
+                }
+            }
             let path = if tcp { "tcp" } else { "unix" };
-            let ratio = spread(&|(floor, pgbench)| floor.cpu_us() / pgbench.cpu_us());
-            let row = format!(
-                "| {path} | {name} | {} | {} | {ratio} | {} | {} | {} | {} | {} |\n",
-                spread(&|(floor, _)| floor.cpu_us()),
-                spread(&|(_, pgbench)| pgbench.cpu_us()),
-                spread(&|(floor, _)| floor.user_us),
-                spread(&|(floor, _)| floor.system_us),
-                spread(&|(_, pgbench)| pgbench.user_us),
-                spread(&|(_, pgbench)| pgbench.system_us),
-                spread(&|(floor, pgbench)| floor.tps / pgbench.tps),
-            );
-            print!("{row}");
-            write!(table, "{row}")?;
-            let pairs = measured
-                .iter()
-                .map(|(floor, pgbench)| json!({ "floor": floor, "pgbench": pgbench }));
-            results.push(json!({ "path": path, "loop": name, "cpu_ratio": ratio, "pairs": pairs.collect::<Vec<_>>() }));
+            let [.., pgbench] = &measured;
+            for (name, costs) in SIDES.iter().zip(&measured) {
+                let spread = |figure: fn(&Cost) -> f64| Spread::of(costs.iter().map(figure));
+                let ratio = |figure: fn(&Cost) -> f64| {
+                    let pairs = costs.iter().zip(pgbench);
+                    Spread::of(pairs.map(|(cost, pgbench)| figure(cost) / figure(pgbench)))
+                };
+                let row = format!(
+                    "| {path} | {clients} | {} | {name} | {} | {} | {} | {} | {} |\n",
+                    work.0,
+                    spread(Cost::cpu_us),
+                    spread(|cost| cost.user_us),
+                    spread(|cost| cost.system_us),
+                    ratio(Cost::cpu_us),
+                    ratio(|cost| cost.tps),
+                );
+                print!("{row}");
+                write!(table, "{row}")?;
+                results.push(json!({
+                    "path": path, "clients": clients, "loop": work.0, "by": name, "cpu_ratio": ratio(Cost::cpu_us), "runs": costs,
+                }));
+            }
         }
     }
     let facts = json!({
         "summary": format!(
-            "Server PostgreSQL {}; select-only, prepared, {CLIENTS} clients on one thread; {pairs} pairs of {seconds} s runs in turn. \
-             Each cell is the median (minimum–maximum); ratios are loop / pgbench, pair by pair.",
+            "Server PostgreSQL {}; select-only, prepared, one thread; {rounds} rounds of a run of {seconds} s each of the loop, dyno and pgbench in turn. \
+             Each cell is the median (minimum–maximum); ratios are round by round.",
             server.version()?
         ),
     });

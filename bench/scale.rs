@@ -91,8 +91,8 @@ fn main() -> Result<()> {
         write!(
             table,
             "Against the responder, 1 thread:\n\n\
-             | path | clients | CPU µs/tx | CPU µs/tx of {FEW} clients | CPU ratio | user ratio | memory MB | memory MB of {FEW} clients | KB per client |\n\
-             |---|---|---|---|---|---|---|---|---|\n"
+             | path | clients | CPU µs/tx | CPU µs/tx of {FEW} clients | CPU ratio | user ratio | responder's CPU ratio | memory MB | memory MB of {FEW} clients | KB per client |\n\
+             |---|---|---|---|---|---|---|---|---|---|\n"
         )?;
         for tcp in [false, true] {
             let path = if tcp { "tcp" } else { "unix" };
@@ -111,6 +111,7 @@ fn main() -> Result<()> {
             let cpu_few = spread(&|(_, few)| few.cpu_us());
             let cpu = spread(&|(many, few)| many.cpu_us() / few.cpu_us());
             let user = spread(&|(many, few)| many.point.client_user_us / few.point.client_user_us);
+            let responder = spread(&|(many, few)| many.point.responder_us / few.point.responder_us);
             let memory_many = spread(&|(many, _)| many.resident_kb as f64 / 1024.0);
             let memory_few = spread(&|(_, few)| few.resident_kb as f64 / 1024.0);
             let each = spread(&|(taken, few)| {
@@ -118,12 +119,12 @@ fn main() -> Result<()> {
             });
             writeln!(
                 table,
-                "| {path} | {many} | {cpu_many} | {cpu_few} | {cpu} | {user} | {memory_many:.1} | {memory_few:.1} | {each} |"
+                "| {path} | {many} | {cpu_many} | {cpu_few} | {cpu} | {user} | {responder} | {memory_many:.1} | {memory_few:.1} | {each} |"
             )?;
             results.push(json!({
                 "against": "responder", "path": path, "clients": many, "few": FEW,
                 "cpu_us": cpu_many, "few_cpu_us": cpu_few, "cpu_ratio": cpu, "user_ratio": user,
-                "resident_mb": memory_many, "few_resident_mb": memory_few, "kb_per_client": each,
+                "responder_cpu_ratio": responder, "resident_mb": memory_many, "few_resident_mb": memory_few, "kb_per_client": each,
                 "pairs": measured.iter().map(|(many, few)| json!({ "many": many, "few": few })).collect::<Vec<_>>(),
             }));
         }
@@ -169,7 +170,7 @@ fn main() -> Result<()> {
     let facts = json!({
         "summary": format!(
             "{pairs} pairs of {seconds} s runs in turn.{server_text} Each cell is the median (minimum–maximum); ratios are pair by pair. Against the responder \
-             CPU is that of the measured phase, connecting left out; KB per client is the highest resident memory above that with {FEW} clients."
+             CPU is that of the measured phase, connecting left out; the responder does nothing but receive and send, so its ratio is the kernel's; KB per client is the highest resident memory above that with {FEW} clients."
         ),
     });
     let path = archive("scale", facts, json!(results), &table)?;

@@ -1,6 +1,6 @@
 //! The least that a client can cost on this machine: loops that do nothing but send a look-up and wait for its end, beside pgbench on the same server.
 //!
-//!     cargo bench --bench floor -- [--rounds 10] [--seconds 5]
+//!     cargo bench --bench floor -- [--rounds 10] [--seconds 5] [--only unix-16-io_uring]
 //!
 //! They record nothing, cannot fail in order, and know the shape of the one reply they wait for: what they cost is the kernel's work and hardly more. What
 //! dyno is above them is what dyno itself costs; what they are below pgbench is all that any client could save.
@@ -30,11 +30,12 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 /// Clients on one thread, the loop, and dyno's transport that is like it.
-const LOADS: [(usize, Loop, &str); 4] = [
+const LOADS: [(usize, Loop, &str); 5] = [
     (16, Loop("io_uring", with_io_uring), "io_uring"),
     (16, Loop("epoll", with_epoll), "epoll"),
     (1, Loop("blocking", with_blocking), "auto"),
     (1, Loop("io_uring", with_io_uring), "io_uring"),
+    (500, Loop("io_uring", with_io_uring), "io_uring"),
 ];
 const STATEMENT: &str = "SELECT abalance FROM pgbench_accounts WHERE aid = $1";
 /// Digits of an account's number, with zeros in front: each request is as long.
@@ -196,17 +197,23 @@ fn with_epoll(mut connections: Vec<Connection>, until: Instant) -> Result<u64> {
 
 /// One call per round sends everything and waits; receives go on by themselves.
 fn with_io_uring(mut connections: Vec<Connection>, until: Instant) -> Result<u64> {
-    const BUFFERS: u16 = 16;
+    const BUFFERS: u16 = 512;
     const BUFFER_BYTES: usize = 16_384;
     let mut ring: IoUring = IoUring::builder()
         .setup_single_issuer()
         .setup_defer_taskrun()
         .setup_submit_all()
-        .build(64)?;
+        .build(1024)?;
     // Never given back: the kernel may write into it until the process ends.
     // SAFETY: the layout is not empty.
     #[allow(unsafe_code)]
-    let entries = unsafe { alloc_zeroed(Layout::from_size_align(4096, 4096)?) }.cast::<BufRingEntry>();
+    let entries = unsafe {
+        alloc_zeroed(Layout::from_size_align(
+            usize::from(BUFFERS) * size_of::<BufRingEntry>(),
+            4096,
+        )?)
+    }
+    .cast::<BufRingEntry>();
     let buffers: &'static mut [u8] = Vec::leak(vec![0; usize::from(BUFFERS) * BUFFER_BYTES]);
     let start = buffers.as_mut_ptr();
     let mut tail = 0_u16;
@@ -301,6 +308,7 @@ const SIDES: [&str; 3] = ["loop", "dyno", "pgbench"];
 fn main() -> Result<()> {
     let rounds: usize = option("--rounds", 10)?;
     let seconds: u64 = option("--seconds", 5)?;
+    let only: String = option("--only", String::new())?;
     let dyno = dyno_binary()?;
     let server = BenchServer::start()?;
     let mut table =
@@ -311,6 +319,10 @@ fn main() -> Result<()> {
     let mut results = Vec::new();
     for tcp in [false, true] {
         for (clients, work, transport) in LOADS {
+            let path = if tcp { "tcp" } else { "unix" };
+            if !format!("{path}-{clients}-{}", work.0).starts_with(&only) {
+                continue;
+            }
             let client = Client {
                 clients,
                 threads: 1,
@@ -330,7 +342,6 @@ fn main() -> Result<()> {
                     measured[number].push(side(number)?);
                 }
             }
-            let path = if tcp { "tcp" } else { "unix" };
             let [.., pgbench] = &measured;
             for (name, costs) in SIDES.iter().zip(&measured) {
                 let spread = |figure: fn(&Cost) -> f64| Spread::of(costs.iter().map(figure));

@@ -34,4 +34,5 @@ pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
 pub use program::{Action, Program, ProgramError, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
 pub use recording::{CommandRecording, ErrorCount, FailureCounts, Recording, ScriptRecording, Sums};
 pub use remark::{AbortReason, Fate, Remark};
+pub use storm::raise_descriptor_limit;
 pub use transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};

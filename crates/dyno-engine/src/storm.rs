@@ -158,20 +158,25 @@ fn allow_descriptors(clients: usize) -> Result<(), DriveError> {
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
     }
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
     match limit.maximum {
         Some(allowed) if allowed < needed => Err(DriveError::Descriptors {
             clients,
             needed,
             allowed,
         }),
-        // Where the system refuses after all, the connection that is one too many says so.
         _ => {
-            let _ = setrlimit(Resource::Nofile, raised);
+            raise_descriptor_limit();
             Ok(())
         }
     }
+}
+
+/// Raises the limit on open files as far as this process may. Where the system refuses after all, the connection that is one too many says so.
+pub fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    let _ = setrlimit(Resource::Nofile, raised);
 }

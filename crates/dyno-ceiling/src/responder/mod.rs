@@ -7,7 +7,6 @@ mod dialogue;
 mod lane;
 
 use lane::{Lane, Socket};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{self, BufRead, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -58,7 +57,8 @@ pub fn serve(folder: &Path, threads: usize) -> io::Result<Listening> {
 /// # Errors
 /// As [`serve`], or nobody reads what it says.
 pub fn run(folder: &Path, threads: usize, input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-    allow_descriptors();
+    // Whoever connects knows how many connections are needed, and says if they are too many.
+    dyno_engine::raise_descriptor_limit();
     let listening = serve(folder, threads)?;
     writeln!(output, "{}", listening.port)?;
     output.flush()?;
@@ -73,16 +73,6 @@ pub fn run(folder: &Path, threads: usize, input: impl BufRead, mut output: impl 
         output.flush()?;
     }
     Ok(())
-}
-
-/// Raises the limit on connections as far as the process may: whoever connects knows how many are needed, and says if they are too many.
-fn allow_descriptors() {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        ..limit
-    };
-    let _ = setrlimit(Resource::Nofile, raised);
 }
 
 /// Deals connections out to the lanes in turn, so that each has as many as the others.

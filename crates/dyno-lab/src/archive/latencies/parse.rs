@@ -149,14 +149,8 @@ fn decode(payload: &[u8], counts: &mut Vec<(u32, u64)>) -> Option<()> {
     let mut rest = rest.get(..length as usize)?;
     counts.clear();
     let mut class = 0_u64;
-    while let Some((byte, after)) = rest.split_first() {
-        // Nearly all are of one byte.
-        let value = if byte & 0x80 == 0 {
-            rest = after;
-            i64::from(byte >> 1) ^ -i64::from(byte & 1)
-        } else {
-            zigzag(&mut rest)?
-        };
+    while !rest.is_empty() {
+        let value = zigzag(&mut rest)?;
         if value < 0 {
             class = class.checked_add(value.unsigned_abs())?;
         } else {

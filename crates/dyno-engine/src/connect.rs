@@ -5,12 +5,13 @@ use crate::program::Program;
 use crate::transport::{Connection, Socket};
 use dyno_wire::tls::{self, Encryption, SslMode};
 use dyno_wire::{Event, ServerError, Session, WireError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use rustls::ClientConnection;
 use std::io::{self, BufRead, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -257,13 +258,17 @@ fn prepare<S: Session, P: Program>(
     Ok(())
 }
 
-/// Asks the server to give up what it executes for another session. Nothing can be done if it does not listen.
-pub(crate) fn cancel(address: &Address, request: &[u8]) {
-    if let Ok(socket) = dial(address, PATIENCE, &Stop::new()) {
-        let _ = net::send(&socket, request, SendFlags::NOSIGNAL);
-        // The server closes when it has passed the request on; until then ours would be cut off by closing first.
-        let _ = net::recv(&socket, &mut [0_u8; 1], RecvFlags::empty());
-    }
+/// Asks the server to give up what it executes for another session. Gives whether it took the request: one that does not will not take the next one either.
+pub(crate) fn cancel(address: &Address, request: &[u8]) -> bool {
+    let Ok(socket) = dial(address, PATIENCE, &Stop::new()) else {
+        return false;
+    };
+    // The server closes when it has passed the request on; until then ours would be cut off by closing first.
+    net::send(&socket, request, SendFlags::NOSIGNAL).is_ok()
+        && !matches!(
+            net::recv(&socket, &mut [0_u8; 1], RecvFlags::empty()),
+            Err(Errno::AGAIN)
+        )
 }
 
 fn dial(address: &Address, timeout: Duration, stop: &Stop) -> Result<Socket, ConnectError> {
@@ -280,11 +285,12 @@ fn dial(address: &Address, timeout: Duration, stop: &Stop) -> Result<Socket, Con
             let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
             let mut connected = None;
             for candidate in candidates {
-                match TcpStream::connect_timeout(candidate, timeout) {
-                    Ok(stream) => {
+                match dial_tcp(candidate, timeout, stop) {
+                    Ok(Some(stream)) => {
                         connected = Some(stream);
                         break;
                     }
+                    Ok(None) => return Err(ConnectError::Stopped),
                     Err(error) => last = error,
                 }
             }
@@ -297,6 +303,45 @@ fn dial(address: &Address, timeout: Duration, stop: &Stop) -> Result<Socket, Con
     };
     socket.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
     Ok(socket)
+}
+
+/// Connects to a TCP address within `timeout`; `None` if a stop was asked for.
+fn dial_tcp(address: &SocketAddr, timeout: Duration, stop: &Stop) -> io::Result<Option<TcpStream>> {
+    let deadline = Instant::now() + timeout;
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
+    match net::connect(&socket, address) {
+        Ok(()) => {}
+        Err(Errno::INPROGRESS | Errno::INTR) => loop {
+            if stop.requested() {
+                return Ok(None);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "no answer within the connect timeout",
+                ));
+            }
+            let patience = Timespec::try_from(left.min(PATIENCE)).ok();
+            let mut ready = [PollFd::new(&socket, PollFlags::OUT)];
+            match poll(&mut ready, patience.as_ref()) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => {
+                    sockopt::socket_error(&socket)??;
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        },
+        Err(error) => return Err(error.into()),
+    }
+    rustix::io::ioctl_fionbio(&socket, false)?;
+    Ok(Some(socket.into()))
 }
 
 /// Connects to a unix socket within `timeout`; `None` if a stop was asked for.

@@ -21,7 +21,7 @@ pub struct Load<S: dyno_wire::Session, P: crate::Program> {
     /// How often recordings are collected. The last interval of a phase may be shorter.
     pub interval: Duration,
     /// How long transactions that are still running at the end may take to finish before their connections are closed. When a stop was asked for,
-    /// at most 10 s.
+    /// at most half a second.
     pub grace: Duration,
     /// Whether the phases begin before the connections are made, as pgbench's `-T` does, rather than when all stand. The first phase is then
     /// shorter by the time that connecting took.

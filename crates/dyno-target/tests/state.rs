@@ -11,6 +11,7 @@ use dyno_target::embedded::{Embedded, EmbeddedError, EmbeddedOptions, Server, cr
 use dyno_target::load::{Fill, LoadError, check_columns, fill_table, run_sql, settle};
 use dyno_target::tablespaces::{self, TablespaceError};
 use std::fs;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use support::{home, quiet};
 
@@ -70,7 +71,7 @@ fn estimates_room(server: &Server) {
         let without_log =
             |copies| needed_bytes(&mut info.connect().unwrap(), std::slice::from_ref(one), copies).unwrap();
         let estimate = without_log(2) - without_log(1);
-        fill_table(&info, one, &AtomicBool::new(false), &mut |_| {}).unwrap();
+        fill_table(&info, one, &Arc::new(AtomicBool::new(false)), &mut |_| {}).unwrap();
         if one.table != "a" {
             let column = if one.table == "b" { "x" } else { "id" };
             run_sql(

@@ -159,7 +159,7 @@ fn loads_settles_and_measures() {
     );
     fill.batch_rows = 1_000;
     fill.connections = 3;
-    let running = AtomicBool::new(false);
+    let running = Arc::new(AtomicBool::new(false));
     let mut last = 0;
     let filled = fill_table(&info, &fill, &running, &mut |filling| {
         assert!(filling.rows > last);
@@ -190,7 +190,7 @@ fn loads_settles_and_measures() {
     assert_eq!(table.statistics["vacuum_count"], 1);
     assert_eq!(table.statistics.keys().next().unwrap(), "relid");
 
-    let nobody = AtomicBool::new(true);
+    let nobody = Arc::new(AtomicBool::new(true));
     let error = fill_table(&info, &fill, &nobody, &mut |_| {}).unwrap_err();
     assert!(matches!(error, LoadError::Stopped { rows: 0, .. }), "{error}");
     let error = fill_table(&info, &fill, &running, &mut |_| {}).unwrap_err().to_string();

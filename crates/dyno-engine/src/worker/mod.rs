@@ -36,8 +36,9 @@ use std::time::Duration;
 /// The longest wait, so that a request to stop is noticed.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
-/// How long transactions may take to finish when a stop was asked for, at most.
-const STOP_GRACE_NS: u64 = 10_000_000_000;
+/// How long transactions may take to finish when a stop was asked for, at most: those under way usually need a few milliseconds, and whoever presses Ctrl-C
+/// does not want to wait for a query of an hour.
+const STOP_GRACE_NS: u64 = 500_000_000;
 
 /// How long connections go without a look when nothing can be on its way to any of them.
 const UNWATCHED_NS: u64 = 1_000_000;
@@ -400,14 +401,17 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
 
     /// Says goodbye on every connection that is at rest; what the others still execute is cancelled, so that it does not go on without us.
     fn close(mut self, transport: &mut impl Transport) -> Departure {
+        let now_ns = self.clock.now_ns();
         let mut goodbye = Vec::new();
+        // A server that does not take a request is not waited for once for every client.
+        let mut listens = true;
         for (index, client) in self.clients.iter_mut().enumerate() {
             if client.waiting.is_running() {
                 self.departure.unfinished += 1;
-                if let Some(request) = client.session.cancel().filter(|_| client.connected)
+                if let Some(request) = client.session.cancel().filter(|_| client.connected && listens)
                     && let Some(endpoint) = self.workload.endpoints.get(client.endpoint)
                 {
-                    crate::connect::cancel(&endpoint.address, &request);
+                    listens = crate::connect::cancel(&endpoint.address, &request);
                 }
             } else if client.connected {
                 goodbye.clear();
@@ -416,7 +420,6 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             }
             transport.close(index);
         }
-        let now_ns = self.clock.now_ns();
         self.report_rest(now_ns);
         if let Some(log) = &mut self.log {
             log.finish();

@@ -6,6 +6,7 @@
 use super::{Progress, RunError, settings};
 use crate::archive::{Archive, ArchiveError, Restore};
 use crate::experiment::Resolved;
+use dyno_engine::Stop;
 use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::host_facts;
 use dyno_target::settings::{Change, SizeError, Unset, plan_for_server, resolve_size, restore};
@@ -63,9 +64,10 @@ impl Borrowed {
         experiment: &Resolved,
         notes: &mut Vec<String>,
         progress: &mut dyn Progress,
+        stop: &Stop,
     ) -> Result<Set, RunError> {
         progress.step(&format!("Connecting to {server}"));
-        let reachable = server.first_reachable()?;
+        let reachable = server.first_reachable_until(&stop.flag())?;
         let wanted = wanted(&reachable, experiment)?;
         notes.extend(wanted.notes);
         let settings = wanted.settings;

@@ -11,7 +11,7 @@ use crate::experiment::{Cache, Resolved};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_target::address::ConnectionInfo;
 use dyno_target::cache::prewarm;
-use dyno_target::load::settle;
+use dyno_target::load::{LoadError, settle};
 use std::path::{Path, PathBuf};
 
 /// What all runs of a campaign have in common.
@@ -49,6 +49,23 @@ struct Ready {
 impl Bench<'_> {
     /// Makes one run of `experiment` on `target`.
     pub(super) fn run(
+        &mut self,
+        planned: &PlannedRun,
+        experiment: &Resolved,
+        target: &Target,
+        progress: &mut dyn Progress,
+    ) -> Result<FinishedRun, RunError> {
+        let stop = self.stop;
+        self.attempt(planned, experiment, target, progress)
+            .map_err(|error| match error {
+                RunError::Archive(_) | RunError::Load(LoadError::Stopped { .. }) => error,
+                // What was under way was cancelled, and says so in one way or another.
+                _ if stop.requested() => RunError::Stopped,
+                error => error,
+            })
+    }
+
+    fn attempt(
         &mut self,
         planned: &PlannedRun,
         experiment: &Resolved,
@@ -130,12 +147,12 @@ impl Bench<'_> {
                 };
                 data::embedded::prepare(cluster, wanted, self.several, progress, self.stop)?;
                 let control = cluster.server()?.connection(data::embedded::WORKING);
-                rest(&control, &mut notes, progress)?;
+                rest(&control, &mut notes, progress, self.stop)?;
                 if experiment.data.cache == Cache::Cold {
                     notes.push(sentence(&cluster.restart_cold(progress)?.to_string()));
                 }
                 let info = cluster.connection(data::embedded::WORKING, experiment.path)?;
-                warm(&info, experiment, &mut notes, progress)?;
+                warm(&info, experiment, &mut notes, progress, self.stop)?;
                 Ok(Ready {
                     info,
                     settings: cluster.settings().to_vec(),
@@ -147,13 +164,13 @@ impl Bench<'_> {
             Target::Address(server) => {
                 let mut notes = Vec::new();
                 self.servers.stop(progress);
-                let set = self.borrowed.set(server, experiment, &mut notes, progress)?;
+                let set = self.borrowed.set(server, experiment, &mut notes, progress, self.stop)?;
                 self.check_stop()?;
                 super::settings::check_connections(&mut set.info.connect()?, experiment)?;
                 let info = data::remote::prepare(&set.info, self.wanted(experiment), progress, self.stop)?;
                 self.check_stop()?;
-                rest(&info, &mut notes, progress)?;
-                warm(&info, experiment, &mut notes, progress)?;
+                rest(&info, &mut notes, progress, self.stop)?;
+                warm(&info, experiment, &mut notes, progress, self.stop)?;
                 Ok(Ready {
                     info,
                     settings: set.settings,
@@ -185,9 +202,14 @@ impl Bench<'_> {
 }
 
 /// Brings the database to rest.
-fn rest(info: &ConnectionInfo, notes: &mut Vec<String>, progress: &mut dyn Progress) -> Result<(), RunError> {
+fn rest(
+    info: &ConnectionInfo,
+    notes: &mut Vec<String>,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<(), RunError> {
     progress.step("Settling: vacuum, analyze, checkpoint");
-    notes.extend(settle(&mut info.connect()?)?);
+    notes.extend(settle(&mut *info.connect_until(&stop.flag())?)?);
     Ok(())
 }
 
@@ -197,10 +219,11 @@ fn warm(
     experiment: &Resolved,
     notes: &mut Vec<String>,
     progress: &mut dyn Progress,
+    stop: &Stop,
 ) -> Result<(), RunError> {
     if experiment.data.cache == Cache::Warm {
         progress.step("Reading the data into the cache");
-        notes.push(sentence(&prewarm(&mut info.connect()?)?.to_string()));
+        notes.push(sentence(&prewarm(&mut *info.connect_until(&stop.flag())?)?.to_string()));
     }
     Ok(())
 }

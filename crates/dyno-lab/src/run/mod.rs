@@ -146,7 +146,7 @@ pub fn run(
         borrowed::put_back_earlier(&request.archive, server, request.restart_command.as_deref(), progress)
     })?;
     let restart_command = request.restart_command.as_deref();
-    preflight::check(&plan, &targets, request.leave_settings, restart_command, progress)?;
+    preflight::check(&plan, &targets, request.leave_settings, restart_command, progress, stop)?;
     if stop.requested() {
         return Err(RunError::Stopped);
     }
@@ -202,7 +202,7 @@ pub fn resume(
     }
     let missing = plan.runs.iter().any(|planned| !found.has(planned));
     if missing {
-        preflight::check(&plan, &targets, record.leave_settings, restart_command, progress)?;
+        preflight::check(&plan, &targets, record.leave_settings, restart_command, progress, stop)?;
     }
     Course::new(&campaign, record, &plan, &targets, restart_command, stop, emergency).go(progress)
 }

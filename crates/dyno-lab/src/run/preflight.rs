@@ -26,6 +26,7 @@ pub(super) fn check(
     leave_settings: bool,
     restart_command: Option<&str>,
     progress: &mut dyn Progress,
+    stop: &Stop,
 ) -> Result<(), RunError> {
     let varied = varied_settings(plan);
     let terms = Terms {
@@ -34,7 +35,10 @@ pub(super) fn check(
         varied: &varied,
     };
     for (cell, target) in plan.cells.iter().zip(targets) {
-        check_cell(&cell.experiment, target, plan.seed, terms, progress).map_err(|cause| {
+        check_cell(&cell.experiment, target, plan.seed, terms, progress, stop).map_err(|cause| {
+            if stop.requested() {
+                return RunError::Stopped;
+            }
             if cell.levels.is_empty() {
                 return cause;
             }
@@ -53,6 +57,7 @@ fn check_cell(
     seed: u64,
     terms: Terms<'_>,
     progress: &mut dyn Progress,
+    stop: &Stop,
 ) -> Result<(), RunError> {
     workload::compile(experiment, seed)?;
     match target {
@@ -70,7 +75,7 @@ fn check_cell(
             }
             check_route(server, experiment)?;
             progress.step(&format!("Connecting to {server}"));
-            borrowed::check(&server.first_reachable()?, experiment, terms)?;
+            borrowed::check(&server.first_reachable_until(&stop.flag())?, experiment, terms)?;
         }
     }
     Ok(())
@@ -232,7 +237,7 @@ mod tests {
         let sets = sets.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let plan = find("pk-update").unwrap().plan(Size::Small, &sets, None, 7, 2).unwrap();
         let targets = targets(&plan, &environment, &Stop::new()).unwrap();
-        let error = check(&plan, &targets, false, None, &mut Nobody)
+        let error = check(&plan, &targets, false, None, &mut Nobody, &Stop::new())
             .unwrap_err()
             .to_string();
         assert!(

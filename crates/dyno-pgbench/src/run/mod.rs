@@ -46,7 +46,7 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
         let cause = crate::system_text(&error);
         return fail(&format!("could not create file \"{}\": {cause}", path.display()));
     }
-    let (server_version, tables) = match prepare(options, target) {
+    let (server_version, tables) = match prepare(options, target, signals) {
         Ok(prepared) => prepared,
         Err(code) => return code,
     };
@@ -96,9 +96,10 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
 }
 
 /// Everything before the load: the first line, the tables, vacuum.
-fn prepare(options: &Options, target: &ConnectionInfo) -> Result<(String, Tables), u8> {
-    let mut client = match target.connect() {
+fn prepare(options: &Options, target: &ConnectionInfo, signals: &Signals) -> Result<(String, Tables), u8> {
+    let mut client = match target.connect_until(&signals.stop().flag()) {
         Ok(client) => client,
+        Err(_) if signals.stop().requested() => return Err(STATIC_ERROR),
         Err(error) => return Err(fail_to_connect(&error.libpq(), "for setup")),
     };
     let server_version = setup::server_version(&mut client);
@@ -114,6 +115,9 @@ fn prepare(options: &Options, target: &ConnectionInfo) -> Result<(String, Tables
     };
     if options.scripts.any_builtin {
         tables = setup::tables(&mut client, options.scale.is_some()).map_err(|error| {
+            if signals.stop().requested() {
+                return STATIC_ERROR;
+            }
             let code = fail(&error.to_string());
             if matches!(
                 error,
@@ -129,6 +133,9 @@ fn prepare(options: &Options, target: &ConnectionInfo) -> Result<(String, Tables
     }
     if !options.no_vacuum {
         setup::vacuum(&mut client, options.vacuum_all);
+    }
+    if signals.stop().requested() {
+        return Err(STATIC_ERROR);
     }
     Ok((server_version, tables))
 }

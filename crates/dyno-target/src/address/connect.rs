@@ -81,6 +81,19 @@ impl ConnectError {
         }
     }
 
+    pub(super) fn stopped() -> Self {
+        Self {
+            failures: vec![Failure {
+                host: "the server".to_owned(),
+                what: "stopped on request".to_owned(),
+                libpq: "stopped on request".to_owned(),
+                advice: String::new(),
+                sqlstate: None,
+                is_handshake: false,
+            }],
+        }
+    }
+
     pub(super) fn tls_setup(host: &Host, error: &TlsError) -> Self {
         Self::one(host, error.to_string(), "")
     }

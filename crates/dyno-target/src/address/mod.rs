@@ -7,6 +7,7 @@
 mod connect;
 mod conninfo;
 mod endpoint;
+mod interruptible;
 mod keyword;
 mod passfile;
 mod resolve;
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 pub use connect::ConnectError;
 pub use endpoint::{Endpoint, Socket};
+pub use interruptible::Interruptible;
 pub use tls::{RootCertificate, TlsError, TlsSettings};
 
 /// Why a target could not be understood. Texts never contain a password.

@@ -3,6 +3,7 @@
 use super::LoadError;
 use crate::address::ConnectionInfo;
 use crate::server_message;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -110,7 +111,7 @@ impl Filling {
 pub fn fill_table(
     info: &ConnectionInfo,
     fill: &Fill,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
     progress: &mut dyn FnMut(Filling),
 ) -> Result<Filled, LoadError> {
     if fill.columns.is_empty() {
@@ -132,9 +133,7 @@ pub fn fill_table(
             let sender = sender.clone();
             let (next_batch, failed) = (&next_batch, &failed);
             scope.spawn(move || {
-                let ended = insert_batches(info, fill, batch_rows, next_batch, &sender, &|| {
-                    stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed)
-                });
+                let ended = insert_batches(info, fill, batch_rows, next_batch, &sender, stop, failed);
                 if let Err(error) = ended {
                     failed.store(true, Ordering::Relaxed);
                     // The receiver lives until all senders are gone.
@@ -183,23 +182,30 @@ fn insert_batches(
     batch_rows: u64,
     next_batch: &AtomicU64,
     inserted: &mpsc::Sender<Result<u64, LoadError>>,
-    stopped: &dyn Fn() -> bool,
+    stop: &Arc<AtomicBool>,
+    failed: &AtomicBool,
 ) -> Result<(), LoadError> {
-    let mut client = info.connect()?;
+    let stopped = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
+    let mut client = info.connect_until(stop)?;
     while !stopped() {
         let batch = next_batch.fetch_add(1, Ordering::Relaxed);
         let Some(before) = batch.checked_mul(batch_rows).filter(|before| *before < fill.rows) else {
             return Ok(());
         };
         let (first, last) = (before + 1, before.saturating_add(batch_rows).min(fill.rows));
-        client
-            .batch_execute(&fill.sql(first, last))
-            .map_err(|error| LoadError::Fill {
-                table: fill.table.clone(),
-                first,
-                last,
-                message: server_message(&error),
-            })?;
+        match client.batch_execute(&fill.sql(first, last)) {
+            Ok(()) => {}
+            // It was cancelled.
+            Err(_) if stop.load(Ordering::Relaxed) => return Ok(()),
+            Err(error) => {
+                return Err(LoadError::Fill {
+                    table: fill.table.clone(),
+                    first,
+                    last,
+                    message: server_message(&error),
+                });
+            }
+        }
         // The receiver lives until all senders are gone.
         let _ = inserted.send(Ok(last - before));
     }

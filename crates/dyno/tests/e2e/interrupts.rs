@@ -61,15 +61,16 @@ fn the_first_ctrl_c_stops_the_embedded_server() {
 #[test]
 fn the_second_ctrl_c_ends_at_once() {
     let (desk, home) = (Desk::new(), Home::new());
-    // While the server is at rest a transaction of a minute keeps the first signal's orderly end waiting.
+    // While the server is at rest a command that the script waits for keeps the first signal's orderly end waiting.
     desk.experiment(
         "asleep.toml",
-        "clients = 2",
-        "select 1;\n\\sleep 100 ms\nselect pg_sleep(60);",
+        "clients = 2\nthreads = 2",
+        "select 1;\n\\sleep 1500 ms\n\\shell touch waiting; exec sleep 60 > /dev/null 2>&1",
         "1h",
     );
     let mut running = Running::start(desk.command_embedded(&home, "asleep.toml"));
     running.until(" tps ");
+    wait_for("the command", || desk.path().join("waiting").exists());
     running.signal(Signal::INT);
     running.until("Ending:");
     running.signal(Signal::INT);
@@ -142,4 +143,41 @@ fn nobody_reads_what_is_said() {
     let run = first().unwrap();
     assert_eq!(run.state(), "incomplete");
     assert_eq!(run.measured(), run.summed_up());
+}
+
+/// What a signal finds in the server's hands is cancelled there: a query of an hour keeps nobody waiting, and does not go on without dyno.
+#[test]
+fn what_the_server_executes_is_cancelled() {
+    let database = database("e2e_cancelled");
+    let left = || {
+        database
+            .value("select count(*) from pg_stat_activity where query ~ 'pg_sleep.3600.' and pid <> pg_backend_pid()")
+    };
+    let sleeping = || left() != "0";
+    let plan = |name: &str, data: &str, script: &str| {
+        let desk = Desk::new();
+        let text = format!(
+            "title = \"x\"\n[data]\n{data}\n[[workload]]\nclients = 3\nscript = \"{script}\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"1h\"\n"
+        );
+        desk.file(name, &text);
+        desk
+    };
+    for (name, data, script, code) in [
+        ("load", "", "select pg_sleep(3600);", 2),
+        ("setup", "setup = \"select pg_sleep(3600)\"", "select 1;", 1),
+        (
+            "fill",
+            "setup = \"create table t (a int)\"\nfill.t = { rows = 5, columns = { a = \"(select 1 from pg_sleep(3600))\" } }",
+            "select 1;",
+            1,
+        ),
+    ] {
+        let file = format!("{name}.toml");
+        let desk = plan(&file, data, script);
+        let running = Running::start(desk.command_on(&database.target(), [file.as_str()]));
+        wait_for("the query", sleeping);
+        running.signal(Signal::INT);
+        running.end().expect(code);
+        wait_for("the end of the query", || !sleeping());
+    }
 }

@@ -28,7 +28,7 @@ pub(in crate::run) fn prepare(
     stop: &Stop,
 ) -> Result<(), RunError> {
     let data = &wanted.experiment.data;
-    let mut admin = cluster.server()?.connection("postgres").connect()?;
+    let mut admin = cluster.server()?.connection("postgres").connect_until(&stop.flag())?;
     let version = server_version(&mut admin).map_err(|error| RunError::server("read the version", &error))?;
     let fingerprint = fingerprint(data, version);
     let mark = format!("{MARK}: {} of {}", fingerprint, wanted.campaign);
@@ -57,7 +57,7 @@ pub(in crate::run) fn prepare(
         if anew {
             drop(admin);
             cluster.restart(progress)?;
-            admin = cluster.server()?.connection("postgres").connect()?;
+            admin = cluster.server()?.connection("postgres").connect_until(&stop.flag())?;
         }
     }
     progress.step("Copying the loaded data");
@@ -80,7 +80,7 @@ fn make_template(
     // It will lie there twice: as the template, and as a run's copy.
     load_into(cluster, LOADING, 2, data, progress, stop)?;
     progress.step("Vacuuming and analyzing");
-    settle(&mut cluster.server()?.connection(LOADING).connect()?)?;
+    settle(&mut *cluster.server()?.connection(LOADING).connect_until(&stop.flag())?)?;
     execute(
         admin,
         &format!("alter database {LOADING} rename to {}", escape_identifier(template)),

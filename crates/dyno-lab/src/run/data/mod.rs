@@ -74,7 +74,7 @@ fn load(data: &Data, loading: Loading<'_>) -> Result<(), RunError> {
         progress,
         stop,
     } = loading;
-    let mut client = info.connect()?;
+    let mut client = info.connect_until(&stop.flag())?;
     progress.step("Creating the schema");
     run_sql(&mut client, &data.setup, "data.setup")?;
     let fills = fills(data);

@@ -55,7 +55,7 @@ pub(in crate::run) fn prepare(
     }
     let schema = schema_of(name);
     let own = info.with_search_path(&schema);
-    let mut client = info.connect()?;
+    let mut client = info.connect_until(&stop.flag())?;
     check(&mut client, name, data)?;
     let version = server_version(&mut client).map_err(|error| RunError::server("read the version", &error))?;
     let fingerprint = fingerprint(data, version);
@@ -87,7 +87,7 @@ pub(in crate::run) fn prepare(
         },
     )?;
     progress.step("Vacuuming and analyzing");
-    for warning in settle(&mut own.connect()?)? {
+    for warning in settle(&mut *own.connect_until(&stop.flag())?)? {
         progress.note(&warning);
     }
     comment(&mut client, &schema, &loaded)?;

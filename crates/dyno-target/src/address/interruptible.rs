@@ -1,0 +1,106 @@
+//! Control connections that a request to stop interrupts: whoever presses Ctrl-C does not want to wait for a vacuum or an index of an hour.
+
+use super::{ConnectError, ConnectionInfo, Host};
+use postgres::{CancelToken, Client, NoTls};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// How often the flag is looked at.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A control connection whose statements are cancelled at the server once a flag is raised: they fail then.
+pub struct Interruptible {
+    client: Client,
+    /// Dropped with the connection, which ends the thread that watches the flag.
+    _open: Sender<()>,
+}
+
+impl Deref for Interruptible {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl DerefMut for Interruptible {
+    fn deref_mut(&mut self) -> &mut Client {
+        &mut self.client
+    }
+}
+
+impl ConnectionInfo {
+    /// Opens a control connection to the first server that accepts. Connecting is given up, and what the connection executes is cancelled, when `stop` is
+    /// raised.
+    ///
+    /// # Errors
+    /// [`ConnectError`] with every server tried, or that it was stopped.
+    pub fn connect_until(&self, stop: &Arc<AtomicBool>) -> Result<Interruptible, ConnectError> {
+        let client = self.unless(stop, Self::connect)?;
+        let (open, closed) = mpsc::channel();
+        let (info, token, stop) = (self.clone(), client.cancel_token(), Arc::clone(stop));
+        let watch = move || watch(&info, &token, &stop, &closed);
+        // Without the thread everything works, but for being interrupted.
+        let _ = std::thread::Builder::new().name("interrupt".to_owned()).spawn(watch);
+        Ok(Interruptible { client, _open: open })
+    }
+
+    /// [`ConnectionInfo::first_reachable`], given up when `stop` is raised.
+    ///
+    /// # Errors
+    /// [`ConnectError`] with every server tried, or that it was stopped.
+    pub fn first_reachable_until(&self, stop: &AtomicBool) -> Result<Self, ConnectError> {
+        self.unless(stop, Self::first_reachable)
+    }
+
+    /// Connects on a thread of its own, which is left alone when `stop` is raised: a look-up of a name cannot be interrupted.
+    fn unless<T: Send + 'static>(
+        &self,
+        stop: &AtomicBool,
+        connect: fn(&Self) -> Result<T, ConnectError>,
+    ) -> Result<T, ConnectError> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let info = self.clone();
+        let attempt = move || {
+            // Nobody receives once the attempt is given up.
+            let _ = sender.send(connect(&info));
+        };
+        if std::thread::Builder::new()
+            .name("connect".to_owned())
+            .spawn(attempt)
+            .is_err()
+        {
+            return connect(self);
+        }
+        loop {
+            match receiver.recv_timeout(PATIENCE) {
+                Ok(connected) => return connected,
+                Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
+                Err(_) => return Err(ConnectError::stopped()),
+            }
+        }
+    }
+
+    fn cancel(&self, token: &CancelToken) {
+        let over_tcp = self.hosts().any(|host| matches!(host, Host::Tcp { .. }));
+        let tls = self.tls.client_config().ok().flatten().filter(|_| over_tcp);
+        // A server that cannot be asked is told by the connection's end.
+        let _ = match tls {
+            Some(tls) => token.cancel_query(MakeRustlsConnect::new(tls.as_ref().clone())),
+            None => token.cancel_query(NoTls),
+        };
+    }
+}
+
+/// Cancels what the connection executes, one statement after the other, from when the flag is raised until the connection is closed.
+fn watch(info: &ConnectionInfo, token: &CancelToken, stop: &AtomicBool, closed: &Receiver<()>) {
+    while let Err(RecvTimeoutError::Timeout) = closed.recv_timeout(PATIENCE) {
+        if stop.load(Ordering::Relaxed) {
+            info.cancel(token);
+        }
+    }
+}

@@ -91,8 +91,8 @@ pub struct Workload<S: dyno_wire::Session, P: crate::Program> {
     pub preparing: Preparing,
     /// What is done about transactions that fail.
     pub failures: FailurePolicy,
-    /// Transactions that take longer are counted as late. In an open loop, those whose instant is further back than this are not even begun but
-    /// counted as skipped.
+    /// Transactions that take longer are counted as late. In an open loop, those whose instant is further back than this when a client is free for
+    /// them are not even begun but counted as skipped.
     pub latency_limit: Option<Duration>,
     /// Whether every command's time is recorded, that of meta commands too.
     pub time_commands: bool,

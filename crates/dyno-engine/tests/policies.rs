@@ -7,6 +7,7 @@ use dyno_engine::{
     Address, Connecting, Ending, LogContext, LogEntry, LoggedOutcome, OnError, Outcome, Pacing, Recording, Stop,
     TransactionLog, TransportChoice, drive,
 };
+use dyno_script::Random;
 use dyno_wire::{PgConfig, PgSession, Protocol, SessionKind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,6 +27,7 @@ over_each_transport!(
     sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint,
     a_connection_may_be_lost_in_a_sleep,
     late_transactions_are_counted_and_those_too_late_are_skipped,
+    what_was_in_time_for_its_client_is_not_skipped,
     scripts_are_chosen_by_weight,
     shell_commands_and_warnings_are_taken_in,
     what_finishes_after_the_end_is_recorded_if_asked_for,
@@ -413,6 +415,22 @@ fn late_transactions_are_counted_and_those_too_late_are_skipped(transport: Trans
         numbers,
         (1..=50).flat_map(|number| [number, number]).collect::<Vec<_>>()
     );
+}
+
+/// A client that waits for its instant takes it, however late its thread is woken for it.
+fn what_was_in_time_for_its_client_is_not_skipped(transport: TransportChoice) {
+    let server = ScriptedServer::start(|_, _, _| AT_ONCE);
+    for (clients, threads) in [(1, 1), (6, 1), (5, 2)] {
+        for seed in 0..5 {
+            let mut load = script_load(transport, &server, Protocol::Simple, clients, 1, &[("select 1;", 1)]);
+            load.workloads[0].threads = threads;
+            load.workloads[0].pacing = Pacing::Open { rate_per_s: 500.0 };
+            load.workloads[0].throttle = (seed * 2..).take(threads).map(Random::new).collect();
+            load.workloads[0].latency_limit = Some(Duration::from_nanos(1));
+            let (_, recording, _) = run(&load);
+            assert_eq!((recording.transactions, recording.skipped), (clients as u64, 0));
+        }
+    }
 }
 
 fn scripts_are_chosen_by_weight(transport: TransportChoice) {

@@ -14,6 +14,7 @@ over_each_transport!(
     replies_may_come_in_pieces,
     statements_may_be_larger_than_the_server_takes_at_once,
     connections_may_come_and_go,
+    intervals_make_nothing_late,
 );
 
 /// How long the server takes for request `number` of a connection; `None`: it fails.
@@ -113,5 +114,31 @@ fn connections_may_come_and_go(transport: TransportChoice) {
         let expected = 25 * clients as u64;
         assert_eq!(counts(&keep.total(0)), [expected, expected, expected, 0]);
         assert_eq!(outcome.connections, [expected]);
+    }
+}
+
+/// Something is always due soon after the end of an interval here: a transaction by the schedule, or the end of a sleep.
+fn intervals_make_nothing_late(transport: TransportChoice) {
+    const PUNCTUAL_US: f64 = 20_000.0;
+    let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::ZERO));
+    for clients in [1, 3] {
+        let pacing = Pacing::Open { rate_per_s: 300.0 };
+        let mut scheduled = load(transport, &server, clients, 1, pacing, &[("measure", 600_000)]);
+        scheduled.workloads[0].transactions_per_client = Some(100);
+        scheduled.interval = Duration::from_millis(10);
+        let script = "\\sleep 3 ms\nselect 1;";
+        let mut sleeping = script_load(transport, &server, Protocol::Simple, clients, 40, &[(script, 1)]);
+        sleeping.interval = Duration::from_millis(10);
+        // A busy machine may hold a thread up, but not each time.
+        let punctual = (0..5).any(|_| {
+            let mut keep = Keep::default();
+            drive(&scheduled, &mut keep, &Stop::new()).expect("the load runs");
+            let late_us = keep.total(0).lag.percentile_ns(50.0) as f64 / 1e3;
+            let mut keep = Keep::default();
+            drive(&sleeping, &mut keep, &Stop::new()).expect("the load runs");
+            let slept_us = keep.total(0).latency.percentile_ns(50.0) as f64 / 1e3;
+            late_us < PUNCTUAL_US && slept_us < 3_000.0 + PUNCTUAL_US
+        });
+        assert!(punctual, "{clients} clients are late by more than {PUNCTUAL_US} µs");
     }
 }

@@ -5,6 +5,9 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
 use std::time::Duration;
 
+/// The longest that a receive by itself may take: its timeout, which the system counts in ticks of up to 10 ms and begins with any part of one.
+const RECEIVE: Duration = SLACK.saturating_add(Duration::from_millis(20));
+
 /// One connection, number 0.
 pub(crate) struct Blocking {
     connection: Option<Connection>,
@@ -54,11 +57,11 @@ impl Transport for Blocking {
 
     fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
         let Some(mut connection) = self.connection.take() else {
-            std::thread::sleep(wait.timeout);
+            std::thread::sleep(wait.shortest());
             return Ok(());
         };
-        // A receive by itself waits as long as it was told when the connection was made.
-        if wait.exact && !wait_readable(&connection, wait.timeout)? {
+        // A receive waits as long as it was told when the connection was made, whatever the thread's own duties are. A client that is due need not.
+        if wait.due < RECEIVE && !wait_readable(&connection, wait.shortest())? {
             self.connection = Some(connection);
             return Ok(());
         }

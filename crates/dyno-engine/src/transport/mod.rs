@@ -32,16 +32,25 @@ pub enum Arrival<'a> {
     Closed(io::Error),
 }
 
-/// How long to wait.
+/// How long to wait for something to arrive: until the earlier of two instants, given as the time from now to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// At most this long.
-    pub timeout: Duration,
-    /// Whether a client is due when the time has passed. If not, waiting up to [`SLACK`] longer does no harm, and may save a system call.
-    pub exact: bool,
+    /// When a client is due: what is late here is late in the results, so no wait ends later than this.
+    pub due: Duration,
+    /// When the thread has something to do for itself, such as to report an interval. Up to [`SLACK`] later does no harm, and may save a system
+    /// call, unless a client is due before.
+    pub duty: Duration,
 }
 
-/// How late an inexact wait may end.
+impl Wait {
+    /// The earlier of the two.
+    #[must_use]
+    pub fn shortest(self) -> Duration {
+        self.due.min(self.duty)
+    }
+}
+
+/// How late a thread may be with what only it waits for.
 pub const SLACK: Duration = Duration::from_millis(100);
 
 /// Moves bytes for a fixed number of connections, numbered from 0.
@@ -55,7 +64,8 @@ pub trait Transport {
     /// Hands what was sent to the system now, as far as the peer accepts it, rather than with the next [`Transport::poll`].
     fn flush(&mut self);
 
-    /// Waits until something arrived or the time has passed, and reports everything there is. It may return earlier with nothing.
+    /// Waits until something arrived or the time has passed, and reports everything there is. It may return earlier with nothing, but not later than
+    /// [`Wait`] allows.
     ///
     /// # Errors
     /// The system refuses to wait; errors of single connections are reported as [`Arrival::Closed`].

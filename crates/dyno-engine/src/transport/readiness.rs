@@ -13,6 +13,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
+/// How late a wait of epoll may end.
+const TICK: Duration = Duration::from_millis(1);
+
 /// All connections of one thread behind one poller.
 pub(crate) struct Readiness {
     poller: Poll,
@@ -46,9 +49,9 @@ impl Readiness {
     }
 
     fn wait(&mut self, wait: Wait) -> io::Result<()> {
-        let mut timeout = wait.timeout;
+        let mut timeout = wait.shortest();
         // mio has epoll wait for whole milliseconds. poll is exact, and epoll's own descriptor can be polled. kqueue is exact by itself.
-        if wait.exact && cfg!(target_os = "linux") {
+        if wait.due < timeout + TICK && cfg!(target_os = "linux") {
             let limit = Timespec {
                 tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
                 tv_nsec: timeout.subsec_nanos().into(),

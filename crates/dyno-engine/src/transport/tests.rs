@@ -1,6 +1,6 @@
 //! What every transport has to do, tried on pairs of sockets.
 
-use super::{Arrival, Blocking, Connection, Readiness, Socket, Transport, Wait};
+use super::{Arrival, Blocking, Connection, Readiness, SLACK, Socket, Transport, Wait};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -58,6 +58,7 @@ over_each_transport!(
     a_closed_connection_says_what_it_was_to_say,
     what_is_flushed_needs_no_poll,
     a_wait_ends_in_time,
+    no_duty_makes_a_wait_end_late_for_a_client,
 );
 
 fn pair() -> (Connection, UnixStream) {
@@ -90,8 +91,8 @@ impl Arrived {
     /// Polls once, for a short time.
     fn poll(&mut self, transport: &mut impl Transport) {
         let wait = Wait {
-            timeout: Duration::from_millis(20),
-            exact: true,
+            due: Duration::from_millis(20),
+            duty: Duration::MAX,
         };
         let polled = transport.poll(wait, &mut |index, arrival| match arrival {
             Arrival::Bytes(bytes) => {
@@ -255,7 +256,10 @@ fn a_wait_ends_in_time<T: Make>() {
     let (mut transport, _theirs) = several::<T>(2);
     for timeout in [Duration::ZERO, Duration::from_micros(300), Duration::from_micros(4_700)] {
         let begin = Instant::now();
-        let wait = Wait { timeout, exact: true };
+        let wait = Wait {
+            due: timeout,
+            duty: Duration::MAX,
+        };
         transport
             .poll(wait, &mut |index, arrival| unreachable!("{index}: {arrival:?}"))
             .expect("the system waits");
@@ -264,9 +268,38 @@ fn a_wait_ends_in_time<T: Make>() {
     }
 }
 
+/// When something is due, whether what the thread has to do for itself comes before, with it, after it, or never.
+fn no_duty_makes_a_wait_end_late_for_a_client<T: Make>() {
+    // A machine that is busy may wake us late, but not each time.
+    const TRIES: usize = 50;
+    const LATE: Duration = Duration::from_millis(20);
+    let (mut transport, _theirs) = several::<T>(1);
+    let times_ms = [0, 1, 7, 30, 95, 101, 125];
+    for (due_ms, duty_ms) in times_ms.iter().flat_map(|due| times_ms.map(|duty| (*due, duty))) {
+        let wait = Wait {
+            due: Duration::from_millis(due_ms),
+            duty: Duration::from_millis(duty_ms),
+        };
+        let in_time = (0..TRIES).any(|_| {
+            let begin = Instant::now();
+            transport
+                .poll(wait, &mut |index, arrival| unreachable!("{index}: {arrival:?}"))
+                .expect("the system waits");
+            assert!(
+                begin.elapsed() >= wait.shortest().min(SLACK),
+                "{:?} of {wait:?}",
+                begin.elapsed()
+            );
+            begin.elapsed() < wait.due + LATE
+        });
+        assert!(in_time, "{TRIES} waits of {wait:?} all ended more than {LATE:?} late");
+    }
+}
+
 #[test]
 fn a_blocking_connection_does_the_same() {
     what_is_flushed_needs_no_poll::<Blocking>();
+    no_duty_makes_a_wait_end_late_for_a_client::<Blocking>();
     let (mut transport, mut theirs) = several::<Blocking>(1);
     let sent = bytes(1, 200_000);
     let expected = sent.clone();

@@ -73,6 +73,8 @@ pub(super) struct Client<S, P> {
     pub lag_ns: u64,
     /// When the command under way began.
     pub statement_ns: u64,
+    /// Since when it waits for its next transaction.
+    pub free_ns: u64,
     /// When it is to be woken, if it still is to be then.
     pub wake_ns: u64,
     /// When its connection was lost.

@@ -39,7 +39,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                     });
                     let client = &mut self.clients[index];
                     self.workload.program.choose(&mut self.program, &mut client.program);
-                    self.line_up(index);
+                    self.line_up(index, now_ns);
                 }
                 (Ok(()), _) => {
                     let client = &mut self.clients[index];

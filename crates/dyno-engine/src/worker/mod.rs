@@ -218,6 +218,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
                     transaction_ns: 0,
                     lag_ns: 0,
                     statement_ns: 0,
+                    free_ns: 0,
                     wake_ns: 0,
                     lost_ns: 0,
                     done: 0,
@@ -355,29 +356,26 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
         self.runnable.len() == self.working && self.working > 0
     }
 
-    /// How long the loop may wait for something to arrive.
+    /// How long the loop may wait for something to arrive. A client may be due by the schedule, at the end of its sleep or of its pause before it
+    /// tries to connect again, or when its workload's course changes.
     fn wait(&self, drain_until_ns: u64) -> Wait {
-        let due_ns = if self.idle.is_empty() || self.over {
+        let scheduled_ns = if self.idle.is_empty() || self.over {
             u64::MAX
         } else {
             self.schedule.next_ns()
         };
         let wake_ns = self.sleeping.peek().map_or(u64::MAX, |Reverse((wake_ns, _))| *wake_ns);
         let at_rest = self.runnable.is_empty() && self.connecting.is_empty();
-        let client_ns = if at_rest && self.working > 0 && self.ending.is_none() {
-            due_ns.min(wake_ns).min(self.awaited_change_ns())
+        let due_ns = if at_rest && self.working > 0 && self.ending.is_none() {
+            scheduled_ns.min(wake_ns).min(self.change_ns)
         } else {
             0
         };
-        let report_ns = if self.over { drain_until_ns } else { self.boundary_ns };
-        let timeout_ns = client_ns
-            .min(report_ns)
-            .min(self.change_ns)
-            .saturating_sub(self.clock.now_ns())
-            .min(LONGEST_WAIT_NS);
+        let duty_ns = if self.over { drain_until_ns } else { self.boundary_ns };
+        let now_ns = self.clock.now_ns();
         Wait {
-            timeout: Duration::from_nanos(timeout_ns),
-            exact: client_ns <= report_ns && client_ns != u64::MAX,
+            due: Duration::from_nanos(due_ns.saturating_sub(now_ns)),
+            duty: Duration::from_nanos(duty_ns.saturating_sub(now_ns).min(LONGEST_WAIT_NS)),
         }
     }
 

@@ -43,7 +43,9 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         // One that is still in a transaction goes on by itself, and one that rests is in no queue.
         for index in before..change.active {
             if self.clients[index].waiting == Waiting::Turn {
-                self.line_up(index);
+                // It was free for what was due since, however late this thread is with the change.
+                let free_ns = self.clients[index].free_ns.max(change.at_ns);
+                self.line_up(index, free_ns);
             }
         }
     }
@@ -57,15 +59,6 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         } else {
             self.at_once = 0;
             self.idle.append(&mut self.runnable);
-        }
-    }
-
-    /// When the next change is due, if a client may be waiting for it. Those of a closed loop that are active have something else to wait for.
-    pub(super) fn awaited_change_ns(&self) -> u64 {
-        if self.active == 0 || self.pace != Pace::Completion {
-            self.change_ns
-        } else {
-            u64::MAX
         }
     }
 }

@@ -58,7 +58,8 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         }
     }
 
-    /// Begins the transactions that are due in an open loop, and skips those that are too late.
+    /// Begins the transactions that are due in an open loop, and skips those that were too late when their client was free for them. As in pgbench,
+    /// a client takes its instant when it is free: one that is woken late for it begins late, and does not skip it.
     fn start_scheduled(&mut self, now_ns: u64) {
         let mut skipped = 0;
         while let Some(&index) = self.idle.front() {
@@ -67,7 +68,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                 break;
             }
             self.schedule.advance();
-            if due_ns < now_ns.saturating_sub(self.latency_limit_ns) {
+            if due_ns < self.clients[index].free_ns.saturating_sub(self.latency_limit_ns) {
                 skipped += 1;
                 self.skip(index, now_ns);
             } else {
@@ -229,17 +230,19 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         self.workload.program.choose(&mut self.program, &mut client.program);
         if self.workload.connecting == Connecting::EveryTransaction {
             self.part(index);
-            self.line_up(index);
+            self.line_up(index, now_ns);
         } else if at_once && index < self.at_once {
             self.begin(index, now_ns, now_ns);
         } else {
-            self.line_up(index);
+            self.line_up(index, now_ns);
         }
     }
 
-    /// A client waits for its next transaction, or rests if it is not active.
-    pub(super) fn line_up(&mut self, index: usize) {
-        self.clients[index].waiting = Waiting::Turn;
+    /// A client waits for its next transaction from `free_ns` on, or rests if it is not active.
+    pub(super) fn line_up(&mut self, index: usize, free_ns: u64) {
+        let client = &mut self.clients[index];
+        client.waiting = Waiting::Turn;
+        client.free_ns = free_ns;
         if index >= self.active {
             return;
         }

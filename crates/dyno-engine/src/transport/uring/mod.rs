@@ -112,7 +112,7 @@ impl Uring {
                 push(&mut self.ring, &operation.entry(connection))?;
             }
         }
-        let timeout = Timespec::from(wait.timeout);
+        let timeout = Timespec::from(wait.shortest());
         let arguments = SubmitArgs::new().timespec(&timeout);
         match self.ring.submitter().submit_with_args(1, &arguments) {
             Ok(_) => {}

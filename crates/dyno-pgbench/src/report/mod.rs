@@ -4,7 +4,7 @@ mod json;
 mod number;
 mod text;
 
-pub(crate) use number::{fixed, fixed_in};
+pub(crate) use number::fixed;
 
 use dyno_engine::{CommandRecording, Recording, ScriptRecording, Sums};
 use dyno_wire::Protocol;

@@ -6,7 +6,7 @@
 //! What a line counts is what its version counts, but for two mistakes that later versions mended: 9.6 and 10 took skipped transactions for processed ones,
 //! and 9.6 to 13 divided the time of connecting by the clients instead of the threads.
 
-use super::number::{fixed, fixed_in, percent};
+use super::number::{fixed, percent};
 use super::{Report, ScriptReport, attempted, protocol_name};
 use crate::version::Version;
 use dyno_engine::{ScriptRecording, Sums};
@@ -168,14 +168,10 @@ impl Report {
             writeln!(out, "latency p{percentile}{is} {} ms", fixed(latency_us / 1000.0, 3))?;
         }
         if asked.rate_per_s.is_some() && version >= Version::V9_4 {
-            let average_ms = match self.total.transactions {
-                0 if version < Version::V15 => 0.0,
-                done => self.lag.sum_us / done as f64 / 1000.0,
-            };
             writeln!(
                 out,
                 "rate limit schedule lag: avg {} (max {}) ms",
-                fixed(average_ms, 3),
+                fixed(self.lag.mean_us() / 1000.0, 3),
                 fixed(self.lag.max_us / 1000.0, 3)
             )?;
         }
@@ -312,7 +308,7 @@ impl Report {
         if asked.latency_limit_us.is_none() || !told {
             return Ok(());
         }
-        let share = fixed_in(version, 100.0 * counts.skipped as f64 / all as f64, 3);
+        let share = fixed(100.0 * counts.skipped as f64 / all as f64, 3);
         writeln!(out, " - number of transactions skipped: {} ({share}%)", counts.skipped)
     }
 
@@ -344,11 +340,7 @@ impl Report {
                 writeln!(out, "\t{}\t{line}", fixed(latency_ms, 6))?;
                 continue;
             }
-            let latency_ms = match command.latency_sums.count {
-                0 if version < Version::V11 => f64::NAN,
-                _ => latency_ms,
-            };
-            write!(out, "   {:>11}  ", fixed_in(version, latency_ms, 3))?;
+            write!(out, "   {:>11}  ", fixed(latency_ms, 3))?;
             if version >= Version::V15 {
                 write!(out, "{:>10}{blank}", command.failures.total())?;
                 if retrying {
@@ -401,14 +393,10 @@ fn write_failures(
 
 /// Mean and standard deviation.
 fn write_sums(name: &str, is: &str, sums: &Sums, version: Version, out: &mut String) -> std::fmt::Result {
-    // Up to 10, without transactions these lines told of no numbers.
+    // Up to 10, these lines came without transactions, too.
     if sums.count == 0 && version >= Version::V11 {
         return Ok(());
     }
-    let (mean, deviation) = match sums.count {
-        0 => (f64::NAN, f64::NAN),
-        _ => (sums.mean_us(), sums.stddev_us()),
-    };
-    writeln!(out, "{name} average{is} {} ms", fixed_in(version, mean / 1000.0, 3))?;
-    writeln!(out, "{name} stddev{is} {} ms", fixed_in(version, deviation / 1000.0, 3))
+    writeln!(out, "{name} average{is} {} ms", fixed(sums.mean_us() / 1000.0, 3))?;
+    writeln!(out, "{name} stddev{is} {} ms", fixed(sums.stddev_us() / 1000.0, 3))
 }

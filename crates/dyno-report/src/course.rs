@@ -1,9 +1,10 @@
 //! How a campaign goes on: its runs as they begin, go on and end.
 
 use crate::analysis::{in_short, with_warnings};
-use crate::figures::{counted, duration, rate, time};
+use crate::figures::{counted, duration, one_line, rate, time};
 use crate::live::live_line;
 use crate::summary::summary;
+use crate::table::paragraph;
 use dyno_lab::archive::{PlannedRun, RunState};
 use dyno_lab::run::{FinishedRun, Live, Upcoming};
 use dyno_lab::summary::Summary;
@@ -44,7 +45,11 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
         (Some(figures), of) if of.is_none() || run.planned.cell.is_empty() => {
             let analysis = run.analysis.as_ref();
             let figures = summary(&with_warnings(figures.clone(), analysis));
-            let sections = [figures, analysis.map_or_else(String::new, in_short), kept];
+            let faulty = run.failure.as_ref().filter(|_| run.state == RunState::Faulty);
+            let faulty = faulty.map_or_else(String::new, |reason| {
+                paragraph("", &format!("This run does not count: {}.", one_line(reason)))
+            });
+            let sections = [figures, analysis.map_or_else(String::new, in_short), faulty, kept];
             let sections = sections.into_iter().filter(|section| !section.is_empty());
             format!("\n{}", sections.collect::<Vec<_>>().join("\n"))
         }

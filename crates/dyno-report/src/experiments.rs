@@ -105,6 +105,11 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
             rows.push(row("", level, values.collect::<Vec<_>>().join(", ")));
         }
     }
+    rows.push(row(
+        "errors",
+        "",
+        format!("a run counts with at most {}", plan.max_errors),
+    ));
     rows.push(row("archive", "", archive.to_owned()));
     rows
 }

@@ -6,7 +6,7 @@ use crate::figures::{duration, one_line};
 use crate::summary::summary;
 use crate::table::facts;
 use dyno_lab::analysis::{Analysis, analyse};
-use dyno_lab::archive::{Campaign, Run, RunRecord};
+use dyno_lab::archive::{Campaign, Run, RunRecord, RunState};
 use dyno_lab::summary::Summary;
 use std::time::Duration;
 
@@ -67,7 +67,9 @@ pub fn run(run: &Run) -> String {
             });
             let phases = phases.collect::<Vec<_>>().join(", ");
             let cell = record.cell.iter().map(|(factor, level)| format!("{factor} = {level}"));
+            let faulty = record.failure.as_deref().filter(|_| run.state == RunState::Faulty);
             let about = [
+                ("not counted", faulty.map_or_else(String::new, one_line)),
                 ("cell", cell.collect::<Vec<_>>().join(", ")),
                 ("target", one_line(&record.target)),
                 (

@@ -25,7 +25,7 @@ pub(crate) struct List {
     filter: Filter,
     /// How many campaigns there are in all.
     all: usize,
-    states: [&'static str; 4],
+    states: [&'static str; 5],
     experiments: BTreeSet<String>,
     rows: Vec<Row>,
 }
@@ -63,7 +63,7 @@ impl List {
             archive,
             filter,
             all: campaigns.len(),
-            states: ["running", "complete", "incomplete", "failed"],
+            states: ["running", "complete", "faulty", "incomplete", "failed"],
             experiments,
             rows,
         }

@@ -44,18 +44,25 @@ impl Campaign {
         self.runs.iter().filter(|run| run.state == state).count()
     }
 
-    /// How far it came as a whole: failed if all its runs did.
+    /// How far it came as a whole: failed if all its runs did, and faulty if all are over, but some do not count.
     pub(crate) fn state(&self) -> RunState {
         if self.under_way {
             RunState::Running
-        } else if self.runs.is_empty() || self.count(RunState::Complete) < self.planned() {
+        } else if self.runs.is_empty() || self.over() < self.planned() {
             match self.count(RunState::Failed) {
                 failed if failed > 0 && failed == self.runs.len() => RunState::Failed,
                 _ => RunState::Incomplete,
             }
+        } else if self.count(RunState::Faulty) > 0 {
+            RunState::Faulty
         } else {
             RunState::Complete
         }
+    }
+
+    /// How many of its runs are not to be made any more.
+    fn over(&self) -> usize {
+        self.runs.iter().filter(|run| run.state.is_over()).count()
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_ceiling::Route;
 use dyno_engine::{Cpus, TransportChoice};
-use dyno_lab::experiment::{OnFailure, Size};
+use dyno_lab::experiment::{ErrorLimit, OnFailure, Size};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ pub struct RunArguments {
         long,
         value_name = "CAMPAIGN",
         num_args = 0..=1,
-        conflicts_with_all = ["experiment", "size", "set", "repeat", "seed", "dry_run", "leave_settings", "no_sampling", "transport", "cpus"]
+        conflicts_with_all = ["experiment", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings", "no_sampling", "transport", "cpus"]
     )]
     #[allow(clippy::option_option, reason = "given or not, with or without a value")]
     pub resume: Option<Option<String>>,
@@ -96,6 +96,11 @@ pub struct RunArguments {
     /// What to do after a run that failed [default: what the experiment says, else continue]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub on_failure: Option<OnFailureName>,
+
+    /// With what share of errors a run still counts; one with more is kept, marked as faulty, and left out of all figures [default: what the experiment
+    /// says, else 1%]
+    #[arg(long, value_name = "PERCENT")]
+    pub max_errors: Option<ErrorLimit>,
 
     /// Shell command that restarts a server which is not dyno's own, for settings that take effect only then
     #[arg(long, value_name = "COMMAND")]

@@ -72,6 +72,7 @@ fn plan(name: &str, arguments: &RunArguments) -> Result<Plan, Failure> {
     }
     let mut plan = experiment.plan(arguments.size.into(), &set, repetitions, seed, cores)?;
     plan.on_failure = arguments.on_failure.map_or(plan.on_failure, Into::into);
+    plan.max_errors = arguments.max_errors.unwrap_or(plan.max_errors);
     Ok(plan)
 }
 
@@ -97,20 +98,34 @@ fn make(
     {
         say::result(&format!("\n{}", report::overview(&campaign)));
     }
-    if finished.missing == 0 {
+    if finished.missing + finished.faulty == 0 {
         return Ok(());
     }
     Err(Failure::PartWay(unfinished(archive, &finished)))
 }
 
-/// What to say of a campaign that lacks runs.
+/// What to say of a campaign that lacks runs, or has some that do not count.
 fn unfinished(archive: &Path, finished: &Finished) -> Option<String> {
-    let Finished { planned, missing, .. } = finished;
-    if *planned == 1 {
-        return finished
-            .failure
-            .as_ref()
-            .map(|why| format!("the run ended early: {why}"));
+    let Finished {
+        planned,
+        missing,
+        faulty,
+        ..
+    } = finished;
+    match (planned, missing, faulty) {
+        (1, 0, _) => return Some("the run does not count: too many of its transactions failed".to_owned()),
+        (1, ..) => {
+            return finished
+                .failure
+                .as_ref()
+                .map(|why| format!("the run ended early: {why}"));
+        }
+        (_, 0, _) => {
+            return Some(format!(
+                "{faulty} of {planned} runs do not count: too many of their transactions failed"
+            ));
+        }
+        _ => {}
     }
     let name = finished.campaign.file_name().unwrap_or_default().to_string_lossy();
     let folder = match archive {

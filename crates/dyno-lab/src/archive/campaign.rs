@@ -2,7 +2,7 @@
 
 use super::{ArchiveError, CAMPAIGN_JSON, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, replace_json};
 use crate::experiment::Resolved;
-use crate::plan::{Cell, Factor, Levels, OnFailure, Order, Plan};
+use crate::plan::{Cell, ErrorLimit, Factor, Levels, OnFailure, Order, Plan};
 use dyno_engine::{ThreadOptions, TransportChoice};
 use indexmap::IndexMap;
 use jiff::Zoned;
@@ -46,6 +46,9 @@ pub struct CampaignRecord {
     /// What is done after a run that failed.
     #[serde(default)]
     pub on_failure: OnFailure,
+    /// The share of errors, in percent, with which a run still counts. Earlier dynos had none, and their runs are judged by the usual one.
+    #[serde(default)]
+    pub max_errors_percent: ErrorLimit,
     /// The databases as they were asked for, without passwords.
     #[serde(default)]
     pub target: String,
@@ -276,6 +279,7 @@ impl CampaignRecord {
             cells: Vec::new(),
             order: Order::default(),
             on_failure: OnFailure::default(),
+            max_errors_percent: ErrorLimit::default(),
             sampling: true,
             leave_settings: false,
             restart_command: None,
@@ -312,6 +316,7 @@ impl CampaignRecord {
             cells: plan.cells.clone(),
             order: plan.order,
             on_failure: plan.on_failure,
+            max_errors_percent: plan.max_errors,
             ..record
         })
     }
@@ -325,6 +330,7 @@ impl CampaignRecord {
             runs: self.runs.clone(),
             order: self.order,
             on_failure: self.on_failure,
+            max_errors: self.max_errors_percent,
             baseline: self.baseline.clone(),
             seed: self.seed,
         }

@@ -4,7 +4,7 @@
 use super::append::AppendFile;
 use super::reader::{folders, json, name_of};
 use super::{ArchiveError, CAMPAIGN_JSON, INTERVALS_CSV, RUN_JSON, RunState};
-use crate::experiment::Size;
+use crate::experiment::{ErrorLimit, Size};
 use jiff::Zoned;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -139,6 +139,8 @@ impl RunOutline {
         #[derive(Deserialize)]
         struct Record {
             state: RunState,
+            #[serde(default)]
+            max_errors_percent: ErrorLimit,
             summary: Option<Summary>,
         }
         #[derive(Deserialize)]
@@ -147,6 +149,7 @@ impl RunOutline {
         }
         #[derive(Deserialize)]
         struct Workload {
+            transactions: u64,
             tps: f64,
             errors: u64,
             latency: Option<Latency>,
@@ -157,9 +160,15 @@ impl RunOutline {
         }
         let record: Record = json(&Self::file(run))?;
         let workloads = || record.summary.iter().flat_map(|summary| &summary.workloads);
+        let allowed = |workload: &Workload| record.max_errors_percent.allows(workload.transactions, workload.errors);
+        let recorded_state = match record.state {
+            // As it is judged where all of it is read.
+            RunState::Complete if !workloads().all(allowed) => RunState::Faulty,
+            recorded => recorded,
+        };
         let p99_us = workloads().filter_map(|workload| workload.latency.as_ref());
         Ok(Self {
-            recorded_state: record.state,
+            recorded_state,
             tps: record
                 .summary
                 .as_ref()

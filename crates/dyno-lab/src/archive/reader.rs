@@ -86,11 +86,11 @@ impl Campaign {
         AppendFile::is_locked(&self.path.join(CAMPAIGN_JSON))
     }
 
-    /// Whether this run of its plan is complete.
+    /// Whether this run of its plan is over, so that it is not to be made: also if it does not count for its errors.
     #[must_use]
     pub fn has(&self, planned: &PlannedRun) -> bool {
         let folder = planned.folder();
-        let mut made = self.runs.iter().filter(|run| run.state == RunState::Complete);
+        let mut made = self.runs.iter().filter(|run| run.state.is_over());
         made.any(|run| run.name() == folder)
     }
 
@@ -107,7 +107,9 @@ impl Run {
     /// Reads the folder `path`; `None` if it is no run.
     #[must_use]
     pub fn read(path: PathBuf) -> Option<Self> {
-        let record = json::<RunRecord>(&path.join(RUN_JSON));
+        let mut record = json::<RunRecord>(&path.join(RUN_JSON));
+        // Earlier dynos called every run complete that took its time.
+        record.iter_mut().for_each(RunRecord::judge);
         let intervals = path.join(INTERVALS_CSV);
         if is_absent(&record) && !intervals.is_file() {
             return None;

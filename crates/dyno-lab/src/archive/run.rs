@@ -6,7 +6,7 @@ use super::intervals::{IntervalRow, to_csv};
 use super::latencies::{self, Encoder};
 use super::{ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, Run, replace_json};
 use crate::analysis::Analysis;
-use crate::experiment::Phase;
+use crate::experiment::{ErrorLimit, Phase};
 use crate::summary::{Summary, WorkloadFacts};
 use dyno_ceiling::Point;
 use dyno_engine::Interval;
@@ -40,6 +40,9 @@ pub struct RunRecord {
     pub created: Timestamp,
     /// When its first phase began: the instant from which all times in the folder count.
     pub load_started: Option<Timestamp>,
+    /// The share of errors, in percent, with which it still counts. Earlier dynos had none, and their runs are judged by the usual one.
+    #[serde(default)]
+    pub max_errors_percent: ErrorLimit,
     /// How long a complete interval lasts, in seconds.
     pub interval_s: f64,
     /// What ran.
@@ -77,6 +80,8 @@ pub enum RunState {
     Running,
     /// Every phase took its time.
     Complete,
+    /// Every phase took its time, but more transactions than allowed ended with an error: it is over, and its figures do not count.
+    Faulty,
     /// It ended early. What was measured is there.
     Incomplete,
     /// It could not begin, or nothing was measured; [`RunRecord::failure`] says why.
@@ -88,9 +93,18 @@ impl fmt::Display for RunState {
         f.write_str(match self {
             Self::Running => "running",
             Self::Complete => "complete",
+            Self::Faulty => "faulty",
             Self::Incomplete => "incomplete",
             Self::Failed => "failed",
         })
+    }
+}
+
+impl RunState {
+    /// Whether the run took all the time that was planned for it, so that there is nothing to be made anew.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Complete | Self::Faulty)
     }
 }
 
@@ -133,6 +147,7 @@ impl RunRecord {
             command,
             created: Timestamp::now(),
             load_started: None,
+            max_errors_percent: ErrorLimit::default(),
             interval_s: interval.as_secs_f64(),
             workloads,
             phases: phases.collect(),
@@ -144,6 +159,18 @@ impl RunRecord {
             summary: None,
             analysis: None,
             failure: None,
+        }
+    }
+
+    /// Marks a complete run as faulty if more of its transactions failed than may, and says so as the reason.
+    pub(super) fn judge(&mut self) {
+        if self.state != RunState::Complete {
+            return;
+        }
+        let summary = self.summary.as_ref();
+        if let Some(reason) = summary.and_then(|summary| self.max_errors_percent.exceeded_by(summary)) {
+            self.state = RunState::Faulty;
+            self.failure.get_or_insert(reason);
         }
     }
 
@@ -304,7 +331,7 @@ impl RunWriter {
         result
     }
 
-    /// Writes `run.json` with how the run ended. Gives back the run.
+    /// Writes `run.json` with how the run ended, faulty instead of complete if too many transactions failed. Gives back the run.
     ///
     /// # Errors
     ///
@@ -312,11 +339,12 @@ impl RunWriter {
     pub fn finish(mut self, state: RunState, summary: Summary) -> Result<Run, ArchiveError> {
         self.record.state = state;
         self.record.summary = Some(summary);
+        self.record.judge();
         self.record.write(&self.path)?;
         Ok(Run {
             path: self.path,
+            state: self.record.state,
             record: Ok(self.record),
-            state,
         })
     }
 

@@ -16,7 +16,7 @@ pub(super) const PLACE_NAMES: [&str; 5] = [TARGET, "path", "state", "cache", WOR
 /// Names of what a stage has, after `stage.NAME.`.
 pub(super) const STAGE_NAMES: [&str; 3] = ["lasts", "clients", "rate"];
 /// Names of what the plan has, after `plan.`.
-pub(super) const PLAN_NAMES: [&str; 3] = ["repetitions", "order", "on_failure"];
+pub(super) const PLAN_NAMES: [&str; 4] = ["repetitions", "order", "on_failure", "max_errors"];
 /// Names the database.
 pub(crate) const TARGET: &str = "target";
 /// Names those of the workloads that run.
@@ -70,7 +70,7 @@ impl Experiment {
     ///
     /// `name` is a parameter; `clients`, `threads`, `protocol`, `rate` or `start_delay` for all workloads, or `WORKLOAD.clients` for one; `warmup`,
     /// `measure` or `interval`; `target`, `path`, `state`, `cache` or `workload`; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`,
-    /// `.order` or `.on_failure`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or PostgreSQL has it.
+    /// `.order`, `.on_failure` or `.max_errors`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or PostgreSQL has it.
     /// What is written in a section `[server]` or `[data]` may be called by it, too: `data.state`. A number may also come as text. Fewer clients than
     /// threads take the threads down with them. A factor is pinned to the value. The name of a level of a factor sets all that it stands for.
     ///
@@ -228,7 +228,8 @@ impl Experiment {
                 self.design.repetitions = times.ok_or("expected a whole number from 1 to 10,000")?;
             }
             "order" => self.design.order = value.to_string().parse()?,
-            _ => self.design.on_failure = value.to_string().parse()?,
+            "on_failure" => self.design.on_failure = value.to_string().parse()?,
+            _ => self.design.max_errors = value.to_string().parse()?,
         }
         Ok(())
     }

@@ -133,6 +133,7 @@ impl Experiment {
             runs,
             order: *order,
             on_failure: self.design.on_failure,
+            max_errors: self.design.max_errors,
             baseline: shown(self.design.baseline.clone()),
             seed,
             cells,

@@ -1,6 +1,6 @@
 //! What is varied, and which combinations are measured.
 
-use super::{Levels, MOST_CELLS, OnFailure, Order};
+use super::{ErrorLimit, Levels, MOST_CELLS, OnFailure, Order};
 use indexmap::{IndexMap, IndexSet};
 
 /// Factors and what is said about their combinations.
@@ -14,6 +14,8 @@ pub(crate) struct Design {
     pub order: Order,
     /// What to do after a run that failed.
     pub on_failure: OnFailure,
+    /// With how many errors a run still counts.
+    pub max_errors: ErrorLimit,
     /// Cells with these levels are what the others are compared with.
     pub baseline: Levels,
     /// Cells with these levels are left out.
@@ -45,6 +47,7 @@ impl Default for Design {
             repetitions: 1,
             order: Order::default(),
             on_failure: OnFailure::default(),
+            max_errors: ErrorLimit::default(),
             baseline: Levels::new(),
             exclude: Vec::new(),
             include: Vec::new(),

@@ -19,7 +19,7 @@ pub use design::NoCells;
 pub use error::PlanError;
 pub(crate) use range::range;
 
-pub use crate::experiment::{OnFailure, Order};
+pub use crate::experiment::{ErrorLimit, OnFailure, Order};
 
 use crate::archive::PlannedRun;
 use crate::experiment::Resolved;
@@ -48,6 +48,8 @@ pub struct Plan {
     pub order: Order,
     /// What to do after a run that failed.
     pub on_failure: OnFailure,
+    /// With how many errors a run still counts.
+    pub max_errors: ErrorLimit,
     /// Cells with these levels are what the others are compared with; empty: none are.
     pub baseline: Levels,
     /// What the order, and all random numbers of the runs, follow from.

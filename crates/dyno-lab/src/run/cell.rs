@@ -7,7 +7,7 @@ use super::target::Target;
 use super::workload::{self, Compiled};
 use super::{Entry, FinishedRun, Ledger, Progress, RunError};
 use crate::archive::{CampaignWriter, PlannedRun};
-use crate::experiment::{Cache, Resolved};
+use crate::experiment::{Cache, ErrorLimit, Resolved};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_target::address::ConnectionInfo;
 use dyno_target::cache::prewarm;
@@ -28,6 +28,8 @@ pub(super) struct Bench<'a> {
     pub seed: u64,
     /// The command line as it is archived.
     pub command: &'a str,
+    /// With how many errors a run still counts.
+    pub max_errors: ErrorLimit,
     /// Whether counters are read while the load runs.
     pub sampling: bool,
     /// How the load's threads work.
@@ -90,6 +92,7 @@ impl Bench<'_> {
             command: self.command,
             data_folder: ready.data_folder.as_deref(),
             log: ready.log.as_deref(),
+            max_errors: self.max_errors,
             sampling: self.sampling,
             threads: &self.threads,
             notes: ready.notes,

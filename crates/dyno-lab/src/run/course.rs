@@ -47,6 +47,7 @@ impl<'a> Course<'a> {
                 several: plan.runs.len() > 1,
                 seed: plan.seed,
                 command: &record.command,
+                max_errors: plan.max_errors,
                 sampling: record.sampling,
                 threads: record.threads(),
                 servers: Servers::new(emergency),
@@ -58,10 +59,11 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Makes the runs of the plan that are not complete.
+    /// Makes the runs of the plan that are not over.
     pub(super) fn go(mut self, progress: &mut dyn Progress) -> Result<Finished, RunError> {
         let ended = self.runs(progress);
         let missing = self.missing().len();
+        let faulty = self.faulty();
         self.bench.leave(missing == 0, progress);
         let failure = match ended {
             Err(cause) if self.made > 0 => Some(cause.to_string()),
@@ -71,15 +73,23 @@ impl<'a> Course<'a> {
             campaign: self.bench.campaign.path().to_owned(),
             planned: self.plan.runs.len(),
             missing,
+            faulty,
             failure,
         })
     }
 
-    /// The runs of the plan that are not complete, as the archive says.
+    /// The runs of the plan that are not over, as the archive says.
     fn missing(&self) -> Vec<&'a PlannedRun> {
         let campaign = Campaign::read(self.bench.campaign.path().to_owned());
         let has = |planned: &PlannedRun| campaign.as_ref().is_some_and(|campaign| campaign.has(planned));
         self.plan.runs.iter().filter(|planned| !has(planned)).collect()
+    }
+
+    /// How many runs do not count for their errors, also of earlier attempts at the campaign.
+    fn faulty(&self) -> usize {
+        let campaign = Campaign::read(self.bench.campaign.path().to_owned());
+        let runs = campaign.iter().flat_map(|campaign| &campaign.runs);
+        runs.filter(|run| run.state == RunState::Faulty).count()
     }
 
     /// Makes the missing runs. Gives back what ended that before its time, unless that was asked for.

@@ -8,7 +8,7 @@ use super::sampling::Sampling;
 use super::{FinishedRun, Progress, RunError, ceiling, settings};
 use crate::analysis::{Analysis, analyse};
 use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
-use crate::experiment::Resolved;
+use crate::experiment::{ErrorLimit, Resolved};
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
 use dyno_ceiling::Route;
 use dyno_engine::{Ending, Outcome, ThreadOptions};
@@ -35,6 +35,8 @@ pub struct Entry<'a> {
     pub data_folder: Option<&'a Path>,
     /// Where the server writes its log, if it is dyno's own.
     pub log: Option<&'a Path>,
+    /// With how many errors the run still counts.
+    pub max_errors: ErrorLimit,
     /// Whether counters are read while the load runs.
     pub sampling: bool,
     /// How the load's threads work.
@@ -127,6 +129,7 @@ impl<'a> Ledger<'a> {
             experiment.interval,
         );
         record.cell = planned.cell.clone();
+        record.max_errors_percent = entry.max_errors;
         (record.number, record.repetition) = (planned.number, planned.repetition);
         record.server = serde_json::to_value(&server).unwrap_or_default();
         record.host = serde_json::to_value(&host).unwrap_or_default();
@@ -288,7 +291,7 @@ fn growth(before: &DatabaseSizes, after: &DatabaseSizes) -> Vec<TableGrowth> {
 struct Kept {
     state: RunState,
     analysis: Option<Analysis>,
-    /// Why it could not take everything.
+    /// Why it could not take everything, or why the run does not count.
     failure: Option<String>,
 }
 
@@ -309,9 +312,9 @@ fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, progress: &
                 progress.note(&error.to_string());
             }
             Kept {
-                state,
+                state: run.state,
                 analysis: Some(analysis),
-                failure,
+                failure: failure.or_else(|| run.record.ok().and_then(|record| record.failure)),
             }
         }
         Err(error) => {

@@ -87,7 +87,7 @@ pub struct FinishedRun {
     pub folder: PathBuf,
     /// Which run of the plan it is.
     pub planned: PlannedRun,
-    /// Complete, incomplete or failed.
+    /// Complete, faulty, incomplete or failed.
     pub state: RunState,
     /// The figures; `None` if it could not begin.
     pub summary: Option<Summary>,
@@ -104,8 +104,10 @@ pub struct Finished {
     pub campaign: PathBuf,
     /// How many runs it has.
     pub planned: usize,
-    /// How many of them are not complete.
+    /// How many of them are not over.
     pub missing: usize,
+    /// How many do not count, because too many of their transactions failed.
+    pub faulty: usize,
     /// What ended it before its time, or the only run; `None` if nothing did, or if that was asked for.
     pub failure: Option<String>,
 }

@@ -3,7 +3,7 @@
 use crate::message;
 use crate::options::Options;
 use dyno_engine::{Connected, Interval, Observer, Remark};
-use dyno_lab::experiment::{Protocol, Resolved, Scripts, Value, Workload};
+use dyno_lab::experiment::{ErrorLimit, Protocol, Resolved, Scripts, Value, Workload};
 use dyno_lab::run::{Entry, Ledger, Progress, Recorder, RunError};
 use dyno_target::address::ConnectionInfo;
 use std::ops::ControlFlow;
@@ -39,6 +39,7 @@ pub fn open<'a>(
         command: &options.command,
         data_folder: None,
         log: None,
+        max_errors: ErrorLimit::default(),
         sampling: true,
         threads: &options.threading,
         notes: Vec::new(),

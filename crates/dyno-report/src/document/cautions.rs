@@ -1,6 +1,7 @@
 //! What to keep in mind, said once: the warnings of all runs, and what is missing.
 
 use super::model::Caution;
+use crate::campaign::reason;
 use crate::figures::{count, counted, one_line};
 use dyno_lab::analysis::campaign_warnings;
 use dyno_lab::archive::{Campaign, Run, RunState};
@@ -89,6 +90,10 @@ impl Cautions {
                     format!("The run is not complete ({reason}); it does not count where runs are compared."),
                 );
             }
+            RunState::Faulty => self.say(
+                name,
+                format!("The run does not count where runs are compared: {}.", reason(run)),
+            ),
             RunState::Complete => {}
         }
         warnings.for_each(|text| self.say(name, text));

@@ -156,8 +156,8 @@ impl Course {
     fn of(run: &Run) -> Self {
         let record = run.record.as_ref().ok();
         let mut phases = record.map_or(Vec::new(), |record| record.phases.clone());
-        let over = matches!(run.state, RunState::Complete | RunState::Failed)
-            || phases.iter().any(|phase| phase.end_s.is_some());
+        let over =
+            (run.state.is_over() || run.state == RunState::Failed) || phases.iter().any(|phase| phase.end_s.is_some());
         let mut interval_s = record.map(|record| record.interval_s);
         if !over {
             for row in run.intervals().into_iter().flatten() {

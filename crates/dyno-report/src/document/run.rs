@@ -80,6 +80,7 @@ pub(super) fn state_words(recorded: &Recorded) -> String {
         RunState::Incomplete => {
             format!("The run ended before its time{because}. What was measured until then is here.")
         }
+        RunState::Faulty => format!("The run does not count{because}."),
         RunState::Failed => format!("The run failed{because}."),
     }
 }

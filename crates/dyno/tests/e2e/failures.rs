@@ -100,14 +100,68 @@ fn transactions_that_fail_are_counted_and_shown() {
     let (desk, database) = (Desk::new(), database("e2e_errors"));
     desk.experiment("errors.toml", "", "\\set a random(0, 1)\nselect 1 / :a::int;", "300ms");
     desk.on(&database.target(), ["errors.toml"])
+        .expect(2)
+        .shows("22012 ERROR: division by zero")
+        .shows("This run does not count: ")
+        .shows("(faulty)")
+        .says("the run does not count: too many of its transactions failed");
+    desk.on(&database.target(), ["errors.toml", "--max-errors", "100%"])
         .expect(0)
-        .shows("22012 ERROR: division by zero");
+        .shows("(complete)");
     let runs = run_folders(&desk.archive());
+    assert_eq!(
+        (runs[0].state().as_str(), runs[1].state().as_str()),
+        ("faulty", "complete")
+    );
     let workload = &runs[0].record()["summary"]["workloads"][0];
     assert!(workload["errors"].as_u64().unwrap() > 0 && workload["transactions"].as_u64().unwrap() > 0);
     let events = runs[0].events();
     let errors: u64 = events.iter().filter_map(|event| event["count"].as_u64()).sum();
     assert_eq!(Some(errors), workload["errors"].as_u64());
+}
+
+#[test]
+fn a_run_with_too_many_errors_is_kept_and_does_not_count() {
+    let (desk, database) = (Desk::new(), database("e2e_faulty"));
+    desk.file(
+        "half.toml",
+        "title = \"Half of the cells fail\"\n[parameters]\nfails = 0\n[[workload]]\nscript = \"select 1 / (1 - :fails);\"\n\
+         [phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\ninterval = \"100ms\"\n\
+         [factors]\nfails = [0, 1]\n[plan]\norder = \"listed\"\nmax_errors = \"2.5%\"\n",
+    );
+    let target = database.target();
+    desk.on(&target, ["half.toml"])
+        .expect(2)
+        .says("1 of 2 runs do not count: too many of their transactions failed")
+        .shows("002-fails=1-rep1 is not counted: 100.0 % of the transactions of \"main\" ended with an error");
+    let runs = run_folders(&desk.archive());
+    let records: Vec<_> = runs.iter().map(|run| run.record()).collect();
+    assert_eq!(
+        (runs[0].state().as_str(), runs[1].state().as_str()),
+        ("complete", "faulty")
+    );
+    assert_eq!(records[1]["max_errors_percent"], 2.5);
+    assert!(records[1]["summary"]["workloads"][0]["errors"].as_u64().unwrap() > 0);
+    // It is over: nothing is left to be made, unless its folder is taken away.
+    let campaign = runs[0].0.parent().unwrap().to_owned();
+    let name = campaign.file_name().unwrap().to_str().unwrap().to_owned();
+    desk.on(&target, ["--resume"]).expect(1).says("no unfinished campaign");
+    desk.on(&target, ["--resume", &name])
+        .expect(2)
+        .says("1 of 2 runs do not count");
+    let again: Vec<_> = run_folders(&desk.archive()).iter().map(|run| run.record()).collect();
+    assert_eq!(again, records);
+    desk.dyno("list").expect(0).shows("faulty");
+    desk.dyno("show").expect(0).shows("is not counted: 100.0 %");
+    // An earlier dyno called it complete; it is judged by its errors all the same.
+    let mut earlier = records[1].clone();
+    earlier["state"] = "complete".into();
+    earlier.as_object_mut().unwrap().remove("max_errors_percent");
+    earlier.as_object_mut().unwrap().remove("failure");
+    std::fs::write(runs[1].0.join("run.json"), earlier.to_string()).unwrap();
+    desk.dyno("show").expect(0).shows("and a run counts with at most 1 %");
+    std::fs::remove_dir_all(&runs[1].0).unwrap();
+    desk.on(&target, ["--resume"]).expect(2).says("Run 2 of 2");
 }
 
 #[test]

@@ -4,17 +4,26 @@ use super::Reader;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::did_you_mean;
 use crate::experiment::section::{Section, list, scalar};
+use crate::experiment::set::PLAN_NAMES;
 use crate::nearest::nearest;
 use crate::plan::Levels;
 use toml::Spanned;
 use toml::de::DeValue;
 
-pub(super) const PLAN_KEYS: [&str; 6] = ["repetitions", "order", "on_failure", "baseline", "exclude", "include"];
+pub(super) const PLAN_KEYS: [&str; 7] = [
+    "repetitions",
+    "order",
+    "on_failure",
+    "max_errors",
+    "baseline",
+    "exclude",
+    "include",
+];
 
 impl Reader<'_> {
     pub(super) fn plan(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
         let section = Section::of(self.source, "[plan]", value, &PLAN_KEYS)?;
-        for key in ["repetitions", "order", "on_failure"] {
+        for key in PLAN_NAMES {
             if let Some(value) = section.get(key) {
                 let scalar = scalar(self.source, key, value)?;
                 self.experiment.set_plan(key, &scalar).map_err(|reason| {

@@ -1,0 +1,160 @@
+//! How many transactions may fail before a run says nothing about the system that it measured.
+
+use crate::summary::{Summary, WorkloadSummary};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The share of a workload's transactions that may end with an error, in percent. A run in which any workload has more does not count.
+///
+/// Errors are often quicker than work, and what they leave undone makes room for the rest: throughput and latency of such a run are not those of the
+/// system under the load that was asked for. What was skipped, and what succeeded after a retry, is no error.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ErrorLimit {
+    percent: f64,
+}
+
+impl Default for ErrorLimit {
+    fn default() -> Self {
+        Self { percent: 1.0 }
+    }
+}
+
+impl FromStr for ErrorLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.trim().strip_suffix('%').map(str::trim);
+        let percent = number.and_then(|number| number.parse::<f64>().ok());
+        match percent.filter(|percent| (0.0..=100.0).contains(percent)) {
+            Some(percent) => Ok(Self { percent }),
+            None => Err("expected a percentage from \"0%\" to \"100%\", such as \"1%\" or \"0.5%\"".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for ErrorLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} %", self.percent)
+    }
+}
+
+impl ErrorLimit {
+    /// Whether a workload may have so many errors.
+    pub(crate) fn allows(self, transactions: u64, errors: u64) -> bool {
+        let all = transactions as f64 + errors as f64;
+        errors as f64 * 100.0 <= self.percent * all
+    }
+
+    /// Why a run with these figures does not count: the workload with the largest share of errors. `None` if it counts.
+    #[must_use]
+    pub fn exceeded_by(self, summary: &Summary) -> Option<String> {
+        let over = summary
+            .workloads
+            .iter()
+            .filter(|workload| !self.allows(workload.transactions, workload.errors));
+        let worst = over.max_by(|one, other| one.error_percent().total_cmp(&other.error_percent()))?;
+        Some(self.reason(worst))
+    }
+
+    fn reason(self, workload: &WorkloadSummary) -> String {
+        // Just above the limit more digits are needed to see that it is above.
+        let percent = workload.error_percent();
+        let shown = (1..10)
+            .map(|decimals| format!("{percent:.decimals$}"))
+            .find(|shown| shown.parse().is_ok_and(|shown: f64| shown > self.percent))
+            .unwrap_or_else(|| percent.to_string());
+        let most = workload.errors_by_state.first().map_or_else(String::new, |error| {
+            let example = error.example.lines().next().unwrap_or_default();
+            format!("; most often {}: {example}", error.sqlstate)
+        });
+        format!(
+            "{shown} % of the transactions of \"{}\" ended with an error, and a run counts with at most {self}{most}",
+            workload.name
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::{ErrorSummary, Pacing};
+    use proptest::prelude::*;
+
+    fn workload(name: &str, transactions: u64, errors: u64) -> WorkloadSummary {
+        WorkloadSummary {
+            name: name.to_owned(),
+            clients: 1,
+            threads: 1,
+            pacing: Pacing::Closed,
+            transactions,
+            statements: transactions,
+            errors,
+            unfinished: 0,
+            transactions_per_client: None,
+            skipped: 500,
+            late: 500,
+            retried: 500,
+            retries: 500,
+            tps: 0.0,
+            statements_per_s: 0.0,
+            steadiness: None,
+            latency: None,
+            lag: None,
+            statement_latencies: Vec::new(),
+            errors_by_state: vec![ErrorSummary {
+                sqlstate: "53100".to_owned(),
+                count: errors,
+                example: "could not extend file: No space left on device\nHINT: Check free disk space.".to_owned(),
+            }],
+            scripts: Vec::new(),
+        }
+    }
+
+    fn judged(limit: &str, workloads: Vec<WorkloadSummary>) -> Option<String> {
+        let summary = Summary {
+            workloads,
+            ..Summary::default()
+        };
+        limit.parse::<ErrorLimit>().unwrap().exceeded_by(&summary)
+    }
+
+    #[test]
+    fn each_workload_is_judged_by_itself() {
+        assert_eq!(judged("1%", vec![workload("a", 99, 1), workload("b", 0, 0)]), None);
+        let reason = judged("1%", vec![workload("a", 1_000_000, 0), workload("b", 56, 44)]).unwrap();
+        assert_eq!(
+            reason,
+            "44.0 % of the transactions of \"b\" ended with an error, and a run counts with at most 1 %; most often 53100: could not extend \
+             file: No space left on device"
+        );
+        assert!(judged("100%", vec![workload("a", 0, 5)]).is_none());
+        assert!(
+            judged("0%", vec![workload("a", 1_000_000, 1)])
+                .unwrap()
+                .starts_with("0.0001 %")
+        );
+        let reason = judged("1%", vec![workload("a", 98_999, 1_001)]).unwrap();
+        assert!(reason.starts_with("1.001 %"), "{reason}");
+    }
+
+    #[test]
+    fn a_limit_is_a_percentage_with_its_sign() {
+        for wrong in ["", "%", "5", "-1%", "101%", "NaN%", "inf%", "five%"] {
+            assert!(wrong.parse::<ErrorLimit>().is_err(), "{wrong:?} was accepted");
+        }
+        let limit: ErrorLimit = " 0.5 % ".parse().unwrap();
+        assert_eq!((limit.to_string().as_str(), limit.percent), ("0.5 %", 0.5));
+        assert_eq!(serde_json::to_value(ErrorLimit::default()).unwrap(), 1.0);
+    }
+
+    proptest! {
+        #[test]
+        fn a_reason_is_given_exactly_if_the_share_is_above(percent in 0.0..100.0_f64, transactions in 0..1_000_000_u64, errors in 0..1_000_000_u64) {
+            let limit = ErrorLimit { percent };
+            let summary = Summary { workloads: vec![workload("a", transactions, errors)], ..Summary::default() };
+            prop_assert_eq!(limit.exceeded_by(&summary).is_some(), !limit.allows(transactions, errors));
+        }
+    }
+}

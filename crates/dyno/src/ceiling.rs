@@ -49,7 +49,7 @@ pub fn ceiling(arguments: &CeilingArguments) -> Result<(), Failure> {
     say::result(&match arguments.format {
         CeilingFormat::Text => format!("{}\nKept in {}", report::ceiling(&ceiling), store.path().display()),
         CeilingFormat::Json => serde_json::to_string_pretty(&ceiling)?,
-    });
+    })?;
     match stop.requested() {
         true => Err(Failure::PartWay(None)),
         false => Ok(()),

@@ -26,7 +26,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         Some(file) => {
             std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?
         }
-        None => say::result(&text),
+        None => say::result(&text)?,
     }
     // A gate that saw nothing must not let anything pass.
     if comparison.tally().all() == 0 {

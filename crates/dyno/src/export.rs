@@ -32,7 +32,7 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
         Some(file) => {
             std::fs::write(file, bytes).map_err(|error| format!("cannot write {}: {error}", file.display()))?
         }
-        None => say::result(&String::from_utf8_lossy(&bytes)),
+        None => say::result(&String::from_utf8_lossy(&bytes))?,
     }
     Ok(())
 }

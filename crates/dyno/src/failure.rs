@@ -2,6 +2,7 @@
 
 use crate::say;
 use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Why a command ends with an exit code other than 0.
@@ -22,6 +23,14 @@ impl<E: Display> From<E> for Failure {
 }
 
 impl Failure {
+    /// The same after something was measured and kept.
+    pub fn part_way(self) -> Self {
+        match self {
+            Self::SetUp(message) => Self::PartWay(Some(message)),
+            other => other,
+        }
+    }
+
     /// Says what there is to say and gives the exit code.
     pub fn report(self) -> ExitCode {
         match self {
@@ -45,11 +54,9 @@ impl Failure {
 
 /// Prints what clap has to say: help and version are no failure.
 pub fn usage(error: &clap::Error) -> ExitCode {
-    // If the message cannot be printed there is nobody to tell.
-    let _ = error.print();
-    if error.use_stderr() {
-        ExitCode::from(1)
-    } else {
-        ExitCode::SUCCESS
+    match error.print().and_then(|()| io::stdout().flush()) {
+        _ if error.use_stderr() => ExitCode::from(1),
+        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => say::unwritten(&cause).report(),
+        _ => ExitCode::SUCCESS,
     }
 }

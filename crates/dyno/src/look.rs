@@ -30,8 +30,7 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
             }
         }
     };
-    say::result(&text);
-    Ok(())
+    say::result(&text)
 }
 
 /// `dyno show`.
@@ -49,8 +48,7 @@ pub fn show(arguments: &ShowArguments) -> Result<(), Failure> {
         (None, true) => report::plot::campaign(&campaign, screen())?,
         (Some(run), true) => report::plot::run(run, screen())?,
     };
-    say::result(&text);
-    Ok(())
+    say::result(&text)
 }
 
 /// What standard output is shown on: a terminal as wide as it is, else a page of 80 columns.

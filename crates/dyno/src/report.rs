@@ -94,19 +94,17 @@ impl Output {
         match self.file(ending) {
             Some(file) => {
                 write(&file, bytes)?;
-                say::result(&format!("The report is {}", file.display()));
+                say::result(&format!("The report is {}", file.display()))
             }
             None => say::result(&String::from_utf8_lossy(bytes)),
         }
-        Ok(())
     }
 
     /// Writes a paper with its pictures in a folder beside it. On standard output there are no pictures, but tables.
     fn write_paper(&self, document: &Document) -> Result<(), Failure> {
         const PICTURES: &str = "figures";
         let Some(file) = self.file("md") else {
-            say::result(&markdown::paper(document, |_| None));
-            return Ok(());
+            return say::result(&markdown::paper(document, |_| None));
         };
         let pictures = pictures(document)?;
         write_all(&file.with_file_name(PICTURES), &pictures)?;
@@ -116,8 +114,7 @@ impl Output {
             "The report is {}, with {} pictures in {PICTURES} beside it",
             file.display(),
             pictures.len()
-        ));
-        Ok(())
+        ))
     }
 
     fn write_pictures(&self, pictures: &[Picture]) -> Result<(), Failure> {
@@ -131,8 +128,7 @@ impl Output {
             Self::Folder(folder) => folder.join("figures"),
         };
         write_all(&folder, pictures)?;
-        say::result(&format!("{} pictures are in {}", pictures.len(), folder.display()));
-        Ok(())
+        say::result(&format!("{} pictures are in {}", pictures.len(), folder.display()))
     }
 
     fn file(&self, ending: &str) -> Option<PathBuf> {

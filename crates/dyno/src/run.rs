@@ -37,8 +37,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let target = arguments.target.as_deref().or(named).unwrap_or(EMBEDDED);
         let target = without_password(target);
         let archive = archive.display().to_string();
-        say::result(&report::plan(&plan, &target, &archive));
-        return Ok(());
+        return say::result(&report::plan(&plan, &target, &archive));
     }
     let request = Request {
         plan,
@@ -88,18 +87,21 @@ fn make(
     let page = live.then(|| LivePage::open(archive)).transpose()?;
     let mut terminal = Terminal::new();
     let finished = campaign(&mut terminal, &stop, &emergency);
-    terminal.close();
+    let told = terminal.close();
     if let Some(page) = page {
         page.close();
     }
     let finished = finished?;
-    if finished.planned > 1
+    let told = if finished.planned > 1
         && let Some(campaign) = Archive::new(archive).campaign(&finished.campaign.to_string_lossy())
     {
-        say::result(&format!("\n{}", report::overview(&campaign)));
-    }
+        told.and(say::result(&format!("\n{}", report::overview(&campaign))))
+    } else {
+        told
+    };
     if finished.missing + finished.faulty == 0 {
-        return Ok(());
+        // What was measured is in the archive.
+        return told.map_err(Failure::part_way);
     }
     Err(Failure::PartWay(unfinished(archive, &finished)))
 }

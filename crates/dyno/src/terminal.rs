@@ -1,5 +1,6 @@
 //! Shows how a campaign goes on: one live line on a terminal, plain lines elsewhere. The summary goes to standard output, all else to standard error.
 
+use crate::failure::Failure;
 use crate::say;
 use dyno_lab::run::{FinishedRun, Live, Progress, Upcoming};
 use dyno_report as report;
@@ -18,6 +19,8 @@ pub struct Terminal {
     /// The run under way, if it is one of several.
     run: Option<Upcoming>,
     last_plain: Option<Instant>,
+    /// Whether all results could be written.
+    told: Result<(), Failure>,
 }
 
 impl Terminal {
@@ -33,14 +36,19 @@ impl Terminal {
             step: String::new(),
             run: None,
             last_plain: None,
+            told: Ok(()),
         }
     }
 
     /// Removes the live line.
-    pub fn close(&mut self) {
+    ///
+    /// # Errors
+    /// A result could not be written: the campaign went on all the same.
+    pub fn close(self) -> Result<(), Failure> {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        self.told
     }
 
     /// A line that stays.
@@ -134,9 +142,12 @@ impl Progress for Terminal {
     fn finished(&mut self, run: &FinishedRun) {
         let text = report::finished_run(run, self.run.as_ref().map(|run| run.of));
         let print = || say::result(&text);
-        match &self.bar {
+        let told = match &self.bar {
             Some(bar) => bar.suspend(print),
             None => print(),
+        };
+        if self.told.is_ok() {
+            self.told = told;
         }
     }
 }

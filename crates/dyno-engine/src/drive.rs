@@ -7,6 +7,7 @@ use crate::clock::{Clock, duration_ns};
 use crate::connect::ConnectError;
 use crate::course::Rules;
 use crate::cpus;
+use crate::descriptors::TooFewDescriptors;
 use crate::histogram::LatencyHistogram;
 use crate::load::{Connecting, Load, Stop, Workload};
 use crate::pacing::Schedule;
@@ -149,17 +150,8 @@ pub enum DriveError {
         limit: Duration,
     },
     /// The system does not allow so many connections.
-    #[error(
-        "{clients} clients need {needed} file descriptors, and this process may have {allowed} at most; raise the limit (ulimit -Hn, LimitNOFILE= of a service) or use fewer clients"
-    )]
-    Descriptors {
-        /// How many clients there are to be.
-        clients: usize,
-        /// What they and everything else need.
-        needed: u64,
-        /// The hard limit.
-        allowed: u64,
-    },
+    #[error(transparent)]
+    Descriptors(#[from] TooFewDescriptors),
     /// A thread cannot be bound to its CPU.
     #[error("cannot bind a load thread to CPU {cpu}: {cause}. Name CPUs that dyno may use")]
     Cpu {

@@ -4,11 +4,11 @@
 //! under way at once, but only so many: the server's queue of those that it has yet to accept is short, and more would come up no sooner.
 
 use crate::connect::{self, Client, ConnectError};
+use crate::descriptors::allow_descriptors;
 use crate::drive::DriveError;
 use crate::load::{Stop, Workload};
 use crate::program::Program;
 use dyno_wire::Session;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -23,8 +23,8 @@ const CLIENTS_FOR_EACH: usize = 16;
 /// Beside what one connection may take, all of them have this much for each: many times what a server needs.
 const ALLOWANCE: Duration = Duration::from_millis(100);
 
-/// File descriptors for everything that is no client's connection: files, samplers, event queues.
-const OTHER_DESCRIPTORS: u64 = 128;
+/// File descriptors that come and go while the load runs: a cancel request, a lookup of a name.
+const PASSING_DESCRIPTORS: u64 = 4;
 
 /// All connections of a load that are to be made before it begins.
 pub(crate) struct Storm {
@@ -42,8 +42,8 @@ impl Storm {
     /// Of all clients of these workloads. Makes sure that the process may have as many connections.
     pub fn of<S: Session, P: Program>(workloads: &[Workload<S, P>]) -> Result<Self, DriveError> {
         let clients = workloads.iter().map(|workload| workload.clients).sum();
-        allow_descriptors(clients)?;
         let threads: usize = workloads.iter().map(|workload| workload.threads).sum();
+        allow_descriptors(clients, threads, PASSING_DESCRIPTORS)?;
         let endpoints = workloads.iter().flat_map(|workload| &workload.endpoints);
         let longest = endpoints
             .map(|endpoint| endpoint.connect_timeout)
@@ -149,34 +149,4 @@ pub(crate) fn so_far(connected: usize, clients: usize) -> String {
         0 => String::new(),
         _ => format!("\n{connected} of {clients} clients were connected by then"),
     }
-}
-
-/// Makes sure that so many connections can be open at once, if need be by raising the limit as far as the process may.
-fn allow_descriptors(clients: usize) -> Result<(), DriveError> {
-    let limit = getrlimit(Resource::Nofile);
-    let needed = clients as u64 + OTHER_DESCRIPTORS;
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
-    match limit.maximum {
-        Some(allowed) if allowed < needed => Err(DriveError::Descriptors {
-            clients,
-            needed,
-            allowed,
-        }),
-        _ => {
-            raise_descriptor_limit();
-            Ok(())
-        }
-    }
-}
-
-/// Raises the limit on open files as far as this process may. Where the system refuses after all, the connection that is one too many says so.
-pub fn raise_descriptor_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        ..limit
-    };
-    let _ = setrlimit(Resource::Nofile, raised);
 }

@@ -147,8 +147,11 @@ impl CampaignWriter {
         let experiment: String = record.experiment.name.chars().map(harmless).take(100).collect();
         let name = format!("{}-{experiment}", record.started.strftime("%Y-%m-%dT%H-%M-%S"));
         let path = unique_folder(archive, &name)?;
-        replace_json(&path.join(CAMPAIGN_JSON), record)?;
-        let lock = lock(&path)?;
+        let written = replace_json(&path.join(CAMPAIGN_JSON), record).and_then(|()| lock(&path));
+        let lock = written.inspect_err(|_| {
+            // A folder without the record is no campaign.
+            let _ = fs::remove_dir_all(&path);
+        })?;
         Ok(Self {
             path,
             lock,

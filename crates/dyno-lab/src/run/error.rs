@@ -4,7 +4,7 @@ use super::CompileError;
 use super::target::TargetError;
 use crate::archive::ArchiveError;
 use crate::experiment::Path as Route;
-use dyno_engine::{DriveError, UringUnavailable};
+use dyno_engine::{DriveError, TooFewDescriptors, UringUnavailable};
 use dyno_target::address::ConnectError;
 use dyno_target::cache::CacheError;
 use dyno_target::disk::DiskError;
@@ -47,6 +47,8 @@ pub enum RunError {
     Cache(#[from] CacheError),
     #[error("{0}; choose --transport epoll, or auto to take what there is")]
     Transport(#[from] UringUnavailable),
+    #[error(transparent)]
+    Descriptors(#[from] TooFewDescriptors),
     #[error(transparent)]
     Drive(#[from] DriveError),
     #[error("cannot {what}: {message}")]

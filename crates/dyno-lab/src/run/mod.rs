@@ -141,6 +141,7 @@ pub fn run(
         restart_command: request.restart_command.as_deref().map(without_password),
         ..record.with_threads(&request.threads)
     };
+    preflight::descriptors(&plan)?;
     let targets = preflight::targets(&plan, request.environment, stop)?;
     check_writable(&request.archive)?;
     let mut addresses = targets.iter().filter_map(Target::address);
@@ -196,6 +197,7 @@ pub fn resume(
     if let Some(target) = &resumption.target {
         preflight::give_again(&mut plan, target, resumption.environment, stop)?;
     }
+    preflight::descriptors(&plan)?;
     let targets = preflight::targets(&plan, resumption.environment, stop)?;
     preflight::check_same(&plan, &targets, &found.runs)?;
     for server in targets.iter().filter_map(Target::address) {

@@ -6,8 +6,22 @@ use super::{Progress, RunError, settings, workload};
 use crate::archive::{Run, without_password};
 use crate::experiment::{Cache, Path as Route, Resolved};
 use crate::plan::{Cell, Plan};
-use dyno_engine::Stop;
+use dyno_engine::{Stop, allow_descriptors};
 use dyno_target::address::{ConnectionInfo, Host};
+
+/// What a run has open beside its load: the archive's files, a control connection and one for each sampler, each with an event loop of its own.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// Makes sure that the process may open what the largest cell needs.
+pub(super) fn descriptors(plan: &Plan) -> Result<(), RunError> {
+    let sizes = plan.cells.iter().map(|cell| {
+        let workloads = &cell.experiment.workloads;
+        let clients: usize = workloads.iter().map(|workload| workload.clients).sum();
+        (clients, workloads.iter().map(|workload| workload.threads).sum())
+    });
+    let (clients, threads) = sizes.max().unwrap_or_default();
+    Ok(allow_descriptors(clients, threads, OTHER_DESCRIPTORS)?)
+}
 
 /// The database of each cell, in their order.
 pub(super) fn targets(plan: &Plan, environment: Environment<'_>, stop: &Stop) -> Result<Vec<Target>, RunError> {

@@ -17,7 +17,7 @@ pub use signals::Signals;
 use crate::message;
 use crate::options::Options;
 use crate::report::{self, Conditions, Report, ScriptReport};
-use dyno_engine::{DriveError, Ending, Outcome, Program, drive};
+use dyno_engine::{DriveError, Ending, Outcome, Program, allow_descriptors, drive};
 use dyno_lab::run::Ledger;
 use dyno_target::address::{ConnectionInfo, Host};
 use load::LoadError;
@@ -45,6 +45,11 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
     {
         let cause = crate::system_text(&error);
         return fail(&format!("could not create file \"{}\": {cause}", path.display()));
+    }
+    // With an archive there are its files and samplers, else the connection for the set-up.
+    let others = if options.archive.is_some() { 64 } else { 6 };
+    if let Err(error) = allow_descriptors(options.clients, options.threads, others) {
+        return fail(&error.to_string());
     }
     let (server_version, tables) = match prepare(options, target, signals) {
         Ok(prepared) => prepared,
@@ -88,11 +93,15 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
             };
         }
     };
+    let mut archived = true;
     if let Some(ledger) = ledger {
         let kept = ledger.close(&outcome, None);
         message::info(&format!("archived in {}", kept.folder.display()));
+        archived = kept.failure.is_none();
     }
-    finish(options, server_version, tables, &watch, &outcome)
+    let code = finish(options, server_version, tables, &watch, &outcome);
+    // What the archive could not take was told when it happened.
+    if code == 0 && !archived { ABORTED } else { code }
 }
 
 /// Everything before the load: the first line, the tables, vacuum.

@@ -8,6 +8,7 @@ use dyno_wire::tls::{Encryption, SslMode};
 use postgres::SimpleQueryMessage;
 use postgres::config::SslMode as Negotiation;
 use std::fmt;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::mpsc;
@@ -240,6 +241,10 @@ impl ConnectionInfo {
         let limit = self.connect_timeout;
         let addresses = u32::try_from(config.get_hostaddrs().len()).unwrap_or(1).max(1);
         let config = config.clone();
+        if let Err(error) = spare_descriptors() {
+            let advice = "raise the limit on open files (ulimit -n)";
+            return Err(ConnectError::one(&server.host, error.to_string(), advice));
+        }
         let connecting = std::thread::Builder::new().name("connect".to_owned()).spawn(move || {
             // Nobody receives once the time is over.
             let _ = sender.send(config.connect(tls));
@@ -335,6 +340,12 @@ impl ConnectionInfo {
             _ => (text, "check that a PostgreSQL server runs there".to_owned()),
         }
     }
+}
+
+/// The crate makes an event loop for each connection, and panics if there is nothing left to make it of.
+fn spare_descriptors() -> std::io::Result<()> {
+    let spare = (0..8).map(|_| File::open("/dev/null"));
+    spare.collect::<Result<Vec<_>, _>>().map(drop)
 }
 
 /// Hands the connection on if its session is of this kind.

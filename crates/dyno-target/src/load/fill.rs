@@ -129,17 +129,25 @@ pub fn fill_table(
     let mut first_error = None;
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
-        for _ in 0..workers {
+        for worker in 0..workers {
             let sender = sender.clone();
             let (next_batch, failed) = (&next_batch, &failed);
-            scope.spawn(move || {
+            let work = move || {
                 let ended = insert_batches(info, fill, batch_rows, next_batch, &sender, stop, failed);
                 if let Err(error) = ended {
                     failed.store(true, Ordering::Relaxed);
                     // The receiver lives until all senders are gone.
                     let _ = sender.send(Err(error));
                 }
-            });
+            };
+            let spawned = std::thread::Builder::new().spawn_scoped(scope, work);
+            // A few threads do as well as many, but none does nothing.
+            if let Err(error) = spawned {
+                if worker == 0 {
+                    first_error = Some(LoadError::Thread(error));
+                }
+                break;
+            }
         }
         drop(sender);
         for message in receiver {

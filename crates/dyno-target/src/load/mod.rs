@@ -56,6 +56,9 @@ pub enum LoadError {
         /// What the server said.
         message: String,
     },
+    /// There is no thread to insert rows with.
+    #[error("cannot start a thread that loads data: {0}; raise the limit on processes (ulimit -u)")]
+    Thread(std::io::Error),
     /// A fill without columns.
     #[error("nothing says what to fill {table} with: give at least one column")]
     NoColumns {

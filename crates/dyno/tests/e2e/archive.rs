@@ -1,6 +1,6 @@
 //! What a run leaves on disk, and what happens when the disk does not take it.
 
-use crate::support::{Desk, Ended, TINY, database, run_folders};
+use crate::support::{Desk, Ended, TINY, database, limited, run_folders};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -137,23 +137,27 @@ fn a_disk_that_is_full_in_mid_run() {
     }
     // Without the right to mount: a limit on the size of files, which by default kills whoever meets it.
     let command = desk.command_on(&database.target(), ["full.toml"]);
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let mut shell = Command::new("bash");
-    shell
-        .args(["-c", "ulimit -f 16; exec \"$@\"", "bash"])
-        .args(words)
-        .current_dir(desk.path());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
-        };
-    }
-    let ended = Ended::of(&mut shell).expect(2).says("File too large");
+    let ended = Ended::of(&mut limited("ulimit -f 16", &command))
+        .expect(2)
+        .says("File too large");
     ended.shows("The archive is incomplete");
     let runs = run_folders(&desk.archive());
     assert!(runs[0].measured() > 0);
     desk.dyno("show").expect(0).shows("latency (");
+}
+
+#[test]
+fn a_disk_without_room_for_the_first_file() {
+    let (desk, database) = (Desk::new(), database("e2e_no_room"));
+    desk.experiment("full.toml", "", "select 1;", "300ms");
+    // The root and a folder: no file finds a place.
+    let Some(disk) = SmallDisk::mount(desk.path().join("disk"), "nr_inodes=2") else {
+        return;
+    };
+    let archive = disk.0.display().to_string();
+    let ended = desk.on(&database.target(), ["full.toml", "--archive", &archive]);
+    ended.expect(1).says("No space left on device");
+    assert_eq!(fs::read_dir(&disk.0).unwrap().count(), 0);
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! How the load's threads move bytes, and where they run: `--transport` and `--cpus`.
+//! How the load's threads move bytes, and where they run: `--transport` and `--cpus`; what they need of the system.
 
-use crate::support::{Desk, database, run_folders};
+use crate::support::{Desk, Ended, database, limited, run_folders};
 
 #[test]
 fn the_transport_is_chosen_kept_and_shown() {
@@ -51,4 +51,23 @@ fn what_there_is_not_is_refused() {
             .expect(1)
             .says("\"0..3\" is no list of CPUs");
     }
+}
+
+#[test]
+fn too_few_descriptors_are_told_of_before_anything_begins() {
+    let (desk, database) = (Desk::new(), database("e2e_descriptors"));
+    desk.experiment("load.toml", "clients = 4", "select 1;", "300ms");
+    let command = desk.command_on(&database.target(), ["load.toml"]);
+    let ended = Ended::of(&mut limited("ulimit -n 20", &command)).expect(1);
+    let ended = ended
+        .says("error: 4 clients need")
+        .says("this process may have 20 at most");
+    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    assert!(!desk.archive().exists());
+    // The limit that can be raised is raised, and pgbench's way of running it takes little more than pgbench does.
+    Ended::of(&mut limited("ulimit -Sn 20", &command)).expect(0);
+    desk.file("one.sql", "select 1;\n");
+    let target = database.target();
+    let pgbench = desk.command(["pgbench", "-n", "-c", "4", "-t", "1", "-f", "one.sql", &target]);
+    Ended::of(&mut limited("ulimit -n 20", &pgbench)).expect(0);
 }

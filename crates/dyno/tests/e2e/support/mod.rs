@@ -175,6 +175,25 @@ impl From<Output> for Ended {
     }
 }
 
+/// A command whose process is limited by the shell, as by `ulimit -n 20`.
+pub fn limited(limit: &str, command: &Command) -> Command {
+    let mut shell = Command::new("bash");
+    shell
+        .args(["-c", &format!("{limit} && exec \"$@\""), "bash"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        shell.current_dir(folder);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell
+}
+
 /// A folder that goes with the test, and that the server's user can enter.
 pub fn temporary(prefix: &str) -> TempDir {
     let folder = tempfile::Builder::new()

@@ -1,0 +1,75 @@
+//! File descriptors: whether the process may have as many as a load needs, asked before anything is begun.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// What a thread of the load has open beside its clients' connections: its event queue, and what wakes it.
+const OF_A_THREAD: u64 = 4;
+
+/// The system does not allow so many.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{clients} clients need {needed} file descriptors, and this process may have {allowed} at most; raise the limit (ulimit -Hn, LimitNOFILE= of a service) or use fewer clients"
+)]
+pub struct TooFewDescriptors {
+    /// How many clients there are to be.
+    pub clients: usize,
+    /// What they and everything else need.
+    pub needed: u64,
+    /// The hard limit.
+    pub allowed: u64,
+}
+
+/// Makes sure that a load of so many clients and threads can have its descriptors beside those that are open and `others` to come, if need be by raising the
+/// limit as far as the process may.
+///
+/// # Errors
+/// The process may not have so many.
+pub fn allow_descriptors(clients: usize, threads: usize, others: u64) -> Result<(), TooFewDescriptors> {
+    let needed = open_descriptors() + clients as u64 + OF_A_THREAD * threads as u64 + others;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    match limit.maximum {
+        Some(allowed) if allowed < needed => Err(TooFewDescriptors {
+            clients,
+            needed,
+            allowed,
+        }),
+        _ => {
+            raise_descriptor_limit();
+            Ok(())
+        }
+    }
+}
+
+/// Raises the limit on open files as far as this process may. Where the system refuses after all, the connection that is one too many says so.
+pub fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    let _ = setrlimit(Resource::Nofile, raised);
+}
+
+/// How many are open now.
+fn open_descriptors() -> u64 {
+    std::fs::read_dir("/dev/fd").map_or(0, |entries| entries.count() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_the_system_has_is_refused() {
+        assert_eq!(allow_descriptors(1, 1, 0), Ok(()));
+        let Some(allowed) = getrlimit(Resource::Nofile).maximum else {
+            return;
+        };
+        let error = allow_descriptors(8, 2, allowed).unwrap_err();
+        assert!(error.needed > allowed + 8 + 2 * OF_A_THREAD, "{error}");
+        assert_eq!((error.clients, error.allowed), (8, allowed));
+    }
+}

@@ -15,6 +15,7 @@ over_each_transport!(
     statements_may_be_larger_than_the_server_takes_at_once,
     connections_may_come_and_go,
     intervals_make_nothing_late,
+    a_reply_that_nobody_asked_for_is_an_error,
 );
 
 /// How long the server takes for request `number` of a connection; `None`: it fails.
@@ -114,6 +115,36 @@ fn connections_may_come_and_go(transport: TransportChoice) {
         let expected = 25 * clients as u64;
         assert_eq!(counts(&keep.total(0)), [expected, expected, expected, 0]);
         assert_eq!(outcome.connections, [expected]);
+    }
+}
+
+/// The whole of it or its begin, in a closed loop, where the next request is already made then, and while the client waits for the schedule.
+fn a_reply_that_nobody_asked_for_is_an_error(transport: TransportChoice) {
+    for (clients, pacing, bytes) in [
+        (1, Pacing::Closed, usize::MAX),
+        (3, Pacing::Closed, usize::MAX),
+        (1, Pacing::Closed, 5),
+        (3, Pacing::Closed, 25),
+        (2, Pacing::Open { rate_per_s: 200.0 }, usize::MAX),
+        (1, Pacing::Open { rate_per_s: 200.0 }, 5),
+    ] {
+        let server = ScriptedServer::start(move |connection, number, _| match (connection, number) {
+            (0, 4) => Behaviour::AnswerAgain(bytes),
+            _ => Behaviour::Answer(Duration::ZERO),
+        });
+        let mut load = load(transport, &server, clients, 1, pacing, &[("measure", 600_000)]);
+        load.workloads[0].transactions_per_client = Some(10);
+        let mut keep = Keep::default();
+        drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+        let recorded = keep.total(0);
+        let done = 5 + 10 * (clients as u64 - 1);
+        assert_eq!(
+            (recorded.transactions, recorded.errors),
+            (done, 1),
+            "{clients} with {pacing:?}, {bytes} bytes"
+        );
+        let said = &recorded.errors_by_state[0].example;
+        assert!(said.contains("a reply though nothing was asked"), "{said}");
     }
 }
 

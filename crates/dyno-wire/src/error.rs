@@ -32,6 +32,12 @@ pub enum WireError {
         when: &'static str,
     },
 
+    /// A reply, or a part of one, to nothing that was sent.
+    #[error(
+        "the server sent a reply though nothing was asked; is this really a PostgreSQL server, and is nothing between it and us altering the stream?"
+    )]
+    Unasked,
+
     /// A message announces a length beyond anything a server sends.
     #[error(
         "the server announced a message ('{}') of {length} bytes, more than any PostgreSQL server sends; is this really a PostgreSQL server?",

@@ -68,6 +68,9 @@ pub trait Session: Send + 'static {
     /// server offers no such thing.
     fn cancel(&self) -> Option<Vec<u8>>;
 
+    /// Whether a part of a reply has come, but not its end. Only notices, settings and the like may come when nothing that was sent waits for a reply.
+    fn is_replying(&self) -> bool;
+
     /// Whether a transaction was open at the end of the last reply.
     fn in_transaction(&self) -> TransactionStatus;
 

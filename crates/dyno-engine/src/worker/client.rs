@@ -53,6 +53,8 @@ pub(super) struct Client<S, P> {
     pub waiting: Waiting,
     /// Whether it has a connection.
     pub connected: bool,
+    /// Whether it has asked for something that is not sent yet, and awaits no reply to anything else.
+    pub unsent: bool,
     /// Whether the transaction under way is one of the schedule's.
     pub scheduled: bool,
     /// Whether the statement under way was introduced with its execution.

@@ -76,6 +76,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         client.endpoint = opened.endpoint;
         client.connected = true;
         client.piping = false;
+        client.unsent = false;
         client.outstanding = 0;
         client.accepting.clear();
         let all_known = self.workload.protocol != Protocol::Prepared || self.workload.preparing == Preparing::AtStart;

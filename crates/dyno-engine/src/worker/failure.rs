@@ -47,7 +47,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         client
             .session
             .query(|text| text.extend_from_slice(b"rollback"), &mut self.outbox.bytes);
-        self.outbox.parts.push((index, start..self.outbox.bytes.len()));
+        self.ask(index, start);
     }
 
     #[cold]

@@ -209,6 +209,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
                     waiting: Waiting::Turn,
                     connected: ready.endpoint.is_some(),
                     endpoint: ready.endpoint.unwrap_or(0),
+                    unsent: false,
                     scheduled: false,
                     introduced: false,
                     piping: false,
@@ -383,7 +384,9 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
     fn send(&mut self, transport: &mut impl Transport) {
         let mut parts = std::mem::take(&mut self.outbox.parts);
         for (index, range) in parts.drain(..) {
-            if !self.clients[index].connected {
+            let client = &mut self.clients[index];
+            client.unsent = false;
+            if !client.connected {
                 continue;
             }
             if let Err(error) = transport.send(index, &self.outbox.bytes[range]) {

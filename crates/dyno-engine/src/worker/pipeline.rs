@@ -36,7 +36,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             return false;
         }
         client.waiting = Waiting::Acceptance;
-        self.outbox.parts.push((index, start..self.outbox.bytes.len()));
+        self.ask(index, start);
         true
     }
 
@@ -72,10 +72,12 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     pub(super) fn queue(&mut self, index: usize, statement: usize) {
         let client = &mut self.clients[index];
         let start = self.outbox.bytes.len();
-        let parameters = self.workload.program.parameters(&client.program, statement);
-        let encoded = &self.workload.statements[statement];
-        client.session.queue(encoded, &parameters, &mut self.outbox.bytes);
-        self.outbox.parts.push((index, start..self.outbox.bytes.len()));
+        {
+            let parameters = self.workload.program.parameters(&client.program, statement);
+            let encoded = &self.workload.statements[statement];
+            client.session.queue(encoded, &parameters, &mut self.outbox.bytes);
+        }
+        self.ask(index, start);
     }
 
     /// What the pipeline has executed so far fails or succeeds by itself.
@@ -84,7 +86,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         let start = self.outbox.bytes.len();
         client.session.sync(&mut self.outbox.bytes);
         client.outstanding += 1;
-        self.outbox.parts.push((index, start..self.outbox.bytes.len()));
+        self.ask(index, start);
     }
 
     /// Ends the pipeline and waits for its replies.

@@ -5,7 +5,7 @@ use super::client::{Failure, Waiting};
 use crate::program::Program;
 use crate::remark::{AbortReason, Remark};
 use crate::transport::Arrival;
-use dyno_wire::{Event, Protocol, Reply, Session};
+use dyno_wire::{Event, Protocol, Reply, Session, WireError};
 use std::io;
 
 impl<S: Session, P: Program> Clients<'_, S, P> {
@@ -23,7 +23,10 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                                 self.outbox.parts.push((index, start..self.outbox.bytes.len()));
                             }
                             bytes = &bytes[used..];
-                            if let Event::Reply(reply) = event {
+                            // What has come cannot be the reply to what is not sent: the server says more than it was asked for.
+                            if client.unsent && (event != Event::NeedInput || client.session.is_replying()) {
+                                self.lose(index, &io::Error::other(WireError::Unasked));
+                            } else if let Event::Reply(reply) = event {
                                 let now_ns = self.clock.now_ns();
                                 self.roll(now_ns);
                                 self.replied(index, reply, now_ns);

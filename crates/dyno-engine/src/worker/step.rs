@@ -183,7 +183,14 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             let parameters = program.parameters(&client.program, statement);
             client.session.execute(encoded, &parameters, out);
         }
+        self.ask(index, start);
+    }
+
+    /// What the outbox holds from `start` on is to be sent for a client.
+    #[inline]
+    pub(super) fn ask(&mut self, index: usize, start: usize) {
         self.outbox.parts.push((index, start..self.outbox.bytes.len()));
+        self.clients[index].unsent = true;
     }
 
     #[inline]

@@ -27,6 +27,8 @@ pub enum Behaviour {
     Fail(&'static str),
     /// Answer at once, and close the connection.
     AnswerLast,
+    /// Answer at once, and again with so many bytes of the same answer, at most all of them.
+    AnswerAgain(usize),
     /// Answer at once, each byte by itself.
     Pieces,
     /// Answer at once, and read nothing for so long.
@@ -135,6 +137,11 @@ fn serve(
             Behaviour::AnswerLast => {
                 stream.write_all(&[&answer[..], b"Z\0\0\0\x05I"].concat()).ok()?;
                 return None;
+            }
+            Behaviour::AnswerAgain(bytes) => {
+                let whole = [&answer[..], b"Z\0\0\0\x05I"].concat();
+                let again = &whole[..bytes.min(whole.len())];
+                stream.write_all(&[&whole[..], again].concat()).ok()?;
             }
             Behaviour::Pieces => {
                 for byte in [&answer[..], b"Z\0\0\0\x05I"].concat() {

@@ -20,8 +20,10 @@ pub(super) struct Framing {
     place: Place,
     /// Rows passed since the last message handed out.
     rows: u64,
-    /// Statements accepted since it was last asked.
+    /// Statements accepted since the end of the last reply.
     accepted: u64,
+    /// Whether other parts of a reply came since then.
+    parts: bool,
     /// Whether rows and their descriptions are worth a look, whole.
     keep_rows: bool,
 }
@@ -61,6 +63,8 @@ pub(super) struct Message<'a> {
 #[derive(Clone, Copy)]
 enum Treatment {
     Skip,
+    /// As a part of a reply.
+    SkipPart,
     CountRow,
     CountAccepted,
     Examine,
@@ -78,9 +82,10 @@ const fn treatment(tag: u8) -> Treatment {
         b'D' => Treatment::CountRow,
         // ParseComplete.
         b'1' => Treatment::CountAccepted,
-        // BindComplete, CloseComplete, RowDescription, NoData, ParameterDescription,
-        // PortalSuspended, NotificationResponse, CopyData, CopyDone.
-        b'2' | b'3' | b'T' | b'n' | b't' | b's' | b'A' | b'd' | b'c' => Treatment::Skip,
+        // BindComplete, CloseComplete, RowDescription, NoData, ParameterDescription, PortalSuspended, CopyData, CopyDone.
+        b'2' | b'3' | b'T' | b'n' | b't' | b's' | b'd' | b'c' => Treatment::SkipPart,
+        // NotificationResponse.
+        b'A' => Treatment::Skip,
         _ => Treatment::Refuse,
     }
 }
@@ -113,6 +118,7 @@ impl Framing {
             place: Place::Boundary,
             rows: 0,
             accepted: 0,
+            parts: false,
             keep_rows: false,
         }
     }
@@ -123,10 +129,16 @@ impl Framing {
         self.keep_rows = keep;
     }
 
-    /// How many statements the server has accepted since the last call.
+    /// A reply has ended: how many statements the server has accepted in it.
     #[inline]
-    pub(super) fn take_accepted(&mut self) -> u64 {
+    pub(super) fn end_reply(&mut self) -> u64 {
+        self.parts = false;
         std::mem::take(&mut self.accepted)
+    }
+
+    /// Whether a part of a reply that is not handed out came since the end of the last one.
+    pub(super) fn in_reply(&self) -> bool {
+        self.parts || self.rows > 0 || self.accepted > 0
     }
 
     /// Whether rows and their descriptions are worth a look.
@@ -174,6 +186,10 @@ impl Framing {
                     return Ok((input.len() - next.len(), Some(Message { tag, body, rows })));
                 }
                 (Treatment::Skip, Some((_, next))) => rest = next,
+                (Treatment::SkipPart, Some((_, next))) => {
+                    self.parts = true;
+                    rest = next;
+                }
                 (Treatment::CountRow, Some((_, next))) => {
                     self.rows += 1;
                     rest = next;
@@ -211,6 +227,10 @@ impl Framing {
                 body: Vec::new(),
             })),
             Treatment::Skip => Place::Skip { left: length },
+            Treatment::SkipPart => {
+                self.parts = true;
+                Place::Skip { left: length }
+            }
             Treatment::CountRow => {
                 self.rows += 1;
                 Place::Skip { left: length }

@@ -105,14 +105,11 @@ impl PgSession {
             return self.started(out);
         }
         let Some(awaited) = self.awaited.checked_sub(1) else {
-            return Err(WireError::Unexpected {
-                tag: b'Z',
-                when: "though nothing was asked",
-            });
+            return Err(WireError::Unasked);
         };
         self.awaited = awaited;
         self.error_stands = self.reply.failed;
-        self.reply.accepted = self.framing.take_accepted();
+        self.reply.accepted = self.framing.end_reply();
         self.framing.keep_rows(false);
         let reply = std::mem::take(&mut self.reply);
         if self.asking {
@@ -175,6 +172,13 @@ impl PgSession {
             None => Ok(Event::Started),
             Some(why) => Err(WireError::SessionKind(why)),
         }
+    }
+
+    /// Whether what comes is a part of a reply, though none is awaited, however it is cut into reads.
+    #[cold]
+    fn is_unasked(&self, next: &Result<(usize, Option<Message<'_>>), WireError>) -> bool {
+        let passed = matches!(next, Ok((_, Some(Message { rows: 1.., .. }))));
+        !self.queued && (passed || self.is_replying())
     }
 
     /// Takes in a message that does not come with every reply.
@@ -370,7 +374,11 @@ impl Session for PgSession {
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Event), WireError> {
         let mut at = 0;
         loop {
-            let (length, message) = self.framing.next(&input[at..])?;
+            let next = self.framing.next(&input[at..]);
+            if self.awaited == 0 && self.is_unasked(&next) {
+                return Err(WireError::Unasked);
+            }
+            let (length, message) = next?;
             at += length;
             let Some(Message { tag, body, rows }) = message else {
                 return Ok((at, Event::NeedInput));
@@ -455,6 +463,11 @@ impl Session for PgSession {
 
     fn terminate(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(TERMINATE);
+    }
+
+    fn is_replying(&self) -> bool {
+        let reply = &self.reply;
+        self.framing.in_reply() || reply.rows > 0 || reply.completed > 0 || reply.failed
     }
 
     fn in_transaction(&self) -> TransactionStatus {

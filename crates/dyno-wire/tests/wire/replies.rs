@@ -222,6 +222,9 @@ fn an_error_nobody_asked_for_stains_no_reply() {
 fn what_cannot_come_now_is_an_error() {
     for (stream, part) in [
         (ready(b'I'), "though nothing was asked"),
+        (message(b'C', b"SELECT 1\0"), "though nothing was asked"),
+        (message(b'2', []), "though nothing was asked"),
+        (message(b'D', [0, 0])[..6].to_vec(), "though nothing was asked"),
         (message(b'R', [0, 0, 0, 3]), "after start-up"),
         (message(b'G', [0, 0, 0]), "after start-up"),
         (message(b'Z', b"?"), "transaction status"),

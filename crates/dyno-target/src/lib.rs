@@ -2,7 +2,7 @@
 //!
 //! A benchmark is only as good as the server it runs on, so everything that touches a server outside the measured statements is here:
 //! [`address`] finds a server as psql would, [`embedded`] brings a private one, [`settings`] makes it run as asked, [`load`] fills
-//! it, [`tablespaces`] and [`disk`] say whether it has the room, [`cache`] brings its caches into a known state, [`sizes`] and [`sampler`] read its
+//! it, [`schema`] keeps it apart from what others have, [`tablespaces`] and [`disk`] say whether it has the room, [`cache`] brings its caches into a known state, [`sizes`] and [`sampler`] read its
 //! counters and those of the host. Nothing here knows what is being measured.
 
 pub mod address;
@@ -13,6 +13,7 @@ pub mod export;
 pub mod facts;
 pub mod load;
 pub mod sampler;
+pub mod schema;
 pub mod settings;
 pub mod sizes;
 pub mod tablespaces;

@@ -154,7 +154,10 @@ fn warms(server: &Server) {
 
     // A search path of its own limits it; a role that may not create the extension reads.
     run_sql(&mut client, "drop role if exists reader; create role reader login; grant usage on schema other to reader; grant select on other.u to reader", "role").unwrap();
-    let mut reader = info.with_search_path("other").connect().unwrap();
+    let mut reader = info
+        .with_settings(&[("search_path".to_owned(), "other".to_owned())])
+        .connect()
+        .unwrap();
     let mine = prewarm(&mut reader).unwrap();
     assert_eq!(mine.relations, 3);
     reader.batch_execute("set role reader").unwrap();

@@ -8,6 +8,7 @@ use dyno_target::address::ConnectionInfo;
 use dyno_target::embedded::{create_from_template, database_exists, drop_database};
 use dyno_target::facts::{host_facts, server_facts};
 use dyno_target::load::{Fill, LoadError, fill_table, run_sql, settle};
+use dyno_target::schema::{Mark, create_schema, drop_schema, own_schemas};
 use dyno_target::settings::verify;
 use dyno_target::sizes::database_sizes;
 use std::sync::Arc;
@@ -275,4 +276,53 @@ fn compares_settings_and_describes_the_server() {
         (shared.server.port().to_string().as_str(), "command line")
     );
     assert!(host_facts(Some(shared.server.data_folder())).data_filesystem.is_some());
+}
+
+#[test]
+fn what_comes_to_depend_on_a_schema_while_it_is_dropped_is_kept() {
+    let shared = server();
+    let info = database(&shared, "schemas");
+    let mut client = info.connect().unwrap();
+    create_schema(&mut client, "dyno_own", &Mark::now("loaded", Vec::new())).unwrap();
+    client
+        .batch_execute(
+            "create table dyno_own.items (id int); create type dyno_own.mood as enum ('calm');
+             create schema other",
+        )
+        .unwrap();
+    client
+        .batch_execute("begin; lock table dyno_own.items in access share mode")
+        .unwrap();
+    let own = own_schemas(&mut client).unwrap();
+    assert_eq!(
+        (own.len(), own[0].name.as_str(), own[0].mark.state.as_str()),
+        (1, "dyno_own", "loaded")
+    );
+    let dropping = std::thread::spawn({
+        let info = info.clone();
+        move || drop_schema(&info, "dyno_own").map(|_| ())
+    });
+    let mut user = info.connect().unwrap();
+    let waiting = "select exists (select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = 'schemas'))";
+    while !user.query_one(waiting, &[]).unwrap().get::<_, bool>(0) {
+        assert!(!dropping.is_finished());
+        std::thread::yield_now();
+    }
+    // The drop has looked already, and found nothing.
+    user.batch_execute("create table other.late (mood dyno_own.mood); insert into other.late values ('calm')")
+        .unwrap();
+    client.batch_execute("commit").unwrap();
+    let error = dropping.join().unwrap().unwrap_err().to_string();
+    assert!(error.contains("column mood of table other.late"), "{error}");
+    assert_eq!(
+        user.query_one("select mood::text from other.late", &[])
+            .unwrap()
+            .get::<_, &str>(0),
+        "calm"
+    );
+    user.batch_execute("drop table other.late").unwrap();
+    drop_schema(&info, "dyno_own").unwrap();
+    assert!(own_schemas(&mut client).unwrap().is_empty());
+    let error = drop_schema(&info, "other").unwrap_err().to_string();
+    assert!(error.contains("was not made by dyno"), "{error}");
 }

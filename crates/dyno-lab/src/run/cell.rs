@@ -170,7 +170,7 @@ impl Bench<'_> {
                 let set = self.borrowed.set(server, experiment, &mut notes, progress, self.stop)?;
                 self.check_stop()?;
                 super::settings::check_connections(&mut set.info.connect()?, experiment)?;
-                let info = data::remote::prepare(&set.info, self.wanted(experiment), progress, self.stop)?;
+                let info = data::remote::prepare(&set.info, self.wanted(experiment), &mut notes, progress, self.stop)?;
                 self.check_stop()?;
                 rest(&info, &mut notes, progress, self.stop)?;
                 warm(&info, experiment, &mut notes, progress, self.stop)?;

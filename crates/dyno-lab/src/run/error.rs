@@ -10,6 +10,7 @@ use dyno_target::cache::CacheError;
 use dyno_target::disk::DiskError;
 use dyno_target::embedded::{DatabaseError, EmbeddedError};
 use dyno_target::load::LoadError;
+use dyno_target::schema::SchemaError;
 use dyno_target::server_message;
 use dyno_target::settings::{ChangeError, MappingError, SizeError};
 use dyno_target::tablespaces::TablespaceError;
@@ -53,8 +54,8 @@ pub enum RunError {
     Drive(#[from] DriveError),
     #[error("cannot {what}: {message}")]
     Server { what: String, message: String },
-    #[error("schema \"{schema}\" exists, but was not made by dyno; rename it, or choose another database")]
-    ForeignSchema { schema: String },
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
     #[error(
         "the experiment needs {needed} connections, but the server allows {available} (max_connections less what is reserved); set max_connections to at least {advice}, or use fewer clients with --set clients=N"
     )]

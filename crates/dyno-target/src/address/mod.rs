@@ -209,15 +209,6 @@ impl ConnectionInfo {
         other
     }
 
-    /// The same with sessions that look for tables in `schema` only. The name is made of letters, digits and `_`.
-    #[must_use]
-    pub fn with_search_path(&self, schema: &str) -> Self {
-        let mut other = self.clone();
-        let earlier = other.options.take().unwrap_or_default();
-        other.options = Some(format!("{earlier} -c search_path={schema}").trim_start().to_owned());
-        other
-    }
-
     /// The same with sessions in which these settings hold. Names are made of letters, digits, `_` and `.`.
     #[must_use]
     pub fn with_settings(&self, settings: &[(String, String)]) -> Self {
@@ -347,8 +338,8 @@ mod tests {
         let settings = [("work_mem", "1GB"), ("search_path", r#""a b", c\d"#)];
         let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(
-            plain.with_search_path("x").with_settings(&settings).options.unwrap(),
-            r#"-c search_path=x -c work_mem=1GB -c search_path="a\ b",\ c\\d"#
+            plain.with_settings(&settings).options.unwrap(),
+            r#"-c work_mem=1GB -c search_path="a\ b",\ c\\d"#
         );
     }
 }

@@ -102,6 +102,21 @@ const SHOWN: usize = 200;
 /// # Errors
 /// A meta command, or the first statement that fails, with its line.
 pub fn run_sql(client: &mut Client, text: &str, what: &str) -> Result<(), LoadError> {
+    run_sql_with(client, text, what, &mut |client, statement| {
+        client.batch_execute(statement)
+    })
+}
+
+/// The same with `run` in place of just running each statement.
+///
+/// # Errors
+/// A meta command, or the first statement for which `run` fails, with its line.
+pub fn run_sql_with(
+    client: &mut Client,
+    text: &str,
+    what: &str,
+    run: &mut dyn FnMut(&mut Client, &str) -> Result<(), postgres::Error>,
+) -> Result<(), LoadError> {
     if text.trim().is_empty() {
         return Ok(());
     }
@@ -117,14 +132,12 @@ pub fn run_sql(client: &mut Client, text: &str, what: &str) -> Result<(), LoadEr
     });
     // All are looked at before the first is run.
     for statement in statements.collect::<Result<Vec<_>, _>>()? {
-        client
-            .batch_execute(statement.text())
-            .map_err(|error| LoadError::Statement {
-                what: what.to_owned(),
-                line: statement.position().line + lines_before_error(&error, statement.text()),
-                message: server_message(&error),
-                statement: shortened(statement.text()),
-            })?;
+        run(client, statement.text()).map_err(|error| LoadError::Statement {
+            what: what.to_owned(),
+            line: statement.position().line + lines_before_error(&error, statement.text()),
+            message: server_message(&error),
+            statement: shortened(statement.text()),
+        })?;
     }
     Ok(())
 }
@@ -155,7 +168,7 @@ fn shortened(statement: &str) -> String {
 pub(crate) const NAMED_TABLES: &str = "from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where c.relkind in ('r', 'm') and c.relpersistence <> 't'
        and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_'
-       and (pg_table_is_visible(c.oid) or not exists (
+       and (n.nspname = current_schema() or not exists (
             select 1 from pg_settings where name = 'search_path' and source in ('client', 'session')))";
 
 /// Brings the database to rest, so that neither autovacuum nor a checkpoint of the loading disturbs the measurement: vacuum and analyze of

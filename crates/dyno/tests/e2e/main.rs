@@ -16,6 +16,7 @@ mod failures;
 mod interrupts;
 mod kills;
 mod messages;
+mod others;
 mod output;
 mod repetitions;
 mod report;

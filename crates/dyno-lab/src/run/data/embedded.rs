@@ -1,6 +1,6 @@
 //! Data on an embedded server: kept in a template database, of which each run gets a fresh copy, so that reuse is sound whatever a workload does.
 
-use super::{Loading, MARK, Wanted, execute, fingerprint, has_data, load, text};
+use super::{Loading, Wanted, Within, execute, fingerprint, has_data, load, text};
 use crate::experiment::{Data, State};
 use crate::run::server::Cluster;
 use crate::run::{Progress, RunError};
@@ -9,6 +9,7 @@ use dyno_target::disk;
 use dyno_target::embedded::{create_from_template, database_exists, drop_database};
 use dyno_target::facts::server_version;
 use dyno_target::load::settle;
+use dyno_target::schema::MARK;
 use postgres::Client;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
@@ -104,7 +105,7 @@ fn load_into(
         progress,
         stop,
     };
-    load(data, loading)
+    load(data, loading, &mut Within::Database)
 }
 
 /// What the templates of an experiment begin with. Names are limited to 63 bytes.

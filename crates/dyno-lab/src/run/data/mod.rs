@@ -10,14 +10,12 @@ use crate::experiment::{Data, Resolved};
 use dyno_engine::Stop;
 use dyno_target::address::ConnectionInfo;
 use dyno_target::disk;
-use dyno_target::load::{Fill, check_columns, fill_table, run_sql};
+use dyno_target::load::{Fill, LoadError, check_columns, fill_table, run_sql, run_sql_with};
+use dyno_target::schema::{SchemaError, SetUp, check_inside};
 use postgres::Client;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::Path;
-
-/// What begins the comment on a schema or database that dyno made.
-const MARK: &str = "made by dyno";
 
 /// The data that a campaign needs, and who asks for it.
 #[derive(Clone, Copy)]
@@ -67,7 +65,7 @@ fn fills(data: &Data) -> Vec<Fill> {
 }
 
 /// Makes the schema, fills the tables, and completes them.
-fn load(data: &Data, loading: Loading<'_>) -> Result<(), RunError> {
+fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Result<(), RunError> {
     let Loading {
         info,
         room,
@@ -76,8 +74,9 @@ fn load(data: &Data, loading: Loading<'_>) -> Result<(), RunError> {
     } = loading;
     let mut client = info.connect_until(&stop.flag())?;
     progress.step("Creating the schema");
-    run_sql(&mut client, &data.setup, "data.setup")?;
+    within.run(&mut client, &data.setup, "data.setup")?;
     let fills = fills(data);
+    within.check(&mut client, &fills)?;
     check_columns(&mut client, &fills)?;
     if let Some((folder, copies)) = room {
         disk::check(folder, disk::needed_bytes(&mut client, &fills, copies)?)?;
@@ -91,9 +90,38 @@ fn load(data: &Data, loading: Loading<'_>) -> Result<(), RunError> {
     }
     if !data.finish.trim().is_empty() {
         progress.step("Creating indexes and the like");
-        run_sql(&mut client, &data.finish, "data.finish")?;
+        within.run(&mut client, &data.finish, "data.finish")?;
     }
     Ok(())
+}
+
+/// What may be made and changed while data is loaded.
+enum Within<'a, 'b> {
+    /// The database is dyno's.
+    Database,
+    /// Only a schema is.
+    Schema(&'a mut SetUp<'b>),
+}
+
+impl Within<'_, '_> {
+    fn run(&mut self, client: &mut Client, text: &str, what: &str) -> Result<(), LoadError> {
+        match self {
+            Self::Database => run_sql(client, text, what),
+            Self::Schema(set_up) => run_sql_with(client, text, what, &mut |client, statement| {
+                set_up.run(client, statement)
+            }),
+        }
+    }
+
+    fn check(&self, client: &mut Client, fills: &[Fill]) -> Result<(), SchemaError> {
+        match self {
+            Self::Database => Ok(()),
+            Self::Schema(set_up) => {
+                let tables = fills.iter().map(|fill| fill.table.as_str());
+                check_inside(client, set_up.schema, tables)
+            }
+        }
+    }
 }
 
 fn execute(client: &mut Client, command: &str) -> Result<(), RunError> {

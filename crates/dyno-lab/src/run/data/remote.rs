@@ -1,15 +1,17 @@
 //! Data on a server that is not ours: in a schema of its own, marked by a comment, and made anew once a run has worked on it.
 
-use super::{Loading, MARK, Wanted, execute, fingerprint, has_data, load, text};
+use super::{Loading, Wanted, Within, fingerprint, has_data, load};
 use crate::experiment::{Data, State};
 use crate::run::{Progress, RunError};
 use dyno_engine::Stop;
 use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::server_version;
 use dyno_target::load::settle;
+use dyno_target::schema::{
+    Catalogue, Mark, SetUp, create_schema, drop_schema, mark_of, search_path, set_mark, within_schema,
+};
 use dyno_target::tablespaces;
 use postgres::Client;
-use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 /// The schema that holds the data of an experiment of this name.
 fn schema_of(name: &str) -> String {
@@ -23,29 +25,21 @@ fn schema_of(name: &str) -> String {
     "dyno_".chars().chain(name.chars().map(harmless)).take(60).collect()
 }
 
-/// What is said of a schema; `None` if it does not exist.
-fn comment_of(client: &mut Client, schema: &str) -> Result<Option<String>, RunError> {
-    let query = "select coalesce(obj_description(oid, 'pg_namespace'), '') from pg_namespace where nspname = $1";
-    text(client, query, schema)
-}
-
 /// Refuses what loading would have to destroy or could not do, before anything is changed.
 pub(in crate::run) fn check(client: &mut Client, name: &str, data: &Data) -> Result<(), RunError> {
     if !has_data(data) {
         return Ok(());
     }
     tablespaces::check(client, &data.tablespaces)?;
-    let schema = schema_of(name);
-    match comment_of(client, &schema)? {
-        Some(comment) if !comment.starts_with(MARK) => Err(RunError::ForeignSchema { schema }),
-        _ => Ok(()),
-    }
+    mark_of(client, &schema_of(name))?;
+    Ok(())
 }
 
-/// The experiment's data in its state.
+/// The experiment's data in its state. What is to be known of how it was brought there is said in `notes`.
 pub(in crate::run) fn prepare(
     info: &ConnectionInfo,
     wanted: Wanted<'_>,
+    notes: &mut Vec<String>,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<ConnectionInfo, RunError> {
@@ -54,44 +48,66 @@ pub(in crate::run) fn prepare(
         return Ok(info.clone());
     }
     let schema = schema_of(name);
-    let own = info.with_search_path(&schema);
     let mut client = info.connect_until(&stop.flag())?;
     check(&mut client, name, data)?;
     let version = server_version(&mut client).map_err(|error| RunError::server("read the version", &error))?;
+    let path = search_path(&mut client)?;
     let fingerprint = fingerprint(data, version);
-    let loaded = format!("{MARK}: loaded {fingerprint}");
-    match comment_of(&mut client, &schema)? {
-        Some(comment) if comment == loaded && data.state != State::Reload => {
+    let loaded = loaded(&fingerprint);
+    let mut extensions = Vec::new();
+    if let Some(mark) = mark_of(&mut client, &schema)? {
+        let own = || within_schema(info, &schema, &path);
+        if mark.state == loaded && data.state != State::Reload {
             progress.step("Using the loaded data");
-            return Ok(own);
+            return Ok(own()?);
         }
-        Some(comment) if comment == used(&fingerprint, wanted.campaign) && data.state == State::Keep => {
+        if mark.state == used(&fingerprint, wanted.campaign) && data.state == State::Keep {
             progress.step("Going on with the data as the last run left it");
-            return Ok(own);
+            return Ok(own()?);
         }
-        Some(_) => execute(
-            &mut client,
-            &format!("drop schema {} cascade", escape_identifier(&schema)),
-        )?,
-        None => {}
+        for (extension, reason) in drop_schema(info, &schema)? {
+            notes.push(format!(
+                "The extension {}, which dyno created, stays: {reason}.",
+                extension.name
+            ));
+            extensions.push(extension);
+        }
     }
-    execute(&mut client, &format!("create schema {}", escape_identifier(&schema)))?;
-    comment(&mut client, &schema, &format!("{MARK}: loading"))?;
-    load(
-        data,
-        Loading {
-            info: &own,
-            room: None,
-            progress,
-            stop,
-        },
-    )?;
+    let mark = Mark::now("loading", extensions);
+    create_schema(&mut client, &schema, &mark)?;
+    let own = within_schema(info, &schema, &path)?;
+    let mut outside = Catalogue::outside_of(info, &schema)?;
+    let mut set_up = SetUp {
+        schema: &schema,
+        path: &path,
+        mark,
+        notes: Vec::new(),
+    };
+    let loading = Loading {
+        info: &own,
+        room: None,
+        progress,
+        stop,
+    };
+    load(data, loading, &mut Within::Schema(&mut set_up))?;
+    notes.append(&mut set_up.notes);
+    notes.extend(told(&outside.created()?, &schema));
     progress.step("Vacuuming and analyzing");
     for warning in settle(&mut *own.connect_until(&stop.flag())?)? {
         progress.note(&warning);
     }
-    comment(&mut client, &schema, &loaded)?;
+    set_mark(&mut client, &schema, &Mark::now(&loaded, set_up.mark.extensions))?;
     Ok(own)
+}
+
+/// What to say of objects that came into the database while the data was loaded.
+fn told(created: &[String], schema: &str) -> Option<String> {
+    (!created.is_empty()).then(|| {
+        format!(
+            "While data was loaded, this came into being outside of the schema {schema}, and stays when that goes (but for extensions that nothing else needs): {}.",
+            created.join(", ")
+        )
+    })
 }
 
 /// Notes that the data in `info`'s schema is about to be worked on, so that no other campaign takes it for fresh.
@@ -103,14 +119,15 @@ pub(in crate::run) fn mark_used(info: &ConnectionInfo, wanted: Wanted<'_>) -> Re
     let mut client = info.connect()?;
     let version = server_version(&mut client).map_err(|error| RunError::server("read the version", &error))?;
     let used = used(&fingerprint(data, version), wanted.campaign);
-    comment(&mut client, &schema_of(&wanted.experiment.name), &used)
+    let schema = schema_of(&wanted.experiment.name);
+    let extensions = mark_of(&mut client, &schema)?.unwrap_or_default().extensions;
+    Ok(set_mark(&mut client, &schema, &Mark::now(&used, extensions))?)
+}
+
+fn loaded(fingerprint: &str) -> String {
+    format!("loaded {fingerprint}")
 }
 
 fn used(fingerprint: &str, campaign: &str) -> String {
-    format!("{MARK}: {fingerprint} used by {campaign}")
-}
-
-fn comment(client: &mut Client, schema: &str, text: &str) -> Result<(), RunError> {
-    let (schema, text) = (escape_identifier(schema), escape_literal(text));
-    execute(client, &format!("comment on schema {schema} is {text}"))
+    format!("{fingerprint} used by {campaign}")
 }

@@ -1,0 +1,120 @@
+//! What others have in a database that dyno is pointed at: there afterwards as before, or the reason why dyno does not go on.
+
+use crate::support::{Database, Desk, database, run_folders};
+
+/// An experiment that makes tables, types, functions and extensions, and works on them.
+fn experiment(desk: &Desk) {
+    desk.file(
+        "guest.toml",
+        "title = \"Guest\"\n[data]\nsetup = '''
+         -- for names
+         create extension pg_trgm;
+         /* and */ create extension citext;
+         create type mood as enum ('calm', 'busy');
+         create table items (id int primary key, name citext, mood mood default 'calm');
+         create table public.beside (id int);
+         create function twice(a int) returns int language sql immutable as 'select 2 * a';
+         create function keep() returns trigger language plpgsql as 'begin return new; end';
+         create view moods as select mood, twice(id) from items;
+         create index on items using gin ((name::text) gin_trgm_ops);
+         drop table if exists treasure;
+         '''\n[data.fill.items]\nrows = 100\ncolumns = { id = \"row\", name = \"'Name ' || row\" }\n\
+         [[workload]]\nscript = \"select similarity(name::text, 'x'), elsewhere() from items where id = 1;\\nupdate items set name = name where id = 1;\"\n\
+         [phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\ninterval = \"100ms\"\n",
+    );
+}
+
+fn extensions(database: &Database) -> String {
+    database.value("select string_agg(extname || ' ' || nspname, ', ' order by extname) from pg_extension e join pg_namespace n on n.oid = extnamespace")
+}
+
+#[test]
+fn goes_neither_with_the_schema_nor_with_what_set_up_created() {
+    let (desk, database) = (Desk::new(), database("e2e_guest"));
+    experiment(&desk);
+    database.execute(
+        "create function public.elsewhere() returns int language sql as 'select 1';
+         create table public.treasure as select 1 as gold",
+    );
+    let guest = || desk.on(&database.target(), ["guest.toml"]);
+    guest().expect(0).shows("table public.beside");
+    assert_eq!(
+        extensions(&database),
+        "citext public, pg_trgm public, plpgsql pg_catalog"
+    );
+    database.execute(
+        "drop table public.beside;
+         create table public.people (name citext, note text);
+         insert into public.people values ('Ann', 'hers');
+         create index people_note on public.people using gin (note gin_trgm_ops)",
+    );
+    guest()
+        .expect(0)
+        .shows("The extension citext, which dyno created, stays")
+        .shows("column name of table public.people");
+    assert_eq!(database.value("select name || note from public.people"), "Annhers");
+    assert_eq!(
+        database.value("select to_regclass('public.people_note')"),
+        "people_note"
+    );
+    assert_eq!(database.value("select gold from public.treasure"), "1");
+    // What nobody needs any more goes.
+    let citext = || database.value("select oid from pg_extension where extname = 'citext'");
+    let before = citext();
+    database.execute("drop table public.beside, public.people");
+    guest().expect(0);
+    assert_ne!(citext(), before);
+    for run in run_folders(&desk.archive()) {
+        assert_eq!(run.record()["summary"]["workloads"][0]["errors"], 0);
+    }
+}
+
+#[test]
+fn depends_on_the_schema_and_is_named() {
+    let (desk, database) = (Desk::new(), database("e2e_needed"));
+    experiment(&desk);
+    database.execute("create function public.elsewhere() returns int language sql as 'select 1'");
+    let guest = || desk.on(&database.target(), ["guest.toml"]);
+    guest().expect(0);
+    database.execute(
+        "drop table public.beside;
+         create view public.overview as select id from dyno_guest.items;
+         create table public.orders (item int references dyno_guest.items, mood dyno_guest.mood, double int default dyno_guest.twice(1), gone int);
+         insert into public.orders values (1, 'busy');
+         create index orders_twice on public.orders (dyno_guest.twice(gone));
+         create trigger keeps before update on public.orders for each row execute function dyno_guest.keep();
+         create policy limits on public.orders using (dyno_guest.twice(1) = 2);
+         create function public.feel(dyno_guest.mood) returns int language sql as 'select 1';
+         create table public.heir () inherits (dyno_guest.items);
+         create publication news for table dyno_guest.items",
+    );
+    let said = guest().expect(1).stderr;
+    for each in [
+        "view public.overview",
+        "constraint orders_item_fkey on table public.orders",
+        "column mood of table public.orders",
+        "default value for column double of table public.orders",
+        "index public.orders_twice",
+        "trigger keeps on table public.orders",
+        "policy limits on table public.orders",
+        "function public.feel(dyno_guest.mood)",
+        "table public.heir",
+        "publication of table dyno_guest.items in publication news",
+    ] {
+        assert!(said.contains(each), "{each}\n{said}");
+    }
+    assert!(said.contains("Change or drop that"), "{said}");
+    assert_eq!(database.value("select mood from public.orders"), "busy");
+    assert_eq!(database.value("select count(*) from public.overview"), "100");
+    database.execute("drop publication news; drop table public.heir, public.orders; drop view public.overview; drop function public.feel");
+    // An extension that somebody moved into the schema is his.
+    database.execute("create extension hstore schema dyno_guest");
+    guest()
+        .expect(1)
+        .says("extension hstore")
+        .says("alter extension … set schema public");
+    assert_eq!(
+        extensions(&database),
+        "citext public, hstore dyno_guest, pg_trgm public, plpgsql pg_catalog"
+    );
+}

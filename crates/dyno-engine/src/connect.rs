@@ -131,6 +131,9 @@ struct Opening<'a> {
     tls: Option<ClientConnection>,
     address: String,
     doing: &'static str,
+    /// How long each part of it may take.
+    patience: Duration,
+    /// When the part under way has taken too long, however much the server says.
     deadline: Instant,
     stop: &'a Stop,
 }
@@ -220,6 +223,7 @@ fn log_in<'a, S: Session, P: Program>(
         tls: None,
         address: endpoint.address.to_string(),
         doing: "logging in",
+        patience: endpoint.connect_timeout,
         deadline,
         stop,
     };
@@ -245,6 +249,7 @@ fn prepare<S: Session, P: Program>(
         if !session.prepare(statement, &mut out) {
             continue;
         }
+        opening.deadline = Instant::now() + opening.patience;
         opening.converse(session, &mut out)?;
         if let Some(error) = session.error() {
             return Err(ConnectError::Statement {
@@ -400,17 +405,18 @@ impl Opening<'_> {
             if self.stop.requested() {
                 return Err(ConnectError::Stopped);
             }
+            // Asked each time: a server may say something all the time and never come to an end.
+            if Instant::now() >= self.deadline {
+                let cause = io::Error::new(io::ErrorKind::TimedOut, "no answer within the connect timeout");
+                return Err(self.broken(cause));
+            }
             match net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
                 Ok((_, 0)) => {
                     let cause = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
                     return Err(self.broken(cause));
                 }
                 Ok((_, received)) => return Ok(received),
-                Err(Errno::AGAIN | Errno::INTR) if Instant::now() < self.deadline => {}
-                Err(Errno::AGAIN) => {
-                    let cause = io::Error::new(io::ErrorKind::TimedOut, "no answer within the connect timeout");
-                    return Err(self.broken(cause));
-                }
+                Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(self.broken(error.into())),
             }
         }

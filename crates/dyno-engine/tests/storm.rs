@@ -6,8 +6,8 @@ mod support;
 use dyno_engine::{Address, DriveError, Pacing, Preparing, Stop, TransportChoice, drive};
 use dyno_wire::Protocol;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType};
-use std::io;
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::io::{self, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -182,4 +182,38 @@ fn an_error_says_how_many_were_connected() {
         error.to_string().ends_with("5 of 8 clients were connected by then"),
         "{error}"
     );
+}
+
+#[test]
+fn a_server_that_talks_without_end_is_given_up_in_time() {
+    let talker = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = talker.local_addr().expect("the port's address");
+    thread::spawn(move || {
+        for mut stream in talker.incoming().flatten() {
+            // Far longer than the engine waits, and not without end.
+            thread::spawn(move || {
+                for number in 0..600 {
+                    let report = format!("n{number}\0on\0");
+                    let header = [&b"S"[..], &(report.len() as u32 + 4).to_be_bytes()].concat();
+                    if stream.write_all(&[&header, report.as_bytes()].concat()).is_err() {
+                        return;
+                    }
+                    thread::sleep(Duration::from_millis(100));
+                }
+            });
+        }
+    });
+    let server = at_once();
+    let mut load = load(
+        TransportChoice::Auto,
+        &server,
+        2,
+        1,
+        Pacing::Closed,
+        &[("measure", 100)],
+    );
+    load.workloads[0].endpoints[0].address = Address::Tcp(vec![address]);
+    load.workloads[0].endpoints[0].connect_timeout = Duration::from_millis(500);
+    let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("nobody is let in");
+    assert!(error.to_string().contains("within the connect timeout"), "{error}");
 }

@@ -1,8 +1,8 @@
 //! The state of the caches before a measurement: emptied, or filled with the data.
 
+use crate::Client;
 use crate::load::NAMED_TABLES;
 use crate::server_message;
-use postgres::Client;
 use rustix::fs::Advice;
 use std::collections::BTreeSet;
 use std::fmt;

@@ -3,9 +3,9 @@
 //! Widths are not guessed: the server evaluates the columns' expressions for some rows and says how large they are. What a page holds is in PostgreSQL's
 //! documentation, chapter "Database Physical Storage", section "Database Page Layout".
 
+use crate::Client;
 use crate::load::Fill;
 use crate::server_message;
-use postgres::Client;
 use std::io;
 use std::path::{Path, PathBuf};
 

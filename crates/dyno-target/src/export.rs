@@ -3,10 +3,9 @@
 //! Exporting the same again replaces what is there, so that it can be done after every run. A table that is not of the same form is left alone.
 
 use crate::address::{ConnectError, ConnectionInfo};
-use crate::server_message;
-use postgres::Transaction;
+use crate::{Transaction, server_message};
+use bytes::Bytes;
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,10 +105,7 @@ pub fn export(target: &ConnectionInfo, table: &str, rows: &Rows) -> Result<u64, 
         }
     }
     replace(&mut transaction, &name, rows).map_err(failed)?;
-    let written = copy(&mut transaction, &name, rows).map_err(|error| ExportError::Server {
-        table: table.to_owned(),
-        message: error.to_string(),
-    })?;
+    let written = copy(&mut transaction, &name, rows).map_err(failed)?;
     transaction.commit().map_err(failed)?;
     Ok(written)
 }
@@ -179,14 +175,11 @@ fn replace(transaction: &mut Transaction<'_>, name: &str, rows: &Rows) -> Result
 }
 
 /// Sends all rows in the text form of COPY.
-fn copy(transaction: &mut Transaction<'_>, name: &str, rows: &Rows) -> Result<u64, std::io::Error> {
-    let refused = |error: postgres::Error| std::io::Error::other(server_message(&error));
+fn copy(transaction: &mut Transaction<'_>, name: &str, rows: &Rows) -> Result<u64, postgres::Error> {
     let columns: Vec<String> = rows.columns.iter().map(|(name, _)| quoted(name)).collect();
     let statement = format!("copy {name} ({}) from stdin", columns.join(", "));
-    let mut writer = transaction.copy_in(&statement).map_err(refused)?;
-    let mut line = String::new();
-    for row in &rows.rows {
-        line.clear();
+    let lines = rows.rows.iter().map(|row| {
+        let mut line = String::new();
         for (index, value) in row.iter().enumerate() {
             if index > 0 {
                 line.push('\t');
@@ -197,9 +190,9 @@ fn copy(transaction: &mut Transaction<'_>, name: &str, rows: &Rows) -> Result<u6
             }
         }
         line.push('\n');
-        writer.write_all(line.as_bytes())?;
-    }
-    writer.finish().map_err(refused)
+        Bytes::from(line)
+    });
+    transaction.copy_in(&statement, lines)
 }
 
 /// Appends a value as COPY reads it.

@@ -1,8 +1,8 @@
 //! What a result must be read with: the machine, and the server's version and settings.
 
+use crate::Client;
 use crate::server_message;
 use crate::settings::Capacity;
-use postgres::Client;
 use procfs::Current;
 use serde::Serialize;
 use std::fs;

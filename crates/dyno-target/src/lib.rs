@@ -18,6 +18,8 @@ pub mod settings;
 pub mod sizes;
 pub mod tablespaces;
 
+mod client;
 mod notice;
 
+pub use client::{Client, Transaction};
 pub use notice::server_message;

@@ -1,7 +1,7 @@
 //! How large the data is and what the server counted about each table. Works on servers from 9.3 on.
 
+use crate::Client;
 use crate::server_message;
-use postgres::Client;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -1,7 +1,7 @@
 //! Tablespaces that an experiment's tables lie in: made on the embedded server, looked for on others.
 
+use crate::Client;
 use crate::server_message;
-use postgres::Client;
 
 /// Tablespaces are missing or cannot be looked for.
 #[derive(Debug, thiserror::Error)]

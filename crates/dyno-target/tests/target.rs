@@ -27,7 +27,7 @@ fn database(shared: &Shared, name: &str) -> ConnectionInfo {
     shared.server.connection(name)
 }
 
-fn show(client: &mut postgres::Client, setting: &str) -> String {
+fn show(client: &mut dyno_target::Client, setting: &str) -> String {
     client.query_one(&format!("show {setting}"), &[]).unwrap().get(0)
 }
 

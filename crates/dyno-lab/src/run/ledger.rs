@@ -12,11 +12,11 @@ use crate::experiment::{ErrorLimit, Resolved};
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
 use dyno_ceiling::Route;
 use dyno_engine::{Ending, Outcome, ThreadOptions};
+use dyno_target::Client;
 use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::{host_facts, server_facts};
 use dyno_target::sizes::{DatabaseSizes, SizesError, database_sizes};
 use jiff::Zoned;
-use postgres::Client;
 use std::path::{Path, PathBuf};
 
 /// What is about to be driven, as far as it is to be kept.

@@ -3,9 +3,9 @@
 use super::RunError;
 use crate::experiment::Resolved;
 use crate::summary::{Summary, Warning};
+use dyno_target::Client;
 use dyno_target::facts::{ServerFacts, host_facts};
 use dyno_target::settings::{Capacity, Mapped, plan_for, resolve_size, verify};
-use postgres::Client;
 
 /// Connections beside the clients: control, four of samplers, and a spare one for a person who looks in with psql.
 const OTHER_CONNECTIONS: usize = 6;

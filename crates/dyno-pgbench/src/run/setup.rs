@@ -3,8 +3,9 @@
 use super::server_text;
 use crate::message;
 use crate::options::{Environment, Options};
+use dyno_target::Client;
 use dyno_target::address::{AddressError, ConnectionInfo};
-use postgres::{Client, SimpleQueryMessage};
+use postgres::SimpleQueryMessage;
 
 /// Finds out how pgbench's accounts are partitioned: method (null: not at all) and number. No row if there is no such table in the search path.
 const PARTITIONS: &str = "select p.partstrat, (select count(*) from pg_catalog.pg_inherits i where i.inhparent = c.oid) \

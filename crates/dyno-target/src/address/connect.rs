@@ -1,24 +1,24 @@
 //! Control connections, and errors that say which server, what happened and what to do.
 
+use super::dial::{DialError, dial};
 use super::tls::TlsError;
 use super::{ConnectionInfo, Host, Server};
-use crate::server_message;
+use crate::{Client, server_message};
 use dyno_wire::SessionKind;
-use dyno_wire::tls::{Encryption, SslMode};
+use dyno_wire::tls::TlsError as TlsRefusal;
 use postgres::SimpleQueryMessage;
-use postgres::config::SslMode as Negotiation;
+use rustix::io::Errno;
 use std::fmt;
-use std::fs::File;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::mpsc;
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// What to say about a server that is silent, and what to do.
 const NO_ANSWER: (&str, &str) = (
     "no answer within the time allowed",
     "check host, port and firewalls, or raise connect_timeout",
 );
+
+const CHECK_SERVER: &str = "check that a PostgreSQL server runs there";
 
 /// Why no control connection could be made: for each server tried what happened and what to do.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl ConnectionInfo {
     ///
     /// # Errors
     /// [`ConnectError`] with every server tried.
-    pub fn connect(&self) -> Result<postgres::Client, ConnectError> {
+    pub fn connect(&self) -> Result<Client, ConnectError> {
         self.connect_any().map(|(client, _)| client)
     }
 
@@ -148,7 +148,7 @@ impl ConnectionInfo {
         kinds.flat_map(|kind| self.servers.iter().map(move |server| (kind, server)))
     }
 
-    fn connect_any(&self) -> Result<(postgres::Client, &Server), ConnectError> {
+    fn connect_any(&self) -> Result<(Client, &Server), ConnectError> {
         let mut failures = Vec::new();
         for (kind, server) in self.choices() {
             let connected = self.connect_one(server);
@@ -160,65 +160,12 @@ impl ConnectionInfo {
         Err(ConnectError { failures })
     }
 
-    fn connect_one(&self, server: &Server) -> Result<postgres::Client, ConnectError> {
-        let mut config = postgres::Config::new();
-        config
-            .user(&self.user)
-            .dbname(&self.database)
-            .application_name(&self.application_name)
-            // The server's notices are not for the terminal; what matters comes back as errors.
-            .notice_callback(|_| {});
-        if let Some(password) = &server.password {
-            config.password(&password.0);
-        }
-        if let Some(options) = &self.options {
-            config.options(options);
-        }
-        if let Some(timeout) = self.connect_timeout {
-            config.connect_timeout(timeout);
-        }
-        match &server.host {
-            Host::Unix { directory, port } => {
-                config.host_path(directory).port(*port);
-                config.ssl_mode(Negotiation::Disable);
-                self.open(&config, postgres::NoTls, server)
-            }
-            tcp @ Host::Tcp { name, port, .. } => {
-                for address in socket_addresses(tcp)? {
-                    config.host(name).hostaddr(address.ip());
-                }
-                config.port(*port);
-                self.open_tcp(&mut config, server)
-            }
-        }
-    }
-
-    fn open_tcp(&self, config: &mut postgres::Config, server: &Server) -> Result<postgres::Client, ConnectError> {
-        let tls = self
-            .tls
-            .client_config()
-            .map_err(|error| ConnectError::tls_setup(&server.host, &error))?;
-        let Some(tls) = tls else {
-            config.ssl_mode(Negotiation::Disable);
-            return self.open(config, postgres::NoTls, server);
-        };
+    fn connect_one(&self, server: &Server) -> Result<Client, ConnectError> {
+        let endpoint = self.endpoint_of(server, SessionKind::Any)?;
+        let log_in = self.log_in(server);
         let mut outcome = Err(ConnectError::no_host());
-        for attempt in self.tls.mode.attempts() {
-            outcome = match (attempt, self.tls.mode) {
-                (Encryption::Plain, _) => {
-                    config.ssl_mode(Negotiation::Disable);
-                    self.open(config, postgres::NoTls, server)
-                }
-                (Encryption::Tls, mode) => {
-                    let negotiation = if mode <= SslMode::Prefer {
-                        Negotiation::Prefer
-                    } else {
-                        Negotiation::Require
-                    };
-                    config.ssl_mode(negotiation);
-                    self.open(config, MakeRustlsConnect::new(tls.as_ref().clone()), server)
-                }
-            };
+        for encryption in endpoint.ssl_mode.attempts() {
+            outcome = dial(&endpoint, *encryption, &log_in).map_err(|error| self.explain(server, &error));
             // The other way helps only when the server or the handshake objected to this one.
             match &outcome {
                 Err(error) if error.depends_on_tls() => {}
@@ -228,49 +175,39 @@ impl ConnectionInfo {
         outcome
     }
 
-    fn open<T>(&self, config: &postgres::Config, tls: T, server: &Server) -> Result<postgres::Client, ConnectError>
-    where
-        T: postgres::tls::MakeTlsConnect<postgres::Socket> + 'static + Send,
-        T::TlsConnect: Send,
-        T::Stream: Send,
-        <T::TlsConnect as postgres::tls::TlsConnect<postgres::Socket>>::Future: Send,
-    {
-        // The crate's own limit ends with the TCP connection: a server that accepts and then is silent would be waited for without end. The
-        // thread given up on ends when that server closes the connection.
-        let (sender, receiver) = mpsc::sync_channel(1);
-        let limit = self.connect_timeout;
-        let addresses = u32::try_from(config.get_hostaddrs().len()).unwrap_or(1).max(1);
-        let config = config.clone();
-        if let Err(error) = spare_descriptors() {
-            let advice = "raise the limit on open files (ulimit -n)";
-            return Err(ConnectError::one(&server.host, error.to_string(), advice));
+    fn log_in(&self, server: &Server) -> tokio_postgres::Config {
+        let mut config = tokio_postgres::Config::new();
+        config
+            .user(&self.user)
+            .dbname(&self.database)
+            .application_name(&self.application_name);
+        if let Some(password) = &server.password {
+            config.password(&password.0);
         }
-        let connecting = std::thread::Builder::new().name("connect".to_owned()).spawn(move || {
-            // Nobody receives once the time is over.
-            let _ = sender.send(config.connect(tls));
-        });
-        if let Err(error) = connecting {
-            return Err(ConnectError::one(&server.host, error.to_string(), ""));
+        if let Some(options) = &self.options {
+            config.options(options);
         }
-        let connected = match limit {
-            Some(limit) => receiver.recv_timeout(limit.saturating_mul(addresses)).ok(),
-            None => receiver.recv().ok(),
-        };
-        let Some(connected) = connected else {
-            let (what, advice) = NO_ANSWER;
-            return Err(ConnectError::one(&server.host, what, advice));
-        };
-        connected.map_err(|error| self.explain(server, &error))
+        config
     }
 
-    /// Turns an error of the `postgres` crate into what happened and what to do.
-    fn explain(&self, server: &Server, error: &postgres::Error) -> ConnectError {
-        let (what, advice) = match error.as_db_error() {
-            Some(refusal) => {
-                let advice = self.advice(refusal.code().code(), server);
-                (format!("the server refuses: {}", refusal.message()), advice)
-            }
-            None => self.explain_before_server(error),
+    /// Says what happened and what to do.
+    fn explain(&self, server: &Server, error: &DialError) -> ConnectError {
+        let (what, advice) = match error {
+            DialError::Late => (NO_ANSWER.0.to_owned(), NO_ANSWER.1.to_owned()),
+            DialError::Socket(error) => explain_socket(error, || error.to_string()),
+            DialError::Tls(TlsRefusal::Refused(mode)) => (
+                format!("sslmode={mode} needs TLS, and the server does not offer it"),
+                "set ssl=on at the server or choose sslmode=prefer".to_owned(),
+            ),
+            // It says what to do.
+            DialError::Tls(error) => (error.to_string(), String::new()),
+            DialError::LogIn(error) => match error.as_db_error() {
+                Some(refusal) => {
+                    let advice = self.advice(refusal.code().code(), server);
+                    (format!("the server refuses: {}", refusal.message()), advice)
+                }
+                None => self.explain_log_in(error),
+            },
         };
         let mut failure = ConnectError::one(&server.host, what, advice);
         let reason = libpq_reason(&server.host, error);
@@ -278,8 +215,10 @@ impl ConnectionInfo {
             if let Some(reason) = &reason {
                 failure.libpq = in_libpq_words(&server.host, reason);
             }
-            failure.sqlstate = error.code().map(|code| code.code().to_owned());
-            failure.is_handshake = server_message(error).contains("TLS handshake");
+            if let DialError::LogIn(error) = error {
+                failure.sqlstate = error.code().map(|code| code.code().to_owned());
+            }
+            failure.is_handshake = matches!(error, DialError::Tls(TlsRefusal::Handshake(_)));
         }
         failure
     }
@@ -300,8 +239,8 @@ impl ConnectionInfo {
         }
     }
 
-    /// Explains what went wrong before the server could answer.
-    fn explain_before_server(&self, error: &postgres::Error) -> (String, String) {
+    /// Explains a log-in that failed without the server saying why.
+    fn explain_log_in(&self, error: &postgres::Error) -> (String, String) {
         let text = server_message(error);
         if text.contains("password missing") {
             return (
@@ -312,44 +251,42 @@ impl ConnectionInfo {
                 ),
             );
         }
-        if text.contains("server does not support TLS") {
-            return (
-                format!("sslmode={} needs TLS, and the server does not offer it", self.tls.mode),
-                "set ssl=on at the server or choose sslmode=prefer".to_owned(),
-            );
-        }
-        if text.contains("TLS handshake") {
-            let advice = "check sslrootcert and the server's certificate, or choose a less strict sslmode";
-            let text = text.replace("UnknownIssuer", "no trusted authority vouches for it");
-            return (text, advice.to_owned());
-        }
-        match io_kind(error) {
-            Some(ErrorKind::ConnectionRefused) => (
-                "nothing accepts connections there".to_owned(),
-                "start the server, or check host and port".to_owned(),
-            ),
-            Some(ErrorKind::NotFound) => (
-                "there is no such socket".to_owned(),
-                "start the server, or give its socket folder or its host as host=…".to_owned(),
-            ),
-            Some(ErrorKind::PermissionDenied) => (
-                "permission denied".to_owned(),
-                "this user may not reach the socket's folder".to_owned(),
-            ),
-            Some(ErrorKind::TimedOut) => (NO_ANSWER.0.to_owned(), NO_ANSWER.1.to_owned()),
-            _ => (text, "check that a PostgreSQL server runs there".to_owned()),
+        match io_error(error) {
+            // Ours, about a server that sends too much; it says what to do.
+            Some(error) if error.kind() == ErrorKind::InvalidData => (error.to_string(), String::new()),
+            Some(error) => explain_socket(error, || text),
+            None => (text, CHECK_SERVER.to_owned()),
         }
     }
 }
 
-/// The crate makes an event loop for each connection, and panics if there is nothing left to make it of.
-fn spare_descriptors() -> std::io::Result<()> {
-    let spare = (0..8).map(|_| File::open("/dev/null"));
-    spare.collect::<Result<Vec<_>, _>>().map(drop)
+/// Explains why the system could not connect.
+fn explain_socket(error: &std::io::Error, text: impl FnOnce() -> String) -> (String, String) {
+    if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) {
+        return (
+            error.to_string(),
+            "raise the limit on open files (ulimit -n)".to_owned(),
+        );
+    }
+    let (what, advice) = match error.kind() {
+        ErrorKind::ConnectionRefused => (
+            "nothing accepts connections there",
+            "start the server, or check host and port",
+        ),
+        ErrorKind::NotFound => (
+            "there is no such socket",
+            "start the server, or give its socket folder or its host as host=…",
+        ),
+        ErrorKind::PermissionDenied => ("permission denied", "this user may not reach the socket's folder"),
+        ErrorKind::TimedOut => NO_ANSWER,
+        ErrorKind::UnexpectedEof => ("the server closed the connection unexpectedly", CHECK_SERVER),
+        _ => return (text(), CHECK_SERVER.to_owned()),
+    };
+    (what.to_owned(), advice.to_owned())
 }
 
 /// Hands the connection on if its session is of this kind.
-fn check_kind(mut client: postgres::Client, kind: SessionKind, host: &Host) -> Result<postgres::Client, ConnectError> {
+fn check_kind(mut client: Client, kind: SessionKind, host: &Host) -> Result<Client, ConnectError> {
     let Some(question) = kind.question() else {
         return Ok(client);
     };
@@ -375,18 +312,29 @@ fn in_libpq_words(host: &Host, reason: &str) -> String {
 }
 
 /// Why a connection failed in libpq's words, where it has some of its own.
-fn libpq_reason(host: &Host, error: &postgres::Error) -> Option<String> {
-    if let Some(refusal) = error.as_db_error() {
-        return Some(format!("{}:  {}", refusal.severity(), refusal.message()));
-    }
-    if server_message(error).contains("password missing") {
-        return Some("fe_sendauth: no password supplied".to_owned());
-    }
-    let system = match io_kind(error)? {
+fn libpq_reason(host: &Host, error: &DialError) -> Option<String> {
+    let kind = match error {
+        DialError::Late => ErrorKind::TimedOut,
+        DialError::Socket(error) => error.kind(),
+        DialError::Tls(TlsRefusal::Refused(_)) => {
+            return Some("server does not support SSL, but SSL was required".to_owned());
+        }
+        DialError::Tls(_) => return None,
+        DialError::LogIn(error) => {
+            if let Some(refusal) = error.as_db_error() {
+                return Some(format!("{}:  {}", refusal.severity(), refusal.message()));
+            }
+            if server_message(error).contains("password missing") {
+                return Some("fe_sendauth: no password supplied".to_owned());
+            }
+            io_error(error)?.kind()
+        }
+    };
+    let system = match kind {
         ErrorKind::ConnectionRefused => "Connection refused",
         ErrorKind::NotFound => "No such file or directory",
         ErrorKind::PermissionDenied => "Permission denied",
-        ErrorKind::TimedOut => "timeout expired",
+        ErrorKind::TimedOut => return Some("timeout expired".to_owned()),
         _ => return None,
     };
     Some(match host {
@@ -399,12 +347,12 @@ fn libpq_reason(host: &Host, error: &postgres::Error) -> Option<String> {
     })
 }
 
-/// The kind of the input/output error underneath, if there is one.
-fn io_kind(error: &postgres::Error) -> Option<ErrorKind> {
+/// The input/output error underneath, if there is one.
+fn io_error(error: &postgres::Error) -> Option<&std::io::Error> {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        if let Some(io) = cause.downcast_ref::<std::io::Error>() {
-            return Some(io.kind());
+        if let Some(error) = cause.downcast_ref::<std::io::Error>() {
+            return Some(error);
         }
         source = cause.source();
     }

@@ -7,6 +7,7 @@ use dyno_wire::{PgConfig, Secret, SessionKind};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where to connect a socket to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct Endpoint {
     pub server_name: String,
     /// Start-up parameters and credentials.
     pub config: Arc<PgConfig>,
+    /// How long connecting and logging in may take; none: as long as the system waits.
+    pub connect_timeout: Option<Duration>,
 }
 
 impl ConnectionInfo {
@@ -65,7 +68,7 @@ impl ConnectionInfo {
         }
     }
 
-    fn endpoint_of(&self, server: &Server, session_kind: SessionKind) -> Result<Endpoint, ConnectError> {
+    pub(super) fn endpoint_of(&self, server: &Server, session_kind: SessionKind) -> Result<Endpoint, ConnectError> {
         let (socket, server_name, ssl_mode, tls) = match &server.host {
             Host::Unix { directory, port } => {
                 let path = directory.join(format!(".s.PGSQL.{port}"));
@@ -102,6 +105,7 @@ impl ConnectionInfo {
             tls,
             server_name,
             config: Arc::new(config),
+            connect_timeout: self.connect_timeout,
         })
     }
 }

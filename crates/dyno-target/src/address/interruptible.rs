@@ -1,13 +1,13 @@
 //! Control connections that a request to stop interrupts: whoever presses Ctrl-C does not want to wait for a vacuum or an index of an hour.
 
-use super::{ConnectError, ConnectionInfo, Host};
-use postgres::{CancelToken, Client, NoTls};
+use super::{ConnectError, ConnectionInfo};
+use crate::Client;
+use crate::client::Canceller;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// How often the flag is looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -42,8 +42,8 @@ impl ConnectionInfo {
     pub fn connect_until(&self, stop: &Arc<AtomicBool>) -> Result<Interruptible, ConnectError> {
         let client = self.unless(stop, Self::connect)?;
         let (open, closed) = mpsc::channel();
-        let (info, token, stop) = (self.clone(), client.cancel_token(), Arc::clone(stop));
-        let watch = move || watch(&info, &token, &stop, &closed);
+        let (canceller, stop) = (client.canceller(), Arc::clone(stop));
+        let watch = move || watch(&canceller, &stop, &closed);
         // Without the thread everything works, but for being interrupted.
         let _ = std::thread::Builder::new().name("interrupt".to_owned()).spawn(watch);
         Ok(Interruptible { client, _open: open })
@@ -84,23 +84,13 @@ impl ConnectionInfo {
             }
         }
     }
-
-    fn cancel(&self, token: &CancelToken) {
-        let over_tcp = self.hosts().any(|host| matches!(host, Host::Tcp { .. }));
-        let tls = self.tls.client_config().ok().flatten().filter(|_| over_tcp);
-        // A server that cannot be asked is told by the connection's end.
-        let _ = match tls {
-            Some(tls) => token.cancel_query(MakeRustlsConnect::new(tls.as_ref().clone())),
-            None => token.cancel_query(NoTls),
-        };
-    }
 }
 
 /// Cancels what the connection executes, one statement after the other, from when the flag is raised until the connection is closed.
-fn watch(info: &ConnectionInfo, token: &CancelToken, stop: &AtomicBool, closed: &Receiver<()>) {
+fn watch(canceller: &Canceller, stop: &AtomicBool, closed: &Receiver<()>) {
     while let Err(RecvTimeoutError::Timeout) = closed.recv_timeout(PATIENCE) {
         if stop.load(Ordering::Relaxed) {
-            info.cancel(token);
+            canceller.cancel();
         }
     }
 }

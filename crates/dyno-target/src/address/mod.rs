@@ -6,7 +6,9 @@
 
 mod connect;
 mod conninfo;
+pub(crate) mod dial;
 mod endpoint;
+mod guard;
 mod interruptible;
 mod keyword;
 mod passfile;

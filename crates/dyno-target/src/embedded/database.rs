@@ -1,8 +1,8 @@
 //! Databases made as copies: loaded data is kept in a template database, and each run works on a fresh copy of it.
 
+use crate::Client;
 use crate::facts::server_version;
 use crate::server_message;
-use postgres::Client;
 use postgres_protocol::escape::escape_identifier;
 
 /// A database could not be created, dropped or looked up.

@@ -1,9 +1,9 @@
 //! Tablespaces of an embedded cluster: folders beside its data folder, made when they are asked for.
 
 use super::cluster::Cluster;
+use crate::Client;
 use crate::server_message;
 use crate::tablespaces::TablespaceError;
-use postgres::Client;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

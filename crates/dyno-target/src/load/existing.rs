@@ -1,8 +1,8 @@
 //! Tables that exist before anything is loaded.
 
 use super::{Fill, LoadError};
+use crate::Client;
 use crate::server_message;
-use postgres::Client;
 
 /// Makes sure that tables which exist already, where this connection looks for them, can be filled: every column that is filled is there, and no
 /// other column needs a value. Changes nothing.

@@ -4,9 +4,9 @@ mod existing;
 mod fill;
 mod loader;
 
+use crate::Client;
 use crate::server_message;
 use dyno_script::{Command, Script, ScriptError, Symbols};
-use postgres::Client;
 use postgres::error::SqlState;
 
 pub use existing::check_columns;

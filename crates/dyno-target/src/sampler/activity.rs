@@ -9,9 +9,10 @@ use super::stall::Heartbeat;
 use super::vacuums::{SeenVacuum, Vacuums};
 use super::waits::Waits;
 use super::{Moment, SampleError, Sampler, Sink};
+use crate::Client;
 use crate::address::ConnectionInfo;
 use crate::server_message;
-use postgres::{Client, Row, Statement};
+use postgres::{Row, Statement};
 use postgres_protocol::escape::escape_literal;
 use std::time::Duration;
 

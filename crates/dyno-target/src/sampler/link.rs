@@ -1,10 +1,10 @@
 //! A sampler's connection to the server: opened anew when it was lost, and kept from disturbing anybody.
 
 use super::SampleError;
+use crate::Client;
 use crate::address::ConnectionInfo;
 use crate::facts::server_version;
 use crate::server_message;
-use postgres::Client;
 
 /// What the samplers' connections call themselves.
 pub(super) const APPLICATION_NAME: &str = "dyno sampler";

@@ -1,6 +1,6 @@
 //! Processes as `/proc` shows them, and which of them are the server's.
 
-use postgres::Client;
+use crate::Client;
 use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,6 +1,6 @@
 //! What a role cannot see, said before the run in sentences that tell what to do.
 
-use postgres::Client;
+use crate::Client;
 use postgres_protocol::escape::escape_identifier;
 
 /// What there is to know of a server before it is sampled.

@@ -6,9 +6,10 @@
 use super::checkpoints::CheckpointCounters;
 use super::link::{APPLICATION_NAME, Link};
 use super::{Moment, SampleError, Sampler, Series, Sink, Value};
+use crate::Client;
 use crate::address::ConnectionInfo;
 use crate::server_message;
-use postgres::{Client, Statement};
+use postgres::Statement;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

@@ -5,9 +5,9 @@
 use super::link::{Link, quiet};
 use super::server::number_columns;
 use super::{Moment, SampleError, Sampler, Series, Sink, Value};
+use crate::Client;
 use crate::address::ConnectionInfo;
 use crate::server_message;
-use postgres::Client;
 use std::collections::HashMap;
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! What came into a database outside of dyno's schema while an experiment's set-up ran.
 
 use super::SchemaError;
+use crate::Client;
 use crate::address::ConnectionInfo;
-use postgres::Client;
 use std::collections::HashSet;
 
 /// Everything that a set-up could make, by catalogue and number, but for what is in the schema `$1`, belongs to an extension, or is a part of something else.

@@ -9,7 +9,8 @@
 use super::dependents::{COLUMNS, Dependency, Object, dependents};
 use super::{Extension, Mark, SchemaError, mark_of};
 use crate::address::ConnectionInfo;
-use postgres::{Client, Row, Transaction};
+use crate::{Client, Transaction};
+use postgres::Row;
 use postgres_protocol::escape::escape_identifier;
 
 /// How long the drop may wait for others who use the schema, in the server's notation.

@@ -6,9 +6,9 @@ mod drop;
 mod mark;
 mod set_up;
 
+use crate::Client;
 use crate::address::{ConnectError, ConnectionInfo};
 use crate::server_message;
-use postgres::Client;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 pub use created::Catalogue;

@@ -3,7 +3,7 @@
 
 use super::Mark;
 use super::mark::Extension;
-use postgres::Client;
+use crate::Client;
 use postgres::error::SqlState;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 

@@ -7,9 +7,9 @@
 use super::mapping::{Mapped, MappingError, plan_with};
 use super::restart;
 use super::survey::{Kept, Survey, alter_system};
+use crate::Client;
 use crate::address::{ConnectError, ConnectionInfo};
 use crate::server_message;
-use postgres::Client;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 

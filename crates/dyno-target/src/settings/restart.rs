@@ -1,7 +1,7 @@
 //! Restarting a server that is not ours, by the command that its owner gave.
 
+use crate::Client;
 use crate::address::ConnectionInfo;
-use postgres::Client;
 use std::io::{Read, Seek};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! What a server's settings are, where they come from, and what this role may do about them.
 
 use super::verify::{elements, equal};
+use crate::Client;
 use crate::facts::server_version;
-use postgres::Client;
 use postgres_protocol::escape::escape_literal;
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! The check that a server runs with what was asked for, whatever the units and spellings.
 
+use crate::Client;
 use crate::server_message;
-use postgres::Client;
 
 /// A setting that is not as wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use crate::experiment::{Data, State};
 use crate::run::server::Cluster;
 use crate::run::{Progress, RunError};
 use dyno_engine::Stop;
+use dyno_target::Client;
 use dyno_target::disk;
 use dyno_target::embedded::{create_from_template, database_exists, drop_database};
 use dyno_target::facts::server_version;
 use dyno_target::load::settle;
 use dyno_target::schema::MARK;
-use postgres::Client;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 /// The database in which data is being loaded; it gets its lasting name when it is complete.

@@ -4,6 +4,7 @@ use super::{Loading, Wanted, Within, fingerprint, has_data, load};
 use crate::experiment::{Data, State};
 use crate::run::{Progress, RunError};
 use dyno_engine::Stop;
+use dyno_target::Client;
 use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::server_version;
 use dyno_target::load::settle;
@@ -11,7 +12,6 @@ use dyno_target::schema::{
     Catalogue, Mark, SetUp, create_schema, drop_schema, mark_of, search_path, set_mark, within_schema,
 };
 use dyno_target::tablespaces;
-use postgres::Client;
 
 /// The schema that holds the data of an experiment of this name.
 fn schema_of(name: &str) -> String {

@@ -36,12 +36,23 @@ const HEADER_BYTES: usize = 5;
 pub struct Loader<'a> {
     stream: Stream,
     session: PgSession,
-    /// Received and not yet understood: the begin of a message.
+    /// Received and not yet understood.
     incoming: Vec<u8>,
+    /// The message of which the header has been understood and more is to come.
+    under_way: Option<UnderWay>,
     outgoing: Vec<u8>,
     stop: StopRequested<'a>,
     /// When the server is given up on after it was asked to cancel.
     cancelled: Option<Instant>,
+}
+
+/// A message that is being received.
+#[derive(Clone, Copy)]
+struct UnderWay {
+    /// Whether it asks for rows: the session refuses COPY, as is right for scripts; here it is wanted.
+    asks_for_rows: bool,
+    /// Bytes to come.
+    left: usize,
 }
 
 /// What the server said that somebody waits for.
@@ -78,7 +89,8 @@ impl<'a> Loader<'a> {
         encryption: dyno_wire::tls::Encryption,
         stop: StopRequested<'a>,
     ) -> Result<Self, LoaderError> {
-        let stream = Stream::open(endpoint, encryption, PATIENCE)?;
+        let deadline = endpoint.connect_timeout.map(|limit| Instant::now() + limit);
+        let stream = Stream::open(endpoint, encryption, deadline, PATIENCE)?;
         let mut session = PgSession::new(Arc::clone(&endpoint.config));
         if let Some(hash) = stream.channel_binding() {
             session.bind_channel(hash);
@@ -87,13 +99,14 @@ impl<'a> Loader<'a> {
             stream,
             session,
             incoming: Vec::new(),
+            under_way: None,
             outgoing: Vec::with_capacity(MESSAGE_BYTES + HEADER_BYTES),
             stop,
             cancelled: None,
         };
         loader.session.start(&mut loader.outgoing)?;
         loader.send()?;
-        while !matches!(loader.answer()?, Answer::Started) {}
+        while !matches!(loader.answer_before(deadline)?, Answer::Started) {}
         Ok(loader)
     }
 
@@ -258,9 +271,17 @@ impl<'a> Loader<'a> {
 
     /// Waits for something to be said that matters.
     fn answer(&mut self) -> Result<Answer, LoaderError> {
+        self.answer_before(None)
+    }
+
+    /// The same, but no longer than this, however much is said that does not matter.
+    fn answer_before(&mut self, deadline: Option<Instant>) -> Result<Answer, LoaderError> {
         loop {
             if let Some(answer) = self.understand()? {
                 return Ok(answer);
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(LoaderError::Lost(stream::late()));
             }
             match self.stream.receive(&mut self.incoming) {
                 Ok(()) => {}
@@ -298,32 +319,47 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Goes through the messages that have arrived whole.
+    /// Goes through what has arrived. The session takes messages in parts: what a server announces is not waited for with room for it.
     fn understand(&mut self) -> Result<Option<Answer>, LoaderError> {
-        while let [tag, a, b, c, d, ..] = self.incoming[..] {
-            let length = (u32::from_be_bytes([a, b, c, d]) as usize).saturating_add(1);
-            let whole = length.max(HEADER_BYTES);
-            if self.incoming.len() < whole {
-                break;
+        loop {
+            let under_way = match (self.under_way, &self.incoming[..]) {
+                (Some(under_way), _) => under_way,
+                (None, [tag, a, b, c, d, ..]) => {
+                    let length = (u32::from_be_bytes([*a, *b, *c, *d]) as usize).saturating_add(1);
+                    UnderWay {
+                        asks_for_rows: *tag == b'G',
+                        left: length.max(HEADER_BYTES),
+                    }
+                }
+                (None, _) => return Ok(None),
+            };
+            let here = self.incoming.len().min(under_way.left);
+            if here == 0 {
+                self.under_way = Some(under_way);
+                return Ok(None);
             }
-            if tag == b'G' {
-                // The session refuses COPY, as is right for scripts; here it is wanted.
-                self.incoming.drain(..whole);
-                return Ok(Some(Answer::SendRows));
-            }
-            let (used, event) = self.session.receive(&self.incoming[..whole], &mut self.outgoing)?;
-            self.incoming.drain(..used.max(1).min(whole));
+            let (used, answer) = if under_way.asks_for_rows {
+                (here, (here == under_way.left).then_some(Answer::SendRows))
+            } else {
+                let (used, event) = self.session.receive(&self.incoming[..here], &mut self.outgoing)?;
+                let answer = match event {
+                    Event::NeedInput => None,
+                    Event::Started => Some(Answer::Started),
+                    Event::Reply(reply) => Some(Answer::Reply(reply)),
+                };
+                (used.clamp(1, here), answer)
+            };
+            self.incoming.drain(..used);
+            let left = under_way.left - used;
+            self.under_way = (left > 0).then_some(UnderWay { left, ..under_way });
             if !self.outgoing.is_empty() {
                 // Authentication goes on.
                 self.send()?;
             }
-            match event {
-                Event::NeedInput => {}
-                Event::Started => return Ok(Some(Answer::Started)),
-                Event::Reply(reply) => return Ok(Some(Answer::Reply(reply))),
+            if answer.is_some() {
+                return Ok(answer);
             }
         }
-        Ok(None)
     }
 }
 

@@ -11,9 +11,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long connecting, or agreeing on TLS, may take.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
-
 /// Bytes received at a time; replies are short.
 const RECEIVE_BYTES: usize = 8 * 1024;
 
@@ -32,8 +29,13 @@ enum Wire {
 }
 
 impl Stream {
-    /// Connects. Afterwards every call returns after `patience` at the latest, with `WouldBlock` if nothing could be done.
-    pub(super) fn open(endpoint: &Endpoint, encryption: Encryption, patience: Duration) -> Result<Self, LoaderError> {
+    /// Connects before `deadline`. Afterwards every call returns after `patience` at the latest, with `WouldBlock` if nothing could be done.
+    pub(super) fn open(
+        endpoint: &Endpoint,
+        encryption: Encryption,
+        deadline: Option<Instant>,
+        patience: Duration,
+    ) -> Result<Self, LoaderError> {
         let (wire, peer) = match &endpoint.socket {
             Socket::Unix(path) => {
                 let socket = UnixStream::connect(path)?;
@@ -42,13 +44,12 @@ impl Stream {
                 (Wire::Unix(socket), None)
             }
             Socket::Tcp(addresses) => {
-                let (socket, peer) = dial(addresses)?;
+                let (socket, peer) = dial(addresses, deadline)?;
                 socket.set_nodelay(true)?;
                 rustix::net::sockopt::set_socket_keepalive(&socket, true).map_err(io::Error::from)?;
-                socket.set_read_timeout(Some(CONNECT_PATIENCE))?;
                 let wire = match (encryption, &endpoint.tls) {
                     (Encryption::Tls, Some(config)) => {
-                        encrypt(socket, endpoint.ssl_mode, config, &endpoint.server_name)?
+                        encrypt(socket, endpoint.ssl_mode, config, &endpoint.server_name, deadline)?
                     }
                     _ => Wire::Tcp(socket),
                 };
@@ -154,15 +155,34 @@ impl Stream {
     }
 }
 
-fn dial(addresses: &[SocketAddr]) -> Result<(TcpStream, SocketAddr), LoaderError> {
+fn dial(addresses: &[SocketAddr], deadline: Option<Instant>) -> Result<(TcpStream, SocketAddr), LoaderError> {
     let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
     for address in addresses {
-        match TcpStream::connect_timeout(address, CONNECT_PATIENCE) {
+        let connected = match left(deadline)? {
+            Some(left) => TcpStream::connect_timeout(address, left),
+            None => TcpStream::connect(address),
+        };
+        match connected {
             Ok(socket) => return Ok((socket, *address)),
             Err(error) => last = error,
         }
     }
     Err(LoaderError::Lost(last))
+}
+
+/// How much time is left; none: as much as is wanted.
+fn left(deadline: Option<Instant>) -> io::Result<Option<Duration>> {
+    let Some(deadline) = deadline else { return Ok(None) };
+    match deadline.saturating_duration_since(Instant::now()) {
+        Duration::ZERO => Err(late()),
+        left => Ok(Some(left)),
+    }
+}
+
+/// That connecting takes too long.
+pub(super) fn late() -> io::Error {
+    let what = "no answer within the time allowed; check host, port and firewalls, or raise connect_timeout";
+    io::Error::new(ErrorKind::TimedOut, what)
 }
 
 /// Asks for TLS and goes through its handshake, unless the server does not want it and need not.
@@ -171,21 +191,31 @@ fn encrypt(
     mode: SslMode,
     config: &std::sync::Arc<rustls::ClientConfig>,
     name: &str,
+    deadline: Option<Instant>,
 ) -> Result<Wire, LoaderError> {
     socket.write_all(&tls::ssl_request())?;
     let mut answer = [0; 16];
+    socket.set_read_timeout(left(deadline)?)?;
     let received = socket.read(&mut answer)?;
     if tls::interpret_answer(mode, &answer[..received])? == Encryption::Plain {
         return Ok(Wire::Tcp(socket));
     }
     let name = tls::server_name(mode, name)?;
     let mut session = ClientConnection::new(config.clone(), name).map_err(tls::TlsError::from)?;
-    let deadline = Instant::now() + CONNECT_PATIENCE;
-    while session.is_handshaking() {
-        if Instant::now() > deadline {
-            return Err(LoaderError::Lost(ErrorKind::TimedOut.into()));
+    while session.is_handshaking() || session.wants_write() {
+        if session.wants_write() {
+            session.write_tls(&mut socket)?;
+            continue;
         }
-        session.complete_io(&mut socket)?;
+        socket.set_read_timeout(left(deadline)?)?;
+        if session.read_tls(&mut socket)? == 0 {
+            return Err(LoaderError::Lost(ErrorKind::UnexpectedEof.into()));
+        }
+        if let Err(error) = session.process_new_packets() {
+            // Tell the server why, as TLS asks for, before giving up.
+            let _ = session.write_tls(&mut socket);
+            return Err(LoaderError::Tls(error.into()));
+        }
     }
     Ok(Wire::Tls(Box::new(StreamOwned::new(session, socket))))
 }

@@ -79,7 +79,7 @@ impl Database {
     }
 
     /// A superuser's connection.
-    pub fn connect(&self) -> postgres::Client {
+    pub fn connect(&self) -> dyno_target::Client {
         self.info().connect().unwrap()
     }
 

@@ -100,6 +100,7 @@ fn load(shape: Shape, lasts: Duration, responder: &Responder) -> Result<Load<PgS
                 Route::Tcp => Address::Tcp(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, responder.port()))]),
             },
             tls: None,
+            required_peer: None,
             connect_timeout: CONNECT_TIMEOUT,
         }],
         throttle: seeds.threads.into_iter().map(|thread| thread.throttle).collect(),

@@ -60,6 +60,14 @@ pub enum ConnectError {
         /// What was wrong.
         cause: WireError,
     },
+    /// We refuse what the server asks for, or whose process it is.
+    #[error("the server at {address} is not let near a password: {why}")]
+    Distrusted {
+        /// Where.
+        address: String,
+        /// Why, in libpq's words.
+        why: String,
+    },
     /// The server refused the log-in.
     #[error("the server at {address} refused the connection: {error}")]
     Refused {
@@ -110,7 +118,11 @@ impl ConnectError {
             | Self::Unwanted { .. }
             | Self::Protocol { .. } => true,
             Self::Refused { error, .. } => error.sqlstate.as_str() == CANNOT_CONNECT_NOW,
-            Self::Statement { .. } | Self::Everywhere(_) | Self::NoEndpoint | Self::Stopped => false,
+            Self::Distrusted { .. }
+            | Self::Statement { .. }
+            | Self::Everywhere(_)
+            | Self::NoEndpoint
+            | Self::Stopped => false,
         }
     }
 }
@@ -227,6 +239,7 @@ fn log_in<'a, S: Session, P: Program>(
         deadline,
         stop,
     };
+    opening.check_peer(endpoint)?;
     if let Some(tls) = tls {
         opening.negotiate_tls(tls)?;
     }
@@ -394,9 +407,20 @@ impl Opening<'_> {
         let address = self.address.clone();
         match cause {
             WireError::Server(error) => ConnectError::Refused { address, error },
+            WireError::AuthenticationRefused(why) => ConnectError::Distrusted { address, why },
             WireError::SessionKind(why) => ConnectError::Unwanted { address, why },
             cause => ConnectError::Protocol { address, cause },
         }
+    }
+
+    /// Looks whose process is at the other end of a unix socket.
+    fn check_peer(&self, endpoint: &Endpoint) -> Result<(), ConnectError> {
+        if let (Address::Unix(_), Some(peer)) = (&endpoint.address, &endpoint.required_peer) {
+            let credentials = sockopt::socket_peercred(&self.socket).map_err(|error| self.broken(error.into()))?;
+            let judged = peer.judge(credentials.uid.as_raw());
+            judged.map_err(|cause| self.protocol(cause))?;
+        }
+        Ok(())
     }
 
     /// Receives once, waiting until the deadline.

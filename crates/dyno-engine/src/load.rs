@@ -211,6 +211,8 @@ pub struct Endpoint {
     pub address: Address,
     /// How to go about TLS; `None`: never.
     pub tls: Option<Tls>,
+    /// Whose process a server on a unix socket must be; `None`: anybody's.
+    pub required_peer: Option<dyno_wire::RequiredPeer>,
     /// How long connecting and logging in may take.
     pub connect_timeout: Duration,
 }

@@ -8,7 +8,7 @@ use dyno_engine::{
     TransactionLog, TransportChoice, drive,
 };
 use dyno_script::Random;
-use dyno_wire::{PgConfig, PgSession, Protocol, SessionKind};
+use dyno_wire::{AuthenticationPolicy, PgConfig, PgSession, Protocol, SessionKind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::scripted_server::{Behaviour, ScriptedServer};
@@ -26,6 +26,7 @@ over_each_transport!(
     a_lost_connection_is_made_anew,
     sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint,
     a_connection_may_be_lost_in_a_sleep,
+    a_server_that_asks_for_nothing_may_be_refused,
     late_transactions_are_counted_and_those_too_late_are_skipped,
     what_was_in_time_for_its_client_is_not_skipped,
     scripts_are_chosen_by_weight,
@@ -358,6 +359,24 @@ fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint(transport: T
     load.workloads[0].session = choosy();
     let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("no server is read-write");
     assert!(error.to_string().ends_with("session is read-only"), "{error}");
+}
+
+fn a_server_that_asks_for_nothing_may_be_refused(transport: TransportChoice) {
+    let server = ScriptedServer::start(|_, _, _| AT_ONCE);
+    let config = Arc::new(PgConfig {
+        user: "test".into(),
+        authentication: AuthenticationPolicy {
+            require_auth: Some("!none".parse().expect("a list")),
+            ..AuthenticationPolicy::default()
+        },
+        ..PgConfig::default()
+    });
+    let mut load = script_load(transport, &server, Protocol::Simple, 1, 1, &[("select 1;", 1)]);
+    load.workloads[0].session = Box::new(move |_, _| PgSession::new(Arc::clone(&config)));
+    let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("it lets us in unasked");
+    let said = "authentication method requirement \"!none\" failed: server did not complete authentication";
+    assert!(error.to_string().ends_with(said), "{error}");
+    assert!(server.queries().is_empty());
 }
 
 fn a_connection_may_be_lost_in_a_sleep(transport: TransportChoice) {

@@ -11,8 +11,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use dyno_wire::tls::{self, Encryption, Roots, SslMode, TlsError};
-use dyno_wire::{Event, Parameters, PgConfig, PgSession, PgStatement, Protocol, Reply, Secret, Session};
+use dyno_wire::tls::{self, ClientOptions, Encryption, Roots, SslMode, TlsError};
+use dyno_wire::{Channel, Event, Parameters, PgConfig, PgSession, PgStatement, Protocol, Reply, Secret, Session};
 use rustls::{ClientConnection, StreamOwned};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -66,16 +66,20 @@ impl Target<'_> {
                     _ => Some(Roots::Pem(&pem)),
                 };
                 let host = self.address.rsplit_once(':').map_or(self.address, |(host, _)| host);
-                let config = tls::client_config(self.mode, roots, None)?;
+                let config = tls::client_config(&ClientOptions {
+                    mode: self.mode,
+                    roots,
+                    ..ClientOptions::default()
+                })?;
                 let mut connection = ClientConnection::new(config, tls::server_name(self.mode, host)?)?;
                 while connection.is_handshaking() {
                     let failure = |error| TlsError::from_io(&error).map_or(error.into(), Box::<dyn Error>::from);
                     connection.complete_io(&mut socket).map_err(failure)?;
                 }
                 let certificate = connection.peer_certificates().and_then(|chain| chain.first());
-                if let Some(hash) = certificate.and_then(|certificate| tls::server_end_point(certificate)) {
-                    session.bind_channel(hash);
-                }
+                session.travels_on(Channel::Tls(
+                    certificate.and_then(|certificate| tls::server_end_point(certificate)),
+                ));
                 Box::new(StreamOwned::new(connection, socket))
             }
         };

@@ -62,6 +62,10 @@ pub enum WireError {
     )]
     UnsupportedAuthentication(String),
 
+    /// The server asks for what [`AuthenticationPolicy`](crate::AuthenticationPolicy) does not allow, or does not do what it demands. In libpq's words.
+    #[error("{0}")]
+    AuthenticationRefused(String),
+
     /// The SCRAM exchange failed on the server's side: it could not prove that it knows the password.
     #[error(
         "the server failed to prove its identity in the SCRAM exchange: {0}; it may not be the server it claims to be"

@@ -36,7 +36,10 @@ mod session;
 pub mod tls;
 
 pub use error::WireError;
-pub use postgres::{BackendKey, PgConfig, PgSession, PgStatement, Secret, SessionKind, cancel_request};
+pub use postgres::{
+    AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, PgConfig, PgSession, PgStatement,
+    RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,
+};
 pub use protocol::{Protocol, UnknownProtocol};
 pub use server_error::{ServerError, SqlState};
 pub use session::{CapturedResult, Event, Parameters, Reply, Session, TransactionStatus};

@@ -153,6 +153,7 @@ pub fn load(
             endpoints: vec![Endpoint {
                 address: Address::Tcp(vec![server.address()]),
                 tls: None,
+                required_peer: None,
                 connect_timeout: Duration::from_secs(10),
             }],
             throttle: (0..threads as u64).map(dyno_script::Random::new).collect(),

@@ -2,7 +2,7 @@
 
 use dyno_engine::{Address, Endpoint, NewSession, Tls};
 use dyno_target::address::{self, ConnectError, ConnectionInfo};
-use dyno_wire::{PgConfig, PgSession};
+use dyno_wire::{Channel, PgConfig, PgSession};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +37,7 @@ impl Gateway {
                         config,
                         server_name: endpoint.server_name,
                     }),
+                    required_peer: endpoint.required_peer,
                     connect_timeout,
                 };
                 (reached, endpoint.config)
@@ -68,9 +69,10 @@ impl Gateway {
             // The engine numbers endpoints as they were given.
             let config = configs.get(endpoint).or_else(|| configs.first()).map(Arc::clone);
             let mut session = PgSession::new(config.unwrap_or_default());
-            let certificate = tls.and_then(|tls| tls.peer_certificates()?.first());
-            if let Some(hash) = certificate.and_then(|der| dyno_wire::tls::server_end_point(der)) {
-                session.bind_channel(hash);
+            if let Some(tls) = tls {
+                let certificate = tls.peer_certificates().and_then(|chain| chain.first());
+                let hash = certificate.and_then(|der| dyno_wire::tls::server_end_point(der));
+                session.travels_on(Channel::Tls(hash));
             }
             session
         })

@@ -4,8 +4,8 @@ use super::dial::{DialError, dial};
 use super::tls::TlsError;
 use super::{ConnectionInfo, Host, Server};
 use crate::{Client, server_message};
-use dyno_wire::SessionKind;
 use dyno_wire::tls::TlsError as TlsRefusal;
+use dyno_wire::{ChannelBinding, SessionKind, WireError};
 use postgres::SimpleQueryMessage;
 use rustix::io::Errno;
 use std::fmt;
@@ -187,6 +187,11 @@ impl ConnectionInfo {
         if let Some(options) = &self.options {
             config.options(options);
         }
+        config.channel_binding(match self.authentication.channel_binding {
+            ChannelBinding::Disable => tokio_postgres::config::ChannelBinding::Disable,
+            ChannelBinding::Prefer => tokio_postgres::config::ChannelBinding::Prefer,
+            ChannelBinding::Require => tokio_postgres::config::ChannelBinding::Require,
+        });
         config
     }
 
@@ -201,6 +206,8 @@ impl ConnectionInfo {
             ),
             // It says what to do.
             DialError::Tls(error) => (error.to_string(), String::new()),
+            // In libpq's words, and nothing is to be done but to think about it.
+            DialError::Distrusted(refusal) => (refusal.to_string(), String::new()),
             DialError::LogIn(error) => match error.as_db_error() {
                 Some(refusal) => {
                     let advice = self.advice(refusal.code().code(), server);
@@ -250,6 +257,9 @@ impl ConnectionInfo {
                     self.user
                 ),
             );
+        }
+        if let Some(refusal) = refusal(error) {
+            return (refusal.to_string(), String::new());
         }
         match io_error(error) {
             // Ours, about a server that sends too much; it says what to do.
@@ -319,7 +329,7 @@ fn libpq_reason(host: &Host, error: &DialError) -> Option<String> {
         DialError::Tls(TlsRefusal::Refused(_)) => {
             return Some("server does not support SSL, but SSL was required".to_owned());
         }
-        DialError::Tls(_) => return None,
+        DialError::Tls(_) | DialError::Distrusted(_) => return None,
         DialError::LogIn(error) => {
             if let Some(refusal) = error.as_db_error() {
                 return Some(format!("{}:  {}", refusal.severity(), refusal.message()));
@@ -345,6 +355,12 @@ fn libpq_reason(host: &Host, error: &DialError) -> Option<String> {
             format!("{system}\n\tIs the server running on that host and accepting TCP/IP connections?")
         }
     })
+}
+
+/// That our guard refused what the server asks for.
+fn refusal(error: &postgres::Error) -> Option<&WireError> {
+    let refusal = io_error(error)?.get_ref()?.downcast_ref()?;
+    matches!(refusal, WireError::AuthenticationRefused(_)).then_some(refusal)
 }
 
 /// The input/output error underneath, if there is one.

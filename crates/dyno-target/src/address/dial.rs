@@ -1,14 +1,16 @@
 //! Opening one control connection: socket, TLS, log-in, all within one limit of time.
 
 use super::endpoint::Endpoint;
-use super::guard::Guarded;
+use super::guard::{Guarded, Wire};
 use crate::address::Socket;
 use crate::client::{Client, Traffic};
 use dyno_wire::tls::{self, Encryption, TlsError};
+use dyno_wire::{AuthenticationGuard, Channel, RequiredPeer, WireError};
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +30,8 @@ pub(crate) enum DialError {
     Socket(io::Error),
     /// No agreement on encryption.
     Tls(TlsError),
+    /// We refuse the server.
+    Distrusted(WireError),
     /// The log-in failed.
     LogIn(postgres::Error),
     /// It was not done in time.
@@ -37,6 +41,12 @@ pub(crate) enum DialError {
 impl From<io::Error> for DialError {
     fn from(error: io::Error) -> Self {
         TlsError::from_io(&error).map_or(Self::Socket(error), Self::Tls)
+    }
+}
+
+impl From<WireError> for DialError {
+    fn from(error: WireError) -> Self {
+        Self::Distrusted(error)
     }
 }
 
@@ -119,7 +129,11 @@ impl Route {
 
     async fn open(&self) -> Result<Guarded, DialError> {
         match &self.place {
-            Place::Unix(path) => Ok(Guarded::new(Box::new(unix(path).await?), None)),
+            Place::Unix(path) => {
+                let socket = unix(path).await?;
+                check_peer(&socket, self.endpoint.required_peer.as_ref())??;
+                Ok(self.guarded(socket, Channel::Plain))
+            }
             Place::Tcp(address) => self.encrypted(tcp(*address).await?).await,
         }
     }
@@ -127,7 +141,7 @@ impl Route {
     async fn encrypted(&self, mut socket: TcpStream) -> Result<Guarded, DialError> {
         let config = match (&self.endpoint.tls, self.encryption) {
             (Some(config), Encryption::Tls) => config,
-            _ => return Ok(Guarded::new(Box::new(socket), None)),
+            _ => return Ok(self.guarded(socket, Channel::Plain)),
         };
         let mode = self.endpoint.ssl_mode;
         socket.write_all(&tls::ssl_request()).await?;
@@ -137,14 +151,28 @@ impl Route {
             return Err(DialError::Socket(ErrorKind::UnexpectedEof.into()));
         }
         if tls::interpret_answer(mode, &answer[..received])? == Encryption::Plain {
-            return Ok(Guarded::new(Box::new(socket), None));
+            return Ok(self.guarded(socket, Channel::Plain));
         }
         let name = tls::server_name(mode, &self.endpoint.server_name)?;
         let stream = TlsConnector::from(Arc::clone(config)).connect(name, socket).await?;
         let certificates = stream.get_ref().1.peer_certificates();
-        let channel_binding = certificates.and_then(|certificates| tls::server_end_point(certificates.first()?));
-        Ok(Guarded::new(Box::new(stream), channel_binding))
+        let hash = certificates.and_then(|certificates| tls::server_end_point(certificates.first()?));
+        Ok(self.guarded(stream, Channel::Tls(hash)))
     }
+
+    fn guarded(&self, wire: impl Wire + 'static, channel: Channel) -> Guarded {
+        let policy = self.endpoint.config.authentication.clone();
+        Guarded::new(Box::new(wire), AuthenticationGuard::new(policy, channel))
+    }
+}
+
+/// Judges the process at the other end of a unix socket.
+pub(crate) fn check_peer(socket: impl AsFd, peer: Option<&RequiredPeer>) -> io::Result<Result<(), WireError>> {
+    let Some(peer) = peer else {
+        return Ok(Ok(()));
+    };
+    let credentials = rustix::net::sockopt::socket_peercred(socket)?;
+    Ok(peer.judge(credentials.uid.as_raw()))
 }
 
 async fn tcp(address: SocketAddr) -> io::Result<TcpStream> {

@@ -3,7 +3,7 @@
 use super::connect::{ConnectError, socket_addresses};
 use super::{ConnectionInfo, Host, Server};
 use dyno_wire::tls::SslMode;
-use dyno_wire::{PgConfig, Secret, SessionKind};
+use dyno_wire::{PgConfig, RequiredPeer, Secret, SessionKind};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +29,8 @@ pub struct Endpoint {
     pub tls: Option<Arc<rustls::ClientConfig>>,
     /// The host's name as given, for TLS.
     pub server_name: String,
+    /// Whose process the server must be; on a unix socket only.
+    pub required_peer: Option<RequiredPeer>,
     /// Start-up parameters and credentials.
     pub config: Arc<PgConfig>,
     /// How long connecting and logging in may take; none: as long as the system waits.
@@ -98,12 +100,18 @@ impl ConnectionInfo {
                 .collect(),
             client_encoding: self.client_encoding.clone(),
             session_kind,
+            authentication: self.authentication.clone(),
+        };
+        let required_peer = match &socket {
+            Socket::Unix(_) => self.required_peer.clone(),
+            Socket::Tcp(_) => None,
         };
         Ok(Endpoint {
             socket,
             ssl_mode,
             tls,
             server_name,
+            required_peer,
             config: Arc::new(config),
             connect_timeout: self.connect_timeout,
         })

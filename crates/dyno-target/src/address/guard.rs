@@ -1,5 +1,6 @@
 //! What a server may send before it has let us in.
 
+use dyno_wire::{AuthenticationGuard, Channel};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -20,11 +21,10 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 /// A connection on which the log-in may not take more than [`MAX_BYTES`].
 ///
 /// The messages of the log-in are looked at on their way, because whoever reads them makes room for the length that a message announces. Nothing
-/// is looked at once the server is ready.
+/// is looked at once the server is ready. Nor does the crate that logs in know of a policy of authentication: it never sees a request that is refused.
 pub(super) struct Guarded {
     wire: Box<dyn Wire>,
-    /// What binds SCRAM to the TLS connection underneath.
-    channel_binding: Option<Vec<u8>>,
+    authentication: AuthenticationGuard,
     log_in: Option<LogIn>,
 }
 
@@ -83,10 +83,10 @@ fn too_much() -> io::Error {
 }
 
 impl Guarded {
-    pub(super) fn new(wire: Box<dyn Wire>, channel_binding: Option<Vec<u8>>) -> Self {
+    pub(super) fn new(wire: Box<dyn Wire>, authentication: AuthenticationGuard) -> Self {
         Self {
             wire,
-            channel_binding,
+            authentication,
             log_in: Some(LogIn::default()),
         }
     }
@@ -100,11 +100,13 @@ impl AsyncRead for Guarded {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.wire).poll_read(context, buffer))?;
+        let received = &buffer.filled()[before..];
         if let Some(log_in) = &mut self.log_in
-            && log_in.advance(&buffer.filled()[before..])?
+            && log_in.advance(received)?
         {
             self.log_in = None;
         }
+        self.authentication.inspect(received).map_err(io::Error::other)?;
         Poll::Ready(Ok(()))
     }
 }
@@ -125,9 +127,9 @@ impl AsyncWrite for Guarded {
 
 impl TlsStream for Guarded {
     fn channel_binding(&self) -> ChannelBinding {
-        match &self.channel_binding {
-            Some(hash) => ChannelBinding::tls_server_end_point(hash.clone()),
-            None => ChannelBinding::none(),
+        match self.authentication.channel() {
+            Some(Channel::Tls(Some(hash))) => ChannelBinding::tls_server_end_point(hash.clone()),
+            _ => ChannelBinding::none(),
         }
     }
 }

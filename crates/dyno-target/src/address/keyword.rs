@@ -1,93 +1,156 @@
-//! libpq's connection keywords: which dyno honours, which it may ignore, which it must refuse.
+//! libpq's connection keywords, all up to version 18: which dyno honours, which it may ignore, which it must refuse.
+//!
+//! A promise of safety that is silently dropped sends a password where its owner forbade it; so whatever is not honoured is refused, unless nothing is
+//! lost without it. Source: PostgreSQL 18 documentation, chapter "libpq", "Parameter Key Words" and "Environment Variables".
 
 use super::AddressError;
 
-/// Keywords with an effect.
-const HONOURED: &[&str] = &[
-    "application_name",
-    "client_encoding",
-    "connect_timeout",
-    "dbname",
-    "fallback_application_name",
-    "host",
-    "hostaddr",
-    "options",
-    "passfile",
-    "password",
-    "port",
-    "service",
-    "sslcert",
-    "sslkey",
-    "sslmode",
-    "sslrootcert",
-    "target_session_attrs",
-    "user",
-];
-
-/// Keywords that change neither who is talked to nor what is measured; ignored with a warning.
-const HARMLESS: &[&str] = &[
-    "gsslib",
-    "keepalives",
-    "keepalives_count",
-    "keepalives_idle",
-    "keepalives_interval",
-    "krbsrvname",
-    "sslcompression",
-    "sslsni",
-    "tcp_user_timeout",
-];
-
-/// Keywords whose values promise something that dyno does not do, with the values that ask for nothing beyond what dyno does.
-const REFUSED: &[(&str, &[&str])] = &[
-    ("channel_binding", &["disable", "prefer"]),
-    ("gssdelegation", &["0"]),
-    ("gssencmode", &["disable", "prefer"]),
-    ("load_balance_hosts", &["disable"]),
-    ("replication", &["0", "false", "off", "no"]),
-    ("require_auth", &[]),
-    ("requirepeer", &[]),
-    ("requiressl", &["0"]),
-    ("ssl_max_protocol_version", &["TLSv1.3"]),
-    ("ssl_min_protocol_version", &["TLSv1", "TLSv1.1", "TLSv1.2"]),
-    ("sslcertmode", &["allow"]),
-    ("sslcrl", &[]),
-    ("sslcrldir", &[]),
-    ("sslkeylogfile", &[]),
-    ("sslnegotiation", &["postgres"]),
-    ("sslpassword", &[]),
-];
-
-/// What to do with a keyword and its value.
-#[derive(Debug, PartialEq, Eq)]
+/// What dyno does with a keyword.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Standing {
     /// It has an effect.
-    Honoured(&'static str),
-    /// It has none; say so.
-    Ignored,
+    Honoured,
+    /// It changes neither who is talked to nor what is measured, for this reason.
+    Harmless(&'static str),
+    /// Only these values ask for nothing beyond what dyno does.
+    Only(&'static [&'static str]),
+    /// The same, and the value is a secret.
+    Secret,
 }
 
+/// A keyword, the variable that stands for it, and what is done with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keyword {
+    pub(super) name: &'static str,
+    pub(super) variable: Option<&'static str>,
+    pub(super) standing: Standing,
+}
+
+use Standing::{Harmless, Honoured, Only, Secret};
+
+const fn keyword(name: &'static str, variable: &'static str, standing: Standing) -> Keyword {
+    Keyword {
+        name,
+        variable: Some(variable),
+        standing,
+    }
+}
+
+const fn without_variable(name: &'static str, standing: Standing) -> Keyword {
+    Keyword {
+        name,
+        variable: None,
+        standing,
+    }
+}
+
+const TCP: &str = "dyno uses the system's settings: a dead server shows as an error a little earlier or later";
+
+const GSS: &str = "dyno never authenticates by GSSAPI, so this chooses nothing";
+
+/// All keywords.
+pub(super) const KEYWORDS: &[Keyword] = &[
+    keyword("application_name", "PGAPPNAME", Honoured),
+    keyword("channel_binding", "PGCHANNELBINDING", Honoured),
+    keyword("client_encoding", "PGCLIENTENCODING", Honoured),
+    keyword("connect_timeout", "PGCONNECT_TIMEOUT", Honoured),
+    keyword("dbname", "PGDATABASE", Honoured),
+    without_variable("fallback_application_name", Honoured),
+    keyword("gssdelegation", "PGGSSDELEGATION", Only(&["0"])),
+    keyword("gssencmode", "PGGSSENCMODE", Only(&["disable", "prefer"])),
+    keyword("gsslib", "PGGSSLIB", Harmless(GSS)),
+    keyword("host", "PGHOST", Honoured),
+    keyword("hostaddr", "PGHOSTADDR", Honoured),
+    without_variable("keepalives", Harmless(TCP)),
+    without_variable("keepalives_count", Harmless(TCP)),
+    without_variable("keepalives_idle", Harmless(TCP)),
+    without_variable("keepalives_interval", Harmless(TCP)),
+    keyword("krbsrvname", "PGKRBSRVNAME", Harmless(GSS)),
+    keyword("load_balance_hosts", "PGLOADBALANCEHOSTS", Only(&["disable"])),
+    // Version 3.0 of the protocol is what dyno speaks.
+    keyword(
+        "max_protocol_version",
+        "PGMAXPROTOCOLVERSION",
+        Only(&["3.0", "3.2", "latest"]),
+    ),
+    keyword("min_protocol_version", "PGMINPROTOCOLVERSION", Only(&["3.0"])),
+    without_variable("oauth_client_id", Only(&[])),
+    without_variable("oauth_client_secret", Secret),
+    without_variable("oauth_issuer", Only(&[])),
+    without_variable("oauth_scope", Only(&[])),
+    keyword("options", "PGOPTIONS", Honoured),
+    keyword("passfile", "PGPASSFILE", Honoured),
+    keyword("password", "PGPASSWORD", Honoured),
+    keyword("port", "PGPORT", Honoured),
+    without_variable("replication", Only(&["0", "false", "off", "no"])),
+    keyword("require_auth", "PGREQUIREAUTH", Honoured),
+    keyword("requirepeer", "PGREQUIREPEER", Honoured),
+    // The old name of a part of sslmode.
+    keyword("requiressl", "PGREQUIRESSL", Honoured),
+    without_variable("scram_client_key", Secret),
+    without_variable("scram_server_key", Secret),
+    keyword("service", "PGSERVICE", Honoured),
+    keyword("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", Honoured),
+    keyword("ssl_min_protocol_version", "PGSSLMINPROTOCOLVERSION", Honoured),
+    keyword("sslcert", "PGSSLCERT", Honoured),
+    keyword("sslcertmode", "PGSSLCERTMODE", Honoured),
+    keyword(
+        "sslcompression",
+        "PGSSLCOMPRESSION",
+        Harmless("nothing compresses TLS any more, libpq neither: it leaks"),
+    ),
+    keyword("sslcrl", "PGSSLCRL", Honoured),
+    keyword("sslcrldir", "PGSSLCRLDIR", Honoured),
+    keyword("sslkey", "PGSSLKEY", Honoured),
+    without_variable("sslkeylogfile", Only(&[])),
+    keyword("sslmode", "PGSSLMODE", Honoured),
+    keyword("sslnegotiation", "PGSSLNEGOTIATION", Only(&["postgres"])),
+    without_variable("sslpassword", Secret),
+    keyword("sslrootcert", "PGSSLROOTCERT", Honoured),
+    keyword("sslsni", "PGSSLSNI", Honoured),
+    keyword("target_session_attrs", "PGTARGETSESSIONATTRS", Honoured),
+    without_variable("tcp_user_timeout", Harmless(TCP)),
+    keyword("user", "PGUSER", Honoured),
+];
+
 /// Looks a keyword up.
-pub(super) fn standing(keyword: &str, value: &str) -> Result<Standing, AddressError> {
-    if let Some(known) = HONOURED.iter().find(|known| **known == keyword) {
-        return Ok(Standing::Honoured(known));
-    }
-    if HARMLESS.contains(&keyword) {
-        return Ok(Standing::Ignored);
-    }
-    if let Some((_, accepted)) = REFUSED.iter().find(|(known, _)| *known == keyword) {
-        if value.is_empty() || accepted.contains(&value) {
-            return Ok(Standing::Ignored);
-        }
-        let value = if keyword == "sslpassword" { "…" } else { value };
-        return Err(AddressError::Unsupported {
-            keyword: keyword.to_owned(),
-            value: value.to_owned(),
-        });
-    }
-    Err(AddressError::UnknownKeyword {
-        keyword: keyword.to_owned(),
-        suggestion: nearest(keyword),
+pub(super) fn find(name: &str) -> Result<&'static Keyword, AddressError> {
+    let known = KEYWORDS.iter().find(|known| known.name == name);
+    known.ok_or_else(|| AddressError::UnknownKeyword {
+        keyword: name.to_owned(),
+        suggestion: nearest(name),
     })
+}
+
+impl Keyword {
+    /// Judges the value that counts in the end, given by `origin`. Gives a sentence for the user if it has no effect.
+    pub(super) fn judge(&self, value: &str, origin: &str) -> Result<Option<String>, AddressError> {
+        let accepted = match self.standing {
+            Honoured => return Ok(None),
+            Harmless(why) => {
+                return Ok(Some(format!(
+                    "{} has no effect in dyno and is ignored: {why}",
+                    self.name
+                )));
+            }
+            Only(accepted) => accepted,
+            Secret => &[],
+        };
+        if value.is_empty() {
+            return Ok(None);
+        }
+        if accepted.contains(&value) {
+            return Ok(None);
+        }
+        Err(AddressError::Unsupported {
+            origin: origin.to_owned(),
+            keyword: self.name,
+            value: match self.standing {
+                Secret => "…".to_owned(),
+                _ => value.to_owned(),
+            },
+        })
+    }
 }
 
 /// The known keyword nearest to a mistyped one, if any is near.
@@ -104,9 +167,10 @@ fn nearest(keyword: &str) -> Option<&'static str> {
     if let Some((_, known)) = ALIASES.iter().find(|(alias, _)| *alias == lower) {
         return Some(known);
     }
-    HONOURED
+    KEYWORDS
         .iter()
-        .map(|known| (strsim::jaro_winkler(&lower, known), *known))
+        .filter(|known| matches!(known.standing, Honoured))
+        .map(|known| (strsim::jaro_winkler(&lower, known.name), known.name))
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, known)| known)
@@ -124,12 +188,46 @@ mod tests {
         assert_eq!(nearest("zzz"), None);
     }
 
+    fn judged(name: &str, value: &str) -> Result<Option<String>, AddressError> {
+        find(name).unwrap().judge(value, "the target")
+    }
+
     #[test]
     fn refuses_what_it_cannot_honour() {
-        assert!(standing("channel_binding", "require").is_err());
-        assert_eq!(standing("channel_binding", "prefer").unwrap(), Standing::Ignored);
-        assert_eq!(standing("user", "x").unwrap(), Standing::Honoured("user"));
-        let error = standing("sslpassword", "top").unwrap_err().to_string();
-        assert!(!error.contains("top"), "{error}");
+        for (name, value) in [
+            ("gssencmode", "require"),
+            ("sslnegotiation", "direct"),
+            ("load_balance_hosts", "random"),
+            ("min_protocol_version", "3.2"),
+            ("oauth_issuer", "https://example.org"),
+            ("replication", "database"),
+            ("sslkeylogfile", "keys"),
+        ] {
+            let error = judged(name, value).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("the target asks for {name}={value}")),
+                "{error}"
+            );
+        }
+        for name in [
+            "sslpassword",
+            "scram_client_key",
+            "scram_server_key",
+            "oauth_client_secret",
+        ] {
+            let error = judged(name, "top").unwrap_err().to_string();
+            assert!(!error.contains("top"), "{error}");
+            assert!(judged(name, "").is_ok());
+        }
+        assert_eq!(judged("gssencmode", "prefer").unwrap(), None);
+        assert!(judged("keepalives", "1").unwrap().unwrap().contains("no effect"));
+        assert!(find("hosst").is_err());
+    }
+
+    #[test]
+    fn keywords_are_unique() {
+        for pair in KEYWORDS.windows(2) {
+            assert!(pair[0].name < pair[1].name, "{}", pair[1].name);
+        }
     }
 }

@@ -13,11 +13,12 @@ mod interruptible;
 mod keyword;
 mod passfile;
 mod resolve;
+mod safety;
 mod service;
 mod tls;
 mod uri;
 
-use dyno_wire::SessionKind;
+use dyno_wire::{AuthenticationPolicy, RequiredPeer, SessionKind};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -48,10 +49,12 @@ pub enum AddressError {
         suggestion: Option<&'static str>,
     },
     /// A keyword that libpq knows and dyno cannot honour.
-    #[error("the target's address asks for {keyword}={value}, which dyno does not support; leave it out")]
+    #[error("{origin} asks for {keyword}={value}, which dyno does not support; leave it out")]
     Unsupported {
-        /// As written.
-        keyword: String,
+        /// The target, a service or an environment variable.
+        origin: String,
+        /// libpq's name for it.
+        keyword: &'static str,
         /// As written.
         value: String,
     },
@@ -169,6 +172,10 @@ pub struct ConnectionInfo {
     /// Which are taken if there are none of these.
     second_kind: Option<SessionKind>,
     tls: TlsSettings,
+    /// What servers may ask for when we log in.
+    authentication: AuthenticationPolicy,
+    /// Whose process a server on a unix socket must be.
+    required_peer: Option<RequiredPeer>,
     warnings: Vec<String>,
 }
 
@@ -199,6 +206,8 @@ impl ConnectionInfo {
             session_kind: SessionKind::Any,
             second_kind: None,
             tls: TlsSettings::disabled(),
+            authentication: AuthenticationPolicy::default(),
+            required_peer: None,
             warnings: Vec::new(),
         }
     }

@@ -1,11 +1,11 @@
 //! From target, service file, environment and defaults to one [`ConnectionInfo`].
 
-use super::keyword::{Standing, standing};
+use super::keyword::{KEYWORDS, find};
 use super::passfile::PassFile;
-use super::tls::TlsSettings;
+use super::safety;
 use super::{AddressError, ConnectionInfo, Host, Password, Server};
 use super::{conninfo, service, uri};
-use dyno_wire::SessionKind;
+use dyno_wire::{RequiredPeer, SessionKind};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -30,36 +30,16 @@ const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 const ENCODING_VARIABLE: &str = "PGCLIENTENCODING";
 
-/// Environment variables and the keywords they stand for.
-const VARIABLES: &[(&str, &str)] = &[
-    ("PGAPPNAME", "application_name"),
-    (ENCODING_VARIABLE, "client_encoding"),
-    ("PGCONNECT_TIMEOUT", "connect_timeout"),
-    ("PGDATABASE", "dbname"),
-    ("PGHOST", "host"),
-    ("PGHOSTADDR", "hostaddr"),
-    ("PGOPTIONS", "options"),
-    ("PGPASSFILE", "passfile"),
-    ("PGPASSWORD", "password"),
-    ("PGPORT", "port"),
-    ("PGSSLCERT", "sslcert"),
-    ("PGSSLKEY", "sslkey"),
-    ("PGSSLMODE", "sslmode"),
-    ("PGSSLROOTCERT", "sslrootcert"),
-    ("PGTARGETSESSIONATTRS", "target_session_attrs"),
-    ("PGUSER", "user"),
-];
-
 /// A value and the keyword or variable it came from.
-#[derive(Clone)]
-struct Given {
-    value: String,
-    origin: String,
+#[derive(Clone, Default)]
+pub(super) struct Given {
+    pub(super) value: String,
+    pub(super) origin: String,
 }
 
 /// Values by keyword; the first one to be given stays.
 #[derive(Default)]
-struct Parameters {
+pub(super) struct Parameters {
     values: HashMap<&'static str, Given>,
     warnings: Vec<String>,
 }
@@ -69,15 +49,9 @@ impl Parameters {
     fn add_list(&mut self, list: Vec<(String, String)>, origin: &str) -> Result<(), AddressError> {
         let mut values = HashMap::new();
         for (keyword, value) in list {
-            match standing(&keyword, &value)? {
-                Standing::Honoured(known) => {
-                    let origin = format!("{origin} ({known})");
-                    values.insert(known, Given { value, origin });
-                }
-                Standing::Ignored => self
-                    .warnings
-                    .push(format!("{keyword} has no effect in dyno and is ignored")),
-            }
+            let known = find(&keyword)?.name;
+            let origin = format!("{origin} ({known})");
+            values.insert(known, Given { value, origin });
         }
         for (keyword, given) in values {
             self.values.entry(keyword).or_insert(given);
@@ -85,17 +59,32 @@ impl Parameters {
         Ok(())
     }
 
+    /// Refuses what cannot be honoured, and notes what has no effect.
+    fn judge(&mut self) -> Result<(), AddressError> {
+        for keyword in KEYWORDS {
+            let Some(given) = self.values.get(keyword.name) else {
+                continue;
+            };
+            // A variable is meant for all programs, and is not told off where it does no harm.
+            let by_variable = keyword.variable == Some(given.origin.as_str());
+            let origin = given.origin.split(" (").next().unwrap_or_default();
+            let warning = keyword.judge(&given.value, origin)?;
+            self.warnings.extend(warning.filter(|_| !by_variable));
+        }
+        Ok(())
+    }
+
     /// The value, unless it is missing or empty.
-    fn get(&self, keyword: &str) -> Option<&str> {
+    pub(super) fn get(&self, keyword: &str) -> Option<&str> {
         self.given(keyword).map(|given| given.value.as_str())
     }
 
-    fn given(&self, keyword: &str) -> Option<&Given> {
+    pub(super) fn given(&self, keyword: &str) -> Option<&Given> {
         self.values.get(keyword).filter(|given| !given.value.is_empty())
     }
 
     /// Parses the value of `keyword` with `read`, saying what is `expected` when it does not fit.
-    fn parse<T>(
+    pub(super) fn parse<T>(
         &self,
         keyword: &str,
         expected: &str,
@@ -132,12 +121,15 @@ pub(super) fn resolve(
         let list = service::parameters(&name, env)?;
         parameters.add_list(list, &format!("the service {name}"))?;
     }
-    for (variable, keyword) in VARIABLES {
-        if let Some(value) = env(variable).filter(|value| !value.is_empty()) {
-            let origin = (*variable).to_owned();
-            parameters.values.entry(keyword).or_insert(Given { value, origin });
+    for keyword in KEYWORDS {
+        if let Some(variable) = keyword.variable
+            && let Some(value) = env(variable).filter(|value| !value.is_empty())
+        {
+            let origin = variable.to_owned();
+            parameters.values.entry(keyword.name).or_insert(Given { value, origin });
         }
     }
+    parameters.judge()?;
     build(parameters, env)
 }
 
@@ -192,19 +184,8 @@ fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Re
             },
         )?
         .unwrap_or_default();
-    let mode = parameters.parse(
-        "sslmode",
-        "give disable, allow, prefer, require, verify-ca or verify-full",
-        |text| text.parse().ok(),
-    )?;
-    let path = |keyword: &str| parameters.get(keyword).map(PathBuf::from);
-    let tls = TlsSettings::new(
-        mode,
-        parameters.get("sslrootcert"),
-        path("sslcert"),
-        path("sslkey"),
-        home.as_deref(),
-    );
+    let tls = safety::tls(&parameters, home.as_deref())?;
+    let authentication = safety::authentication(&parameters)?;
     let asked_encoding = parameters.values.remove("client_encoding");
     // The variable is meant for all programs, and is not told off.
     if asked_encoding
@@ -229,6 +210,8 @@ fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Re
         session_kind,
         second_kind,
         tls,
+        authentication,
+        required_peer: parameters.get("requirepeer").map(RequiredPeer::new),
         warnings: parameters.warnings,
         user,
         database,
@@ -509,7 +492,8 @@ mod tests {
             ("hostaddr=name", "numeric address"),
             ("mysql://h/d", "mysql://"),
             ("target_session_attrs=slave", "read-write"),
-            ("channel_binding=require", "does not support"),
+            ("channel_binding=always", "give disable, prefer or require"),
+            ("gssencmode=require", "does not support"),
             ("postgres://u:hunter2", "port"),
             ("postgres://h:0/d", "1 to 65535"),
         ] {

@@ -1,6 +1,6 @@
 //! TLS as asked for: the mode and where certificates lie, and the client configuration made of them.
 
-use dyno_wire::tls::{self, ClientIdentity, Roots, SslMode};
+use dyno_wire::tls::{self, ClientIdentity, ClientOptions, Roots, SslMode, Versions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,6 +22,14 @@ pub struct TlsSettings {
     pub root: Option<RootCertificate>,
     /// Client certificate (PEM) and its key (PEM).
     pub client: Option<(PathBuf, PathBuf)>,
+    /// A list of revoked certificates (PEM).
+    pub revocations: Option<PathBuf>,
+    /// A folder of such lists, in files named as OpenSSL names them: `HASH.rNUMBER`.
+    pub revocation_folder: Option<PathBuf>,
+    /// Versions of TLS that are spoken.
+    pub versions: Versions,
+    /// Keeps the host's name out of the handshake.
+    pub hide_server_name: bool,
 }
 
 /// Why TLS could not be set up on our side.
@@ -70,6 +78,7 @@ impl TlsSettings {
             mode: mode.unwrap_or(default_mode),
             root,
             client,
+            ..Self::disabled()
         }
     }
 
@@ -79,6 +88,10 @@ impl TlsSettings {
             mode: SslMode::Disable,
             root: None,
             client: None,
+            revocations: None,
+            revocation_folder: None,
+            versions: Versions::Both,
+            hide_server_name: false,
         }
     }
 
@@ -105,8 +118,58 @@ impl TlsSettings {
         let identity = client
             .as_ref()
             .map(|(certificates, key)| ClientIdentity { certificates, key });
-        Ok(Some(tls::client_config(self.mode, roots, identity)?))
+        // Without roots nobody is verified, and lists have nothing to add; libpq does not read them then either.
+        let revocations = match roots {
+            Some(_) => self.read_revocations()?,
+            None => Vec::new(),
+        };
+        Ok(Some(tls::client_config(&ClientOptions {
+            mode: self.mode,
+            roots,
+            revocations: &revocations,
+            identity,
+            versions: self.versions,
+            hide_server_name: self.hide_server_name,
+        })?))
     }
+
+    fn read_revocations(&self) -> Result<Vec<Vec<u8>>, TlsError> {
+        const WHAT: &str = "list of revoked certificates";
+        let mut lists = Vec::new();
+        if let Some(path) = &self.revocations {
+            lists.push(read(WHAT, path)?);
+        }
+        if let Some(folder) = &self.revocation_folder {
+            let unreadable = |error| TlsError::File {
+                what: "folder of lists of revoked certificates",
+                path: folder.clone(),
+                error,
+            };
+            let before = lists.len();
+            for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+                let path = entry.map_err(unreadable)?.path();
+                if is_named_by_hash(&path) {
+                    lists.push(read(WHAT, &path)?);
+                }
+            }
+            if lists.len() == before {
+                return Err(unreadable(std::io::Error::other(
+                    "it holds no file named by hash; openssl rehash names them",
+                )));
+            }
+        }
+        Ok(lists)
+    }
+}
+
+/// Whether a file's name is that of a list in a folder that OpenSSL reads: eight hexadecimal digits, `.r` and a number.
+fn is_named_by_hash(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let Some((hash, number)) = name.split_once(".r") else {
+        return false;
+    };
+    let digits = |text: &str, radix| !text.is_empty() && text.chars().all(|digit| digit.is_digit(radix));
+    hash.len() == 8 && digits(hash, 16) && digits(number, 10)
 }
 
 fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {

@@ -2,10 +2,11 @@
 
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256_PLUS, ScramSha256};
 use postgres_protocol::message::frontend;
 
-use crate::{PgConfig, Secret, WireError};
+use super::policy::{self, Vetting};
+use crate::{Channel, PgConfig, Secret, WireError};
 
 /// Where the authentication stands.
 #[derive(Default)]
@@ -29,8 +30,7 @@ enum Step {
 #[derive(Default)]
 pub(super) struct Authentication {
     step: Step,
-    /// The hash of the server's certificate, if the connection is encrypted and there is one.
-    pub(super) channel_binding: Option<Vec<u8>>,
+    pub(super) vetting: Vetting,
 }
 
 const TRUNCATED: WireError = WireError::Malformed("an authentication request is cut short");
@@ -44,8 +44,9 @@ impl Authentication {
     /// Takes in the body of an authentication message and appends our answer.
     pub(super) fn receive(&mut self, body: &[u8], config: &PgConfig, out: &mut Vec<u8>) -> Result<(), WireError> {
         let (code, data) = body.split_first_chunk::<4>().ok_or(TRUNCATED)?;
-        // Request codes: PostgreSQL documentation, "Message Formats", Authentication….
-        let (step, answer) = match (u32::from_be_bytes(*code), std::mem::take(&mut self.step)) {
+        let code = u32::from_be_bytes(*code);
+        self.vetting.judge(&config.authentication, code, data)?;
+        let (step, answer) = match (code, std::mem::take(&mut self.step)) {
             (0, Step::Asked | Step::PasswordSent | Step::ScramVerified) => (Step::Done, None),
             (3, Step::Asked) => {
                 let password = password(config)?;
@@ -94,22 +95,16 @@ impl Authentication {
 
     /// Chooses among the offered mechanisms and writes SCRAM's first message.
     fn begin_scram(&mut self, offer: &[u8], config: &PgConfig) -> Result<(ScramSha256, BytesMut), WireError> {
-        let mechanisms = || offer.split(|&byte| byte == 0).take_while(|name| !name.is_empty());
-        let offers = |name: &str| mechanisms().any(|mechanism| mechanism == name.as_bytes());
-        let (mechanism, binding) = match self.channel_binding.take() {
-            Some(hash) if offers(SCRAM_SHA_256_PLUS) => {
-                (SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(hash))
+        let mechanism = policy::choose(&config.authentication, &self.vetting.channel, offer)?;
+        let binding = match &self.vetting.channel {
+            Channel::Tls(Some(hash)) if mechanism == SCRAM_SHA_256_PLUS => {
+                ChannelBinding::tls_server_end_point(hash.clone())
             }
             // Says "I could have bound", so that the server notices if its offer to was removed on the way.
-            Some(_) if offers(SCRAM_SHA_256) => (SCRAM_SHA_256, ChannelBinding::unrequested()),
-            None if offers(SCRAM_SHA_256) => (SCRAM_SHA_256, ChannelBinding::unsupported()),
-            _ => {
-                let names: Vec<_> = mechanisms().map(String::from_utf8_lossy).collect();
-                return Err(WireError::UnsupportedAuthentication(format!(
-                    "SASL ({})",
-                    names.join(", ")
-                )));
+            Channel::Tls(Some(_)) if config.authentication.channel_binding != policy::ChannelBinding::Disable => {
+                ChannelBinding::unrequested()
             }
+            _ => ChannelBinding::unsupported(),
         };
         let scram = ScramSha256::new(password(config)?.reveal(), binding);
         let mut message = BytesMut::new();

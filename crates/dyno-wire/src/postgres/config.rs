@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::AuthenticationPolicy;
+
 /// What a start-up needs to know; shared by all sessions through an `Arc`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PgConfig {
@@ -19,6 +21,8 @@ pub struct PgConfig {
     pub client_encoding: Option<String>,
     /// Which sessions are of use; with another one the start-up fails.
     pub session_kind: SessionKind,
+    /// What the server may ask for when we log in.
+    pub authentication: AuthenticationPolicy,
 }
 
 /// Which sessions are of use when several servers may be tried: libpq's `target_session_attrs`.

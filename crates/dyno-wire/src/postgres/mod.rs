@@ -7,11 +7,17 @@ mod cancel;
 mod capture;
 mod config;
 mod framing;
+mod guard;
 mod parameter_status;
+mod peer;
+mod policy;
 mod session;
 mod statement;
 
 pub use cancel::{BackendKey, cancel_request};
 pub use config::{PgConfig, Secret, SessionKind};
+pub use guard::AuthenticationGuard;
+pub use peer::RequiredPeer;
+pub use policy::{AuthenticationPolicy, Channel, ChannelBinding, RequireAuth};
 pub use session::PgSession;
 pub use statement::PgStatement;

@@ -11,8 +11,8 @@ use super::framing::{Framing, Message};
 use super::parameter_status::ParameterStatus;
 use super::statement::write_length;
 use crate::{
-    BackendKey, CapturedResult, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session, SessionKind,
-    SqlState, TransactionStatus, WireError,
+    BackendKey, CapturedResult, Channel, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session,
+    SessionKind, SqlState, TransactionStatus, WireError,
 };
 
 /// How many notices wait to be taken; further ones are dropped.
@@ -71,13 +71,11 @@ impl PgSession {
         }
     }
 
-    /// Binds the authentication to the TLS connection it travels on, if the server offers that.
-    ///
-    /// `hash` is what [`tls::server_end_point`](crate::tls::server_end_point) makes of the server's certificate. Call
-    /// it before the first [`receive`](Session::receive); later it has no effect.
-    pub fn bind_channel(&mut self, hash: Vec<u8>) {
+    /// Says that the conversation travels on TLS, so that the authentication can be bound to it. Call it before the first
+    /// [`receive`](Session::receive); later it has no effect.
+    pub fn travels_on(&mut self, channel: Channel) {
         if let Some(authentication) = &mut self.authentication {
-            authentication.channel_binding = Some(hash);
+            authentication.vetting.channel = channel;
         }
     }
 

@@ -10,8 +10,7 @@ use x509_cert::der::{Decode, Encode};
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 
-/// The hash of the server's certificate (in DER) that binds SCRAM to the encryption, for
-/// [`PgSession::bind_channel`](crate::PgSession::bind_channel).
+/// The hash of the server's certificate (in DER) that binds SCRAM to the encryption, for a [`Channel`](crate::Channel).
 ///
 /// It is the certificate's own signature hash, with SHA-256 in place of the broken MD5 and SHA-1 (RFC 5929, section 4.1,
 /// `tls-server-end-point`). `None` where that defines no hash, as for Ed25519: then there is no binding.

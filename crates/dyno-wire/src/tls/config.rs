@@ -7,8 +7,9 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
 use rustls_platform_verifier::Verifier as PlatformVerifier;
 
 use super::verifier::{AnyServer, TrustedServer};
@@ -32,27 +33,63 @@ pub struct ClientIdentity<'a> {
     pub key: &'a [u8],
 }
 
-/// The configuration for all TLS connections with these settings. Make it once and share it: so sessions resume, and the
+/// The versions of TLS that are spoken; the older ones are broken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Versions {
+    /// 1.2 and 1.3.
+    #[default]
+    Both,
+    /// 1.2 alone.
+    Tls12,
+    /// 1.3 alone.
+    Tls13,
+}
+
+impl Versions {
+    fn supported(self) -> Vec<&'static SupportedProtocolVersion> {
+        match self {
+            Self::Both => vec![&TLS13, &TLS12],
+            Self::Tls12 => vec![&TLS12],
+            Self::Tls13 => vec![&TLS13],
+        }
+    }
+}
+
+/// All that a TLS connection depends on.
+#[derive(Clone, Copy, Default)]
+pub struct ClientOptions<'a> {
+    /// How much is asked for.
+    pub mode: SslMode,
+    /// Who vouches for the server, if anybody needs to.
+    pub roots: Option<Roots<'a>>,
+    /// Lists of certificates that were taken back, in PEM: the content of `sslcrl`, or of the files in `sslcrldir`.
+    pub revocations: &'a [Vec<u8>],
+    /// Who we are, if the server asks.
+    pub identity: Option<ClientIdentity<'a>>,
+    /// Versions of TLS.
+    pub versions: Versions,
+    /// Keeps the host's name out of the handshake: `sslsni=0`.
+    pub hide_server_name: bool,
+}
+
+/// The configuration for all TLS connections with these options. Make it once and share it: so sessions resume, and the
 /// roots are in memory once.
 ///
 /// As in libpq, root certificates that are given are used whatever the mode: then even `require` is `verify-ca`. In
-/// addition to a chain to a root, a server may show one of the roots itself. TLS 1.2 and 1.3.
+/// addition to a chain to a root, a server may show one of the roots itself. With lists of revocations every certificate of the chain must be covered
+/// by a list that has not expired; as in libpq they matter only where there are roots.
 ///
 /// # Errors
-/// A mode that verifies without roots, system roots with less than verify-full, PEM that holds no certificate or key,
+/// A mode that verifies without roots, system roots with less than verify-full or with revocations, PEM that holds no certificate, list or key,
 /// a key that does not fit the certificate.
-pub fn client_config(
-    mode: SslMode,
-    roots: Option<Roots<'_>>,
-    identity: Option<ClientIdentity<'_>>,
-) -> Result<Arc<ClientConfig>, TlsError> {
+pub fn client_config(options: &ClientOptions<'_>) -> Result<Arc<ClientConfig>, TlsError> {
     let provider = Arc::new(ring::default_provider());
-    let verifier = verifier(mode, roots, &provider)?;
+    let verifier = verifier(options, &provider)?;
     let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
+        .with_protocol_versions(&options.versions.supported())?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
-    let config = match identity {
+    let mut config = match options.identity {
         None => builder.with_no_client_auth(),
         Some(identity) => {
             let certificates = certificates("client certificate (sslcert)", identity.certificates)?;
@@ -69,6 +106,7 @@ pub fn client_config(
                 })?
         }
     };
+    config.enable_sni = !options.hide_server_name;
     Ok(Arc::new(config))
 }
 
@@ -86,16 +124,17 @@ pub fn server_name(mode: SslMode, host: &str) -> Result<ServerName<'static>, Tls
 }
 
 fn verifier(
-    mode: SslMode,
-    roots: Option<Roots<'_>>,
+    options: &ClientOptions<'_>,
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
+    let mode = options.mode;
     let algorithms = provider.signature_verification_algorithms;
     let verify_name = mode == SslMode::VerifyFull;
-    match roots {
+    match options.roots {
         None if mode >= SslMode::VerifyCa => Err(TlsError::RootsMissing(mode)),
         None => Ok(Arc::new(AnyServer { algorithms })),
         Some(Roots::System) if !verify_name => Err(TlsError::WeakModeForSystemRoots(mode)),
+        Some(Roots::System) if !options.revocations.is_empty() => Err(TlsError::RevocationsOfSystemRoots),
         Some(Roots::System) => Ok(Arc::new(PlatformVerifier::new(Arc::clone(provider))?)),
         Some(Roots::Pem(pem)) => {
             let what = "root certificate (sslrootcert)";
@@ -108,12 +147,17 @@ fn verifier(
             for root in &roots {
                 store.add(root.clone()).map_err(|error| unusable(&error))?;
             }
+            let lists = revocations(options.revocations)?;
+            let accepts_roots = lists.is_empty();
             let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider))
+                .with_crls(lists)
+                .enforce_revocation_expiration()
                 .build()
                 .map_err(|error| unusable(&error))?;
             Ok(Arc::new(TrustedServer {
                 inner,
-                roots,
+                // webpki takes no authority's certificate for a server's, so it could not tell whether it was revoked.
+                roots: if accepts_roots { roots } else { Vec::new() },
                 algorithms,
                 verify_name,
             }))
@@ -136,4 +180,26 @@ fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'st
         });
     }
     Ok(certificates)
+}
+
+/// The lists of revoked certificates in PEM texts, at least one in each.
+fn revocations(texts: &[Vec<u8>]) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+    let what = "list of revoked certificates (sslcrl)";
+    let mut lists = Vec::new();
+    for pem in texts {
+        let before = lists.len();
+        for list in CertificateRevocationListDer::pem_slice_iter(pem) {
+            lists.push(list.map_err(|error| TlsError::Pem {
+                what,
+                reason: error.to_string(),
+            })?);
+        }
+        if lists.len() == before {
+            return Err(TlsError::Pem {
+                what,
+                reason: "it holds no X509 CRL in PEM".into(),
+            });
+        }
+    }
+    Ok(lists)
 }

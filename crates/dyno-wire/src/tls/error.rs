@@ -42,6 +42,12 @@ pub enum TlsError {
     #[error("sslmode={0} is too weak for sslrootcert=system: use sslmode=verify-full")]
     WeakModeForSystemRoots(SslMode),
 
+    /// The platform's verifier takes no lists of ours.
+    #[error(
+        "sslrootcert=system cannot be combined with sslcrl or sslcrldir: give the authority's certificate as sslrootcert"
+    )]
+    RevocationsOfSystemRoots,
+
     /// A PEM file could not be used.
     #[error("the {what} cannot be used: {reason}")]
     Pem {
@@ -85,6 +91,15 @@ fn explain(error: &Handshake) -> String {
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 "the server's certificate is for another host; connect by the name in it, or use sslmode=verify-ca"
+            }
+            CertificateError::Revoked => {
+                "the server's certificate, or that of its authority, has been revoked (sslcrl)"
+            }
+            CertificateError::UnknownRevocationStatus => {
+                "no list of revoked certificates covers the server's certificate; check sslcrl and sslcrldir"
+            }
+            CertificateError::ExpiredRevocationList | CertificateError::ExpiredRevocationListContext { .. } => {
+                "the list of revoked certificates has expired; get the authority's current one for sslcrl"
             }
             _ => return format!("the server's certificate is not acceptable: {error}"),
         },

@@ -12,6 +12,6 @@ mod mode;
 mod verifier;
 
 pub use certificate::server_end_point;
-pub use config::{ClientIdentity, Roots, client_config, server_name};
+pub use config::{ClientIdentity, ClientOptions, Roots, Versions, client_config, server_name};
 pub use error::TlsError;
 pub use mode::{Encryption, SslMode, interpret_answer, ssl_request};

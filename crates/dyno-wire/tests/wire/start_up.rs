@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use dyno_wire::{BackendKey, Event, PgConfig, PgSession, Session, SessionKind, WireError};
+use dyno_wire::{BackendKey, Channel, Event, PgConfig, PgSession, Session, SessionKind, WireError};
 use ring::{digest, hmac, pbkdf2};
 
 use crate::support::{Log, config, feed, message, welcome};
@@ -103,8 +103,12 @@ const ITERATIONS: u32 = 64;
 impl ScramServer {
     /// Runs the whole exchange; `Err` holds what was wrong with the client's proof.
     fn run(&self, mechanism: &str, session: &mut PgSession) -> Result<Log, String> {
-        let offer = b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0";
-        let sent = feed(session, &[&request(10, offer)]).sent;
+        // A server offers binding only where there is something to bind to.
+        let offer = match self.channel_binding {
+            b"" => "SCRAM-SHA-256\0\0",
+            _ => "SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0",
+        };
+        let sent = feed(session, &[&request(10, offer.as_bytes())]).sent;
         let first = String::from_utf8(sent[5 + mechanism.len() + 5..].to_vec()).unwrap();
         let header = String::from_utf8(self.gs2_header.to_vec()).unwrap();
         let first_bare = first.strip_prefix(&header).ok_or("another header")?;
@@ -164,7 +168,7 @@ fn scram_bound_to_the_encryption() {
         channel_binding: b"hash",
     };
     let mut session = begun(config());
-    session.bind_channel(b"hash".to_vec());
+    session.travels_on(Channel::Tls(Some(b"hash".to_vec())));
     let log = server.run("SCRAM-SHA-256-PLUS", &mut session).unwrap();
     assert!(is_started(&log), "{log:?}");
 }
@@ -172,7 +176,7 @@ fn scram_bound_to_the_encryption() {
 #[test]
 fn a_client_that_could_bind_says_so_when_not_offered() {
     let mut session = begun(config());
-    session.bind_channel(b"hash".to_vec());
+    session.travels_on(Channel::Tls(Some(b"hash".to_vec())));
     let log = feed(&mut session, &[&request(10, b"SCRAM-SHA-256\0\0")]);
     let first = String::from_utf8_lossy(&log.sent).into_owned();
     assert!(first.contains("SCRAM-SHA-256\0\0\0\0\x20y,,n=,r="), "{first:?}");

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use dyno_wire::{Event, PgConfig, PgSession, ServerError, Session, SessionKind, TransactionStatus, WireError};
+use dyno_wire::{
+    AuthenticationPolicy, Event, PgConfig, PgSession, ServerError, Session, SessionKind, TransactionStatus, WireError,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -15,6 +17,7 @@ pub fn config() -> Arc<PgConfig> {
         runtime_parameters: Vec::new(),
         client_encoding: Some("UTF8".into()),
         session_kind: SessionKind::Any,
+        authentication: AuthenticationPolicy::default(),
     })
 }
 

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use dyno_wire::tls::{ClientIdentity, Roots, SslMode, TlsError, client_config, server_name};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
+use dyno_wire::tls::{ClientIdentity, ClientOptions, Roots, SslMode, TlsError, Versions, client_config, server_name};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType, IsCa, KeyIdMethod,
+    KeyPair, RevokedCertParams, SerialNumber, date_time_ymd,
+};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConnection, RootCertStore, ServerConfig, ServerConnection};
@@ -12,15 +15,20 @@ type Issuer = CertifiedIssuer<'static, KeyPair>;
 
 /// A certificate authority.
 fn authority() -> Issuer {
+    authority_named("Test authority")
+}
+
+fn authority_named(name: &str) -> Issuer {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.distinguished_name.push(DnType::CommonName, "Test authority");
+    params.distinguished_name.push(DnType::CommonName, name);
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
 /// What a party shows: a certificate and its key.
 struct Party {
     certificate: rcgen::Certificate,
+    serial: SerialNumber,
     key: KeyPair,
 }
 
@@ -30,6 +38,8 @@ fn party(issuer: Option<&Issuer>, common_name: &str, names: &[&str], until_year:
     let mut params = CertificateParams::new(names).unwrap();
     params.distinguished_name.push(DnType::CommonName, common_name);
     params.not_after = date_time_ymd(until_year, 1, 1);
+    let serial = SerialNumber::from(common_name.len() as u64 + 1);
+    params.serial_number = Some(serial.clone());
     let key = KeyPair::generate().unwrap();
     let certificate = match issuer {
         Some(issuer) => params.signed_by(&key, issuer).unwrap(),
@@ -38,7 +48,11 @@ fn party(issuer: Option<&Issuer>, common_name: &str, names: &[&str], until_year:
             params.self_signed(&key).unwrap()
         }
     };
-    Party { certificate, key }
+    Party {
+        certificate,
+        serial,
+        key,
+    }
 }
 
 impl Party {
@@ -52,11 +66,14 @@ impl Party {
 }
 
 /// What a client is told to connect with.
+#[derive(Default)]
 struct Client<'a> {
     mode: SslMode,
     roots: Option<&'a str>,
     identity: Option<&'a Party>,
     host: &'a str,
+    revocations: &'a [Vec<u8>],
+    versions: Versions,
 }
 
 /// Shakes hands; a server with `clients` demands a certificate from that authority.
@@ -69,7 +86,14 @@ fn shake(client: &Client<'_>, server: &Party, clients: Option<&Issuer>) -> Resul
         certificates: certificates.as_bytes(),
         key: key.as_bytes(),
     });
-    let config = client_config(client.mode, roots, identity)?;
+    let config = client_config(&ClientOptions {
+        mode: client.mode,
+        roots,
+        identity,
+        revocations: client.revocations,
+        versions: client.versions,
+        hide_server_name: false,
+    })?;
     let name = server_name(client.mode, client.host)?;
     let mut client = ClientConnection::new(config, name)?;
 
@@ -120,8 +144,8 @@ fn outcome(mode: SslMode, roots: Option<&str>, host: &str, server: &Party) -> St
     let client = Client {
         mode,
         roots,
-        identity: None,
         host,
+        ..Client::default()
     };
     match shake(&client, server, None) {
         Ok(()) => "accepted".into(),
@@ -203,9 +227,8 @@ fn a_server_may_demand_a_certificate() {
     let server = party(None, "localhost", &[], 2999);
     let mut client = Client {
         mode: SslMode::Require,
-        roots: None,
-        identity: None,
         host: "localhost",
+        ..Client::default()
     };
     let refused = shake(&client, &server, Some(&authority)).unwrap_err().to_string();
     assert!(refused.contains("check sslcert and sslkey"), "{refused}");
@@ -225,7 +248,12 @@ fn unusable_files_are_named() {
             key: key.as_bytes(),
         };
         let roots = roots.map(|pem| Roots::Pem(pem.as_bytes()));
-        match client_config(SslMode::Require, roots, Some(identity)) {
+        match client_config(&ClientOptions {
+            mode: SslMode::Require,
+            roots,
+            identity: Some(identity),
+            ..ClientOptions::default()
+        }) {
             Ok(_) => "accepted".into(),
             Err(error) => error.to_string(),
         }
@@ -255,6 +283,82 @@ fn unusable_files_are_named() {
 
 #[test]
 fn system_roots_demand_the_name() {
-    let weak = client_config(SslMode::Require, Some(Roots::System), None).unwrap_err();
+    let weak = client_config(&ClientOptions {
+        mode: SslMode::Require,
+        roots: Some(Roots::System),
+        ..ClientOptions::default()
+    })
+    .unwrap_err();
     assert!(weak.to_string().contains("use sslmode=verify-full"), "{weak}");
+}
+
+/// The list in PEM of what an authority has taken back, valid until then.
+fn revocations(issuer: &Issuer, revoked: &[&Party], until_year: i32) -> Vec<u8> {
+    let revoked_certs = revoked.iter().map(|party| RevokedCertParams {
+        serial_number: party.serial.clone(),
+        revocation_time: date_time_ymd(2020, 1, 1),
+        reason_code: None,
+        invalidity_date: None,
+    });
+    let params = CertificateRevocationListParams {
+        this_update: date_time_ymd(2020, 1, 1),
+        next_update: date_time_ymd(until_year, 1, 1),
+        crl_number: SerialNumber::from(1_u64),
+        issuing_distribution_point: None,
+        revoked_certs: revoked_certs.collect(),
+        key_identifier_method: KeyIdMethod::Sha256,
+    };
+    params.signed_by(issuer).unwrap().pem().unwrap().into_bytes()
+}
+
+#[test]
+fn what_was_revoked_is_refused() {
+    let authority = authority();
+    let root = authority.pem();
+    let good = party(Some(&authority), "", &["localhost"], 2999);
+    let bad = party(Some(&authority), "bad", &["localhost"], 2999);
+    let own = party(None, "localhost", &["localhost"], 2999);
+    let own_root = own.certificate.pem();
+    let current = [revocations(&authority, &[&bad], 2999)];
+    let expired = [revocations(&authority, &[], 2021)];
+    let other = [revocations(&authority_named("Another authority"), &[], 2999)];
+    use SslMode::{Require, VerifyCa, VerifyFull};
+    for (mode, roots, lists, server, expected) in [
+        (VerifyFull, Some(&root), &current, &good, "accepted"),
+        (VerifyFull, Some(&root), &current, &bad, "has been revoked"),
+        (VerifyCa, Some(&root), &current, &bad, "has been revoked"),
+        (Require, Some(&root), &current, &bad, "has been revoked"),
+        // Without roots nobody is verified, as in libpq.
+        (Require, None, &current, &bad, "accepted"),
+        (VerifyCa, Some(&root), &expired, &good, "has expired"),
+        (
+            VerifyCa,
+            Some(&root),
+            &other,
+            &good,
+            "no list of revoked certificates covers",
+        ),
+        (VerifyCa, Some(&own_root), &current, &own, "not acceptable"),
+    ] {
+        let client = Client {
+            mode,
+            roots: roots.map(String::as_str),
+            host: "localhost",
+            revocations: lists,
+            ..Client::default()
+        };
+        let outcome = match shake(&client, server, None) {
+            Ok(()) => "accepted".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        assert!(outcome.contains(expected), "{mode}: {outcome}");
+    }
+    let options = ClientOptions {
+        mode: VerifyCa,
+        roots: Some(Roots::Pem(root.as_bytes())),
+        revocations: &[b"nothing".to_vec()],
+        ..ClientOptions::default()
+    };
+    let error = client_config(&options).unwrap_err().to_string();
+    assert!(error.contains("(sslcrl) cannot be used"), "{error}");
 }

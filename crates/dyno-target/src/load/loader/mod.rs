@@ -92,9 +92,7 @@ impl<'a> Loader<'a> {
         let deadline = endpoint.connect_timeout.map(|limit| Instant::now() + limit);
         let stream = Stream::open(endpoint, encryption, deadline, PATIENCE)?;
         let mut session = PgSession::new(Arc::clone(&endpoint.config));
-        if let Some(hash) = stream.channel_binding() {
-            session.bind_channel(hash);
-        }
+        session.travels_on(stream.channel());
         let mut loader = Self {
             stream,
             session,
@@ -388,4 +386,103 @@ fn is_pause(error: &io::Error) -> bool {
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+    use std::sync::mpsc;
+    use std::thread;
+
+    const SECRET: &str = "s3cr3t-Pa55word";
+
+    /// Asks for a password in clear, and tells what it got.
+    fn ask_in_clear(mut stream: impl Read + Write) -> Vec<u8> {
+        let mut start = [0; 1024];
+        let begun = stream.read(&mut start).unwrap_or(0);
+        assert!(begun > 0);
+        let _ = stream.write_all(b"R\0\0\0\x08\0\0\0\x03");
+        let mut got = Vec::new();
+        let _ = stream.read_to_end(&mut got);
+        got
+    }
+
+    /// What two connections to a server that asks for a password in clear come to, and what it got from both: first a control connection, then a
+    /// loading one.
+    fn outcome(address: &str, got: &mpsc::Receiver<Vec<u8>>) -> (Vec<String>, Vec<u8>) {
+        let info = ConnectionInfo::resolve(Some(address), &|_| None).unwrap();
+        let control = info.connect().map(drop).unwrap_err().to_string();
+        let mut all = got.recv().unwrap();
+        let endpoint = info.endpoint().unwrap();
+        let loading = Loader::open(&endpoint, &|| false).map(drop).unwrap_err().to_string();
+        all.extend(got.recv().unwrap());
+        (vec![control, loading], all)
+    }
+
+    #[test]
+    fn a_password_is_kept_from_whom_it_is_not_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let unix = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
+        let by_tcp = format!(
+            "host=127.0.0.1 port={} sslmode=disable",
+            tcp.local_addr().unwrap().port()
+        );
+        let by_unix = format!("host={}", folder.path().display());
+        let (tell_tcp, got_tcp) = mpsc::channel();
+        let (tell_unix, got_unix) = mpsc::channel();
+        thread::spawn(move || {
+            for stream in tcp.incoming().flatten() {
+                let _ = tell_tcp.send(ask_in_clear(stream));
+            }
+        });
+        thread::spawn(move || {
+            for stream in unix.incoming().flatten() {
+                let _ = tell_unix.send(ask_in_clear(stream));
+            }
+        });
+        for (host, got) in [(&by_tcp, &got_tcp), (&by_unix, &got_unix)] {
+            for (demand, said) in [
+                ("require_auth=scram-sha-256", "server requested a cleartext password"),
+                ("require_auth=!password", "server requested a cleartext password"),
+                (
+                    "channel_binding=require",
+                    "not supported by server's authentication request",
+                ),
+            ] {
+                let address = format!("{host} user=u password={SECRET} {demand}");
+                let (errors, got) = outcome(&address, got);
+                for error in errors {
+                    assert!(error.contains(said), "{address}: {error}");
+                }
+                assert!(!String::from_utf8_lossy(&got).contains(SECRET), "{address}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_of_another_user_is_told_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let unix = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
+        let (tell, got) = mpsc::channel();
+        thread::spawn(move || {
+            for mut stream in unix.incoming().flatten() {
+                let mut all = Vec::new();
+                let _ = stream.read_to_end(&mut all);
+                let _ = tell.send(all);
+            }
+        });
+        let host = folder.path().display();
+        let (errors, got) = outcome(
+            &format!("host={host} user=u password={SECRET} requirepeer=nobody-here"),
+            &got,
+        );
+        for error in errors {
+            assert!(error.contains("requirepeer specifies \"nobody-here\", but"), "{error}");
+        }
+        assert!(got.is_empty());
+    }
 }

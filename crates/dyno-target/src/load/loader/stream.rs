@@ -1,7 +1,9 @@
 //! Bytes to and from the server, each call waiting for a bounded time.
 
 use super::LoaderError;
+use crate::address::dial::check_peer;
 use crate::address::{Endpoint, Socket};
+use dyno_wire::Channel;
 use dyno_wire::tls::{self, Encryption, SslMode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::{ClientConnection, StreamOwned};
@@ -39,6 +41,7 @@ impl Stream {
         let (wire, peer) = match &endpoint.socket {
             Socket::Unix(path) => {
                 let socket = UnixStream::connect(path)?;
+                check_peer(&socket, endpoint.required_peer.as_ref())??;
                 socket.set_read_timeout(Some(patience))?;
                 socket.set_write_timeout(Some(patience))?;
                 (Wire::Unix(socket), None)
@@ -74,11 +77,15 @@ impl Stream {
         &self.endpoint
     }
 
-    /// What binds SCRAM to this TLS connection.
-    pub(super) fn channel_binding(&self) -> Option<Vec<u8>> {
+    /// What the conversation travels on.
+    pub(super) fn channel(&self) -> Channel {
         match &self.wire {
-            Wire::Tls(stream) => tls::server_end_point(stream.conn.peer_certificates()?.first()?),
-            _ => None,
+            Wire::Tls(stream) => {
+                let certificates = stream.conn.peer_certificates();
+                let certificate = certificates.and_then(|chain| chain.first());
+                Channel::Tls(certificate.and_then(|certificate| tls::server_end_point(certificate)))
+            }
+            Wire::Unix(_) | Wire::Tcp(_) => Channel::Plain,
         }
     }
 

@@ -10,7 +10,7 @@ pub mod web;
 pub use home::{Home, programs};
 pub use process::{Running, is_alive, processes_in, wait_for};
 pub use record::{RunFolder, run_folders};
-pub use server::{Database, certificate_folder, database, tls_server};
+pub use server::{Database, Shared, certificate_folder, database, tls_server};
 
 use std::ffi::OsStr;
 use std::fs;

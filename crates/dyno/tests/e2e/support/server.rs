@@ -4,7 +4,10 @@
 use super::{home, programs};
 use dyno_target::address::ConnectionInfo;
 use dyno_target::embedded::{Embedded, EmbeddedOptions, Server, create_from_template, drop_database};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType, IsCa, KeyIdMethod,
+    KeyPair, RevokedCertParams, SerialNumber, date_time_ymd,
+};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
@@ -116,17 +119,39 @@ impl Database {
     }
 }
 
-/// Makes an authority and a certificate for localhost in a folder: `ca.pem`, `server.pem`, `server.key`.
+/// Makes an authority and a certificate for localhost in a folder: `ca.pem`, `server.pem`, `server.key`; and lists of what the authority revoked,
+/// nothing in `empty.crl` and that certificate in `revoking.crl`.
 pub fn certificate_folder(folder: &Path) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name.push(DnType::CommonName, "Test authority");
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let serial = SerialNumber::from(7_u64);
+    params.serial_number = Some(serial.clone());
     let certificate = params.signed_by(&key, &authority).unwrap();
     fs::write(folder.join("ca.pem"), authority.pem()).unwrap();
     fs::write(folder.join("server.pem"), certificate.pem()).unwrap();
     fs::write(folder.join("server.key"), key.serialize_pem()).unwrap();
+    let revoked = RevokedCertParams {
+        serial_number: serial,
+        revocation_time: date_time_ymd(2020, 1, 1),
+        reason_code: None,
+        invalidity_date: None,
+    };
+    for (name, revoked_certs) in [("empty.crl", vec![]), ("revoking.crl", vec![revoked])] {
+        let params = CertificateRevocationListParams {
+            this_update: date_time_ymd(2020, 1, 1),
+            next_update: date_time_ymd(2999, 1, 1),
+            crl_number: SerialNumber::from(1_u64),
+            issuing_distribution_point: None,
+            revoked_certs,
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        let list = params.signed_by(&authority).unwrap().pem().unwrap();
+        fs::write(folder.join(name), list).unwrap();
+    }
 }
 
 /// A server that offers TLS with the certificate in this folder.

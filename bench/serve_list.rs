@@ -71,6 +71,8 @@ fn fill(folder: &Path, runs: usize) -> Result<u64> {
         threads: 2,
         pacing: Pacing::Closed,
         transactions_per_client: None,
+        start_delay_s: 0.0,
+        stages: Vec::new(),
         scripts: Vec::new(),
         statements: vec!["update tbl set crt_time = now() where id = :id;".to_owned()],
     }];

@@ -1,9 +1,10 @@
 //! Experiments: which there are, and what one would do.
 
-use crate::figures::{bytes, count, counted, duration, rate};
+use crate::figures::{bytes, count, counted, duration, pacing};
 use crate::table::{facts, paragraph, table};
-use dyno_lab::experiment::{Experiment, Resolved, Workload};
+use dyno_lab::experiment::{Experiment, Resolved, Stage, Workload};
 use dyno_lab::plan::{Factor, Order, Plan, room};
+use dyno_lab::summary::Pacing;
 use indexmap::{IndexMap, IndexSet};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -77,9 +78,12 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
     let fills = data.fill.iter();
     rows.extend(fills.map(|fill| row("data", &fill.table, counted(fill.rows, "row"))));
     rows.extend(sql("finish", &data.finish));
-    let mut workloads: IndexMap<&str, Vec<&Workload>> = IndexMap::new();
-    for workload in plan.cells.iter().flat_map(|cell| &cell.experiment.workloads) {
-        workloads.entry(&workload.name).or_default().push(workload);
+    let mut workloads: IndexMap<&str, Vec<(&Workload, &[Stage])>> = IndexMap::new();
+    for experiment in plan.cells.iter().map(|cell| &cell.experiment) {
+        for workload in &experiment.workloads {
+            let cells = workloads.entry(&workload.name).or_default();
+            cells.push((workload, &experiment.stages));
+        }
     }
     rows.extend(
         workloads
@@ -115,20 +119,16 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
 }
 
 /// How a workload runs in all cells that have it, and its scripts.
-fn how(cells: &[&Workload]) -> String {
-    let Some(workload) = cells.first() else {
+fn how(cells: &[(&Workload, &[Stage])]) -> String {
+    let Some((workload, _)) = cells.first() else {
         return String::new();
     };
-    let pacing = |workload: &&Workload| {
-        workload.rate_per_s.map_or("closed loop".to_owned(), |rate_per_s| {
-            format!("open loop at {} transactions/s", rate(rate_per_s))
-        })
-    };
-    let protocols = cells.iter().map(|workload| workload.protocol.to_string());
+    let pacing = |(workload, stages): &(&Workload, &[Stage])| pacing(Pacing::of(workload, stages));
+    let protocols = cells.iter().map(|(workload, _)| workload.protocol.to_string());
     let mut how = format!(
         "{}, {}, {}, {}",
-        span(cells.iter().map(|workload| workload.clients), "client"),
-        span(cells.iter().map(|workload| workload.threads), "thread"),
+        span(cells.iter().map(|(workload, _)| workload.clients), "client"),
+        span(cells.iter().map(|(workload, _)| workload.threads), "thread"),
         alternatives(protocols),
         alternatives(cells.iter().map(pacing)),
     );

@@ -229,7 +229,8 @@ fn with_figures(mut row: Row, run: &Run, summary: &Summary, workload: &WorkloadS
     put("clients", Integer, workload.clients.into());
     put("threads", Integer, workload.threads.into());
     let rate_per_s = match workload.pacing {
-        Pacing::Closed => None,
+        // A rate that differs from stage to stage is no single number.
+        Pacing::Closed | Pacing::Staged { .. } => None,
         Pacing::Open { rate_per_s } => Some(rate_per_s),
     };
     put("rate_per_s", Number, rate_per_s.into());

@@ -1,5 +1,6 @@
 //! Numbers as people read them: digits in groups of three, and only as many as mean something.
 
+use dyno_lab::summary::Pacing;
 use std::time::Duration;
 
 /// A whole number with its digits in groups of three.
@@ -28,6 +29,26 @@ pub fn rate(per_second: impl Into<Option<f64>>) -> String {
             1
         },
     )
+}
+
+/// What begins a transaction, in words.
+pub(crate) fn pacing(pacing: Pacing) -> String {
+    match pacing {
+        Pacing::Closed => "closed loop".to_owned(),
+        Pacing::Open { rate_per_s } => format!("open loop at {} transactions/s", rate(rate_per_s)),
+        Pacing::Staged {
+            least_per_s,
+            most_per_s,
+            closed,
+        } => {
+            let rates = match (rate(least_per_s), rate(most_per_s)) {
+                (least, most) if least == most => most,
+                (least, most) => format!("{least} to {most}"),
+            };
+            let which = if closed { "closed loop, in some stages open" } else { "open loop by stages" };
+            format!("{which} at {rates} transactions/s")
+        }
+    }
 }
 
 /// A number with its noun.

@@ -236,6 +236,8 @@ fn begin_run(folder: &Path, started: &str) -> (CampaignWriter, RunWriter) {
         threads: 2,
         pacing: Pacing::Closed,
         transactions_per_client: None,
+        start_delay_s: 0.0,
+        stages: Vec::new(),
         scripts: Vec::new(),
         statements: vec![UPDATE.to_owned()],
     };

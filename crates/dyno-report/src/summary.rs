@@ -1,9 +1,9 @@
 //! The tables at the end of a run.
 
-use crate::figures::{TimeUnit, bytes, count, counted, decimal, one_line, percent, rate, time};
+use crate::figures::{TimeUnit, bytes, count, counted, decimal, one_line, pacing, percent, rate, time};
 use crate::growth::largest;
 use crate::table::{facts, paragraph, table};
-use dyno_lab::summary::{Latency, Pacing, ScriptSummary, Summary, WorkloadSummary};
+use dyno_lab::summary::{Latency, ScriptSummary, Summary, WorkloadSummary};
 
 /// All of a summary as text.
 #[must_use]
@@ -25,10 +25,7 @@ pub fn summary(summary: &Summary) -> String {
 /// Who made the load, and for how long.
 fn workloads(summary: &Summary) -> String {
     let lines = summary.workloads.iter().map(|workload| {
-        let pacing = match workload.pacing {
-            Pacing::Closed => "closed loop".to_owned(),
-            Pacing::Open { rate_per_s } => format!("open loop at {} transactions/s", rate(rate_per_s)),
-        };
+        let pacing = pacing(workload.pacing);
         let each = workload.transactions_per_client.map_or_else(String::new, |each| {
             format!(", {} per client", counted(each, "transaction"))
         });
@@ -108,6 +105,8 @@ fn stages(summary: &Summary) -> String {
             .filter_map(|workload| workload.p99_us)
     };
     let unit = TimeUnit::for_max(latencies().fold(0.0, f64::max));
+    let mut workloads = summary.stages.iter().flat_map(|stage| &stage.workloads);
+    let paced = workloads.any(|workload| workload.asked_per_s.is_some());
     let rows: Vec<_> = summary
         .stages
         .iter()
@@ -125,6 +124,10 @@ fn stages(summary: &Summary) -> String {
                     decimal(stage.end_s - stage.start_s, 0),
                     rate(workload.tps),
                 ];
+                if paced {
+                    row.push(rate(workload.asked_per_s));
+                }
+                row.push(percent(workload.variation_percent));
                 let latencies = [workload.p50_us, workload.p95_us, workload.p99_us];
                 row.extend(latencies.map(|time_us| time_us.map_or("-".to_owned(), |time_us| unit.show(time_us))));
                 row
@@ -135,7 +138,12 @@ fn stages(summary: &Summary) -> String {
         return String::new();
     }
     let p50 = format!("p50 ({})", unit.symbol());
-    table(&["stage", "at (s)", "lasts (s)", "TPS", &p50, "p95", "p99"], &[0], rows)
+    let mut header = vec!["stage", "at (s)", "lasts (s)", "TPS"];
+    if paced {
+        header.push("asked");
+    }
+    header.extend(["variation", &p50, "p95", "p99"]);
+    table(&header, &[0], rows)
 }
 
 /// The unit for several latencies together.

@@ -2,7 +2,7 @@
 
 use super::recording::Recording;
 use crate::archive::RunRecord;
-use crate::summary::{Pacing, Summary, Warning};
+use crate::summary::{Summary, Warning};
 
 /// Threads that run for this share of the time have nothing left.
 const BUSY_SHARE: f64 = 0.9;
@@ -24,7 +24,7 @@ fn busy(record: &RunRecord, recording: &Recording) -> Option<Warning> {
     let open = record
         .workloads
         .iter()
-        .any(|workload| matches!(workload.pacing, Pacing::Open { .. }));
+        .any(|workload| workload.pacing.is_open());
     (cores >= BUSY_SHARE * most).then_some(Warning::LoadGeneratorBusy {
         busy_percent: cores / most * 100.0,
         threads: recording.threads.max(1.0) as u64,
@@ -58,7 +58,7 @@ fn near_ceiling(record: &RunRecord) -> Option<Warning> {
 mod tests {
     use super::super::causes::fixture::{calm, signal};
     use super::*;
-    use crate::summary::{ClientCpu, SummaryBuilder, WorkloadFacts};
+    use crate::summary::{ClientCpu, Pacing, SummaryBuilder, WorkloadFacts};
     use dyno_ceiling::{Point, Route, Shape};
     use std::time::Duration;
 
@@ -70,6 +70,8 @@ mod tests {
             threads: 2,
             pacing: Pacing::Closed,
             transactions_per_client: None,
+            start_delay_s: 0.0,
+            stages: Vec::new(),
             scripts: Vec::new(),
             statements: vec!["select 1".to_owned()],
         }];

@@ -78,7 +78,7 @@ pub fn analyse(run: &Run) -> Analysis {
     let throughput = Throughput::read(run);
     let found = throughput.dips();
     let windows = found.iter().map(|(window, _)| *window).collect();
-    let recording = Recording::read(run, throughput.series(), throughput.measured(), windows);
+    let recording = Recording::read(run, &throughput, windows);
     let dips = found.into_iter().map(|(window, depth)| {
         let (cause, evidence) = causes::cause_of(&recording, window);
         Dip {
@@ -98,6 +98,6 @@ pub fn analyse(run: &Run) -> Analysis {
         findings: checkpoints::findings(&recording),
         warnings: Vec::new(),
     };
-    analysis.warnings = warnings::warnings(run, &recording, &analysis);
+    analysis.warnings = warnings::warnings(run, &recording, &analysis, throughput.has_one_load());
     analysis
 }

@@ -1,6 +1,7 @@
 //! What a run recorded, in the form in which causes are looked for: series over time, and stretches of time in which something went on.
 
 use super::series::{Series, Signal, Window};
+use super::throughput::Throughput;
 use crate::archive::{
     Autovacuum, Blocked, Checkpoint, Event, EventKind, ProcessRow, Run, Samples, Stalled, Vacuum, WaitRow,
 };
@@ -12,6 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) struct Recording {
     /// The time measured.
     pub measured: Window,
+    /// The parts of it in which the load was the same all the time.
+    pub levels: Vec<Window>,
     /// Its dips, in order.
     pub dips: Vec<Window>,
     /// Connections of all workloads.
@@ -99,8 +102,8 @@ const HOST: [&str; 8] = [
 const SERVER: [&str; 2] = ["wal_position_bytes", "pg_stat_wal.wal_fpi"];
 
 impl Recording {
-    /// Reads what `run` recorded. `tps` and `dips` are known already.
-    pub fn read(run: &Run, tps: Series, measured: Window, dips: Vec<Window>) -> Self {
+    /// Reads what `run` recorded. `throughput` and its `dips` are known already.
+    pub fn read(run: &Run, throughput: &Throughput, dips: Vec<Window>) -> Self {
         let host = run.host_samples(|name| HOST.contains(&name));
         let server = run.server_samples(|name| SERVER.contains(&name));
         let waits = Waits::of(run.waits());
@@ -113,11 +116,12 @@ impl Recording {
         let gauge = |samples: &Samples, name| signal(Series::gauge(&samples.at_s, samples.column(name)?));
         let rate = |samples: &Samples, name| signal(Series::rate(&samples.at_s, samples.column(name)?));
         let mut recording = Self {
-            measured,
+            measured: throughput.measured(),
+            levels: throughput.levels(),
             clients: total(|workload| workload.clients),
             threads: total(|workload| workload.threads),
             cores: cores.unwrap_or(1.0),
-            tps,
+            tps: throughput.series(),
             steal_share: gauge(&host, "cpu_steal_share"),
             idle_share: gauge(&host, "cpu_idle_share"),
             other_cores: rate(&host, "other_cpu_s"),

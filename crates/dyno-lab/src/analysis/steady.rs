@@ -6,8 +6,10 @@ use dyno_stats::Course;
 
 /// Judges the measured time of a run.
 pub(super) fn steady(throughput: &Throughput) -> Steady {
-    if throughput.phases > 1 {
-        return not("the load changes from stage to stage");
+    match throughput.phases.as_slice() {
+        [_, _, ..] => return not("the load changes from stage to stage"),
+        [phase] if phase.ramp => return not("the load changes during the only stage"),
+        _ => {}
     }
     let time_s = |index: usize| throughput.windows.get(index).map_or(0.0, |window| window.start_s);
     let measured = throughput.measured();
@@ -81,10 +83,7 @@ mod tests {
     use super::*;
 
     fn of(tps: impl IntoIterator<Item = f64>) -> Steady {
-        let mut throughput = Throughput {
-            phases: 1,
-            ..Throughput::default()
-        };
+        let mut throughput = Throughput::default();
         for (second, tps) in tps.into_iter().enumerate() {
             let start_s = 5.0 + second as f64;
             throughput.windows.push(Window {

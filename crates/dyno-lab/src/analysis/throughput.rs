@@ -3,6 +3,7 @@
 use super::series::{Series, Window};
 use crate::archive::Run;
 use crate::experiment::WARMUP;
+use std::ops::Range;
 
 /// Intervals shorter than this are taken together: causes are recorded once a second.
 const SHORTEST_S: f64 = 1.0;
@@ -11,6 +12,9 @@ const SHORTEST_S: f64 = 1.0;
 /// dip is. A longer one is a new level, unless next to nothing is left.
 const MEDIAN_S: f64 = 41.0;
 
+/// The window in a stage whose load changes, in values: only at short range is a slope none, and near its ends there is no telling.
+const RAMP_WINDOW: usize = 7;
+
 /// Transactions per second of all workloads together in the time measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Throughput {
@@ -18,8 +22,18 @@ pub(super) struct Throughput {
     pub windows: Vec<Window>,
     /// The rate in each.
     pub tps: Vec<f64>,
-    /// How many phases were measured.
-    pub phases: usize,
+    /// The phases that were measured.
+    pub phases: Vec<Phase>,
+}
+
+/// A phase that was measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Phase {
+    pub name: String,
+    /// The position of its first stretch.
+    pub first: usize,
+    /// Whether the load changes meanwhile.
+    pub ramp: bool,
 }
 
 impl Throughput {
@@ -27,7 +41,18 @@ impl Throughput {
     pub fn read(run: &Run) -> Self {
         let rows = run.intervals().into_iter().flatten();
         let rows = rows.filter(|row| row.phase != WARMUP);
-        Self::of(rows.map(|row| (row.phase, row.interval_start_s, row.interval_s, row.transactions)))
+        let mut result = Self::of(rows.map(|row| (row.phase, row.interval_start_s, row.interval_s, row.transactions)));
+        let workloads = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
+        for phase in &mut result.phases {
+            let stages = workloads.iter().flat_map(|workload| &workload.stages);
+            phase.ramp = stages.filter(|stage| stage.name == phase.name).any(|stage| stage.ramp);
+        }
+        result
+    }
+
+    /// Whether the load was the same all the time.
+    pub fn has_one_load(&self) -> bool {
+        self.phases.len() < 2 && !self.phases.iter().any(|phase| phase.ramp)
     }
 
     /// From rows of phase, begin, length in seconds, and transactions; the rows of one interval follow each other.
@@ -41,10 +66,6 @@ impl Throughput {
                 end_s: start_s + length_s,
             };
             let new_phase = row_phase != phase;
-            if new_phase {
-                phase = row_phase;
-                result.phases += 1;
-            }
             match &mut bin {
                 // Another workload in the same interval, or an interval that the bin still has room for.
                 Some((open, sum))
@@ -63,6 +84,14 @@ impl Throughput {
                     }
                     bin = Some((window, transactions));
                 }
+            }
+            if new_phase {
+                phase.clone_from(&row_phase);
+                result.phases.push(Phase {
+                    name: row_phase,
+                    first: result.windows.len(),
+                    ramp: false,
+                });
             }
         }
         if let Some((done, sum)) = bin {
@@ -89,6 +118,21 @@ impl Throughput {
         }
     }
 
+    /// The phases in which the load was the same all the time.
+    pub fn levels(&self) -> Vec<Window> {
+        let ends = self.phases.iter().skip(1).map(|phase| phase.first);
+        let ends = ends.chain([self.windows.len()]);
+        let phases = self.phases.iter().zip(ends).filter(|(phase, _)| !phase.ramp);
+        let times = phases.filter_map(|(phase, end)| {
+            let windows = self.windows.get(phase.first..end)?;
+            Some(Window {
+                start_s: windows.first()?.start_s,
+                end_s: windows.last()?.end_s,
+            })
+        });
+        times.collect()
+    }
+
     /// The time from the first to the last.
     pub fn measured(&self) -> Window {
         Window {
@@ -97,19 +141,31 @@ impl Throughput {
         }
     }
 
-    /// Where it dips, with the depth of each dip as a share of the running median.
+    /// Where it dips, with the depth of each dip as a share of the running median. Each phase has a level of its own.
     pub fn dips(&self) -> Vec<(Window, f64)> {
         let usual_s = self.windows.first().map_or(1.0, |window| window.length_s());
-        let window = ((MEDIAN_S / usual_s).round() as usize).max(7);
-        let dips = dyno_stats::dips(&self.tps, window).into_iter();
-        let time = |range: &std::ops::Range<usize>| {
-            let (first, last) = (self.windows.get(range.start)?, self.windows.get(range.end - 1)?);
-            Some(Window {
-                start_s: first.start_s,
-                end_s: last.end_s,
-            })
-        };
-        dips.filter_map(|dip| Some((time(&dip.range)?, dip.depth))).collect()
+        let steady = ((MEDIAN_S / usual_s).round() as usize).max(7);
+        let ends = self.phases.iter().skip(1).map(|phase| phase.first);
+        let ends = ends.chain([self.tps.len()]);
+        let mut dips = Vec::new();
+        for (phase, end) in self.phases.iter().zip(ends) {
+            let (windows, tps) = (&self.windows[phase.first..end], &self.tps[phase.first..end]);
+            let (window, margin) = if phase.ramp {
+                (RAMP_WINDOW, RAMP_WINDOW / 2)
+            } else {
+                (steady, 0)
+            };
+            let certain = |range: &Range<usize>| range.start >= margin && range.end + margin <= tps.len();
+            let found = dyno_stats::dips(tps, window).into_iter();
+            dips.extend(found.filter(|dip| certain(&dip.range)).map(|dip| {
+                let time = Window {
+                    start_s: windows[dip.range.start].start_s,
+                    end_s: windows[dip.range.end - 1].end_s,
+                };
+                (time, dip.depth)
+            }));
+        }
+        dips
     }
 
     /// As a series over time.
@@ -157,7 +213,37 @@ mod tests {
         ];
         let found = Throughput::of(rows.into_iter());
         assert_eq!(found.tps, [100.0, 0.0, 0.0, 0.0, 100.0, 200.0]);
-        assert_eq!(found.phases, 2);
+        let phases: Vec<_> = found.phases.iter().map(|phase| (phase.name.as_str(), phase.first)).collect();
+        assert_eq!(phases, [("ramp", 0), ("hold", 5)]);
+    }
+
+    #[test]
+    fn a_stage_with_less_load_is_no_dip_and_neither_is_the_begin_of_a_ramp() {
+        let of = |stages: &[(&str, bool, &dyn Fn(usize) -> u64)]| {
+            let mut rows = Vec::new();
+            for (name, _, tps) in stages {
+                for second in 0..20 {
+                    rows.push(row(name, rows.len() as f64, 1.0, tps(second)));
+                }
+            }
+            let mut found = Throughput::of(rows.into_iter());
+            for (phase, (_, ramp, _)) in found.phases.iter_mut().zip(stages) {
+                phase.ramp = *ramp;
+            }
+            (found.dips().len(), found.has_one_load())
+        };
+        let calm = |second: usize| 1_000 + second as u64 % 7;
+        let stages: [(&str, bool, &dyn Fn(usize) -> u64); 3] = [
+            ("a", false, &calm),
+            ("b", false, &|second| calm(second) / 10),
+            ("c", false, &calm),
+        ];
+        assert_eq!(of(&stages), (0, false));
+        assert_eq!(of(&[("up", true, &|second| 50 + 500 * second as u64)]), (0, false));
+        // What happens within a stage is still seen.
+        let halting = |second: usize| if second == 10 { 0 } else { 50 + 500 * second as u64 };
+        assert_eq!(of(&[("up", true, &halting)]), (1, false));
+        assert_eq!(of(&[("one", false, &|second| if second == 10 { 0 } else { calm(second) })]), (1, true));
     }
 
     #[test]

@@ -21,14 +21,14 @@ const COSTLY_MS_PER_S: f64 = 100.0;
 /// Data within this factor of a cache is neither clearly within it nor clearly beyond.
 const NEAR: f64 = 1.25;
 
-/// The warnings that `analysis` and the recording of `run` give reason for.
-pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis) -> Vec<Warning> {
+/// The warnings that `analysis` and the recording of `run` give reason for. A steady state is only expected of `one_load`, the same all the time.
+pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis, one_load: bool) -> Vec<Warning> {
     let Ok(record) = &run.record else {
         return Vec::new();
     };
     let measured_s = recording.measured.length_s();
     let mut warnings = Vec::new();
-    warnings.extend(no_steady_state(&analysis.steady, measured_s));
+    warnings.extend(no_steady_state(&analysis.steady, measured_s).filter(|_| one_load));
     warnings.extend(few_checkpoints(record, recording, measured_s));
     warnings.extend(limits::warnings(record, recording));
     warnings.extend(descheduled::warning(run, recording));
@@ -42,7 +42,7 @@ pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis) ->
 }
 
 fn no_steady_state(steady: &Steady, measured_s: f64) -> Option<Warning> {
-    (!steady.found && measured_s >= MEANT_STEADY_S && !steady.reason.contains("stage")).then(|| {
+    (!steady.found && measured_s >= MEANT_STEADY_S).then(|| {
         Warning::NoSteadyState {
             reason: steady.reason.clone(),
         }
@@ -232,6 +232,8 @@ mod tests {
             threads: 2,
             pacing: Pacing::Closed,
             transactions_per_client: None,
+            start_delay_s: 0.0,
+            stages: Vec::new(),
             scripts: Vec::new(),
             statements: Vec::new(),
         };

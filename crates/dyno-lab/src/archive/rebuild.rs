@@ -117,6 +117,6 @@ fn facts(run: &Run) -> Result<(Vec<WorkloadFacts>, f64), ArchiveError> {
     let workloads = experiment
         .workloads
         .iter()
-        .map(|workload| WorkloadFacts::new(workload, Vec::new()));
+        .map(|workload| WorkloadFacts::new(workload, Vec::new()).in_stages(&experiment.stages));
     Ok((workloads.collect(), experiment.interval.as_secs_f64()))
 }

@@ -22,6 +22,8 @@ fn facts() -> Vec<WorkloadFacts> {
         threads: 2,
         pacing,
         transactions_per_client: None,
+        start_delay_s: 0.0,
+        stages: Vec::new(),
         scripts: Vec::new(),
         statements: statements.iter().map(|sql| (*sql).to_owned()).collect(),
     };

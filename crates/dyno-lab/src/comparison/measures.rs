@@ -202,7 +202,7 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
     let (base, other) = (Runs::of(baseline, name), Runs::of(candidate, name));
     let (baseline_pacing, candidate_pacing) = (base.pacing()?, other.pacing()?);
     let mut notes = Vec::new();
-    let alike = matches!(baseline_pacing, Pacing::Closed) == matches!(candidate_pacing, Pacing::Closed);
+    let alike = baseline_pacing.is_open() == candidate_pacing.is_open();
     let measures = if alike {
         Measure::ALL
             .iter()

@@ -78,6 +78,12 @@ impl Span {
             to: number,
         }
     }
+
+    /// Its mean over the stage.
+    #[must_use]
+    pub fn mean(self) -> f64 {
+        f64::midpoint(self.from, self.to)
+    }
 }
 
 /// Reads a duration such as `20s`, `8h`, `10ms` or `1h 30m`.

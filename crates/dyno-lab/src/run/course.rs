@@ -157,7 +157,7 @@ impl<'a> Course<'a> {
             target.to_string(),
             self.bench.command.to_owned(),
             workloads
-                .map(|workload| WorkloadFacts::new(workload, Vec::new()))
+                .map(|workload| WorkloadFacts::new(workload, Vec::new()).in_stages(&experiment.stages))
                 .collect(),
             &experiment.phases(),
             experiment.interval,

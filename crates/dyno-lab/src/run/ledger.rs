@@ -118,7 +118,7 @@ impl<'a> Ledger<'a> {
 
         let workloads = experiment.workloads.iter().zip(entry.statements);
         let facts: Vec<_> = workloads
-            .map(|(workload, statements)| WorkloadFacts::new(workload, statements))
+            .map(|(workload, statements)| WorkloadFacts::new(workload, statements).in_stages(&experiment.stages))
             .collect();
         let builder = SummaryBuilder::new(&facts, experiment.interval);
         let mut record = RunRecord::new(
@@ -345,6 +345,8 @@ mod tests {
             threads: 1,
             pacing: Pacing::Closed,
             transactions_per_client: None,
+            start_delay_s: 0.0,
+            stages: Vec::new(),
             scripts: Vec::new(),
             statements: Vec::new(),
         };

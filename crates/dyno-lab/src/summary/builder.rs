@@ -1,9 +1,11 @@
 //! From intervals to a summary, in memory that does not grow with the run.
 
+use super::stretch::{self, Stretch};
 use super::{
     ErrorSummary, Lag, Latency, Pacing, ScriptSummary, StageSummary, StageWorkload, StatementSummary, Steadiness,
     Summary, Total, Warning, WorkloadFacts, WorkloadSummary,
 };
+use crate::experiment::Span;
 use dyno_engine::{Interval, LatencyHistogram, ScriptRecording};
 use dyno_stats::Running;
 use hdrhistogram::Histogram;
@@ -14,6 +16,8 @@ use std::time::Duration;
 pub struct SummaryBuilder {
     interval_s: f64,
     measured_s: f64,
+    /// When the interval began whose counts come next.
+    start_s: f64,
     workloads: Vec<Workload>,
     stages: Vec<Stage>,
 }
@@ -24,8 +28,7 @@ struct Stage {
     name: String,
     start_s: f64,
     end_s: f64,
-    /// Of each workload its transactions and their latencies.
-    workloads: Vec<(u64, Histogram<u64>)>,
+    workloads: Vec<Share>,
 }
 
 /// What is known of one workload so far.
@@ -40,6 +43,17 @@ struct Workload {
     statement_latencies: Vec<Histogram<u64>>,
     errors_by_state: Vec<ErrorSummary>,
     scripts: Vec<ScriptRecording>,
+}
+
+/// What a workload did in a stage.
+#[derive(Clone, Debug)]
+struct Share {
+    counts: Counts,
+    /// How long its clients were to work.
+    active_s: f64,
+    /// The transactions per second of the complete intervals of that time.
+    tps: Running,
+    latency: Histogram<u64>,
 }
 
 /// What a workload did: in one interval, or altogether.
@@ -84,6 +98,7 @@ impl SummaryBuilder {
         Self {
             interval_s: interval.as_secs_f64(),
             measured_s: 0.0,
+            start_s: 0.0,
             workloads: workloads.collect(),
             stages: Vec::new(),
         }
@@ -123,6 +138,7 @@ impl SummaryBuilder {
     /// Adds to the time measured: an interval of `phase` that began at `start_s`. What is added next is of that phase.
     pub(crate) fn time(&mut self, phase: &str, start_s: f64, duration_s: f64) {
         self.measured_s += duration_s;
+        self.start_s = start_s;
         let end_s = start_s + duration_s;
         match self.stages.last_mut().filter(|stage| stage.name == phase) {
             Some(stage) => stage.end_s = end_s,
@@ -130,7 +146,7 @@ impl SummaryBuilder {
                 name: phase.to_owned(),
                 start_s,
                 end_s,
-                workloads: self.workloads.iter().map(|_| (0, empty())).collect(),
+                workloads: self.workloads.iter().map(|_| Share::new()).collect(),
             }),
         }
     }
@@ -139,20 +155,20 @@ impl SummaryBuilder {
     pub(crate) fn counts(&mut self, workload: usize, duration_s: f64, counts: Counts, lag: Option<Lag>) {
         // The clock of an interval is exact; the allowance is for times that went through the archive's rounding.
         let complete = duration_s >= self.interval_s * 0.99;
-        if let Some((transactions, _)) = self
-            .stages
-            .last_mut()
-            .and_then(|stage| stage.workloads.get_mut(workload))
-        {
-            *transactions += counts.transactions;
-        }
+        let stage = self.stages.last_mut();
+        let share = stage.and_then(|stage| stage.workloads.get_mut(workload));
         let Some(workload) = self.workloads.get_mut(workload) else {
             return;
         };
-        workload.counts.add(&counts);
-        if complete && duration_s > 0.0 {
-            workload.tps.add(counts.transactions as f64 / duration_s);
+        let idle_s = (workload.facts.start_delay_s - self.start_s).clamp(0.0, duration_s);
+        let tps = (complete && duration_s > 0.0 && idle_s == 0.0).then(|| counts.transactions as f64 / duration_s);
+        if let Some(share) = share {
+            share.counts.add(&counts);
+            share.active_s += duration_s - idle_s;
+            share.tps.extend(tps);
         }
+        workload.counts.add(&counts);
+        workload.tps.extend(tps);
         if let Some(lag) = lag {
             workload.lag_sum_us += lag.mean_us * counts.transactions as f64;
             workload.lag_max_us = workload.lag_max_us.max(lag.max_us);
@@ -185,8 +201,8 @@ impl SummaryBuilder {
             }
             // The allowance is for times that went through the archive's rounding.
             let stage = self.stages.iter_mut().rfind(|stage| stage.start_s <= start_s + 0.002);
-            if let Some((_, sum)) = stage.and_then(|stage| stage.workloads.get_mut(workload)) {
-                add(sum);
+            if let Some(share) = stage.and_then(|stage| stage.workloads.get_mut(workload)) {
+                add(&mut share.latency);
             }
             return;
         };
@@ -218,17 +234,19 @@ impl SummaryBuilder {
     /// The summary of what was added, with the warnings its figures give reason for. What only the caller knows is for the caller to fill in.
     #[must_use]
     pub fn build(&self) -> Summary {
-        let workloads: Vec<_> = self
-            .workloads
-            .iter()
-            .map(|workload| workload.summary(self.measured_s))
-            .collect();
+        let mut workloads = Vec::new();
         let mut warnings: Vec<Warning> = Vec::new();
-        for warning in workloads.iter().flat_map(Warning::of) {
-            // Some warnings are of the run, not of a workload: once is enough.
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
+        for (index, workload) in self.workloads.iter().enumerate() {
+            let stretches = self.stretches(index);
+            let workload = workload.summary(self.measured_s, &stretches);
+            let of_stretches = stretches.iter().flat_map(Stretch::warnings);
+            for warning in Warning::of(&workload).into_iter().chain(of_stretches) {
+                // Some warnings are of the run, not of a workload: once is enough.
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
             }
+            workloads.push(workload);
         }
         let stages = self.stages.iter().filter(|_| self.stages.len() > 1);
         Summary {
@@ -239,6 +257,33 @@ impl SummaryBuilder {
             warnings,
             ..Summary::default()
         }
+    }
+
+    /// The stretches of time in which a workload had one load: the stages that it took part in, or all of the time.
+    fn stretches(&self, workload: usize) -> Vec<Stretch<'_>> {
+        let facts = &self.workloads[workload].facts;
+        let several = self.stages.len() > 1;
+        let stages = self.stages.iter().filter_map(|stage| {
+            let share = &stage.workloads[workload];
+            let planned = facts.stage(&stage.name);
+            // Archives of earlier dynos do not say what a stage asked for.
+            let rate_per_s = match (planned, facts.pacing) {
+                (Some(planned), _) => planned.rate_per_s.map(Span::mean),
+                (None, Pacing::Open { rate_per_s }) if !several => Some(rate_per_s),
+                (None, _) => None,
+            };
+            (planned.is_some() || facts.stages.is_empty()).then_some(Stretch {
+                facts,
+                stage: several.then_some(stage.name.as_str()),
+                ramp: planned.is_some_and(|planned| planned.ramp),
+                rate_per_s,
+                begun: share.counts.transactions + share.counts.errors,
+                lasted_s: share.active_s,
+                interval_s: self.interval_s,
+                tps: &share.tps,
+            })
+        });
+        stages.collect()
     }
 }
 
@@ -256,15 +301,23 @@ impl Stage {
     fn summary(&self, workloads: &[Workload]) -> StageSummary {
         let lasted_s = self.end_s - self.start_s;
         let workloads = workloads.iter().zip(&self.workloads);
-        let workloads = workloads.map(|(workload, (transactions, latency))| {
-            let latency = latency_of(latency);
+        let workloads = workloads.map(|(workload, share)| {
+            let latency = latency_of(&share.latency);
+            let planned = workload.facts.stage(&self.name);
+            let steady = planned.is_some_and(|planned| !planned.ramp);
             StageWorkload {
                 name: workload.facts.name.clone(),
                 tps: if lasted_s > 0.0 {
-                    *transactions as f64 / lasted_s
+                    share.counts.transactions as f64 / lasted_s
                 } else {
                     0.0
                 },
+                asked_per_s: planned.and_then(|planned| planned.rate_per_s).map(Span::mean),
+                variation_percent: share
+                    .tps
+                    .variation()
+                    .filter(|_| steady)
+                    .map(|variation| variation * 100.0),
                 p50_us: latency.map(|latency| latency.p50_us),
                 p95_us: latency.map(|latency| latency.p95_us),
                 p99_us: latency.map(|latency| latency.p99_us),
@@ -280,7 +333,7 @@ impl Stage {
 }
 
 impl Workload {
-    fn summary(&self, measured_s: f64) -> WorkloadSummary {
+    fn summary(&self, measured_s: f64, stretches: &[Stretch<'_>]) -> WorkloadSummary {
         let per_second = |count: u64| {
             if measured_s > 0.0 {
                 count as f64 / measured_s
@@ -294,11 +347,11 @@ impl Workload {
             intervals: self.tps.count(),
             tps_min,
             tps_max,
-            variation_percent: self.tps.variation().map(|share| share * 100.0),
+            variation_percent: stretch::variation(stretches).map(|share| share * 100.0),
         });
         let statements = self.facts.statements.iter().zip(&self.statement_latencies);
         let scripts = self.facts.scripts.iter().zip(&self.scripts);
-        let open = matches!(self.facts.pacing, Pacing::Open { .. });
+        let open = self.facts.pacing.is_open();
         let counts = self.counts;
         WorkloadSummary {
             name: self.facts.name.clone(),
@@ -353,7 +406,17 @@ impl Workload {
     }
 }
 
-/// A histogram in the engine's layout, so that all its histograms can be added without loss.
+impl Share {
+    fn new() -> Self {
+        Self {
+            counts: Counts::default(),
+            active_s: 0.0,
+            tps: Running::new(),
+            latency: empty(),
+        }
+    }
+}
+
 /// Adds a histogram of the engine to a sum.
 fn adding(latency: &LatencyHistogram) -> impl Fn(&mut Histogram<u64>) + '_ {
     move |sum| {
@@ -364,6 +427,7 @@ fn adding(latency: &LatencyHistogram) -> impl Fn(&mut Histogram<u64>) + '_ {
     }
 }
 
+/// A histogram in the engine's layout, so that all its histograms can be added without loss.
 fn empty() -> Histogram<u64> {
     Histogram::new_from(LatencyHistogram::new().inner())
 }

@@ -5,13 +5,14 @@
 
 mod builder;
 pub mod metrics;
+mod stretch;
 mod warning;
 
 pub use builder::SummaryBuilder;
 pub(crate) use builder::{Counts, latency_of};
 pub use warning::Warning;
 
-use crate::experiment::{Scripts, Workload};
+use crate::experiment::{Scripts, Span, Stage, Workload};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,13 @@ pub struct StageWorkload {
     pub name: String,
     /// Transactions per second over the whole stage.
     pub tps: f64,
+    /// Open loop: transactions asked for per second, on average over the stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_per_s: Option<f64>,
+    /// Coefficient of variation of the transactions per second in percent. Absent with fewer than two complete intervals, without transactions, and
+    /// where the load itself changes during the stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation_percent: Option<f64>,
     /// Median latency in microseconds; absent if no transaction completed.
     pub p50_us: Option<f64>,
     /// 95th percentile of the latency in microseconds.
@@ -116,11 +124,34 @@ pub struct WorkloadFacts {
     /// How many transactions each client was to have; `None`: as many as fit into the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions_per_client: Option<u64>,
+    /// How long after the begin of the load its clients began, in seconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start_delay_s: f64,
+    /// What the stages in which it takes part ask of it; empty without stages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageFacts>,
     /// Its scripts, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<ScriptFacts>,
     /// The SQL of each statement of its scripts, in order.
     pub statements: Vec<String>,
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
+}
+
+/// What a stage asks of a workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageFacts {
+    /// The stage.
+    pub name: String,
+    /// Transactions asked for per second, over all clients; `None`: a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<Span>,
+    /// Whether the load changes while the stage lasts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ramp: bool,
 }
 
 /// One script of several.
@@ -148,6 +179,8 @@ impl WorkloadFacts {
                 .rate_per_s
                 .map_or(Pacing::Closed, |rate_per_s| Pacing::Open { rate_per_s }),
             transactions_per_client: workload.transactions_per_client,
+            start_delay_s: workload.start_delay.as_secs_f64(),
+            stages: Vec::new(),
             scripts: scripts
                 .iter()
                 .map(|weighted| ScriptFacts {
@@ -157,6 +190,50 @@ impl WorkloadFacts {
                 .collect(),
             statements,
         }
+    }
+
+    /// The same workload in an experiment with these stages.
+    #[must_use]
+    pub fn in_stages(mut self, stages: &[Stage]) -> Self {
+        let steady = |span: &Span| span.from == span.to;
+        let of_workload = match self.pacing {
+            Pacing::Open { rate_per_s } => Some(Span::constant(rate_per_s)),
+            Pacing::Closed | Pacing::Staged { .. } => None,
+        };
+        let takes_part = |stage: &&Stage| stage.workloads.is_empty() || stage.workloads.contains(&self.name);
+        self.stages = stages
+            .iter()
+            .filter(takes_part)
+            .map(|stage| StageFacts {
+                name: stage.name.clone(),
+                rate_per_s: stage.rate.or(of_workload),
+                ramp: ![stage.rate, stage.clients].iter().flatten().all(steady),
+            })
+            .collect();
+        let rates: Vec<f64> = self
+            .stages
+            .iter()
+            .filter_map(|stage| stage.rate_per_s)
+            .flat_map(|span| [span.from, span.to])
+            .collect();
+        let closed = self.stages.iter().any(|stage| stage.rate_per_s.is_none());
+        let least_per_s = rates.iter().copied().min_by(f64::total_cmp);
+        let most_per_s = rates.iter().copied().max_by(f64::total_cmp);
+        self.pacing = match (least_per_s, most_per_s) {
+            (Some(rate_per_s), Some(most_per_s)) if rate_per_s == most_per_s && !closed => Pacing::Open { rate_per_s },
+            (Some(least_per_s), Some(most_per_s)) => Pacing::Staged {
+                least_per_s,
+                most_per_s,
+                closed,
+            },
+            _ => self.pacing,
+        };
+        self
+    }
+
+    /// What the stage `name` asks of it.
+    fn stage(&self, name: &str) -> Option<&StageFacts> {
+        self.stages.iter().find(|stage| stage.name == name)
     }
 }
 
@@ -171,6 +248,43 @@ pub enum Pacing {
         /// Transactions asked for per second, over all clients.
         rate_per_s: f64,
     },
+    /// By a schedule that differs between the stages of the measured time, or changes during one.
+    Staged {
+        /// The lowest rate of any stage, in transactions per second over all clients.
+        least_per_s: f64,
+        /// The highest.
+        most_per_s: f64,
+        /// Whether the loop is closed in some stages.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        closed: bool,
+    },
+}
+
+impl Pacing {
+    /// That of `workload` in an experiment with these stages.
+    #[must_use]
+    pub fn of(workload: &Workload, stages: &[Stage]) -> Self {
+        WorkloadFacts::new(workload, Vec::new()).in_stages(stages).pacing
+    }
+
+    /// Whether transactions begin when the previous one is complete, at least in some stages.
+    #[must_use]
+    pub fn is_closed(self) -> bool {
+        match self {
+            Self::Closed => true,
+            Self::Open { .. } => false,
+            Self::Staged { closed, .. } => closed,
+        }
+    }
+
+    /// Whether transactions have a schedule, at least in some stages.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        match self {
+            Self::Closed => false,
+            Self::Open { .. } | Self::Staged { .. } => true,
+        }
+    }
 }
 
 /// The figures of one workload.
@@ -279,7 +393,8 @@ pub struct Steadiness {
     pub tps_min: f64,
     /// Transactions per second of the fastest.
     pub tps_max: f64,
-    /// Coefficient of variation in percent: standard deviation over mean. Absent with fewer than two intervals or no transactions.
+    /// Coefficient of variation in percent: standard deviation over mean; of several stages each one's against its own mean. Absent with fewer than
+    /// two intervals or no transactions, and where the load itself changes all the time.
     pub variation_percent: Option<f64>,
 }
 

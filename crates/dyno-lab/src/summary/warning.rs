@@ -1,6 +1,7 @@
 //! What to keep in mind when reading a summary, each with what to do about it.
 
-use super::WorkloadSummary;
+use super::stretch::ENOUGH_INTERVALS;
+use super::{Lag, WorkloadSummary};
 use dyno_ceiling::Shape;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -57,8 +58,23 @@ pub enum Warning {
     Unsteady {
         /// The workload.
         workload: String,
+        /// The stage, if there are several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<String>,
         /// Coefficient of variation in percent.
         variation_percent: f64,
+    },
+    /// An open loop did fewer transactions than were due.
+    RateMissed {
+        /// The workload.
+        workload: String,
+        /// The stage, if there are several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<String>,
+        /// Transactions asked for per second, on average.
+        asked_per_s: f64,
+        /// Transactions begun per second.
+        reached_per_s: f64,
     },
     /// An open loop began its transactions late.
     Late {
@@ -214,14 +230,12 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Fewer intervals than this say little about steadiness.
-    const ENOUGH_INTERVALS: u64 = 10;
-    /// A higher coefficient of variation is worth a look at the cause.
-    const STEADY_PERCENT: f64 = 10.0;
     /// A schedule kept better than this does not distort latencies that people look at.
     const PUNCTUAL_US: f64 = 1_000.0;
+    /// Nor does waiting that is a smaller share of the latency.
+    const PUNCTUAL_SHARE: f64 = 0.1;
 
-    /// What the figures of a workload give reason to warn of.
+    /// What the figures of a workload give reason to warn of, however its load changed.
     #[must_use]
     pub fn of(workload: &WorkloadSummary) -> Vec<Self> {
         let name = || workload.name.clone();
@@ -242,16 +256,12 @@ impl Warning {
             });
         }
         let intervals = workload.steadiness.map_or(0, |steadiness| steadiness.intervals);
-        let variation_percent = workload.steadiness.and_then(|steadiness| steadiness.variation_percent);
-        if intervals < Self::ENOUGH_INTERVALS {
+        if intervals < ENOUGH_INTERVALS {
             warnings.push(Self::FewIntervals { intervals });
-        } else if let Some(variation_percent) = variation_percent.filter(|percent| *percent > Self::STEADY_PERCENT) {
-            warnings.push(Self::Unsteady {
-                workload: name(),
-                variation_percent,
-            });
         }
-        if let Some(lag) = workload.lag.filter(|lag| lag.mean_us > Self::PUNCTUAL_US) {
+        let latency_us = workload.latency.map_or(0.0, |latency| latency.mean_us);
+        let late = |lag: &Lag| lag.mean_us > Self::PUNCTUAL_US.max(Self::PUNCTUAL_SHARE * latency_us);
+        if let Some(lag) = workload.lag.filter(late) {
             warnings.push(Self::Late {
                 workload: name(),
                 mean_us: lag.mean_us,
@@ -303,19 +313,33 @@ impl fmt::Display for Warning {
             ),
             Self::FewIntervals { intervals } => write!(
                 f,
-                "Only {}: too few to say how steady this is. Measure longer (--set measure=2m, or -T 120 with pgbench).",
+                "Only {}: too few to say how steady this is. Measure longer (--set measure=2m, or -T 120 with pgbench), or record at shorter intervals.",
                 counted(*intervals, "complete interval")
             ),
             Self::Unsteady {
                 workload,
+                stage,
                 variation_percent,
             } => write!(
                 f,
-                "The TPS of \"{workload}\" varies by {variation_percent:.1} % between intervals. Look at intervals.csv for a trend or dips; warm up or measure longer."
+                "The TPS of \"{workload}\" varies by {variation_percent:.1} % between the intervals{}. Look for a trend or dips (dyno show); warm up or measure longer.",
+                of_stage("of", stage.as_deref())
+            ),
+            Self::RateMissed {
+                workload,
+                stage,
+                asked_per_s,
+                reached_per_s,
+            } => write!(
+                f,
+                "\"{workload}\" did {} of the {} transactions/s asked for{}: a backlog grew, so latencies depend on how long the load lasts. Lower the rate, or find out what keeps the clients busy; more of them help only if the server has something left.",
+                rate(*reached_per_s),
+                rate(*asked_per_s),
+                of_stage("in", stage.as_deref())
             ),
             Self::Late { workload, mean_us } => write!(
                 f,
-                "Transactions of \"{workload}\" began {:.1} ms late on average: the rate asked for is more than the clients can do. Use more clients or a lower rate.",
+                "Transactions of \"{workload}\" began {:.1} ms late on average, because all clients were busy when they were due: latencies include that wait. Use more clients, or look for dips that made them queue.",
                 mean_us / 1000.0
             ),
             Self::LoadHostBusy {
@@ -455,6 +479,21 @@ impl fmt::Display for Warning {
             Self::Note { text } => f.write_str(text),
         }
     }
+}
+
+/// Which stage something is said of, if there are several.
+fn of_stage(preposition: &str, stage: Option<&str>) -> String {
+    stage.map_or_else(String::new, |stage| format!(" {preposition} stage \"{stage}\""))
+}
+
+/// A rate with as many digits as matter.
+fn rate(per_s: f64) -> String {
+    let decimals = match per_s {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
+    };
+    format!("{per_s:.decimals$}")
 }
 
 /// A number with its noun.

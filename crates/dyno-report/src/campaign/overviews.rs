@@ -140,6 +140,7 @@ fn a_run_with_all_that_there_can_be_to_say() {
                 p50_us: Some(612.3),
                 p95_us: Some(1_034.5),
                 p99_us: Some(1_812.4),
+                ..StageWorkload::default()
             },
             StageWorkload {
                 name: "ingest".to_owned(),

@@ -1,9 +1,8 @@
 //! The words of comparisons: the same in text and in documents.
 
-use crate::figures::{decimal, one_line, rate};
+use crate::figures::{self, decimal, one_line};
 use dyno_lab::comparison::{CellComparison, Comparison, Loss, Side, Verdict, WorkloadComparison};
 use dyno_lab::plan::Levels;
-use dyno_lab::summary::Pacing;
 use dyno_stats::MANY_RUNS;
 
 /// Longer values are shown from where they begin to differ.
@@ -88,11 +87,10 @@ pub(crate) fn named(cell: &CellComparison, workload: &WorkloadComparison) -> Str
 
 /// Open or closed loop, and of both sides if that differs.
 pub(crate) fn pacing(workload: &WorkloadComparison) -> String {
-    let words = |pacing: Pacing| match pacing {
-        Pacing::Closed => "closed loop".to_owned(),
-        Pacing::Open { rate_per_s } => format!("open loop at {} transactions/s", rate(rate_per_s)),
-    };
-    let (baseline, candidate) = (words(workload.baseline_pacing), words(workload.candidate_pacing));
+    let (baseline, candidate) = (
+        figures::pacing(workload.baseline_pacing),
+        figures::pacing(workload.candidate_pacing),
+    );
     if baseline == candidate {
         baseline
     } else {

@@ -190,12 +190,14 @@ fn throughput(id: &str, subject: &str, workload: &str, sides: &[Side<'_>; 2], sh
 /// The distributions of latency of both sides over each other.
 fn percentiles(id: &str, subject: &str, workload: &WorkloadComparison, sides: &[Side<'_>; 2]) -> Option<Figure> {
     let pacings = [workload.baseline_pacing, workload.candidate_pacing];
-    let is_closed = |pacing: &Pacing| *pacing == Pacing::Closed;
     // What cannot be compared is not drawn over each other.
     if workload.measures.is_empty() {
         return None;
     }
-    let note = loop_words(pacings.iter().any(is_closed), !pacings.iter().all(is_closed));
+    let note = loop_words(
+        pacings.into_iter().any(Pacing::is_closed),
+        pacings.into_iter().any(Pacing::is_open),
+    );
     let counts = [0, 1].map(|side: usize| sides[side].latencies(&workload.name));
     let curves = sides.iter().zip(&counts).enumerate();
     let curves = curves.map(|(position, (side, counts))| (side.name.clone(), position == 0, counts));

@@ -2,10 +2,12 @@
 
 use super::model::{Block, Section, Table, Value};
 use super::parts::{code, paragraph, section, table};
+use super::results::pacing;
 use super::table::{exactly, number, text, words};
 use crate::figures::{bytes, count, counted, duration, one_line};
 use dyno_lab::archive::{Campaign, CampaignRecord, Run, RunRecord};
 use dyno_lab::experiment::{Resolved, Workload};
+use dyno_lab::summary::Pacing;
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use std::time::Duration;
@@ -267,15 +269,12 @@ fn host(runs: &[&RunRecord]) -> Table {
 
 fn workloads(experiment: &Resolved) -> Vec<Block> {
     let row = |workload: &Workload| {
-        let pacing = workload
-            .rate_per_s
-            .map_or_else(|| "closed".to_owned(), |rate_per_s| format!("open, {rate_per_s} per s"));
         vec![
             words(workload.name.as_str()),
             exactly(workload.clients as u64),
             exactly(workload.threads as u64),
             words(workload.protocol.to_string()),
-            words(pacing),
+            words(pacing(Pacing::of(workload, &experiment.stages))),
         ]
     };
     let load = Table {

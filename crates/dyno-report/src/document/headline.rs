@@ -97,7 +97,8 @@ fn latency_words(workload: &WorkloadSummary) -> String {
     };
     let of = match workload.pacing {
         Pacing::Closed => "in a closed loop",
-        Pacing::Open { .. } => "from the scheduled instant",
+        Pacing::Staged { closed: true, .. } => "from the scheduled instant in stages with a rate",
+        Pacing::Open { .. } | Pacing::Staged { .. } => "from the scheduled instant",
     };
     let (p50, p99, max) = (time(latency.p50_us), time(latency.p99_us), time(latency.max_us));
     format!("Latency {of}: p50 {p50}, p99 {p99}, at most {max}.")

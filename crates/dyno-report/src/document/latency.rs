@@ -183,8 +183,8 @@ impl Latency {
     /// What the figures are of, which depends on how transactions began.
     fn loop_words(&self) -> &'static str {
         let pacings = || self.present().filter_map(|(_, workload)| workload.pacing);
-        let closed = pacings().any(|pacing| pacing == Pacing::Closed);
-        let open = pacings().any(|pacing| pacing != Pacing::Closed);
+        let closed = pacings().any(Pacing::is_closed);
+        let open = pacings().any(Pacing::is_open);
         loop_words(closed, open)
     }
 }

@@ -3,7 +3,7 @@
 use super::model::{Block, Table, Value};
 use super::parts::table;
 use super::table::{exactly, number, text, value, words};
-use crate::figures::one_line;
+use crate::figures::{one_line, rate};
 use crate::growth::largest;
 use dyno_lab::analysis::{Analysis, Dip};
 use dyno_lab::summary::{Latency, Pacing, Summary, WorkloadSummary};
@@ -54,13 +54,9 @@ fn throughput(summary: &Summary) -> Table {
 
 fn throughput_row(workload: &WorkloadSummary) -> Vec<Value> {
     let steadiness = workload.steadiness;
-    let pacing = match workload.pacing {
-        Pacing::Closed => "closed".to_owned(),
-        Pacing::Open { rate_per_s } => format!("open, {} per s", crate::figures::rate(rate_per_s)),
-    };
     vec![
         words(workload.name.as_str()),
-        words(pacing),
+        words(pacing(workload.pacing)),
         exactly(workload.clients as u64),
         exactly(workload.threads as u64),
         exactly(workload.transactions),
@@ -72,6 +68,22 @@ fn throughput_row(workload: &WorkloadSummary) -> Vec<Value> {
         exactly(workload.errors),
         value(workload.error_percent()),
     ]
+}
+
+/// What begins a transaction, as briefly as a table takes it.
+pub(super) fn pacing(pacing: Pacing) -> String {
+    match pacing {
+        Pacing::Closed => "closed".to_owned(),
+        Pacing::Open { rate_per_s } => format!("open, {} per s", rate(rate_per_s)),
+        Pacing::Staged {
+            least_per_s,
+            most_per_s,
+            closed,
+        } => {
+            let open = format!("open, {} to {} per s by stages", rate(least_per_s), rate(most_per_s));
+            if closed { format!("closed; {open}") } else { open }
+        }
+    }
 }
 
 /// The columns of latencies, in the order of [`latencies`].

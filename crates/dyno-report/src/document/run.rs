@@ -8,7 +8,7 @@ use super::{metrics, results, statements};
 use crate::figures::{one_line, rate, time};
 use dyno_lab::archive::RunState;
 use dyno_lab::experiment::Resolved;
-use dyno_lab::summary::{Pacing, Summary};
+use dyno_lab::summary::Summary;
 
 /// Everything about a run, for a document that is about it alone.
 pub(super) fn sections(recorded: &Recorded, experiment: Option<&Resolved>) -> Vec<Section> {
@@ -172,8 +172,8 @@ fn percentiles(recorded: &Recorded) -> Vec<Block> {
         .record
         .as_ref()
         .map_or(&[][..], |record| record.workloads.as_slice());
-    let closed = facts.iter().any(|workload| workload.pacing == Pacing::Closed);
-    let open = facts.iter().any(|workload| workload.pacing != Pacing::Closed);
+    let closed = facts.iter().any(|workload| workload.pacing.is_closed());
+    let open = facts.iter().any(|workload| workload.pacing.is_open());
     figure(percentile_curves(
         "percentiles",
         &recorded.name,

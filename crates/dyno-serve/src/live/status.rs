@@ -212,6 +212,8 @@ mod tests {
             threads: 1,
             pacing: Pacing::Closed,
             transactions_per_client: None,
+            start_delay_s: 0.0,
+            stages: Vec::new(),
             scripts: Vec::new(),
             statements: Vec::new(),
         };

@@ -15,6 +15,8 @@ fn facts(pacing: Pacing) -> Vec<WorkloadFacts> {
         threads: 1,
         pacing,
         transactions_per_client: None,
+        start_delay_s: 0.0,
+        stages: Vec::new(),
         scripts: Vec::new(),
         statements: vec!["select 1".to_owned(), "select 2".to_owned()],
     }]

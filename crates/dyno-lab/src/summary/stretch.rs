@@ -1,0 +1,87 @@
+//! What can be said of a workload in a stretch of time with one load: a stage, or the whole time measured.
+
+use super::{Warning, WorkloadFacts};
+use dyno_stats::Running;
+
+/// Fewer intervals than this say little about steadiness.
+pub(super) const ENOUGH_INTERVALS: u64 = 10;
+
+/// A higher coefficient of variation is worth a look at the cause.
+const STEADY_SHARE: f64 = 0.1;
+
+/// The variation that chance alone may bring about: so many times that of events that come independently of each other.
+const CHANCE: f64 = 1.5;
+
+/// A rate that is missed by less than this share of it hurts nobody.
+const KEPT_SHARE: f64 = 0.01;
+
+/// A count that is this many of its standard deviations too small is no chance.
+const SURE: f64 = 3.0;
+
+/// What a workload did in a stretch of time.
+pub(super) struct Stretch<'a> {
+    pub facts: &'a WorkloadFacts,
+    /// The stage, if there are several.
+    pub stage: Option<&'a str>,
+    /// Whether the load changes meanwhile.
+    pub ramp: bool,
+    /// Transactions asked for per second, on average; `None`: a closed loop, or not known.
+    pub rate_per_s: Option<f64>,
+    /// Transactions that completed or failed.
+    pub begun: u64,
+    /// How long its clients were to work.
+    pub lasted_s: f64,
+    /// How long a complete interval lasts.
+    pub interval_s: f64,
+    /// Transactions per second of the complete intervals.
+    pub tps: &'a Running,
+}
+
+impl Stretch<'_> {
+    /// What it gives reason to warn of.
+    pub fn warnings(&self) -> impl Iterator<Item = Warning> + use<> {
+        self.rate_missed().into_iter().chain(self.unsteady())
+    }
+
+    /// Transactions came at a lower rate than was asked for, by more than chance explains: the schedule is random, and at the end each client may have
+    /// one under way. What was due and not begun is the backlog, which grows as long as the load lasts.
+    fn rate_missed(&self) -> Option<Warning> {
+        let asked_per_s = self.rate_per_s.filter(|_| self.lasted_s > 0.0)?;
+        let due = asked_per_s * self.lasted_s;
+        // With a number of transactions each thread ends by itself, and the last one says how long it took.
+        let schedules = self.facts.transactions_per_client.map_or(1, |_| self.facts.threads);
+        let chance = SURE * (due * schedules as f64).sqrt() + self.facts.clients as f64;
+        let missing = due - self.begun as f64;
+        (missing > chance && missing > KEPT_SHARE * due).then(|| Warning::RateMissed {
+            workload: self.facts.name.clone(),
+            stage: self.stage.map(str::to_owned),
+            asked_per_s,
+            reached_per_s: self.begun as f64 / self.lasted_s,
+        })
+    }
+
+    /// The throughput differed between intervals by more than chance explains.
+    fn unsteady(&self) -> Option<Warning> {
+        let variation = self.tps.variation().filter(|_| !self.ramp)?;
+        let per_interval = self.tps.mean()? * self.interval_s;
+        let limit = STEADY_SHARE.hypot(CHANCE / per_interval.sqrt());
+        (self.tps.count() >= ENOUGH_INTERVALS && variation > limit).then(|| Warning::Unsteady {
+            workload: self.facts.name.clone(),
+            stage: self.stage.map(str::to_owned),
+            variation_percent: variation * 100.0,
+        })
+    }
+}
+
+/// The coefficient of variation within stretches, each against its own mean; none where the load changed all the time.
+pub(super) fn variation(stretches: &[Stretch<'_>]) -> Option<f64> {
+    let steady = stretches.iter().filter(|stretch| !stretch.ramp);
+    let (mut squares, mut intervals) = (0.0, 0.0);
+    for tps in steady.map(|stretch| stretch.tps) {
+        if let Some(variation) = tps.variation() {
+            squares += variation.powi(2) * tps.count() as f64;
+            intervals += tps.count() as f64;
+        }
+    }
+    (intervals > 0.0).then(|| (squares / intervals).sqrt())
+}

@@ -1,8 +1,9 @@
 //! Whether dips get their right causes: runs that are disturbed on purpose at random moments, a run that is left alone, and runs with frequent
-//! checkpoints, with full page writes and without. Needs root.
+//! checkpoints on storage that full page images are too much for, with full page writes and without. Needs root.
 //!
-//!     cargo bench --bench dip_causes -- [--each 10] [--minutes 6] [--undisturbed 30] [--checkpoints 4] [--kinds lock,cpu] [--seed 1]
+//!     cargo bench --bench dip_causes -- [--each 10] [--minutes 6] [--undisturbed 30] [--checkpoints 20] [--kinds lock,cpu] [--seed 1]
 //!                                       [--keep FOLDER] [--dyno PROGRAM]
+//!     cargo bench --bench dip_causes -- --each 0 --undisturbed 0          # checkpoints alone, half a minute for each of both kinds
 //!     cargo bench --bench dip_causes -- --judge FOLDER        # what was kept there, by the rules of now
 //!
 //! A kind that a machine cannot do is left out, and that is said. A disturbance that makes no dip is made again, up to as many times as was asked for.
@@ -11,8 +12,8 @@ use dyno_bench::dips::{
     DisturbedRun, Judged, Kind, Plan, Provocation, Provoked, Tally, Verdict, archived, draw, is_open, judge,
 };
 use dyno_bench::{Result, archive, dyno_binary, option};
-use dyno_lab::analysis::{Analysis, Dip, analyse};
-use dyno_lab::archive::IntervalRow;
+use dyno_lab::analysis::{Analysis, Cause, Dip, analyse};
+use dyno_lab::archive::{EventKind, IntervalRow};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::VecDeque;
@@ -25,6 +26,21 @@ const PROVOKED: &str = "provoked.json";
 /// Long enough for the large tables to be filled with dead rows.
 const WARMUP_S: u64 = 30;
 
+/// The experiment that is disturbed.
+const DISTURBED: &str = "dip-causes.toml";
+
+/// How the folders of runs around checkpoints begin.
+const CHECKPOINTS: &str = "checkpoints-full_page_writes=";
+
+/// The time from one of their checkpoints to the next, in seconds.
+const CYCLE_S: u64 = 30;
+
+/// What their log may be written with: several times what the updates write, and a fraction of what the images add.
+const SLOW_LOG_BYTES_PER_S: u64 = 12_000_000;
+
+/// A dip that begins this soon after a checkpoint did, in seconds, comes after it.
+const SOON_S: f64 = 10.0;
+
 /// A run and what became of it.
 #[derive(Serialize)]
 struct Outcome {
@@ -34,12 +50,14 @@ struct Outcome {
     /// Dips that nobody provoked.
     others: Vec<Dip>,
     findings: Vec<String>,
+    /// When checkpoints began in the time measured.
+    checkpoints_s: Vec<f64>,
 }
 
 fn main() -> Result<()> {
     let each: usize = option("--each", 10)?;
     let undisturbed_minutes: u64 = option("--undisturbed", 30)?;
-    let checkpoint_minutes: u64 = option("--checkpoints", 4)?;
+    let checkpoints: u64 = option("--checkpoints", 20)?;
     let seed: u64 = option("--seed", 1)?;
     let judge_only: String = option("--judge", String::new())?;
     let dyno: PathBuf = option("--dyno", PathBuf::new())?;
@@ -58,14 +76,9 @@ fn main() -> Result<()> {
             folders: Vec::new(),
         };
         run.disturbed(&kinds, each, fastrand::Rng::with_seed(seed), &mut notes)?;
-        run.undisturbed("undisturbed", undisturbed_minutes, &[])?;
+        run.undisturbed("undisturbed", undisturbed_minutes)?;
         for full_page_writes in ["on", "off"] {
-            let name = format!("checkpoints-full_page_writes={full_page_writes}");
-            let set = [
-                "checkpoint_timeout=30s".to_owned(),
-                format!("full_page_writes={full_page_writes}"),
-            ];
-            run.undisturbed(&name, checkpoint_minutes, &set)?;
+            run.checkpoints(checkpoints, full_page_writes)?;
         }
         run.folders
     } else {
@@ -137,6 +150,7 @@ impl Runs {
             let needed_s = waiting.len() as u64 * Provocation::LONGEST_S as u64 + 60;
             let plan = Plan {
                 dyno: &self.dyno,
+                experiment: DISTURBED,
                 archive: &archive,
                 warmup_s: WARMUP_S,
                 measure_s: (minutes * 60).min(needed_s),
@@ -173,19 +187,40 @@ impl Runs {
     }
 
     /// Leaves a run alone.
-    fn undisturbed(&mut self, name: &str, minutes: u64, set: &[String]) -> Result<()> {
+    fn undisturbed(&mut self, name: &str, minutes: u64) -> Result<()> {
         if minutes == 0 {
             return Ok(());
         }
         let archive = self.folder(name)?;
         let plan = Plan {
             dyno: &self.dyno,
+            experiment: DISTURBED,
             archive: &archive,
             warmup_s: WARMUP_S,
             measure_s: minutes * 60,
-            set: set.to_vec(),
+            set: Vec::new(),
         };
         DisturbedRun::start(&plan)?.finish()?;
+        Ok(std::fs::write(archive.join(PROVOKED), "[]\n")?)
+    }
+
+    /// A run over so many timed checkpoints, with a log that is written slowly.
+    fn checkpoints(&mut self, number: u64, full_page_writes: &str) -> Result<()> {
+        if number == 0 {
+            return Ok(());
+        }
+        let archive = self.folder(&format!("{CHECKPOINTS}{full_page_writes}"))?;
+        let plan = Plan {
+            dyno: &self.dyno,
+            experiment: "full-page-images.toml",
+            archive: &archive,
+            warmup_s: WARMUP_S,
+            measure_s: number * CYCLE_S,
+            set: vec![format!("full_page_writes={full_page_writes}")],
+        };
+        let mut run = DisturbedRun::start(&plan)?;
+        run.slow_log(SLOW_LOG_BYTES_PER_S)?;
+        run.finish()?;
         Ok(std::fs::write(archive.join(PROVOKED), "[]\n")?)
     }
 }
@@ -197,13 +232,53 @@ fn outcome(folder: &Path) -> Result<Outcome> {
     let Analysis { dips, findings, .. } = analyse(&run);
     let intervals: Vec<IntervalRow> = run.intervals()?.filter(|row| row.phase == "measure").collect();
     let (judged, others) = judge(&provoked, &dips, &intervals);
+    let measured = |at_s: &f64| {
+        let (first, last) = (intervals.first(), intervals.last());
+        first.is_some_and(|row| *at_s >= row.interval_start_s) && last.is_some_and(|row| *at_s < row.interval_start_s)
+    };
+    let began_s = run.events()?.filter_map(|event| match event.kind {
+        EventKind::Checkpoint(checkpoint) => Some(checkpoint.start_s),
+        _ => None,
+    });
     Ok(Outcome {
         folder: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         measured_s: intervals.iter().map(|row| row.interval_s).sum(),
         judged,
         others,
         findings,
+        checkpoints_s: began_s.filter(measured).collect(),
     })
+}
+
+/// What was said of dips after checkpoints.
+fn after_checkpoints(outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    for outcome in outcomes {
+        let Some((_, full_page_writes)) = outcome.folder.split_once(CHECKPOINTS) else {
+            continue;
+        };
+        if text.is_empty() {
+            text.push_str("\n| full_page_writes | checkpoints | dips soon after one | full page images | unknown or host noise | other causes | dips at other times | full page images |\n|---|---|---|---|---|---|---|---|\n");
+        }
+        let soon = |dip: &&Dip| {
+            let mut delays = outcome.checkpoints_s.iter().map(|began_s| dip.start_s - began_s);
+            delays.any(|delay_s| (-2.0..SOON_S).contains(&delay_s))
+        };
+        let (after, others): (Vec<&Dip>, Vec<&Dip>) = outcome.others.iter().partition(soon);
+        let images = |dips: &[&Dip]| dips.iter().filter(|dip| dip.cause == Cause::FullPageImages).count();
+        let open = after.iter().filter(|dip| is_open(dip.cause)).count();
+        let _ = writeln!(
+            text,
+            "| {full_page_writes} | {} | {} | {} | {open} | {} | {} | {} |",
+            outcome.checkpoints_s.len(),
+            after.len(),
+            images(&after),
+            after.len() - images(&after) - open,
+            others.len(),
+            images(&others)
+        );
+    }
+    text
 }
 
 /// What was said of a disturbance, in a line.
@@ -263,6 +338,7 @@ fn report(outcomes: &[Outcome], notes: &[String]) -> String {
     for note in notes {
         let _ = write!(text, "\n{note}\n");
     }
+    text.push_str(&after_checkpoints(outcomes));
     let _ = write!(text, "\nAnswers that were not right:\n\n");
     for outcome in outcomes {
         for judged in &outcome.judged {

@@ -39,6 +39,8 @@ pub struct DisturbedRun {
 pub struct Plan<'a> {
     /// The program.
     pub dyno: &'a Path,
+    /// The experiment, in the folder of the benches.
+    pub experiment: &'a str,
     /// The folder for its campaign; empty.
     pub archive: &'a Path,
     /// Warm-up in seconds.
@@ -58,7 +60,7 @@ impl DisturbedRun {
         let mut command = Command::new(plan.dyno);
         command
             .arg("run")
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("dip-causes.toml"))
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(plan.experiment))
             .args(["--target", "embedded"])
             .arg("--archive")
             .arg(plan.archive);
@@ -128,6 +130,21 @@ impl DisturbedRun {
         }
         std::thread::sleep(Duration::from_secs_f64((self.measure_s.0 - self.now_s()).max(0.0)));
         Ok(())
+    }
+
+    /// Leaves the log of the clients this many bytes per second, and nothing else any less: the checkpointer writes as fast as it can.
+    ///
+    /// # Errors
+    /// Storage cannot be made slow here.
+    pub fn slow_log(&mut self, bytes_per_s: u64) -> Result<()> {
+        let slow_path = self.slow_path.as_ref().ok_or("writing cannot be slowed down here")?;
+        let sessions = self.connect()?.query(
+            "select pid from pg_stat_activity where datname = 'dyno_run' and pid <> pg_backend_pid()",
+            &[],
+        )?;
+        let sessions: Vec<i32> = sessions.iter().map(|row| row.get(0)).collect();
+        slow_path.take_in(&sessions)?;
+        slow_path.limit(bytes_per_s)
     }
 
     /// Whether there is still time for a disturbance, and what it takes.

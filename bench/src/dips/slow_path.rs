@@ -86,7 +86,10 @@ impl SlowPath {
     }
 
     /// Limits the bytes written per second; 0 lifts the limit.
-    fn limit(&self, bytes_per_s: u64) -> Result<()> {
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn limit(&self, bytes_per_s: u64) -> Result<()> {
         let limit = format!("{} {bytes_per_s}", self.device);
         Ok(fs::write(self.group.join("blkio.throttle.write_bps_device"), limit)?)
     }

@@ -45,7 +45,11 @@ pub(crate) fn pacing(pacing: Pacing) -> String {
                 (least, most) if least == most => most,
                 (least, most) => format!("{least} to {most}"),
             };
-            let which = if closed { "closed loop, in some stages open" } else { "open loop by stages" };
+            let which = if closed {
+                "closed loop, in some stages open"
+            } else {
+                "open loop by stages"
+            };
             format!("{which} at {rates} transactions/s")
         }
     }

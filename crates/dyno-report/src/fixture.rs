@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const UPDATE: &str = "update tbl set crt_time = now() where id = :id;";
 
-fn latency(scale: f64) -> Latency {
+pub(crate) fn latency(scale: f64) -> Latency {
     Latency {
         mean_us: 645.2 * scale,
         stddev_us: 120.4 * scale,

@@ -41,26 +41,33 @@ pub fn campaign_warnings(campaign: &Campaign) -> Vec<Warning> {
             enough: ENOUGH_REPETITIONS as u64,
         });
     }
-    warnings.extend(one_sided(&cells));
+    warnings.extend(one_sided(campaign, &cells));
     warnings.extend(environments(campaign, &cells));
     warnings
 }
 
 /// What the server did by itself in all runs of some cells and in none of others.
-fn one_sided(cells: &Cells<'_>) -> Vec<Warning> {
+fn one_sided(campaign: &Campaign, cells: &Cells<'_>) -> Vec<Warning> {
     let measured_s =
         |(_, record): &(&Run, &RunRecord)| record.summary.as_ref().map_or(0.0, |summary| summary.measured_s);
     if cells.values().flatten().any(|run| measured_s(run) < LONG_ENOUGH_S) {
         return Vec::new();
     }
-    type Kind = (&'static str, fn(&EventKind) -> bool);
+    // What it is, whether an event is one, and parts of the names of settings that bring it about.
+    type Kind = (&'static str, fn(&EventKind) -> bool, &'static [&'static str]);
     let kinds: [Kind; 2] = [
         (
             "an autovacuum",
             |kind| matches!(kind, EventKind::Autovacuum(work) if !work.analyze),
+            &["autovacuum"],
         ),
-        ("a checkpoint", |kind| matches!(kind, EventKind::Checkpoint(_))),
+        (
+            "a checkpoint",
+            |kind| matches!(kind, EventKind::Checkpoint(_)),
+            &["checkpoint", "max_wal_size"],
+        ),
     ];
+    let varied = varied(campaign, cells);
     // Events are read once, and of each run only whether there were any of a kind.
     let seen: Vec<Vec<[bool; 2]>> = cells
         .values()
@@ -73,7 +80,7 @@ fn one_sided(cells: &Cells<'_>) -> Vec<Warning> {
                 let begin_s = measured.filter_map(|phase| phase.start_s).fold(f64::INFINITY, f64::min);
                 let mut seen = [false; 2];
                 for event in run.events().into_iter().flatten().filter(|event| event.at_s >= begin_s) {
-                    for (seen, (_, is)) in seen.iter_mut().zip(&kinds) {
+                    for (seen, (_, is, _)) in seen.iter_mut().zip(&kinds) {
                         *seen |= is(&event.kind);
                     }
                 }
@@ -82,30 +89,59 @@ fn one_sided(cells: &Cells<'_>) -> Vec<Warning> {
             runs.iter().map(of_run).collect()
         })
         .collect();
-    let cell_where = |applies: &dyn Fn(&Vec<[bool; 2]>) -> bool| {
-        let (levels, _) = cells.get_index(seen.iter().position(applies)?)?;
+    // Who only reads has neither, however long.
+    let writes: Vec<bool> = cells
+        .values()
+        .map(|runs| runs.iter().any(|(run, _)| writes(run)))
+        .collect();
+    let cell_where = |applies: &dyn Fn(usize, &Vec<[bool; 2]>) -> bool| {
+        let mut cell_of = seen.iter().enumerate();
+        let (levels, _) = cells.get_index(cell_of.position(|(index, runs)| applies(index, runs))?)?;
         let levels = levels.iter().map(|(factor, level)| format!("{factor} = {level}"));
         Some(levels.collect::<Vec<_>>().join(", "))
     };
-    let one_sided = kinds.iter().enumerate().filter_map(|(kind, (what, _))| {
+    let one_sided = kinds.iter().enumerate().filter_map(|(kind, (what, _, settings))| {
+        // Where that is what is varied, it is no accident.
+        let meant = |name: &&str| settings.iter().any(|setting| name.contains(setting));
+        if varied.iter().any(meant) {
+            return None;
+        }
         Some(Warning::OneSided {
             what: (*what).to_owned(),
-            with: cell_where(&|runs| runs.iter().all(|seen| seen[kind]))?,
-            without: cell_where(&|runs| runs.iter().all(|seen| !seen[kind]))?,
+            with: cell_where(&|_, runs| runs.iter().all(|seen| seen[kind]))?,
+            without: cell_where(&|index, runs| writes[index] && runs.iter().all(|seen| !seen[kind]))?,
         })
     });
     one_sided.collect()
 }
 
-/// What differs between the runs although it is no factor: versions, machine, settings.
-fn environments(campaign: &Campaign, cells: &Cells<'_>) -> Vec<Warning> {
-    let records: Vec<&RunRecord> = cells.values().flatten().map(|(_, record)| *record).collect();
-    // What the names of levels stand for is varied, too.
+/// The names of all that is varied, also of what the names of levels stand for.
+fn varied<'a>(campaign: &'a Campaign, cells: &'a Cells<'_>) -> Vec<&'a str> {
     let named = campaign.record.iter().flat_map(|record| &record.factors);
     let named = named
         .flat_map(|factor| factor.meanings.values())
         .flat_map(IndexMap::keys);
-    let factors: Vec<&String> = cells.keys().flatten().map(|(factor, _)| factor).chain(named).collect();
+    let factors = cells.keys().flatten().map(|(factor, _)| factor);
+    factors.chain(named).map(String::as_str).collect()
+}
+
+/// Whether a run wrote more log than the server does by itself; where that was not sampled, it may have.
+fn writes(run: &Run) -> bool {
+    const IDLE_BYTES: f64 = 1_048_576.0;
+    const POSITION: &str = "wal_position_bytes";
+    let samples = run.server_samples(|name| name == POSITION);
+    let positions = samples.column(POSITION).unwrap_or_default();
+    let mut known = positions.iter().filter(|position| position.is_finite());
+    match (known.next(), known.next_back()) {
+        (Some(first), Some(last)) => last - first > IDLE_BYTES,
+        _ => true,
+    }
+}
+
+/// What differs between the runs although it is no factor: versions, machine, settings.
+fn environments(campaign: &Campaign, cells: &Cells<'_>) -> Vec<Warning> {
+    let records: Vec<&RunRecord> = cells.values().flatten().map(|(_, record)| *record).collect();
+    let factors = varied(campaign, cells);
     let varied = |name: &str| {
         factors
             .iter()
@@ -186,7 +222,7 @@ pub(crate) fn settings(record: &RunRecord) -> IndexMap<&str, &str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::archive::ArchiveError;
     use crate::summary::Summary;
@@ -194,7 +230,7 @@ mod tests {
     use std::time::Duration;
 
     /// A complete run of the cell `clients`, measured for so long, with these `events`.
-    fn run(folder: &Path, number: usize, clients: &str, measured_s: f64, events: &str) -> Run {
+    pub(in crate::analysis) fn run(folder: &Path, number: usize, clients: &str, measured_s: f64, events: &str) -> Run {
         let path = folder.join(number.to_string());
         std::fs::create_dir(&path).unwrap();
         std::fs::write(path.join("events.jsonl"), events).unwrap();
@@ -215,7 +251,8 @@ mod tests {
         }
     }
 
-    fn warnings(runs: Vec<Run>) -> Vec<String> {
+    /// What a campaign of these runs is warned of.
+    pub(in crate::analysis) fn found(runs: Vec<Run>) -> Vec<Warning> {
         let campaign = Campaign {
             path: "campaign".into(),
             record: Err(ArchiveError::Damaged {
@@ -224,10 +261,14 @@ mod tests {
             }),
             runs,
         };
-        campaign_warnings(&campaign).iter().map(Warning::to_string).collect()
+        campaign_warnings(&campaign)
     }
 
-    const CHECKPOINT: &str = "{\"at_s\":20.0,\"event\":\"checkpoint\",\"reason\":\"time\",\"start_s\":15.0,\"end_s\":20.0,\
+    fn warnings(runs: Vec<Run>) -> Vec<String> {
+        found(runs).iter().map(Warning::to_string).collect()
+    }
+
+    pub(in crate::analysis) const CHECKPOINT: &str = "{\"at_s\":20.0,\"event\":\"checkpoint\",\"reason\":\"time\",\"start_s\":15.0,\"end_s\":20.0,\
         \"write_s\":null,\"sync_s\":null,\"buffers\":null,\"wal_files\":null}\n";
 
     #[test]
@@ -241,7 +282,7 @@ mod tests {
         };
         assert_eq!(warnings(runs(4)), Vec::<String>::new());
         let [only] = warnings(runs(5)).try_into().unwrap();
-        assert!(only.starts_with("There are cells with only 1 complete run: "), "{only}");
+        assert!(only.starts_with("Some cells have only 1 complete run, so "), "{only}");
     }
 
     #[test]
@@ -261,6 +302,21 @@ mod tests {
         assert_eq!(warnings(runs(10, 59.0, CHECKPOINT)), Vec::<String>::new());
         let before = CHECKPOINT.replace("20.0", "9.0").replace("15.0", "5.0");
         assert_eq!(warnings(runs(20, 60.0, &before)), Vec::<String>::new());
+        // A cell that only reads has none, however long.
+        let reading = runs(30, 60.0, CHECKPOINT);
+        for run in &reading[4..] {
+            let samples = "at_s,wal_position_bytes\n1.0,5000000\n60.0,5000200\n";
+            std::fs::write(run.path.join("server.csv"), samples).unwrap();
+        }
+        assert_eq!(warnings(reading), Vec::<String>::new());
+        // Where checkpoints are what is varied, that is no accident.
+        let mut varied = runs(40, 60.0, CHECKPOINT);
+        for run in &mut varied {
+            let record = run.record.as_mut().unwrap();
+            let level = record.cell.swap_remove("clients").unwrap();
+            record.cell.insert("settings.checkpoint_timeout".to_owned(), level);
+        }
+        assert_eq!(warnings(varied), Vec::<String>::new());
     }
 
     #[test]
@@ -275,7 +331,7 @@ mod tests {
             ] });
         }
         let [only] = warnings(runs).try_into().unwrap();
-        let expected = "The runs differ in the server's work_mem, which is no factor: \"its default\" and \"64MB\".";
+        let expected = "The runs differ in the server's work_mem, which is not a factor: \"its default\" and \"64MB\".";
         assert!(only.starts_with(expected), "{only}");
     }
 }

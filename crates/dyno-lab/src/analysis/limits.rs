@@ -10,6 +10,9 @@ const BUSY_SHARE: f64 = 0.9;
 /// A load that comes up to this share of the ceiling is near it: from run to run both vary by some percent.
 const NEAR_SHARE: f64 = 0.8;
 
+/// One that is so far above it was not measured as the ceiling was.
+const BEYOND_SHARE: f64 = 1.2;
+
 pub(super) fn warnings(record: &RunRecord, recording: &Recording) -> impl Iterator<Item = Warning> {
     let (busy, near) = (busy(record, recording), near_ceiling(record));
     busy.into_iter().chain(near)
@@ -21,10 +24,9 @@ fn busy(record: &RunRecord, recording: &Recording) -> Option<Warning> {
     // By the samples; where there are none, by what the load cost in all.
     let sampled = recording.dyno_cores.as_ref().map(|cores| cores.usual.median);
     let cores = sampled.or_else(|| cores_in_all(record.summary.as_ref()?))?;
-    let open = record
-        .workloads
-        .iter()
-        .any(|workload| workload.pacing.is_open());
+    let late = |warning: &Warning| matches!(warning, Warning::RateMissed { .. } | Warning::Late { .. });
+    let summary = record.summary.as_ref();
+    let open = summary.is_some_and(|summary| summary.warnings.iter().any(late));
     (cores >= BUSY_SHARE * most).then_some(Warning::LoadGeneratorBusy {
         busy_percent: cores / most * 100.0,
         threads: recording.threads.max(1.0) as u64,
@@ -46,8 +48,9 @@ fn near_ceiling(record: &RunRecord) -> Option<Warning> {
     let ceiling = record.ceiling.as_ref()?;
     let workloads = record.summary.as_ref()?.workloads.iter();
     let statements_per_s: f64 = workloads.map(|workload| workload.statements_per_s).sum();
-    // A transaction of the ceiling is one statement.
-    (statements_per_s >= NEAR_SHARE * ceiling.tps).then_some(Warning::NearCeiling {
+    // A transaction of the ceiling is one statement. Who does much more sends several at once, and has another ceiling.
+    let near = NEAR_SHARE * ceiling.tps..=BEYOND_SHARE * ceiling.tps;
+    near.contains(&statements_per_s).then_some(Warning::NearCeiling {
         statements_per_s,
         ceiling_per_s: ceiling.tps,
         shape: ceiling.shape,

@@ -16,6 +16,9 @@ mod steady;
 mod throughput;
 mod warnings;
 
+#[cfg(test)]
+mod cases;
+
 pub use campaign::campaign_warnings;
 pub(crate) use campaign::{IRRELEVANT, settings};
 pub use cause::Cause;
@@ -98,6 +101,6 @@ pub fn analyse(run: &Run) -> Analysis {
         findings: checkpoints::findings(&recording),
         warnings: Vec::new(),
     };
-    analysis.warnings = warnings::warnings(run, &recording, &analysis, throughput.has_one_load());
+    analysis.warnings = warnings::warnings(run, &recording, &analysis, throughput.may_be_steady());
     analysis
 }

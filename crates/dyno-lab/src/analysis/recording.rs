@@ -1,5 +1,6 @@
 //! What a run recorded, in the form in which causes are looked for: series over time, and stretches of time in which something went on.
 
+use super::campaign;
 use super::series::{Series, Signal, Window};
 use super::throughput::Throughput;
 use crate::archive::{
@@ -43,10 +44,16 @@ pub(super) struct Recording {
     pub server_stopped: Option<Signal>,
     /// Bytes of write-ahead log per second.
     pub wal_bytes: Option<Signal>,
-    /// Full page images per second.
+    /// Full page images per second; servers before version 14 do not count them.
     pub full_page_images: Option<Signal>,
+    /// Bytes of write-ahead log per transaction.
+    pub wal_per_transaction: Option<Signal>,
+    /// Whether the server writes no full page images.
+    pub full_page_writes_off: bool,
     /// Measured sessions that waited for locks.
     pub lock_waits: Option<Signal>,
+    /// Measured sessions that waited for a row that another transaction has changed.
+    pub row_waits: Series,
     /// Measured sessions that waited for the write-ahead log.
     pub wal_waits: Option<Signal>,
     /// Measured sessions that waited for data files.
@@ -135,16 +142,21 @@ impl Recording {
             server_stopped: gauge(&host, "server_stopped"),
             wal_bytes: rate(&server, "wal_position_bytes"),
             full_page_images: rate(&server, "pg_stat_wal.wal_fpi"),
-            lock_waits: signal(waits.series(Wait::Lock)),
-            wal_waits: signal(waits.series(Wait::Wal)),
-            data_waits: signal(waits.series(Wait::Data)),
-            standby_waits: signal(waits.series(Wait::Standby)),
+            full_page_writes_off: facts
+                .is_some_and(|facts| campaign::settings(facts).get("full_page_writes") == Some(&"off")),
+            lock_waits: signal(waits.series(&[Wait::Lock, Wait::Row])),
+            row_waits: waits.series(&[Wait::Row]),
+            wal_waits: signal(waits.series(&[Wait::Wal])),
+            data_waits: signal(waits.series(&[Wait::Data])),
+            standby_waits: signal(waits.series(&[Wait::Standby])),
             others: others(run.processes()),
             ..Self::default()
         };
         if let Ok(events) = run.events() {
             events.for_each(|event| recording.event(event));
         }
+        let wal = recording.wal_bytes.as_ref();
+        recording.wal_per_transaction = wal.and_then(|wal| signal(wal.series.per(&recording.tps)));
         recording.dips = dips;
         recording
     }
@@ -260,15 +272,20 @@ impl Recording {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     Lock,
+    Row,
     Wal,
     Data,
     Standby,
 }
 
+/// How many kinds there are.
+const WAITS: usize = 5;
+
 impl Wait {
     /// The kind of a wait event; names of PostgreSQL's documentation, "Wait Event Tables", of versions 9.6 to 18.
     fn of(class: &str, event: &str) -> Option<Self> {
         match (class, event) {
+            ("Lock", "transactionid" | "tuple") => Some(Self::Row),
             ("Lock", _) => Some(Self::Lock),
             ("IPC", "SyncRep") => Some(Self::Standby),
             ("IO", event) if event.starts_with("WAL") || event == "WalSync" || event == "WalWrite" => Some(Self::Wal),
@@ -285,7 +302,7 @@ impl Wait {
 #[derive(Default)]
 struct Waits {
     /// By the time's bits, so that it sorts (times are positive): sessions of each kind.
-    at: BTreeMap<u64, [f64; 4]>,
+    at: BTreeMap<u64, [f64; WAITS]>,
 }
 
 impl Waits {
@@ -300,9 +317,11 @@ impl Waits {
         waits
     }
 
-    fn series(&self, wait: Wait) -> Series {
+    /// Sessions that waited in one of these ways.
+    fn series(&self, waits: &[Wait]) -> Series {
         let at_s: Vec<f64> = self.at.keys().map(|bits| f64::from_bits(*bits)).collect();
-        let sessions: Vec<f64> = self.at.values().map(|sessions| sessions[wait as usize]).collect();
+        let sum = |sessions: &[f64; WAITS]| waits.iter().map(|wait| sessions[*wait as usize]).sum();
+        let sessions: Vec<f64> = self.at.values().map(sum).collect();
         Series::gauge(&at_s, &sessions)
     }
 }

@@ -77,6 +77,17 @@ impl Series {
         series
     }
 
+    /// Each value divided by the mean of `other` at the time; where that is next to nothing there is none.
+    pub fn per(&self, other: &Self) -> Self {
+        let mut series = Self::default();
+        for (window, value) in self.iter() {
+            if let Some(mean) = other.mean_in(window).filter(|mean| *mean >= 1.0) {
+                series.push(window, value / mean);
+            }
+        }
+        series
+    }
+
     /// The values with their times.
     pub fn iter(&self) -> impl Iterator<Item = (Window, f64)> {
         self.windows.iter().copied().zip(self.values.iter().copied())
@@ -178,6 +189,13 @@ mod tests {
                 (window(5.0, 6.0), 5.0)
             ]
         );
+    }
+
+    #[test]
+    fn a_series_per_another_leaves_out_standstills() {
+        let bytes = Series::gauge(&[0.0, 1.0, 2.0], &[0.0, 500.0, 700.0]);
+        let tps = Series::gauge(&[0.0, 0.5, 1.0, 2.0], &[0.0, 8.0, 12.0, 0.0]);
+        assert_eq!(bytes.per(&tps).iter().collect::<Vec<_>>(), [(window(0.0, 1.0), 50.0)]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::series::{Series, Window};
 use crate::archive::Run;
 use crate::experiment::WARMUP;
+use dyno_stats::Course;
 use std::ops::Range;
 
 /// Intervals shorter than this are taken together: causes are recorded once a second.
@@ -50,8 +51,13 @@ impl Throughput {
         result
     }
 
+    /// Whether it would have a steady state if all is well: with one load, for long enough to tell.
+    pub fn may_be_steady(&self) -> bool {
+        self.has_one_load() && !matches!(dyno_stats::course(&self.tps), Course::TooShort { .. })
+    }
+
     /// Whether the load was the same all the time.
-    pub fn has_one_load(&self) -> bool {
+    fn has_one_load(&self) -> bool {
         self.phases.len() < 2 && !self.phases.iter().any(|phase| phase.ramp)
     }
 
@@ -213,7 +219,11 @@ mod tests {
         ];
         let found = Throughput::of(rows.into_iter());
         assert_eq!(found.tps, [100.0, 0.0, 0.0, 0.0, 100.0, 200.0]);
-        let phases: Vec<_> = found.phases.iter().map(|phase| (phase.name.as_str(), phase.first)).collect();
+        let phases: Vec<_> = found
+            .phases
+            .iter()
+            .map(|phase| (phase.name.as_str(), phase.first))
+            .collect();
         assert_eq!(phases, [("ramp", 0), ("hold", 5)]);
     }
 
@@ -243,7 +253,10 @@ mod tests {
         // What happens within a stage is still seen.
         let halting = |second: usize| if second == 10 { 0 } else { 50 + 500 * second as u64 };
         assert_eq!(of(&[("up", true, &halting)]), (1, false));
-        assert_eq!(of(&[("one", false, &|second| if second == 10 { 0 } else { calm(second) })]), (1, true));
+        assert_eq!(
+            of(&[("one", false, &|second| if second == 10 { 0 } else { calm(second) })]),
+            (1, true)
+        );
     }
 
     #[test]

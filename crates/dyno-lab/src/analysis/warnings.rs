@@ -3,7 +3,7 @@
 use super::recording::Recording;
 use super::{Analysis, Steady, descheduled, limits};
 use crate::archive::{Run, RunRecord};
-use crate::summary::Warning;
+use crate::summary::{Scale, Warning};
 use serde_json::Value;
 
 /// From this many seconds on a measurement means to be steady; a shorter one is a look.
@@ -18,17 +18,20 @@ const SLOW_CLOCK_NS: f64 = 250.0;
 /// Queries that keep the server for longer than this in each second may be felt.
 const COSTLY_MS_PER_S: f64 = 100.0;
 
+/// Fewer clients than this share that wait for a row at any time cost little.
+const LEAST_WAITING: f64 = 0.1;
+
 /// Data within this factor of a cache is neither clearly within it nor clearly beyond.
 const NEAR: f64 = 1.25;
 
-/// The warnings that `analysis` and the recording of `run` give reason for. A steady state is only expected of `one_load`, the same all the time.
-pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis, one_load: bool) -> Vec<Warning> {
+/// The warnings that `analysis` and the recording of `run` give reason for. Only of some, a steady state may be expected.
+pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis, may_be_steady: bool) -> Vec<Warning> {
     let Ok(record) = &run.record else {
         return Vec::new();
     };
     let measured_s = recording.measured.length_s();
     let mut warnings = Vec::new();
-    warnings.extend(no_steady_state(&analysis.steady, measured_s).filter(|_| one_load));
+    warnings.extend(no_steady_state(&analysis.steady, measured_s).filter(|_| may_be_steady));
     warnings.extend(few_checkpoints(record, recording, measured_s));
     warnings.extend(limits::warnings(record, recording));
     warnings.extend(descheduled::warning(run, recording));
@@ -37,15 +40,13 @@ pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis, on
     warnings.extend(swapping(run, recording));
     warnings.extend(costly_samples(record));
     warnings.extend(near_cache(record));
-    warnings.extend(few_rows(record));
+    warnings.extend(few_rows(run, record, recording));
     warnings
 }
 
 fn no_steady_state(steady: &Steady, measured_s: f64) -> Option<Warning> {
-    (!steady.found && measured_s >= MEANT_STEADY_S).then(|| {
-        Warning::NoSteadyState {
-            reason: steady.reason.clone(),
-        }
+    (!steady.found && measured_s >= MEANT_STEADY_S).then(|| Warning::NoSteadyState {
+        reason: steady.reason.clone(),
     })
 }
 
@@ -113,9 +114,47 @@ fn costly_samples(record: &RunRecord) -> Option<Warning> {
     })
 }
 
+/// How much of the tables the load can have read or written: of each, with its indexes, at most a page of the table and one of an index for each row.
+/// None where the server does not say what was done to its tables.
+fn touched_bytes(record: &RunRecord) -> Option<f64> {
+    const PAGES_BYTES: f64 = 2.0 * 8192.0;
+    let tables = record.tables.get("after")?.get("tables")?.as_array()?;
+    let bytes = tables.iter().map(|table| {
+        let size = |name| table.get(name).and_then(Value::as_f64);
+        let rows = growth_of(
+            record,
+            table,
+            &["seq_tup_read", "idx_tup_fetch", "n_tup_ins", "n_tup_upd", "n_tup_del"],
+        )?;
+        Some((size("table_bytes")? + size("index_bytes")?).min(PAGES_BYTES * rows))
+    });
+    bytes.sum()
+}
+
+/// How much the counters `names` of `table`, as it was after the load, grew meanwhile; none without counters.
+fn growth_of(record: &RunRecord, table: &Value, names: &[&str]) -> Option<f64> {
+    let statistics = table.get("statistics")?.as_object()?;
+    let earlier = table_before(record, table).and_then(|table| table.get("statistics"));
+    let growth = names.iter().map(|name| {
+        let before = earlier.and_then(|before| before.get(*name)).and_then(Value::as_f64);
+        // A table without indexes has no counter of them.
+        let after = statistics.get(*name).and_then(Value::as_f64).unwrap_or(0.0);
+        (after - before.unwrap_or(0.0)).max(0.0)
+    });
+    (!statistics.is_empty()).then(|| growth.sum())
+}
+
+/// The same table as it was before the load.
+fn table_before<'a>(record: &'a RunRecord, table: &Value) -> Option<&'a Value> {
+    let tables = record.tables.get("before")?.get("tables")?.as_array()?;
+    tables
+        .iter()
+        .find(|other| other.get("schema") == table.get("schema") && other.get("name") == table.get("name"))
+}
+
 /// Data about as large as a cache is partly in it, and how much depends on chance.
 fn near_cache(record: &RunRecord) -> Option<Warning> {
-    let data_bytes = record.tables.get("before")?.get("database_bytes")?.as_f64()?;
+    let data_bytes = touched_bytes(record).filter(|bytes| *bytes > 0.0)?;
     let shared = setting(record, "shared_buffers").map_or(Some(128.0 * 1_048_576.0), |text| bytes(&text));
     // The page cache of the server's machine, if that is this one.
     let local = record
@@ -138,41 +177,46 @@ fn near_cache(record: &RunRecord) -> Option<Warning> {
     })
 }
 
-/// Clients that update fewer rows than they are wait for each other, not for the server.
-fn few_rows(record: &RunRecord) -> Option<Warning> {
+/// Clients that update fewer rows than they are wait for each other, not for the server: if the waits say so.
+fn few_rows(run: &Run, record: &RunRecord, recording: &Recording) -> Option<Warning> {
     let clients: usize = record.workloads.iter().map(|workload| workload.clients).sum();
+    let waiting = recording.row_waits.mean_in(recording.measured)?;
+    if waiting < LEAST_WAITING * clients as f64 {
+        return None;
+    }
     let after = record.tables.get("after")?.get("tables")?.as_array()?;
-    let before = record
-        .tables
-        .get("before")
-        .and_then(|before| before.get("tables"))
-        .and_then(Value::as_array);
-    let updates = |table: &Value| {
-        table
-            .get("statistics")
-            .and_then(|row| row.get("n_tup_upd"))
-            .and_then(Value::as_f64)
-            .unwrap_or(0.0)
-    };
     let few = after.iter().filter_map(|table| {
-        let earlier = before
-            .into_iter()
-            .flatten()
-            .find(|other| other.get("schema") == table.get("schema") && other.get("name") == table.get("name"));
-        let rows = earlier.unwrap_or(table).get("rows_estimate")?.as_f64()?;
-        let updated = updates(table) - earlier.map_or(0.0, updates);
-        (rows >= 1.0 && rows < clients as f64 && updated > 100.0 * rows).then(|| {
-            (table.get("name")?.as_str(), rows)
-                .0
-                .map(|name| (name.to_owned(), rows))
-        })?
+        let rows = table_before(record, table)
+            .unwrap_or(table)
+            .get("rows_estimate")?
+            .as_f64()?;
+        let updated = growth_of(record, table, &["n_tup_upd", "n_tup_del"])?;
+        let name = table.get("name")?.as_str()?;
+        (rows >= 1.0 && rows < clients as f64 && updated > 100.0 * rows).then(|| (name.to_owned(), rows))
     });
     let (table, rows) = few.min_by(|one, other| one.1.total_cmp(&other.1))?;
     Some(Warning::FewRows {
+        scale: scale_of(run, &table),
         table,
         rows: rows as u64,
         clients: clients as u64,
+        waiting: Some(waiting),
     })
+}
+
+/// How the number of rows of `table` is chosen, if by a scale.
+fn scale_of(run: &Run, table: &str) -> Scale {
+    const SCALE: &str = "scale";
+    let of_experiment = run
+        .experiment()
+        .is_ok_and(|experiment| experiment.parameters.contains_key(SCALE));
+    if of_experiment {
+        Scale::Parameter
+    } else if table.starts_with("pgbench_") {
+        Scale::Pgbench
+    } else {
+        Scale::None
+    }
 }
 
 /// A setting of the server that is not at its default.
@@ -253,21 +297,6 @@ mod tests {
     }
 
     #[test]
-    fn data_about_as_large_as_its_cache() {
-        let mut record = record();
-        record.server = serde_json::json!({ "settings": [{ "name": "shared_buffers", "value": "1GB" }] });
-        record.tables = serde_json::json!({ "before": { "database_bytes": 1_100_000_000_u64 } });
-        let expected = Warning::NearCache {
-            data_bytes: 1_100_000_000,
-            cache: "shared_buffers".to_owned(),
-            cache_bytes: 1_073_741_824,
-        };
-        assert_eq!(near_cache(&record), Some(expected));
-        record.tables = serde_json::json!({ "before": { "database_bytes": 100_000_000_u64 } });
-        assert_eq!(near_cache(&record), None);
-    }
-
-    #[test]
     fn a_clock_that_is_slow_to_read() {
         let mut record = record();
         record.host = serde_json::json!({ "clock_source": "hpet", "clock_read_ns": 1_400 });
@@ -276,28 +305,6 @@ mod tests {
         assert!(warning.starts_with(expected), "{warning}");
         record.host = serde_json::json!({ "clock_source": "tsc", "clock_read_ns": 24 });
         assert_eq!(slow_clock(&record), None);
-    }
-
-    #[test]
-    fn more_clients_than_rows_to_update() {
-        let mut record = record();
-        let table = |rows: u64, updates: u64| {
-            serde_json::json!({ "tables": [{
-                "schema": "public", "name": "pgbench_branches", "rows_estimate": rows, "statistics": { "n_tup_upd": updates },
-            }] })
-        };
-        record.tables = serde_json::json!({ "before": table(2, 10), "after": table(2, 50_000) });
-        let expected = Warning::FewRows {
-            table: "pgbench_branches".to_owned(),
-            rows: 2,
-            clients: 8,
-        };
-        assert_eq!(few_rows(&record), Some(expected));
-        // Read only, or enough rows.
-        record.tables = serde_json::json!({ "before": table(2, 10), "after": table(2, 10) });
-        assert_eq!(few_rows(&record), None);
-        record.tables = serde_json::json!({ "before": table(8, 10), "after": table(8, 50_000) });
-        assert_eq!(few_rows(&record), None);
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
     }
     let mut summary = builder.build();
     // Without the plan nobody knows of any metrics.
-    if let Ok(experiment) = experiment(run) {
+    if let Ok(experiment) = run.experiment() {
         let (values, missing) = metrics::evaluate(&experiment, &summary);
         summary.metrics = values;
         let notes = missing.into_iter().map(|text| Warning::Note { text });
@@ -96,15 +96,17 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
     Ok(summary)
 }
 
-/// What the run measures, from the campaign's plan.
-fn experiment(run: &Run) -> Result<Resolved, ArchiveError> {
-    let campaign = run.path.parent().unwrap_or(&run.path).join(CAMPAIGN_JSON);
-    let campaign = json::<CampaignRecord>(&campaign)?;
-    let folder = run.name();
-    let planned = campaign.runs.iter().find(|planned| planned.folder() == folder);
-    let mut cells = campaign.cells.into_iter();
-    let cell = planned.and_then(|planned| cells.find(|cell| cell.levels == planned.cell));
-    Ok(cell.map_or(campaign.experiment, |cell| cell.experiment))
+impl Run {
+    /// What the run measures, from the campaign's plan.
+    pub(crate) fn experiment(&self) -> Result<Resolved, ArchiveError> {
+        let campaign = self.path.parent().unwrap_or(&self.path).join(CAMPAIGN_JSON);
+        let campaign = json::<CampaignRecord>(&campaign)?;
+        let folder = self.name();
+        let planned = campaign.runs.iter().find(|planned| planned.folder() == folder);
+        let mut cells = campaign.cells.into_iter();
+        let cell = planned.and_then(|planned| cells.find(|cell| cell.levels == planned.cell));
+        Ok(cell.map_or(campaign.experiment, |cell| cell.experiment))
+    }
 }
 
 /// What ran, and how long a complete interval lasts in seconds: from `run.json`, or if that is damaged from the campaign's plan.
@@ -112,7 +114,7 @@ fn facts(run: &Run) -> Result<(Vec<WorkloadFacts>, f64), ArchiveError> {
     if let Ok(record) = &run.record {
         return Ok((record.workloads.clone(), record.interval_s));
     }
-    let experiment = experiment(run)?;
+    let experiment = run.experiment()?;
     // Only the scripts' parser could say which statements these were.
     let workloads = experiment
         .workloads

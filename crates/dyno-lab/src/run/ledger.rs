@@ -229,7 +229,7 @@ struct Tables {
 }
 
 /// Says in the summary how the run ended. Gives back what ended it before its time, or parts of it, unless that was asked for.
-fn conclude(
+pub(crate) fn conclude(
     summary: &mut Summary,
     outcome: &Outcome,
     planned_s: Option<f64>,
@@ -288,7 +288,7 @@ fn growth(before: &DatabaseSizes, after: &DatabaseSizes) -> Vec<TableGrowth> {
 }
 
 /// What the archive has of a run.
-struct Kept {
+pub(crate) struct Kept {
     state: RunState,
     analysis: Option<Analysis>,
     /// Why it could not take everything, or why the run does not count.
@@ -296,7 +296,7 @@ struct Kept {
 }
 
 /// Writes the run's last word. A run of which the archive could not take everything is not complete; the error says why.
-fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, progress: &mut dyn Progress) -> Kept {
+pub(crate) fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, progress: &mut dyn Progress) -> Kept {
     let stopped = |summary: &Summary| {
         summary.warnings.iter().find_map(|warning| match warning {
             Warning::ArchiveStopped { error } => Some(error.clone()),

@@ -11,13 +11,13 @@ mod data;
 mod emergency;
 mod error;
 mod gateway;
-mod ledger;
+pub(crate) mod ledger;
 mod preflight;
 mod progress;
-mod recorder;
+pub(crate) mod recorder;
 mod sampling;
 mod server;
-mod settings;
+pub(crate) mod settings;
 mod target;
 mod workload;
 

@@ -4,7 +4,7 @@ use super::progress::{Live, Progress};
 use super::sampling::{Running, Sampling};
 use crate::archive::{Event, EventKind, RunWriter};
 use crate::experiment::WARMUP;
-use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning};
+use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning, WorkloadSummary};
 use dyno_engine::{AbortReason, Connected, Interval, LatencyHistogram, Observer, Remark, TransportKind};
 use dyno_target::sampler::{CpuMeter, CpuShares};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -75,16 +75,7 @@ impl<'a> Recorder<'a> {
         self.keep_events(&sampled.events);
         self.read_host();
         let mut summary = self.builder.build();
-        let aborts = summary.workloads.iter().zip(self.aborts);
-        let aborts = aborts.filter(|(_, (aborted, _))| *aborted > 0);
-        let aborts = aborts.map(|(workload, (aborted, reason))| Warning::Aborted {
-            workload: workload.name.clone(),
-            aborted,
-            clients: workload.clients as u64,
-            // The place in a script, drawn with a caret below it, has no room in a paragraph.
-            reason: reason.lines().next().unwrap_or_default().to_owned(),
-        });
-        self.warnings.extend(aborts);
+        self.warnings.extend(aborted(&summary.workloads, &self.aborts));
         let transactions: u64 = summary
             .workloads
             .iter()
@@ -140,6 +131,19 @@ impl<'a> Recorder<'a> {
             error: error.to_string(),
         });
     }
+}
+
+/// Of which `workloads` clients were aborted: how many of each, and why the first was.
+pub(crate) fn aborted(workloads: &[WorkloadSummary], aborts: &[(u64, String)]) -> Vec<Warning> {
+    let aborts = workloads.iter().zip(aborts).filter(|(_, (aborted, _))| *aborted > 0);
+    let aborts = aborts.map(|(workload, (aborted, reason))| Warning::Aborted {
+        workload: workload.name.clone(),
+        aborted: *aborted,
+        clients: workload.clients as u64,
+        // The place in a script, drawn with a caret below it, has no room in a paragraph.
+        reason: reason.lines().next().unwrap_or_default().to_owned(),
+    });
+    aborts.collect()
 }
 
 /// Why a client was aborted, in a few words.

@@ -5,7 +5,7 @@ use crate::experiment::Resolved;
 use crate::summary::{Summary, Warning};
 use dyno_target::Client;
 use dyno_target::facts::{ServerFacts, host_facts};
-use dyno_target::settings::{Capacity, Mapped, plan_for, resolve_size, verify};
+use dyno_target::settings::{Capacity, Difference, Mapped, plan_for, resolve_size, verify};
 
 /// Connections beside the clients: control, four of samplers, and a spare one for a person who looks in with psql.
 const OTHER_CONNECTIONS: usize = 6;
@@ -89,7 +89,7 @@ pub(super) fn check_connections(client: &mut Client, experiment: &Resolved) -> R
 }
 
 /// Settings that allow the server to lose what it reported as done.
-pub(super) fn durability(server: &ServerFacts) -> Vec<Warning> {
+pub(crate) fn durability(server: &ServerFacts) -> Vec<Warning> {
     let off = |name: &&str| {
         let setting = server.settings.iter().find(|setting| setting.name == **name);
         setting.is_some_and(|setting| setting.value == "off")
@@ -112,12 +112,16 @@ pub(super) fn differences(client: &mut Client, wanted: &[(String, String)]) -> R
         what: "compare the settings".to_owned(),
         message: error.to_string(),
     })?;
+    Ok(differing(differences))
+}
+
+pub(crate) fn differing(differences: Vec<Difference>) -> Vec<Warning> {
     let each = differences.into_iter().map(|difference| Warning::SettingDiffers {
         name: difference.name,
         wanted: difference.wanted,
         actual: difference.found.unwrap_or_else(|| "unknown to this server".to_owned()),
     });
-    Ok(each.collect())
+    each.collect()
 }
 
 /// Less idle CPU time than this on the load host, in percent, and it may be the limit itself.
@@ -127,11 +131,13 @@ const BUSY_PERCENT: f64 = 10.0;
 const STEAL_PERCENT: f64 = 2.0;
 
 /// Warns when the machine that makes the load may have distorted the figures.
-pub(super) fn host_warnings(summary: &mut Summary, server_too: bool) {
+pub(crate) fn host_warnings(summary: &mut Summary, server_too: bool) {
     let Some(cpu) = summary.load_host else { return };
-    if cpu.idle_percent < BUSY_PERCENT {
+    // A CPU is free while what would use it waits for storage.
+    let idle_percent = cpu.idle_percent + cpu.iowait_percent;
+    if idle_percent < BUSY_PERCENT {
         summary.warnings.push(Warning::LoadHostBusy {
-            idle_percent: cpu.idle_percent,
+            idle_percent,
             server_too,
         });
     }

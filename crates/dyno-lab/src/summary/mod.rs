@@ -10,7 +10,9 @@ mod warning;
 
 pub use builder::SummaryBuilder;
 pub(crate) use builder::{Counts, latency_of};
-pub use warning::Warning;
+#[cfg(test)]
+pub(crate) use warning::WarningKind;
+pub use warning::{Scale, Warning};
 
 use crate::experiment::{Scripts, Span, Stage, Workload};
 use indexmap::IndexMap;

@@ -1,6 +1,6 @@
 //! What can be said of a workload in a stretch of time with one load: a stage, or the whole time measured.
 
-use super::{Warning, WorkloadFacts};
+use super::{Pacing, Warning, WorkloadFacts, WorkloadSummary};
 use dyno_stats::Running;
 
 /// Fewer intervals than this say little about steadiness.
@@ -43,16 +43,13 @@ impl Stretch<'_> {
         self.rate_missed().into_iter().chain(self.unsteady())
     }
 
-    /// Transactions came at a lower rate than was asked for, by more than chance explains: the schedule is random, and at the end each client may have
-    /// one under way. What was due and not begun is the backlog, which grows as long as the load lasts.
+    /// Transactions came at a lower rate than was asked for.
     fn rate_missed(&self) -> Option<Warning> {
         let asked_per_s = self.rate_per_s.filter(|_| self.lasted_s > 0.0)?;
-        let due = asked_per_s * self.lasted_s;
         // With a number of transactions each thread ends by itself, and the last one says how long it took.
         let schedules = self.facts.transactions_per_client.map_or(1, |_| self.facts.threads);
-        let chance = SURE * (due * schedules as f64).sqrt() + self.facts.clients as f64;
-        let missing = due - self.begun as f64;
-        (missing > chance && missing > KEPT_SHARE * due).then(|| Warning::RateMissed {
+        let due = asked_per_s * self.lasted_s;
+        (!is_kept(due, self.begun, self.facts.clients, schedules)).then(|| Warning::RateMissed {
             workload: self.facts.name.clone(),
             stage: self.stage.map(str::to_owned),
             asked_per_s,
@@ -70,6 +67,26 @@ impl Stretch<'_> {
             stage: self.stage.map(str::to_owned),
             variation_percent: variation * 100.0,
         })
+    }
+}
+
+/// Whether a schedule was kept: as many transactions were `begun` as were `due`, but for what chance explains. The schedule is random, and at the end
+/// each client may have one under way. Whatever else was due and not begun is a backlog, which grows as long as the load lasts.
+fn is_kept(due: f64, begun: u64, clients: usize, schedules: usize) -> bool {
+    let chance = SURE * (due * schedules as f64).sqrt() + clients as f64;
+    due - begun as f64 <= chance.max(KEPT_SHARE * due)
+}
+
+impl WorkloadSummary {
+    /// Whether the rate asked for was reached over the `measured_s` seconds measured; `None` where there is no single one.
+    #[must_use]
+    pub fn kept_rate(&self, measured_s: f64) -> Option<bool> {
+        let Pacing::Open { rate_per_s } = self.pacing else {
+            return None;
+        };
+        let schedules = self.transactions_per_client.map_or(1, |_| self.threads);
+        let begun = self.transactions + self.errors;
+        Some(is_kept(rate_per_s * measured_s, begun, self.clients, schedules))
     }
 }
 

@@ -9,6 +9,11 @@ use std::fmt;
 /// A reason to take figures with care. Its text says what was seen and what to do next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[cfg_attr(
+    test,
+    derive(strum::EnumDiscriminants),
+    strum_discriminants(name(WarningKind), derive(strum::EnumIter))
+)]
 pub enum Warning {
     /// The run ended before its time.
     EndedEarly {
@@ -85,7 +90,7 @@ pub enum Warning {
     },
     /// The machine that makes the load had hardly any CPU time left.
     LoadHostBusy {
-        /// Idle CPU time in percent.
+        /// CPU time that nobody used, waiting for storage included, in percent.
         idle_percent: f64,
         /// Whether the server runs on it as well.
         server_too: bool,
@@ -127,7 +132,7 @@ pub enum Warning {
         busy_percent: f64,
         /// How many they were.
         threads: u64,
-        /// Whether a workload had a schedule to keep.
+        /// Whether a workload had a schedule and did not keep it.
         open: bool,
     },
     /// dyno's threads were kept from running.
@@ -176,7 +181,7 @@ pub enum Warning {
     },
     /// The data is about as large as a cache.
     NearCache {
-        /// Size of the database.
+        /// Size of the tables and indexes that the load used.
         data_bytes: u64,
         /// Which cache.
         cache: String,
@@ -191,6 +196,12 @@ pub enum Warning {
         rows: u64,
         /// All clients.
         clients: u64,
+        /// How many of them waited for a row at any time, on average.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waiting: Option<f64>,
+        /// How the number of rows is chosen.
+        #[serde(default, skip_serializing_if = "Scale::is_none")]
+        scale: Scale,
     },
     /// Too few runs of each cell to tell cells apart.
     FewRepetitions {
@@ -208,7 +219,7 @@ pub enum Warning {
         /// The cell that had none.
         without: String,
     },
-    /// Runs that are to be compared were made in different surroundings.
+    /// Runs that are to be compared were made in different environments.
     EnvironmentDiffers {
         /// What differs.
         what: String,
@@ -227,6 +238,25 @@ pub enum Warning {
         /// What was seen and what to do.
         text: String,
     },
+}
+
+/// What decides how many rows a table has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// The experiment's parameter `scale`.
+    Parameter,
+    /// That of pgbench's own tables.
+    Pgbench,
+    /// Nothing that is called so.
+    #[default]
+    None,
+}
+
+impl Scale {
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 impl Warning {
@@ -285,7 +315,7 @@ impl fmt::Display for Warning {
                 }
                 write!(
                     f,
-                    ": {reason}. What was measured until then is kept; run it again for the whole."
+                    ": {reason}. What was measured until then is kept; rerun it for the whole."
                 )
             }
             Self::Aborted {
@@ -295,20 +325,24 @@ impl fmt::Display for Warning {
                 reason,
             } => write!(
                 f,
-                "{aborted} of {} of \"{workload}\" ended before their time, the first with: {reason}. From then on the load was less than asked for. Mend that and run it again.",
+                "{aborted} of {} of \"{workload}\" ended before their time, the first with: {reason}. From then on the load was smaller than asked for. Fix the cause and rerun.",
                 counted(*clients, "client")
             ),
             Self::NoTransactions { workload } => write!(
                 f,
-                "No transaction of \"{workload}\" completed. Look at the errors, or measure longer than one transaction takes."
+                "No transaction of \"{workload}\" completed. Look at the errors; if there are none, measure longer."
             ),
             Self::Errors { workload, percent } => write!(
                 f,
-                "{percent:.3} % of the transactions of \"{workload}\" failed and count neither in TPS nor in latency. Their first messages are shown with the errors."
+                "{} % of the transactions of \"{workload}\" failed and count neither in TPS nor in latency. The first message of each kind is shown with the errors.",
+                match *percent {
+                    ..0.001 => "Less than 0.001".to_owned(),
+                    percent => format!("{percent:.3}"),
+                }
             ),
             Self::Unfinished { workload, count } => write!(
                 f,
-                "At the end {} of \"{workload}\" had not finished. Look for locks and stalls in the last intervals.",
+                "At the end {} of \"{workload}\" were still running and count nowhere. Look for locks and stalls in the last intervals, or for transactions that take that long.",
                 counted(*count, "transaction")
             ),
             Self::FewIntervals { intervals } => write!(
@@ -347,35 +381,44 @@ impl fmt::Display for Warning {
                 server_too: false,
             } => write!(
                 f,
-                "The machine making the load was {idle_percent:.0} % idle: it may be the limit, not the server. Use a larger machine or fewer clients."
+                "The CPUs of the machine making the load were only {idle_percent:.0} % idle: it may be the limit, not the server. Use a larger machine or fewer clients."
             ),
             Self::LoadHostBusy {
                 idle_percent,
                 server_too: true,
             } => write!(
                 f,
-                "Server and load shared a machine that was {idle_percent:.0} % idle: they compete for CPU. For figures to publish, load from another machine (--target URL)."
+                "Server and load shared a machine whose CPUs were only {idle_percent:.0} % idle: they compete for them. For figures to publish, load from another machine (--target URL)."
             ),
             Self::Steal { percent } => write!(
                 f,
-                "Other virtual machines took {percent:.1} % of the CPU time. Repeat the run, or use a machine with cores of its own."
+                "Other virtual machines on the same host took {percent:.1} % of the CPU time (steal). Repeat the run, or use a machine with dedicated cores."
             ),
-            Self::NotDurable { settings } => write!(
-                f,
-                "A crash may lose transactions that were reported as done, or damage data ({}). Compare only with runs that allow the same.",
-                settings.join(", ")
-            ),
+            Self::NotDurable { settings } => {
+                // Without synchronous commits the data stays consistent.
+                let harmless = |setting: &String| setting.starts_with("synchronous_commit");
+                let damage = if settings.iter().all(harmless) {
+                    ""
+                } else {
+                    ", or damage data"
+                };
+                write!(
+                    f,
+                    "A crash may lose transactions that were reported as committed{damage} ({}). Compare only with runs that allow the same.",
+                    settings.join(", ")
+                )
+            }
             Self::SettingDiffers { name, wanted, actual } => write!(
                 f,
-                "The server runs with {name} = {actual}, not {wanted} as the experiment says. Set it on the server, or read the figures with that in mind."
+                "The server runs with {name} = {actual}, although the experiment asks for {wanted}. Set it on the server, or read the figures with that in mind."
             ),
             Self::NoSteadyState { reason } => write!(
                 f,
-                "There is no steady state: {reason}. A mean says little of such a run; warm up longer, measure longer, or look for the cause."
+                "There is no steady state: {reason}. A mean says little about such a run; warm up longer, measure longer, or look for the cause."
             ),
             Self::FewCheckpoints { measured_s, cycle_s } => write!(
                 f,
-                "{measured_s:.0} s is less than four checkpoint cycles of {cycle_s:.0} s: the mean depends on how many checkpoints it caught. Measure at least {:.0} s, or set checkpoint_timeout lower.",
+                "{measured_s:.0} s cover less than four checkpoint cycles of {cycle_s:.0} s: the mean depends on how many checkpoints it caught. Measure at least {:.0} s, or set checkpoint_timeout lower.",
                 4.0 * cycle_s
             ),
             Self::LoadGeneratorBusy {
@@ -389,7 +432,7 @@ impl fmt::Display for Warning {
                     counted(*threads, "thread")
                 )?;
                 if *open {
-                    f.write_str(" The schedule may not have been kept.")?;
+                    f.write_str(" The schedule was not kept.")?;
                 }
                 f.write_str(" Give the workload more threads, or load from a larger machine.")
             }
@@ -400,22 +443,27 @@ impl fmt::Display for Warning {
                 throttled_s,
                 stood_still_s,
             } => {
-                let mut others = Vec::new();
+                let mut kept = Vec::new();
+                if *waited_s >= 0.05 {
+                    let taken = counted(*switches, "time");
+                    kept.push(format!(
+                        "waited {waited_s:.1} s for a CPU ({waited_percent:.0} % of their time, {taken} because one was taken from them)"
+                    ));
+                }
                 if *throttled_s >= 0.05 {
-                    others.push(format!("were held back for {throttled_s:.1} s by a CPU limit"));
+                    kept.push(format!("were held back for {throttled_s:.1} s by a CPU limit"));
                 }
                 if *stood_still_s >= 0.05 {
-                    others.push(format!("stood still for {stood_still_s:.1} s"));
+                    kept.push(format!("stood still for {stood_still_s:.1} s"));
                 }
-                let others = match &others[..] {
-                    [] => String::new(),
-                    [only] => format!(" and {only}"),
-                    [first, rest @ ..] => format!(", {first} and {}", rest.join(" and ")),
+                let kept = match &kept[..] {
+                    [] => "were kept from running".to_owned(),
+                    [only] => only.clone(),
+                    [first @ .., last] => format!("{} and {last}", first.join(", ")),
                 };
                 write!(
                     f,
-                    "dyno's threads waited {waited_s:.1} s for a CPU ({waited_percent:.0} % of their time, {} because one was taken from them){others}: latencies include that. Load from a machine of its own, bind the threads to free CPUs (--cpus), or raise the limit.",
-                    counted(*switches, "time")
+                    "dyno's threads {kept}: latencies include that. Load from a machine of its own, bind the threads to free CPUs (--cpus), or raise the limit."
                 )
             }
             Self::SlowClock { source, read_ns } => write!(
@@ -437,12 +485,12 @@ impl fmt::Display for Warning {
             ),
             Self::Swapping { bytes } => write!(
                 f,
-                "The machine moved {} MB of memory to disk meanwhile. Give the server less memory (shared_buffers, work_mem), or end what else runs.",
+                "The machine moved {} MB of memory to disk meanwhile. Give the server less memory (shared_buffers, work_mem), or stop whatever else runs there.",
                 bytes / 1_048_576
             ),
             Self::CostlySamples { ms_per_s } => write!(
                 f,
-                "Reading the server's counters took {ms_per_s:.0} ms in each second, which the load may have felt. See what a run without it does (--no-sampling)."
+                "Reading the server's counters took {ms_per_s:.0} ms in each second, which may have cost throughput. Compare with a run without sampling (--no-sampling)."
             ),
             Self::NearCache {
                 data_bytes,
@@ -450,31 +498,54 @@ impl fmt::Display for Warning {
                 cache_bytes,
             } => write!(
                 f,
-                "The data ({} MB) is about as large as {cache} ({} MB), so how much of it is cached depends on chance. Choose a size clearly within or clearly beyond.",
+                "The data that the load touched ({} MB) is about as large as {cache} ({} MB), so how much of it is cached depends on chance. Choose a size clearly within or clearly beyond.",
                 data_bytes / 1_048_576,
                 cache_bytes / 1_048_576
             ),
-            Self::FewRows { table, rows, clients } => write!(
-                f,
-                "{clients} clients update the {} of {table}: they wait for each other. Use a scale of at least the number of clients.",
-                counted(*rows, "row")
-            ),
+            Self::FewRows {
+                table,
+                rows,
+                clients,
+                waiting,
+                scale,
+            } => {
+                write!(
+                    f,
+                    "{clients} clients share the {} of {table} that they update",
+                    counted(*rows, "row")
+                )?;
+                match waiting {
+                    Some(waiting) => write!(f, ": on average {waiting:.1} of them waited for a row lock. ")?,
+                    None => f.write_str(", and may wait for each other. ")?,
+                }
+                match scale {
+                    Scale::Parameter => write!(f, "Use a scale of at least {clients} (--set scale={clients}).")?,
+                    Scale::Pgbench => write!(
+                        f,
+                        "Load the tables with a scale of at least {clients} (-i -s {clients})."
+                    )?,
+                    Scale::None => {
+                        f.write_str("Unless that is what you want to measure, spread the updates over more rows.")?
+                    }
+                }
+                Ok(())
+            }
             Self::FewRepetitions { repetitions, enough } => write!(
                 f,
-                "There are cells with only {}: differences between cells may be chance. From {enough} on a test can tell (--repeat {enough}).",
+                "Some cells have only {}, so differences between cells may be chance. With {enough} a test can tell (--repeat {enough}).",
                 counted(*repetitions, "complete run")
             ),
             Self::OneSided { what, with, without } => write!(
                 f,
-                "There was {what} in every run with {with}, and in none with {without}. Measure longer, so that all have some, or keep it away from all."
+                "There was {what} in every run with {with}, and in none with {without}. Measure long enough for each to have some, or prevent it in all."
             ),
             Self::EnvironmentDiffers { what, one, other } => write!(
                 f,
-                "The runs differ in {what}, which is no factor: \"{one}\" and \"{other}\". Compare only runs of the same surroundings, or run the campaign again."
+                "The runs differ in {what}, which is not a factor: \"{one}\" and \"{other}\". Compare only runs made in the same environment, or rerun the campaign."
             ),
             Self::ArchiveStopped { error } => write!(
                 f,
-                "The archive is incomplete: {error}. The summary counts everything; make room and run again for all intervals."
+                "The archive is incomplete: {error}. The summary still counts everything. Make room, and rerun if you need every interval."
             ),
             Self::Note { text } => f.write_str(text),
         }

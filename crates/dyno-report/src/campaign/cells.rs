@@ -1,7 +1,7 @@
 //! The cells of a campaign with what was measured in each.
 
 use dyno_lab::archive::{Campaign, Run, RunState, latency_of_runs};
-use dyno_lab::summary::{Latency, Summary};
+use dyno_lab::summary::{Latency, Pacing, Summary, Warning, WorkloadSummary};
 use indexmap::IndexMap;
 
 /// One level for each factor.
@@ -23,6 +23,39 @@ pub(crate) struct Cell {
     pub p99_us_of_runs: Vec<f64>,
     /// Each metric of the experiment, run by run.
     pub metrics: IndexMap<String, Vec<f64>>,
+    /// What schedules asked for, if every workload has one.
+    pub schedule: Option<Schedule>,
+}
+
+/// What the schedules of all workloads ask for together. The throughput can but follow them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Schedule {
+    /// Transactions per second; `None` where that differs from stage to stage.
+    pub asked_per_s: Option<f64>,
+    /// Whether every run kept it.
+    pub kept: bool,
+}
+
+impl Schedule {
+    fn of(summaries: &[Summary]) -> Option<Self> {
+        let workloads = || summaries.iter().flat_map(|summary| &summary.workloads);
+        let open = workloads().all(|workload| workload.pacing.is_open() && !workload.pacing.is_closed());
+        let asked = |workload: &WorkloadSummary| match workload.pacing {
+            Pacing::Open { rate_per_s } => Some(rate_per_s),
+            Pacing::Closed | Pacing::Staged { .. } => None,
+        };
+        let kept = |summary: &Summary| {
+            let mut workloads = summary.workloads.iter();
+            let missed = |warning: &Warning| matches!(warning, Warning::RateMissed { .. });
+            workloads.all(|workload| workload.kept_rate(summary.measured_s) != Some(false))
+                && !summary.warnings.iter().any(missed)
+        };
+        let first = summaries.first().filter(|_| open && workloads().count() > 0)?;
+        Some(Self {
+            asked_per_s: first.workloads.iter().map(asked).sum(),
+            kept: summaries.iter().all(kept),
+        })
+    }
 }
 
 /// A factor with its levels, numbers in ascending order.
@@ -148,6 +181,7 @@ fn cell(levels: &Levels, runs: &[&Run], latency_of: impl Fn(&[&Run]) -> Option<L
         workloads,
         p99_us_of_runs: p99_us_of_runs.collect(),
         metrics,
+        schedule: Schedule::of(&summaries),
     }
 }
 

@@ -4,6 +4,7 @@
 //! repetitions are those of all their transactions together, never means of percentiles.
 
 pub(crate) mod cells;
+pub(crate) mod kept;
 #[cfg(test)]
 pub(crate) mod overviews;
 pub(crate) mod ratio;
@@ -18,6 +19,7 @@ use dyno_lab::analysis::campaign_warnings;
 use dyno_lab::archive::{Campaign, Run, RunState};
 use dyno_lab::summary::Latency;
 use indexmap::{IndexMap, IndexSet};
+use kept::{follow_schedules, kept_rate};
 use ratio::ratio;
 
 /// More columns of a matrix do not fit on a page.
@@ -152,9 +154,9 @@ pub(crate) fn ordered<'a>(cells: &'a [Cell], factors: &[&Factor]) -> Vec<&'a Cel
     ordered
 }
 
-/// The position of the knee among cells of a factor whose levels are numbers.
+/// The position of the knee among cells of a factor whose levels are numbers. There is none where the throughput follows schedules.
 pub(crate) fn knee_of(cells: &[&Cell], factor: &Factor) -> Option<usize> {
-    if !factor.levels.iter().all(|level| number(level).is_some()) {
+    if !factor.levels.iter().all(|level| number(level).is_some()) || follow_schedules(cells.iter().copied()) {
         return None;
     }
     let tps: Option<Vec<f64>> = cells.iter().map(|cell| cell.mean_tps()).collect();
@@ -239,9 +241,12 @@ fn list(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> String {
     table(&header, &texts, rows) + &format!("{INDENT}CV: coefficient of variation {between}.\n")
 }
 
-/// What the knee means, for a factor whose levels are numbers.
+/// What the knee means, for a factor whose levels are numbers; of open loops, which rate was kept.
 fn knee_words(cells: &[Cell], factor: &Factor) -> String {
     let ordered = ordered(cells, &[factor]);
+    if follow_schedules(cells) {
+        return kept_rate(cells).map_or_else(String::new, |words| paragraph(INDENT, &one_line(&words)));
+    }
     let numbers = factor.levels.len() >= 3 && factor.levels.iter().all(|level| number(level).is_some());
     if !numbers || ordered.iter().any(|cell| cell.mean_tps().is_none()) {
         return String::new();
@@ -293,8 +298,16 @@ fn matrices(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> 
     .join("\n")
 }
 
-/// Where the knee of each column is, if the rows are how much load there is: of other numbers, such as rows, more is not asked for to get more done.
+/// Where the knee of each column is, or which rate was kept, if the rows are how much load there is: of other numbers, such as rows, more is not asked for to get more done.
 fn knees(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> String {
+    if follow_schedules(cells) {
+        let of_column = |column: &Vec<(&Factor, &str)>| {
+            let words = kept_rate(column_cells(cells, rows, column).into_iter().flatten())?;
+            Some(format!("{}: {words}", column_name(column)))
+        };
+        let words: Vec<_> = columns.iter().filter_map(of_column).collect();
+        return words.iter().map(|words| paragraph(INDENT, &one_line(words))).collect();
+    }
     let knee = |column: &Vec<(&Factor, &str)>| {
         let cells: Vec<&Cell> = column_cells(cells, rows, column).into_iter().collect::<Option<_>>()?;
         let at = match knee_of(&cells, rows) {

@@ -11,6 +11,7 @@ use super::recorded::Recorded;
 use super::table::{exactly, number, text, value, words};
 use super::{bars, matrix, sweep};
 use crate::campaign::cells::{Cell, Factor, Levels, cells_with, factors, total_tps};
+use crate::campaign::kept::{follow_schedules, highest_kept, kept_rate};
 use crate::campaign::ratio::ratio_of;
 use crate::campaign::{level, ordered, reason};
 use crate::figures::{counted, decimal, one_line, rate, time};
@@ -101,8 +102,10 @@ impl<'a> Together<'a> {
                 ..Headline::default()
             }];
         };
+        let paced = follow_schedules(&self.cells);
         let runs = best.extremes().filter(|_| best.tps.len() > 1);
-        headlines.push(Headline {
+        headlines.extend(paced.then(|| self.kept_rate()).flatten());
+        headlines.extend((!paced).then(|| Headline {
             subject: self.name_of(best),
             figure: format!("{} TPS", rate(tps)),
             interval: runs.map_or_else(
@@ -122,17 +125,28 @@ impl<'a> Together<'a> {
                 best.p99_us()
                     .map_or_else(String::new, |p99_us| format!(", with a p99 of {}", time(p99_us)))
             ),
-        });
+        }));
         headlines.extend(
             Measure::of_metrics(&self.cells)
                 .iter()
                 .filter_map(|metric| self.highest(metric)),
         );
-        if !self.baseline.is_empty() {
+        if !self.baseline.is_empty() && !paced {
             let compared = self.cells.iter().filter_map(|cell| self.against_baseline(cell));
             headlines.extend(compared.take(MOST));
         }
         headlines
+    }
+
+    /// Up to which rate open loops kept their schedule.
+    fn kept_rate(&self) -> Option<Headline> {
+        let best = highest_kept(&self.cells);
+        Some(Headline {
+            subject: "Highest rate kept".to_owned(),
+            figure: best.map_or_else(|| "none".to_owned(), |best| format!("{} TPS", rate(best))),
+            interval: String::new(),
+            verdict: kept_rate(&self.cells)?,
+        })
     }
 
     /// The cell with the highest value of a metric.

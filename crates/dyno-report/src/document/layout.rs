@@ -1,6 +1,7 @@
 //! Which factor goes where in the charts of a campaign.
 
 use crate::campaign::cells::{Cell, Factor, Levels, number};
+use crate::campaign::kept::follow_schedules;
 use crate::campaign::level;
 
 /// The name under which campaigns are a factor when several are shown side by side.
@@ -23,6 +24,14 @@ pub(super) struct Facet<'a> {
     pub axis: Factor,
     /// Its lines, or the bars of each group: a name, and the cells by level of the axis.
     pub lines: Vec<(String, Vec<(&'a str, &'a Cell)>)>,
+}
+
+impl Facet<'_> {
+    /// Whether throughput is what schedules asked for.
+    pub fn follows_schedules(&self) -> bool {
+        let points = self.lines.iter().flat_map(|(_, points)| points);
+        follow_schedules(points.map(|(_, cell)| *cell))
+    }
 }
 
 /// The factors that differ between `cells`, with the levels that occur.

@@ -4,6 +4,7 @@ use super::layout::{Facet, is_load, position};
 use super::measures::Measure;
 use super::model::{Figure, FigureData, Sweep, SweepLine, SweepPanel, SweepPoint};
 use super::series::significant;
+use crate::campaign::kept::kept_rate;
 
 /// The figure of `measures` over the axis of `facet`, a panel each.
 pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {
@@ -50,7 +51,8 @@ fn panel(facet: &Facet, measure: &Measure) -> SweepPanel {
             .collect();
         let throughputs: Vec<f64> = points.iter().map(|point| point.value).collect();
         // More rows are not asked for to get more done; more clients are.
-        let knee = dyno_stats::knee(&throughputs).filter(|_| is_load(&facet.axis.name) && measure.unit != "µs");
+        let has_knee = is_load(&facet.axis.name) && measure.unit != "µs" && !facet.follows_schedules();
+        let knee = dyno_stats::knee(&throughputs).filter(|_| has_knee);
         SweepLine {
             name: name.clone(),
             knee: knee.map(|knee| points[knee].level),
@@ -104,5 +106,19 @@ fn caption(facet: &Facet, first: Option<(&&Measure, &SweepPanel)>) -> String {
     } else {
         ""
     };
-    format!("Highest: {}.{whiskers}", lines.join("; "))
+    // What was asked for is no achievement.
+    let highest = if facet.follows_schedules() {
+        let lines = facet.lines.iter().filter_map(|(name, points)| {
+            let words = kept_rate(points.iter().map(|(_, cell)| *cell))?;
+            Some(if name.is_empty() {
+                words
+            } else {
+                format!("{name}: {words}")
+            })
+        });
+        lines.collect::<Vec<_>>().join(" ")
+    } else {
+        format!("Highest: {}.", lines.join("; "))
+    };
+    format!("{highest}{whiskers}").trim_start().to_owned()
 }

@@ -37,6 +37,7 @@ pub(in crate::analysis) fn calm() -> Recording {
         server_stopped: nothing(0.0),
         wal_bytes: nothing(500_000.0),
         full_page_images: nothing(10.0),
+        wal_per_transaction: nothing(500.0),
         lock_waits: nothing(0.1),
         wal_waits: nothing(1.0),
         data_waits: nothing(0.2),

@@ -108,6 +108,9 @@ fn reason(flags: &str) -> &'static str {
         "shutdown"
     } else if has("end-of-recovery") {
         "end-of-recovery"
+    } else if ["immediate", "fast", "force"].into_iter().any(has) {
+        // Where the time had come as well, it is the command that makes it hurry.
+        "requested"
     } else if has("wal") || has("xlog") {
         "wal"
     } else if has("time") {
@@ -185,6 +188,7 @@ mod tests {
             ("checkpoint starting: fast force wait", "requested"),
             ("checkpoint starting: shutdown immediate", "shutdown"),
             ("checkpoint starting: end-of-recovery immediate wait", "end-of-recovery"),
+            ("checkpoint starting: immediate force wait time", "requested"),
             ("restartpoint starting: time", "time"),
         ] {
             assert_eq!(told(message), Some(Told::CheckpointBegins { reason }), "{message}");

@@ -55,11 +55,26 @@ impl LogSampler {
         Ok(text)
     }
 
+    /// Tells of a checkpoint whose end was not seen.
+    fn tell_open(&mut self, sink: &mut dyn Sink) {
+        if let Some((start_s, reason)) = self.open.take() {
+            sink.event(Happening::Checkpoint(Checkpoint {
+                reason,
+                start_s,
+                ..Checkpoint::default()
+            }));
+        }
+    }
+
     /// `begun_s` is when the first phase began, in seconds since 1970.
     fn tell(&mut self, entry: &Entry<'_>, begun_s: f64, sink: &mut dyn Sink) {
         let at_s = entry.unix_s - begun_s;
         match entry.told() {
-            Some(Told::CheckpointBegins { reason }) => self.open = Some((at_s, reason.to_owned())),
+            Some(Told::CheckpointBegins { reason }) => {
+                // One that did not end, because the server did.
+                self.tell_open(sink);
+                self.open = Some((at_s, reason.to_owned()));
+            }
             Some(Told::CheckpointEnds(figures)) => {
                 let begun = self.open.take();
                 sink.event(Happening::Checkpoint(Checkpoint {
@@ -116,13 +131,7 @@ impl Sampler for LogSampler {
 
     fn finish(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
         let result = self.sample(moment, sink);
-        if let Some((start_s, reason)) = self.open.take() {
-            sink.event(Happening::Checkpoint(Checkpoint {
-                reason,
-                start_s,
-                ..Checkpoint::default()
-            }));
-        }
+        self.tell_open(sink);
         result
     }
 }

@@ -1,0 +1,151 @@
+//! What a sweep of open loops shows. Their throughput follows the rate that was asked for, so the finding is up to where it was kept.
+
+use super::cells::{Cell, Schedule};
+use crate::figures::{counted, rate, time};
+
+/// Whether TPS says nothing of what the system can do: it is what schedules asked for.
+pub(crate) fn follow_schedules<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> bool {
+    let mut cells = cells.into_iter().filter(|cell| !cell.tps.is_empty()).peekable();
+    cells.peek().is_some() && cells.all(|cell| cell.schedule.is_some())
+}
+
+/// Cells with the rate of each, the lowest first, and whether it was kept.
+type Ranked<'a> = Vec<(f64, bool, &'a Cell)>;
+
+/// `None` unless all cells with figures have one rate each.
+fn ranked<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<Ranked<'a>> {
+    let with_figures = cells.into_iter().filter(|cell| !cell.tps.is_empty());
+    let of_cell = |cell: &'a Cell| {
+        let Schedule { asked_per_s, kept } = cell.schedule?;
+        Some((asked_per_s?, kept, cell))
+    };
+    let mut cells: Ranked<'_> = with_figures.map(of_cell).collect::<Option<_>>()?;
+    cells.sort_by(|one, other| one.0.total_cmp(&other.0));
+    Some(cells)
+}
+
+/// The cell with the highest rate up to which each was kept, and the lowest rate that was not. Of cells with the same rate, each has to keep it.
+fn limits<'r, 'a>(cells: &'r Ranked<'a>) -> [Option<&'r (f64, bool, &'a Cell)>; 2] {
+    let missed = cells.iter().find(|(_, kept, _)| !kept);
+    let below = |(asked, ..): &&(f64, bool, &Cell)| missed.is_none_or(|(first, ..)| asked < first);
+    [cells.iter().rev().find(below), missed]
+}
+
+/// The highest rate up to which each was kept among `cells`.
+pub(crate) fn highest_kept<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<f64> {
+    let cells = ranked(cells)?;
+    let [best, _] = limits(&cells);
+    best.map(|(asked, ..)| *asked)
+}
+
+/// The same as a sentence; `None` unless all of them have one rate each.
+pub(crate) fn kept_rate<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<String> {
+    let cells = ranked(cells)?;
+    let (lowest, highest) = (cells.first()?.0, cells.last()?.0);
+    if lowest == highest {
+        let kept = cells.iter().filter(|(_, kept, _)| *kept).count();
+        let of = match cells.len() {
+            all if all == kept => "in all cells".to_owned(),
+            all => format!("in {kept} of {}", counted(all as u64, "cell")),
+        };
+        return Some(format!(
+            "The rate of {}/s was kept {of}. TPS follows it, so compare latencies.",
+            rate(lowest)
+        ));
+    }
+    let p99 = |cell: &Cell| {
+        let time = cell.p99_us().map(time);
+        time.map_or_else(String::new, |p99| format!(", with a p99 of {p99}"))
+    };
+    let reached = |cell: &Cell| rate(cell.mean_tps());
+    Some(match limits(&cells) {
+        [Some((asked, _, cell)), None] => format!(
+            "Every rate was kept, up to {}/s{}: the limit lies beyond.",
+            rate(*asked),
+            p99(cell)
+        ),
+        [Some((asked, _, cell)), Some((missed, _, other))] => format!(
+            "The highest rate that was kept is {}/s{}; of {}/s {} were reached.",
+            rate(*asked),
+            p99(cell),
+            rate(*missed),
+            reached(other)
+        ),
+        [None, Some((missed, _, other))] => format!(
+            "Not even the lowest rate of {}/s was kept: {} were reached.",
+            rate(*missed),
+            reached(other)
+        ),
+        [None, None] => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::campaign::cells::factor;
+    use crate::campaign::knee_of;
+    use dyno_lab::summary::Latency;
+
+    fn cell(asked: f64, reached: f64, kept: bool) -> Cell {
+        Cell {
+            tps: vec![reached],
+            latency: Some(Latency {
+                p99_us: asked,
+                ..crate::fixture::latency(1.0)
+            }),
+            schedule: Some(Schedule {
+                asked_per_s: Some(asked),
+                kept,
+            }),
+            ..Cell::default()
+        }
+    }
+
+    #[test]
+    fn the_highest_rate_that_was_kept_is_the_finding_and_there_is_no_knee() {
+        let mut cells = vec![
+            cell(500.0, 501.0, true),
+            cell(5_000.0, 4_210.0, false),
+            cell(2_000.0, 1_998.0, true),
+        ];
+        let words = |cells: &[Cell]| kept_rate(cells).unwrap();
+        assert_eq!(
+            words(&cells),
+            "The highest rate that was kept is 2,000/s, with a p99 of 2.0 ms; of 5,000/s 4,210 were reached."
+        );
+        assert!(follow_schedules(&cells));
+        let levels = factor("rate", &["500", "2000", "5000"]);
+        assert_eq!(knee_of(&cells.iter().collect::<Vec<_>>(), &levels), None);
+        assert!(words(&cells[1..2]).starts_with("The rate of 5,000/s was kept in 0 of 1 cell."));
+        cells[1].schedule = Some(Schedule {
+            asked_per_s: Some(5_000.0),
+            kept: true,
+        });
+        assert_eq!(
+            words(&cells),
+            "Every rate was kept, up to 5,000/s, with a p99 of 5.0 ms: the limit lies beyond."
+        );
+        for cell in &mut cells {
+            cell.schedule = cell.schedule.map(|schedule| Schedule {
+                kept: false,
+                ..schedule
+            });
+        }
+        assert_eq!(
+            words(&cells),
+            "Not even the lowest rate of 500/s was kept: 501 were reached."
+        );
+    }
+
+    #[test]
+    fn closed_loops_are_not_judged_by_a_rate() {
+        let closed = Cell {
+            tps: vec![10.0],
+            ..Cell::default()
+        };
+        assert_eq!(kept_rate([&closed, &cell(500.0, 500.0, true)]), None);
+        assert!(!follow_schedules([&closed, &cell(500.0, 500.0, true)]));
+        assert!(!follow_schedules([]));
+    }
+}

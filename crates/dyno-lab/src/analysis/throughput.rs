@@ -227,9 +227,12 @@ mod tests {
         assert_eq!(phases, [("ramp", 0), ("hold", 5)]);
     }
 
+    /// Name, whether the load changes, and what is done second by second.
+    type Stage<'a> = (&'a str, bool, &'a dyn Fn(usize) -> u64);
+
     #[test]
     fn a_stage_with_less_load_is_no_dip_and_neither_is_the_begin_of_a_ramp() {
-        let of = |stages: &[(&str, bool, &dyn Fn(usize) -> u64)]| {
+        let of = |stages: &[Stage<'_>]| {
             let mut rows = Vec::new();
             for (name, _, tps) in stages {
                 for second in 0..20 {
@@ -243,7 +246,7 @@ mod tests {
             (found.dips().len(), found.has_one_load())
         };
         let calm = |second: usize| 1_000 + second as u64 % 7;
-        let stages: [(&str, bool, &dyn Fn(usize) -> u64); 3] = [
+        let stages: [Stage<'_>; 3] = [
             ("a", false, &calm),
             ("b", false, &|second| calm(second) / 10),
             ("c", false, &calm),

@@ -86,7 +86,7 @@ const WORDS: [(&str, &str); 22] = [
     ),
     (
         "Knee",
-        "The first level of a factor at which TPS is within 5 % of the best, if that is not the last level. Beyond it more load adds waiting, and next to no throughput.",
+        "The first level of a factor at which TPS is within 5 % of the best, if that is not the last level. Beyond it more load adds waiting, and next to no throughput. An open loop has none: its TPS follows the rate, and what counts is up to which rate it does.",
     ),
     (
         "Greyed out",

@@ -9,6 +9,16 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
+/// What tells a server from others, however it is reached and whatever it is called: its cluster's number, from 9.6 on. Standbys have their primary's number,
+/// so their port and `cluster_name` are added.
+#[must_use]
+pub fn server_identity(client: &mut Client) -> Option<String> {
+    let query = "select c.system_identifier::text
+                     || case when pg_is_in_recovery() then '-standby-' || current_setting('port') || '-' || current_setting('cluster_name') else '' end
+                   from pg_control_system() c";
+    client.query_one(query, &[]).ok()?.get(0)
+}
+
 /// The machine that dyno runs on. What cannot be found out is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HostFacts {

@@ -12,6 +12,7 @@ pub mod embedded;
 pub mod export;
 pub mod facts;
 pub mod load;
+pub mod lock;
 pub mod sampler;
 pub mod schema;
 pub mod settings;

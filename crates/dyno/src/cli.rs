@@ -64,7 +64,7 @@ pub struct RunArguments {
         long,
         value_name = "CAMPAIGN",
         num_args = 0..=1,
-        conflicts_with_all = ["experiment", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings", "no_sampling", "transport", "cpus"]
+        conflicts_with_all = ["experiment", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings", "share_server", "no_sampling", "transport", "cpus"]
     )]
     #[allow(clippy::option_option, reason = "given or not, with or without a value")]
     pub resume: Option<Option<String>>,
@@ -109,6 +109,10 @@ pub struct RunArguments {
     /// Leave the settings of a server that is not dyno's own as they are, and say how they differ
     #[arg(long)]
     pub leave_settings: bool,
+
+    /// Measure although another dyno that was given this, too, measures on the same server; its settings stay as they are
+    #[arg(long)]
+    pub share_server: bool,
 
     /// Read no counters of the server and the host while the load runs
     #[arg(long)]

@@ -46,6 +46,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         command: redacted(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         restart_command: arguments.restart_command.clone(),
         leave_settings: arguments.leave_settings,
+        share_server: arguments.share_server,
         sampling: !arguments.no_sampling,
         threads: ThreadOptions {
             transport: arguments.transport,

@@ -58,6 +58,9 @@ pub struct CampaignRecord {
     /// Whether servers that are not dyno's own keep their settings.
     #[serde(default)]
     pub leave_settings: bool,
+    /// Whether other dynos may measure on the same server at the same time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub share_server: bool,
     /// The command that restarts a server that is not dyno's own, without passwords.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_command: Option<String>,
@@ -285,6 +288,7 @@ impl CampaignRecord {
             max_errors_percent: ErrorLimit::default(),
             sampling: true,
             leave_settings: false,
+            share_server: false,
             restart_command: None,
             transport: auto(),
             cpus: String::new(),

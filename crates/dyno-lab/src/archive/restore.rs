@@ -1,10 +1,14 @@
 //! `restore.json`: what a campaign has changed on a server that is not ours, and has to put back.
+//!
+//! It stands in the campaign's folder and, where the server tells its identity, also in the home folder: whoever measures the server next finds it there, by
+//! whatever address and with whatever archive.
 
 use super::reader::json;
 use super::{ArchiveError, FORMAT, replace_json};
 use dyno_target::settings::Saved;
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 const RESTORE_JSON: &str = "restore.json";
@@ -16,42 +20,98 @@ pub(crate) struct Restore {
     format: u32,
     /// The server, without passwords.
     pub target: String,
+    /// What the server says who it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The campaign's folder; earlier dynos left it out.
+    #[serde(default)]
+    pub campaign: PathBuf,
     /// What was there before.
     pub saved: Saved,
+    /// Where it stands.
     #[serde(skip)]
-    path: PathBuf,
+    paths: Vec<PathBuf>,
+}
+
+/// The file in the folder `kept` for the server of this identity.
+fn kept_in(kept: &Path, server: &str) -> PathBuf {
+    let harmless = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    kept.join(format!("{}.json", server.chars().map(harmless).collect::<String>()))
 }
 
 impl Restore {
-    /// What the campaign in the folder `campaign` has to put back on the server `target`.
-    pub(crate) fn new(campaign: &Path, target: String, saved: Saved) -> Self {
-        Self {
+    /// What the campaign in the folder `campaign` has to put back on the server `target`, of this identity. If the folder `kept` knows of an earlier change that
+    /// was not put back, it is what was there before that one.
+    pub(crate) fn new(
+        campaign: &Path,
+        target: String,
+        server: Option<String>,
+        saved: Saved,
+        kept: Option<&Path>,
+    ) -> Self {
+        let campaign = campaign.canonicalize().unwrap_or_else(|_| campaign.to_owned());
+        let mut paths = vec![campaign.join(RESTORE_JSON)];
+        let mut restore = Self {
             format: FORMAT,
             target,
+            campaign,
             saved,
-            path: campaign.join(RESTORE_JSON),
+            server,
+            paths: Vec::new(),
+        };
+        if let (Some(kept), Some(server)) = (kept, &restore.server) {
+            if let Some(earlier) = Self::kept(kept, server) {
+                restore.saved = earlier.saved.before(&restore.saved);
+            }
+            paths.push(kept_in(kept, server));
         }
+        Self { paths, ..restore }
     }
 
     /// What the campaign in the folder `campaign` left undone; `None` if there is nothing.
     pub(crate) fn read(campaign: &Path) -> Option<Self> {
         let path = campaign.join(RESTORE_JSON);
         let restore = json::<Self>(&path).ok()?;
-        Some(Self { path, ..restore })
+        Some(Self {
+            paths: vec![path],
+            campaign: campaign.to_owned(),
+            ..restore
+        })
+    }
+
+    /// What is left undone on the server of this identity, as the folder `kept` knows; `None` if there is nothing.
+    pub(crate) fn kept(kept: &Path, server: &str) -> Option<Self> {
+        let path = kept_in(kept, server);
+        let restore = json::<Self>(&path).ok()?;
+        let paths = vec![restore.campaign.join(RESTORE_JSON), path];
+        Some(Self { paths, ..restore })
     }
 
     /// Where it stands.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.paths.last().map_or(Path::new(RESTORE_JSON), PathBuf::as_path)
     }
 
     /// Writes it, so that it outlives this process.
     pub(crate) fn write(&self) -> Result<(), ArchiveError> {
-        replace_json(&self.path, self)
+        for path in &self.paths {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
+            }
+            replace_json(path, self)?;
+        }
+        Ok(())
     }
 
     /// It is done.
     pub(crate) fn remove(self) -> Result<(), ArchiveError> {
-        fs::remove_file(&self.path).map_err(ArchiveError::write(&self.path))
+        for path in &self.paths {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(ArchiveError::write(path)(error)),
+                // The campaign may have been removed.
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }

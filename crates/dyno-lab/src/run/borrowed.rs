@@ -1,14 +1,14 @@
 //! Servers that are not ours: set as an experiment wants them, and put back as they were.
 //!
 //! What is to be put back stands in the campaign's folder before anything is changed. So it can be done by whoever comes next, should dyno be killed:
-//! `dyno run --resume`, or any `dyno run` on the same server with the same archive.
+//! `dyno run --resume`, or any `dyno run` on the same server, by whatever address, that has the same home folder or the same archive.
 
 use super::{Progress, RunError, settings};
 use crate::archive::{Archive, ArchiveError, Restore};
 use crate::experiment::Resolved;
 use dyno_engine::Stop;
 use dyno_target::address::ConnectionInfo;
-use dyno_target::facts::host_facts;
+use dyno_target::facts::{host_facts, server_identity};
 use dyno_target::settings::{Change, SizeError, Unset, plan_for_server, resolve_size, restore};
 use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ pub(super) struct Borrowed {
     campaign: PathBuf,
     /// A shell command that restarts the server.
     restart_command: Option<String>,
+    /// The folder that knows what is to be put back on each server.
+    kept: Option<PathBuf>,
     /// Whether servers stay as they are.
     leave: bool,
     lent: Option<Lent>,
@@ -48,9 +50,10 @@ pub(super) struct Set {
 }
 
 impl Borrowed {
-    pub(super) fn new(campaign: &Path, restart_command: Option<&str>, leave: bool) -> Self {
+    pub(super) fn new(campaign: &Path, restart_command: Option<&str>, kept: Option<&Path>, leave: bool) -> Self {
         Self {
             campaign: campaign.to_owned(),
+            kept: kept.map(Path::to_owned),
             restart_command: restart_command.map(str::to_owned),
             leave,
             lent: None,
@@ -86,11 +89,16 @@ impl Borrowed {
         }
         progress.step("Setting the server");
         let change = Change::plan(&reachable, &settings, self.restart_command.as_deref())?;
-        let restore = (!change.saved().settings.is_empty())
-            .then(|| Restore::new(&self.campaign, reachable.to_string(), change.saved().clone()));
-        if let Some(restore) = &restore {
-            restore.write()?;
-        }
+        let restore = match change.saved().settings.as_slice() {
+            [] => None,
+            _ => {
+                let identity = server_identity(&mut reachable.connect()?);
+                let (target, saved) = (reachable.to_string(), change.saved().clone());
+                let restore = Restore::new(&self.campaign, target, identity, saved, self.kept.as_deref());
+                restore.write()?;
+                Some(restore)
+            }
+        };
         let applied = match change.apply() {
             Ok(applied) => applied,
             Err(error) => {
@@ -151,13 +159,23 @@ fn told(unset: &[Unset]) -> Vec<String> {
     by_reason.into_iter().map(sentence).collect()
 }
 
-/// Puts back what campaigns that were killed left on `server`, as far as this archive knows of it.
+/// Puts back what campaigns that were killed left on `server`, as far as the folder `kept` or this archive knows of it. The server is reserved for us.
 pub(super) fn put_back_earlier(
     archive: &Path,
+    kept: Option<&Path>,
     server: &ConnectionInfo,
     restart_command: Option<&str>,
     progress: &mut dyn Progress,
 ) -> Result<(), ArchiveError> {
+    if let (Some(kept), Ok(reachable)) = (kept, server.first_reachable()) {
+        let identity = reachable
+            .connect()
+            .ok()
+            .and_then(|mut client| server_identity(&mut client));
+        if let Some(saved) = identity.and_then(|identity| Restore::kept(kept, &identity)) {
+            again(&reachable, saved, restart_command, progress);
+        }
+    }
     for campaign in Archive::new(archive).campaigns()? {
         // A dyno that is alive does it itself.
         if campaign.is_under_way() {
@@ -179,14 +197,27 @@ pub(super) fn put_back_of(
     let Ok(reachable) = server.first_reachable() else {
         return;
     };
-    if saved.target != reachable.to_string() {
-        return;
+    let is_same = match &saved.server {
+        Some(identity) => {
+            let now = reachable
+                .connect()
+                .ok()
+                .and_then(|mut client| server_identity(&mut client));
+            now.as_ref() == Some(identity)
+        }
+        None => saved.target == reachable.to_string(),
+    };
+    if is_same {
+        again(&reachable, saved, restart_command, progress);
     }
+}
+
+fn again(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) {
     progress.note(&format!(
         "The campaign in {} was killed before it could put the server's settings back; that is done now.",
-        campaign.display()
+        saved.campaign.display()
     ));
-    back(&reachable, saved, restart_command, progress);
+    back(server, saved, restart_command, progress);
 }
 
 fn back(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) {
@@ -196,6 +227,12 @@ fn back(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, 
                 progress.note(&format!(
                     "Back in the server's configuration, but in effect only after a restart: {}.",
                     restored.pending_restart.join(", ")
+                ));
+            }
+            if !restored.others.is_empty() {
+                progress.note(&format!(
+                    "Changed by somebody else since, and left so: {}.",
+                    restored.others.join(", ")
                 ));
             }
             if let Err(error) = saved.remove() {

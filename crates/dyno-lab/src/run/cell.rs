@@ -2,6 +2,7 @@
 
 use super::borrowed::Borrowed;
 use super::data::{self, Wanted};
+use super::reserved::Reserved;
 use super::server::Servers;
 use super::target::Target;
 use super::workload::{self, Compiled};
@@ -36,6 +37,7 @@ pub(super) struct Bench<'a> {
     pub threads: ThreadOptions,
     pub servers: Servers<'a>,
     pub borrowed: Borrowed,
+    pub reserved: Reserved,
     pub stop: &'a Stop,
 }
 
@@ -103,8 +105,11 @@ impl Bench<'_> {
             _ => format!("Connecting {clients} clients"),
         });
         let mut ledger = Ledger::open(self.campaign, planned, entry, progress)?;
-        match dyno_engine::drive(&load, ledger.observer(), self.stop) {
-            Ok(outcome) => Ok(ledger.close(&outcome, self.server_end(&outcome))),
+        let (driven, lost) = self
+            .reserved
+            .during(self.stop, || dyno_engine::drive(&load, ledger.observer(), self.stop));
+        match driven {
+            Ok(outcome) => Ok(ledger.close(&outcome, lost.or_else(|| self.server_end(&outcome)))),
             Err(error) => {
                 ledger.abandon(&error.to_string());
                 Err(error.into())
@@ -167,8 +172,11 @@ impl Bench<'_> {
             Target::Address(server) => {
                 let mut notes = Vec::new();
                 self.servers.stop(progress);
+                self.reserved.ensure(server, &mut notes, self.stop, progress)?;
                 let set = self.borrowed.set(server, experiment, &mut notes, progress, self.stop)?;
                 self.check_stop()?;
+                // To be set, the server may have been restarted.
+                self.reserved.ensure(server, &mut Vec::new(), self.stop, progress)?;
                 super::settings::check_connections(&mut set.info.connect()?, experiment)?;
                 let info = data::remote::prepare(&set.info, self.wanted(experiment), &mut notes, progress, self.stop)?;
                 self.check_stop()?;

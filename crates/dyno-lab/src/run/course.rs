@@ -2,6 +2,7 @@
 
 use super::borrowed::Borrowed;
 use super::cell::Bench;
+use super::reserved::Reserved;
 use super::server::Servers;
 use super::target::Target;
 use super::{Emergency, Finished, FinishedRun, Progress, RunError, Upcoming};
@@ -10,10 +11,21 @@ use crate::experiment::Resolved;
 use crate::plan::{OnFailure, Plan};
 use crate::summary::WorkloadFacts;
 use dyno_engine::Stop;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long preparing and closing a run takes, as long as none has shown it.
 const USUAL_OVERHEAD: Duration = Duration::from_secs(5);
+
+/// How servers that are not dyno's own are used.
+pub(super) struct Lending<'a> {
+    /// A shell command that restarts them.
+    pub restart_command: Option<&'a str>,
+    /// The folder that knows what is to be put back.
+    pub kept: Option<&'a Path>,
+    /// Their locks.
+    pub reserved: Reserved,
+}
 
 /// A campaign under way.
 pub(super) struct Course<'a> {
@@ -31,7 +43,7 @@ impl<'a> Course<'a> {
         record: &'a CampaignRecord,
         plan: &'a Plan,
         targets: &'a [Target],
-        restart_command: Option<&str>,
+        lending: Lending<'_>,
         stop: &'a Stop,
         emergency: &'a Emergency,
     ) -> Self {
@@ -51,7 +63,8 @@ impl<'a> Course<'a> {
                 sampling: record.sampling,
                 threads: record.threads(),
                 servers: Servers::new(emergency),
-                borrowed: Borrowed::new(path, restart_command, record.leave_settings),
+                borrowed: Borrowed::new(path, lending.restart_command, lending.kept, record.leave_settings),
+                reserved: lending.reserved,
                 stop,
             },
             overhead: Duration::ZERO,

@@ -10,6 +10,7 @@ use dyno_target::cache::CacheError;
 use dyno_target::disk::DiskError;
 use dyno_target::embedded::{DatabaseError, EmbeddedError};
 use dyno_target::load::LoadError;
+use dyno_target::lock::LockError;
 use dyno_target::schema::SchemaError;
 use dyno_target::server_message;
 use dyno_target::settings::{ChangeError, MappingError, SizeError};
@@ -56,6 +57,8 @@ pub enum RunError {
     Server { what: String, message: String },
     #[error(transparent)]
     Schema(#[from] SchemaError),
+    #[error(transparent)]
+    Lock(LockError),
     #[error(
         "the experiment needs {needed} connections, but the server allows {available} (max_connections less what is reserved); set max_connections to at least {advice}, or use fewer clients with --set clients=N"
     )]

@@ -252,6 +252,7 @@ pub(crate) fn conclude(
     let Some(ending) = outcome.ended_early.as_ref() else {
         return failure;
     };
+    let asked_for = matches!(ending, Ending::Stopped) && reason.is_none();
     let reason = reason.unwrap_or_else(|| ending.to_string());
     summary.warnings.insert(
         0,
@@ -262,10 +263,7 @@ pub(crate) fn conclude(
             planned_s,
         },
     );
-    match ending {
-        Ending::Stopped => failure,
-        _ => Some(reason),
-    }
+    if asked_for { failure } else { Some(reason) }
 }
 
 /// Sizes before and after of every table that is there after the run.

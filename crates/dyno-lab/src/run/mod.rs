@@ -15,6 +15,7 @@ pub(crate) mod ledger;
 mod preflight;
 mod progress;
 pub(crate) mod recorder;
+mod reserved;
 mod sampling;
 mod server;
 pub(crate) mod settings;
@@ -36,9 +37,10 @@ use crate::archive::{
 };
 use crate::plan::{OnFailure, Plan};
 use crate::summary::Summary;
-use course::Course;
+use course::{Course, Lending};
 use dyno_engine::{Stop, ThreadOptions};
 use jiff::Zoned;
+use reserved::Reserved;
 use std::path::PathBuf;
 use target::Target;
 
@@ -56,6 +58,8 @@ pub struct Request<'a> {
     pub restart_command: Option<String>,
     /// Whether such a server keeps its settings.
     pub leave_settings: bool,
+    /// Whether other dynos that share such a server, too, may measure at the same time. Then it keeps its settings.
+    pub share_server: bool,
     /// Whether counters are read while the load runs.
     pub sampling: bool,
     /// How the load's threads work.
@@ -137,24 +141,36 @@ pub fn run(
     let record = CampaignRecord {
         target: target::names(plan.cells.iter().map(|cell| &cell.experiment)),
         sampling: request.sampling,
-        leave_settings: request.leave_settings,
+        leave_settings: request.leave_settings || request.share_server,
+        share_server: request.share_server,
         restart_command: request.restart_command.as_deref().map(without_password),
         ..record.with_threads(&request.threads)
     };
     preflight::descriptors(&plan)?;
     let targets = preflight::targets(&plan, request.environment, stop)?;
     check_writable(&request.archive)?;
-    let mut addresses = targets.iter().filter_map(Target::address);
-    addresses.try_for_each(|server| {
-        borrowed::put_back_earlier(&request.archive, server, request.restart_command.as_deref(), progress)
-    })?;
+    let reserved = Reserved::take(&plan, &targets, request.share_server, stop, progress)?;
+    let kept = kept(request.environment);
     let restart_command = request.restart_command.as_deref();
-    preflight::check(&plan, &targets, request.leave_settings, restart_command, progress, stop)?;
+    // Who shares a server does not change it.
+    for server in targets
+        .iter()
+        .filter_map(Target::address)
+        .filter(|_| !request.share_server)
+    {
+        borrowed::put_back_earlier(&request.archive, kept.as_deref(), server, restart_command, progress)?;
+    }
+    preflight::check(&plan, &targets, record.leave_settings, restart_command, progress, stop)?;
     if stop.requested() {
         return Err(RunError::Stopped);
     }
     let campaign = CampaignWriter::create(&request.archive, &record)?;
-    let ended = Course::new(&campaign, &record, &plan, &targets, restart_command, stop, emergency).go(progress);
+    let lent = Lending {
+        restart_command,
+        kept: kept.as_deref(),
+        reserved,
+    };
+    let ended = Course::new(&campaign, &record, &plan, &targets, lent, stop, emergency).go(progress);
     if ended.is_err() && plan.runs.len() == 1 {
         campaign.discard();
     }
@@ -200,15 +216,32 @@ pub fn resume(
     preflight::descriptors(&plan)?;
     let targets = preflight::targets(&plan, resumption.environment, stop)?;
     preflight::check_same(&plan, &targets, &found.runs)?;
-    for server in targets.iter().filter_map(Target::address) {
+    let reserved = Reserved::take(&plan, &targets, record.share_server, stop, progress)?;
+    let kept = kept(resumption.environment);
+    for server in targets
+        .iter()
+        .filter_map(Target::address)
+        .filter(|_| !record.share_server)
+    {
         borrowed::put_back_of(&path, server, restart_command, progress);
-        borrowed::put_back_earlier(&resumption.archive, server, restart_command, progress)?;
+        borrowed::put_back_earlier(&resumption.archive, kept.as_deref(), server, restart_command, progress)?;
     }
     let missing = plan.runs.iter().any(|planned| !found.has(planned));
     if missing {
         preflight::check(&plan, &targets, record.leave_settings, restart_command, progress, stop)?;
     }
-    Course::new(&campaign, record, &plan, &targets, restart_command, stop, emergency).go(progress)
+    let lent = Lending {
+        restart_command,
+        kept: kept.as_deref(),
+        reserved,
+    };
+    Course::new(&campaign, record, &plan, &targets, lent, stop, emergency).go(progress)
+}
+
+/// The folder that knows what is to be put back on servers that are not dyno's own; `None` if there is no home folder.
+fn kept(environment: Environment<'_>) -> Option<PathBuf> {
+    let home = dyno_target::embedded::home_folder(environment).ok()?;
+    Some(home.join("settings"))
 }
 
 /// The folder of the campaign to go on with.

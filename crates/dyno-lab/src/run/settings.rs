@@ -7,8 +7,8 @@ use dyno_target::Client;
 use dyno_target::facts::{ServerFacts, host_facts};
 use dyno_target::settings::{Capacity, Difference, Mapped, plan_for, resolve_size, verify};
 
-/// Connections beside the clients: control, four of samplers, and a spare one for a person who looks in with psql.
-const OTHER_CONNECTIONS: usize = 6;
+/// Connections beside the clients: control, the lock's, four of samplers, and a spare one for a person who looks in with psql.
+const OTHER_CONNECTIONS: usize = 7;
 
 pub(super) const MAX_CONNECTIONS: &str = "max_connections";
 

@@ -37,6 +37,23 @@ pub struct SavedSetting {
     pub value: Option<String>,
     /// Whether only a restart brings it into effect.
     pub needs_restart: bool,
+    /// What the change gives it: if the file has something else than that later, it is not the change's any more. Unknown of changes made by dyno 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_to: Option<String>,
+}
+
+impl Saved {
+    /// What is to be put back of two changes that follow each other: what was there before the first.
+    #[must_use]
+    pub fn before(mut self, later: &Self) -> Self {
+        for setting in &later.settings {
+            match self.settings.iter_mut().find(|earlier| earlier.name == setting.name) {
+                Some(earlier) => earlier.set_to.clone_from(&setting.set_to),
+                None => self.settings.push(setting.clone()),
+            }
+        }
+        self
+    }
 }
 
 /// A setting that could not be set, which a report must say.
@@ -80,6 +97,8 @@ pub struct Restored {
     pub restarted: bool,
     /// Settings that are back in the file, but need a restart to take effect.
     pub pending_restart: Vec<String>,
+    /// Settings that somebody else has changed since, and that stay as they are.
+    pub others: Vec<String>,
 }
 
 /// Settings could not be changed or put back.
@@ -213,6 +232,7 @@ impl Change {
                         name: name.clone(),
                         value: kept,
                         needs_restart,
+                        set_to: Some(value.clone()),
                     });
                     change.server.push(Wanted {
                         name,
@@ -444,6 +464,20 @@ pub fn restore(info: &ConnectionInfo, saved: &Saved, restart_command: Option<&st
         return Ok(Restored::default());
     }
     let mut client = info.connect()?;
+    let survey = Survey::read(&mut client).map_err(|error| unreadable(&error))?;
+    let (own, others): (Vec<_>, Vec<_>) = saved
+        .settings
+        .iter()
+        .cloned()
+        .partition(|setting| is_own(setting, &survey.kept(&setting.name)));
+    let others = others.into_iter().map(|setting| setting.name).collect();
+    if own.is_empty() {
+        return Ok(Restored {
+            others,
+            ..Restored::default()
+        });
+    }
+    let saved = &Saved { settings: own };
     for setting in &saved.settings {
         let failed = |message: String| ChangeError::NotRestored {
             name: setting.name.clone(),
@@ -476,5 +510,17 @@ pub fn restore(info: &ConnectionInfo, saved: &Saved, restart_command: Option<&st
     Ok(Restored {
         restarted,
         pending_restart: pending.into_iter().map(|setting| setting.name.clone()).collect(),
+        others,
     })
+}
+
+/// Whether what the file has `now` may be replaced by what was there before the change: it is the change's, or is there already.
+fn is_own(setting: &SavedSetting, now: &Kept) -> bool {
+    // The server writes lists in its own way.
+    let plain = |text: &str| text.replace(['"', '\'', ' '], "").to_ascii_lowercase();
+    match (&setting.set_to, now) {
+        (Some(set_to), Kept::Value(value)) => plain(value) == plain(set_to) || Some(value) == setting.value.as_ref(),
+        (Some(_), Kept::Nothing) => setting.value.is_none(),
+        (None, _) | (_, Kept::Unknown) => true,
+    }
 }

@@ -1,6 +1,6 @@
 //! Settings of a server that is not dyno's own: there while it is measured, and as they were afterwards, whatever happens.
 
-use crate::support::{Database, Desk, Running, database, is_alive, run_folders, wait_for};
+use crate::support::{Database, Desk, Running, database_alone, is_alive, run_folders, wait_for};
 use rustix::process::Signal;
 
 /// An experiment that varies a setting which no other test has.
@@ -23,9 +23,9 @@ fn in_files(database: &Database, setting: &str) -> String {
 
 #[test]
 fn are_set_for_each_cell_and_put_back() {
-    let (desk, database) = (Desk::new(), database("e2e_set"));
+    let (desk, database) = (Desk::new(), database_alone("e2e_set"));
     experiment(&desk, "set", "\"settings.commit_siblings\" = [3, 4]", "300ms");
-    desk.on(&database.target(), ["set.toml"])
+    desk.alone_on(&database.target(), ["set.toml"])
         .expect(0)
         .says("Putting the server's settings back");
     for run in run_folders(&desk.archive()) {
@@ -39,7 +39,7 @@ fn are_set_for_each_cell_and_put_back() {
     }
     assert_eq!(in_files(&database, "commit_siblings"), "0");
     assert_eq!(database.value("select current_setting('commit_siblings')"), "5");
-    desk.on(
+    desk.alone_on(
         &database.target(),
         ["set.toml", "--leave-settings", "--set", "settings.commit_siblings=3"],
     )
@@ -50,24 +50,24 @@ fn are_set_for_each_cell_and_put_back() {
 
 #[test]
 fn are_put_back_after_ctrl_c_and_by_the_next_dyno_after_a_kill() {
-    let (desk, database) = (Desk::new(), database("e2e_put_back"));
+    let (desk, database) = (Desk::new(), database_alone("e2e_put_back"));
     experiment(&desk, "long", "\"settings.bgwriter_lru_maxpages\" = [301, 302]", "1h");
     let setting = || database.value("select current_setting('bgwriter_lru_maxpages')");
     let usual = setting();
-    let mut running = Running::start(desk.command_on(&database.target(), ["long.toml"]));
+    let mut running = Running::start(desk.command_alone_on(&database.target(), ["long.toml"]));
     running.until(" tps ");
     assert!(setting().starts_with("30"), "{}", setting());
     running.signal(Signal::INT);
     running.end().expect(2);
     assert_eq!(setting(), usual);
 
-    let mut running = Running::start(desk.command_on(&database.target(), ["long.toml"]));
+    let mut running = Running::start(desk.command_alone_on(&database.target(), ["long.toml"]));
     running.until(" tps ");
     running.signal(Signal::KILL);
     wait_for("its death", || !is_alive(running.pid()));
     assert!(setting().starts_with("30"), "{}", setting());
     desk.experiment("next.toml", "", "select 1;", "300ms");
-    desk.on(&database.target(), ["next.toml"])
+    desk.alone_on(&database.target(), ["next.toml"])
         .expect(0)
         .says("was killed before it could put the server's settings back; that is done now");
     assert_eq!(setting(), usual);
@@ -76,7 +76,7 @@ fn are_put_back_after_ctrl_c_and_by_the_next_dyno_after_a_kill() {
 
 #[test]
 fn are_left_by_a_role_that_may_not_set_them() {
-    let (desk, database) = (Desk::new(), database("e2e_ordinary"));
+    let (desk, database) = (Desk::new(), database_alone("e2e_ordinary"));
     database.role("e2e_ordinary_role", "s3cret");
     experiment(
         &desk,
@@ -90,15 +90,16 @@ fn are_left_by_a_role_that_may_not_set_them() {
         database.name()
     );
     // Cells that would be measured alike are none.
-    desk.on(&target, ["ordinary.toml"])
+    desk.alone_on(&target, ["ordinary.toml"])
         .expect(1)
         .says("the campaign varies a setting that it cannot set: checkpoint_timeout is ");
-    desk.on(&database.target(), ["ordinary.toml", "--leave-settings"])
+    desk.alone_on(&database.target(), ["ordinary.toml", "--leave-settings"])
         .expect(1)
         .says("the campaign varies checkpoint_timeout, but --leave-settings leaves the server as it is");
     assert!(run_folders(&desk.archive()).is_empty());
     let pinned = ["--set", "settings.checkpoint_timeout=301s", "--set", "clients=1,2"];
-    desk.on(&target, ["ordinary.toml"].into_iter().chain(pinned)).expect(0);
+    desk.alone_on(&target, ["ordinary.toml"].into_iter().chain(pinned))
+        .expect(0);
     let runs = run_folders(&desk.archive());
     assert_eq!(runs.len(), 2);
     for run in runs {
@@ -108,4 +109,93 @@ fn are_left_by_a_role_that_may_not_set_them() {
         assert!(warnings.contains("pg_monitor"), "{warnings}");
     }
     desk.assert_nowhere("s3cret");
+}
+
+/// The address of a superuser by TCP.
+fn by_tcp(database: &Database, role: &str) -> String {
+    database.execute(&format!(
+        "drop role if exists {role}; create role {role} superuser login password 's3cret'"
+    ));
+    format!(
+        "postgres://{role}:s3cret@localhost:{}/{}",
+        database.port(),
+        database.name()
+    )
+}
+
+#[test]
+fn are_put_back_to_what_was_before_the_first_of_those_that_were_killed() {
+    let (desk, database) = (Desk::new(), database_alone("e2e_killed"));
+    experiment(
+        &desk,
+        "first",
+        "\"settings.bgwriter_delay\" = [\"301ms\", \"302ms\"]",
+        "1h",
+    );
+    experiment(
+        &desk,
+        "second",
+        "\"settings.bgwriter_delay\" = [\"401ms\", \"402ms\"]",
+        "1h",
+    );
+    desk.experiment("last.toml", "", "select 1;", "300ms");
+    database.execute("alter system set bgwriter_delay = '150ms'");
+    database.execute("select pg_reload_conf()");
+    let setting = || database.value("select current_setting('bgwriter_delay')");
+    let tcp = by_tcp(&database, "e2e_killed_boss");
+    for (target, file, archive) in [
+        (&database.target(), "first.toml", "here"),
+        (&tcp, "second.toml", "there"),
+    ] {
+        let mut running = Running::start(desk.command_alone_on(target, [file, "--archive", archive]));
+        running.until(" tps ");
+        running.signal(Signal::KILL);
+        wait_for("its death", || !is_alive(running.pid()));
+    }
+    assert!(setting().starts_with("40"), "{}", setting());
+    let tcp = tcp.replace("localhost", "127.0.0.1");
+    desk.alone_on(&tcp, ["last.toml", "--archive", "elsewhere"])
+        .expect(0)
+        .says("there/")
+        .says("was killed before it could put the server's settings back; that is done now");
+    assert_eq!(setting(), "150ms");
+    database.execute("alter system reset bgwriter_delay");
+}
+
+#[test]
+fn one_dyno_at_a_time_by_whatever_address() {
+    let (desk, database) = (Desk::new(), database_alone("e2e_lock"));
+    let other = database_alone("e2e_lock_other");
+    other.role("e2e_lock_role", "s3cret");
+    desk.experiment("long.toml", "", "select 1;", "1h");
+    desk.experiment("short.toml", "", "select 1;", "300ms");
+    let mut first = Running::start(desk.command_alone_on(&database.target(), ["long.toml"]));
+    first.until(" tps ");
+    let target = format!(
+        "postgres://e2e_lock_role:s3cret@127.0.0.1:{}/{}",
+        other.port(),
+        other.name()
+    );
+    let mut second = Running::start(desk.command_alone_on(&target, ["short.toml"]));
+    second.until(&format!("Waiting for dyno {} since ", first.pid()));
+    let mut sharing = Running::start(desk.command_on(&target, ["short.toml"]));
+    sharing.until("Waiting for dyno ");
+    sharing.signal(Signal::INT);
+    sharing.end();
+    first.signal(Signal::INT);
+    first.end().expect(2);
+    second.end().expect(0);
+    // pgbench never asks whether it may.
+    let mut first = Running::start(desk.command_alone_on(&database.target(), ["long.toml"]));
+    first.until(" tps ");
+    let pgbench = format!("pgbench -n -t 1 -f one.sql {}", database.target());
+    desk.file("one.sql", "select 1;");
+    desk.dyno(&pgbench).expect(0);
+    // Without its lock a dyno does not go on.
+    database
+        .execute("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'dyno % since %'");
+    first
+        .end()
+        .expect(2)
+        .says("the connection by which dyno reserves the server was lost");
 }

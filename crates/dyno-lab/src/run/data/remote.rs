@@ -1,7 +1,7 @@
 //! Data on a server that is not ours: in a schema of its own, marked by a comment, and made anew once a run has worked on it.
 
 use super::{Loading, Wanted, Within, fingerprint, has_data, load};
-use crate::experiment::{Data, State};
+use crate::experiment::{Data, Resolved, State};
 use crate::run::{Progress, RunError};
 use dyno_engine::Stop;
 use dyno_target::Client;
@@ -23,6 +23,11 @@ fn schema_of(name: &str) -> String {
         }
     };
     "dyno_".chars().chain(name.chars().map(harmless)).take(60).collect()
+}
+
+/// The schema that the experiment's data is in; `None` without data.
+pub(in crate::run) fn schema_of_experiment(experiment: &Resolved) -> Option<String> {
+    has_data(&experiment.data).then(|| schema_of(&experiment.name))
 }
 
 /// Refuses what loading would have to destroy or could not do, before anything is changed.

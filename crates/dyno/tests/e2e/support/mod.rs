@@ -10,7 +10,7 @@ pub mod web;
 pub use home::{Home, programs};
 pub use process::{Running, is_alive, processes_in, wait_for};
 pub use record::{RunFolder, run_folders};
-pub use server::{Database, Shared, certificate_folder, database, tls_server};
+pub use server::{Database, Shared, certificate_folder, database, database_alone, tls_server};
 
 use std::ffi::OsStr;
 use std::fs;
@@ -80,8 +80,20 @@ impl Desk {
         Ended::of(&mut self.command_on(target, arguments))
     }
 
-    /// `dyno run` on a server by address, not yet started.
+    /// `dyno run` on a server by address that other cases use at the same time, not yet started.
     pub fn command_on<S: AsRef<str>>(&self, target: &str, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = self.command_alone_on(target, arguments);
+        command.arg("--share-server");
+        command
+    }
+
+    /// Runs the program on a server by address that it is to have for itself.
+    pub fn alone_on<S: AsRef<str>>(&self, target: &str, arguments: impl IntoIterator<Item = S>) -> Ended {
+        Ended::of(&mut self.command_alone_on(target, arguments))
+    }
+
+    /// The same, not yet started.
+    pub fn command_alone_on<S: AsRef<str>>(&self, target: &str, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = self.command(["run"]);
         for argument in arguments {
             command.arg(argument.as_ref());

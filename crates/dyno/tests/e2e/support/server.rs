@@ -27,13 +27,13 @@ fn embedded(cluster: &str) -> Embedded {
     Embedded::prepare(&options, &mut |_| ()).unwrap()
 }
 
-fn shared() -> Arc<Shared> {
-    static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
-    let mut shared = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+/// The server on this cluster, which `running` knows if it is up.
+fn shared(cluster: &str, running: &Mutex<Weak<Shared>>) -> Arc<Shared> {
+    let mut shared = running.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(running) = shared.upgrade() {
         return running;
     }
-    let embedded = embedded("tests-e2e");
+    let embedded = embedded(cluster);
     // The studies use up to 128 clients.
     let settings = [("max_connections".to_owned(), "200".to_owned())];
     let server = embedded.start(&settings, &mut |_| ()).unwrap();
@@ -51,9 +51,19 @@ pub struct Database {
     name: String,
 }
 
-/// A fresh database of this name.
+/// A fresh database of this name on the server that all cases share.
 pub fn database(name: &str) -> Database {
-    let shared = shared();
+    static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
+    database_of(shared("tests-e2e", &SHARED), name)
+}
+
+/// The same on a server of which every dyno wants to be the only user.
+pub fn database_alone(name: &str) -> Database {
+    static ALONE: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
+    database_of(shared("tests-e2e-alone", &ALONE), name)
+}
+
+fn database_of(shared: Arc<Shared>, name: &str) -> Database {
     let mut client = shared.server.connection("postgres").connect().unwrap();
     drop_database(&mut client, name).unwrap();
     create_from_template(&mut client, "template0", name).unwrap();

@@ -1,0 +1,117 @@
+//! The servers that a campaign reserves, so that no other dyno measures or changes them meanwhile.
+
+use super::data::remote;
+use super::target::Target;
+use super::{Progress, RunError};
+use crate::plan::Plan;
+use dyno_engine::Stop;
+use dyno_target::address::ConnectionInfo;
+use dyno_target::lock::{LockError, ServerLock, while_held};
+
+/// Servers with their locks. Dropped, it gives them free.
+pub(super) struct Reserved {
+    shared: bool,
+    servers: Vec<Server>,
+}
+
+struct Server {
+    address: String,
+    info: ConnectionInfo,
+    /// The schemas that the campaign works in.
+    schemas: Vec<String>,
+    /// `None` as long as the server could not be reached.
+    lock: Option<ServerLock>,
+}
+
+impl Reserved {
+    /// Reserves the servers of all cells, as far as they can be reached: that they can is for others to check. With `shared` other dynos that share them, too, may
+    /// measure at the same time.
+    pub(super) fn take(
+        plan: &Plan,
+        targets: &[Target],
+        shared: bool,
+        stop: &Stop,
+        progress: &mut dyn Progress,
+    ) -> Result<Self, RunError> {
+        let mut servers: Vec<Server> = Vec::new();
+        for (cell, target) in plan.cells.iter().zip(targets) {
+            let Some(info) = target.address() else { continue };
+            let address = info.to_string();
+            let index = servers.iter().position(|server| server.address == address);
+            let index = index.unwrap_or_else(|| {
+                servers.push(Server {
+                    address,
+                    info: info.clone(),
+                    schemas: Vec::new(),
+                    lock: None,
+                });
+                servers.len() - 1
+            });
+            let schema = remote::schema_of_experiment(&cell.experiment);
+            let schemas = &mut servers[index].schemas;
+            schemas.extend(schema.filter(|schema| !schemas.contains(schema)));
+        }
+        // Campaigns with the same servers reserve them in the same order, so that none waits for another that waits for it.
+        servers.sort_by(|a, b| a.address.cmp(&b.address));
+        for server in &mut servers {
+            match server.take(shared, stop, progress) {
+                Err(RunError::Connect(_)) => {}
+                other => other?,
+            }
+        }
+        Ok(Self { shared, servers })
+    }
+
+    /// Makes sure that the server of `info` is reserved before it is worked on: it may have been restarted since. Who shares it is said in `notes`.
+    pub(super) fn ensure(
+        &mut self,
+        info: &ConnectionInfo,
+        notes: &mut Vec<String>,
+        stop: &Stop,
+        progress: &mut dyn Progress,
+    ) -> Result<(), RunError> {
+        let address = info.to_string();
+        let Some(server) = self.servers.iter_mut().find(|server| server.address == address) else {
+            return Ok(());
+        };
+        server.take(self.shared, stop, progress)?;
+        let sharers = server.lock.as_ref().map(ServerLock::sharers).unwrap_or_default();
+        notes.extend(sharers.iter().map(|other| {
+            format!("{other} shared the server when this run began: what the two measure depends on each other.")
+        }));
+        Ok(())
+    }
+
+    /// Does `work`, which a raised `stop` ends, as long as all servers are reserved. Gives back what it does, and what to say if a lock was lost.
+    pub(super) fn during<T>(&self, stop: &Stop, work: impl FnOnce() -> T) -> (T, Option<String>) {
+        let locks: Vec<&ServerLock> = self.servers.iter().filter_map(|server| server.lock.as_ref()).collect();
+        if locks.is_empty() {
+            return (work(), None);
+        }
+        let (done, held) = while_held(&locks, &stop.flag(), work);
+        let lost = "the connection by which dyno reserves the server was lost, so that another dyno may have changed it; see why the server ended it, and rerun";
+        (done, (!held).then(|| lost.to_owned()))
+    }
+}
+
+impl Server {
+    fn take(&mut self, shared: bool, stop: &Stop, progress: &mut dyn Progress) -> Result<(), RunError> {
+        let flag = stop.flag();
+        let mut waiting = |holder: &dyno_target::lock::Holder| {
+            progress.step(&format!("Waiting for {holder}, which uses this server"));
+        };
+        let taken = match &self.lock {
+            Some(lock) => lock.ensure(&flag, &mut waiting),
+            None => {
+                let reachable = self.info.first_reachable_until(&flag)?;
+                ServerLock::take(&reachable, shared, self.schemas.clone(), &flag, &mut waiting)
+                    .map(|lock| self.lock = Some(lock))
+            }
+        };
+        taken.map_err(|error| match error {
+            LockError::Stopped => RunError::Stopped,
+            LockError::Connect(error) => error.into(),
+            error @ LockError::Server { .. } => RunError::Lock(error),
+        })
+    }
+}

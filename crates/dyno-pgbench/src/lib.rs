@@ -14,7 +14,7 @@ use init::InitError;
 use options::{Options, Request};
 use run::Signals;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
@@ -24,11 +24,11 @@ use std::path::PathBuf;
 pub fn main(called: &str, arguments: impl Iterator<Item = OsString>) -> u8 {
     let words = arguments
         .map(|word| dyno_text::decode(word.as_bytes()).into_owned())
-        .collect();
-    let request = match options::parse(words, &environment) {
+        .collect::<Vec<_>>();
+    let request = match options::parse(words.clone(), &environment) {
         Ok(request) => request,
         Err(error) => {
-            error.report(called);
+            error.report(called, &words);
             return 1;
         }
     };
@@ -115,9 +115,7 @@ fn path(word: &str) -> PathBuf {
 
 /// Writes to stdout, where a closed pipe is no reason to fail.
 fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(&dyno_text::encode(text));
-    let _ = stdout.flush();
+    let _ = message::write(&mut std::io::stdout().lock(), text);
 }
 
 /// What the system says of an error, in its own words alone: what C's `strerror` gives.

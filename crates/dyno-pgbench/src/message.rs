@@ -2,7 +2,8 @@
 //!
 //! Every line goes out in one write, so that lines of several threads do not mix. A stderr that is closed is no reason to fail.
 
-use std::io::Write;
+use std::borrow::Cow;
+use std::io::{IsTerminal, Write};
 
 /// The name in front of every line, whatever name the program was called by: wrappers look for it.
 const NAME: &str = "pgbench";
@@ -34,9 +35,17 @@ pub fn info(text: &str) {
 
 /// Writes text as it is; what is not UTF-8 goes out as the bytes that came in.
 pub fn raw(text: &str) {
-    let mut stderr = std::io::stderr().lock();
-    let _ = stderr.write_all(&dyno_text::encode(text));
-    let _ = stderr.flush();
+    let _ = write(&mut std::io::stderr().lock(), text);
+}
+
+/// Writes text that holds what others said. A terminal shows what it would obey; anything else gets the bytes that pgbench would write.
+pub fn write(out: &mut (impl Write + IsTerminal), text: &str) -> std::io::Result<()> {
+    let text = match out.is_terminal() {
+        true => dyno_text::visible(text),
+        false => Cow::Borrowed(text),
+    };
+    out.write_all(&dyno_text::encode(&text))?;
+    out.flush()
 }
 
 fn say(kind: &str, text: &str) {

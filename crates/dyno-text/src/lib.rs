@@ -7,7 +7,11 @@
 //!
 //! Python does the same for file names with its "surrogateescape", for which Rust's strings have no room.
 
+mod visible;
+
 use std::borrow::Cow;
+
+pub use visible::visible;
 
 /// The character of byte 0x00, if it had one.
 const BASE: u32 = 0x10_FF00;

@@ -1,15 +1,20 @@
 //! The words of the command line, with passwords kept out of the process list.
 //!
 //! Whoever may list processes sees their command lines. If one of our words holds a password, the program starts itself again in its own place under a
-//! command line that hides it, and gets the true words in its environment, which only its own user can read.
+//! command line that hides it. The true words wait in memory that has no name anywhere; it is closed once they are read, so that no process started
+//! later inherits them, as it would an environment.
 
-use dyno_lab::archive::without_password;
+use dyno_lab::archive::words_without_secrets;
+use rustix::fs::MemfdFlags;
 use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{Seek, Write};
+use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Holds the true words as a JSON array while the command line hides some.
-const VARIABLE: &str = "DYNO_ARGUMENTS";
+/// What the memory is called in the list of our open files.
+const MEMORY: &str = "dyno-arguments";
 
 /// The words as they were typed, the program's name first.
 pub fn arguments() -> Vec<OsString> {
@@ -20,32 +25,44 @@ pub fn arguments() -> Vec<OsString> {
     let words: Option<Vec<String>> = shown.iter().map(|word| word.to_str().map(str::to_owned)).collect();
     // Words that are not text hold no password that we could find.
     let Some(words) = words else { return shown };
-    let hidden: Vec<String> = words.iter().map(|word| without_password(word)).collect();
+    let hidden = words_without_secrets(&words);
     if hidden != words
-        && let (Ok(program), Ok(true_words), [name, rest @ ..]) = (
-            std::env::current_exe(),
-            serde_json::to_string(&words),
-            hidden.as_slice(),
-        )
+        && let Ok(memory) = keep(&words)
+        && let (Ok(program), [name, rest @ ..]) = (std::env::current_exe(), hidden.as_slice())
     {
         // Comes back only if it fails; then the run is worth more than the concealment.
-        let _ = Command::new(program)
-            .arg0(name)
-            .args(rest)
-            .env(VARIABLE, true_words)
-            .exec();
+        let _ = Command::new(program).arg0(name).args(rest).exec();
+        drop(memory);
     }
     shown
 }
 
-/// The true words behind `shown`, if the environment has them.
+/// Memory that stays open when the program starts itself again.
+fn keep(words: &[String]) -> std::io::Result<File> {
+    let mut memory = File::from(rustix::fs::memfd_create(MEMORY, MemfdFlags::empty())?);
+    serde_json::to_writer(&memory, words)?;
+    memory.flush()?;
+    memory.rewind()?;
+    Ok(memory)
+}
+
+/// The true words behind `shown`, if they were kept for us.
 fn concealed(shown: &[OsString]) -> Option<Vec<OsString>> {
-    let words: Vec<String> = serde_json::from_str(&std::env::var(VARIABLE).ok()?).ok()?;
-    // Words left in the environment by something else do not fit.
-    let fits = words.len() == shown.len()
-        && words
-            .iter()
-            .zip(shown)
-            .all(|(word, shown)| without_password(word).as_str() == shown);
-    fits.then(|| words.into_iter().map(OsString::from).collect())
+    // Otherwise nothing was hidden.
+    shown.iter().find(|word| word.to_string_lossy().contains("***"))?;
+    let path = fs::read_dir("/proc/self/fd").ok()?.flatten().find_map(|entry| {
+        let target = fs::read_link(entry.path()).ok()?;
+        let name = target.to_string_lossy().into_owned();
+        name.starts_with(&format!("/memfd:{MEMORY}")).then(|| entry.path())
+    })?;
+    let text = fs::read(&path).ok();
+    let descriptor: RawFd = path.file_name()?.to_str()?.parse().ok()?;
+    nix::unistd::close(descriptor).ok()?;
+    let words: Vec<String> = serde_json::from_slice(&text?).ok()?;
+    // Words that somebody else left open do not fit.
+    let fits = words_without_secrets(&words)
+        .iter()
+        .zip(shown)
+        .all(|(word, shown)| word.as_str() == shown);
+    (fits && words.len() == shown.len()).then(|| words.into_iter().map(OsString::from).collect())
 }

@@ -27,9 +27,9 @@ fn main() -> ExitCode {
     if let Some(called) = pgbench_name(&words) {
         return dyno_pgbench::main(&called, words.drain(1..)).into();
     }
-    let cli = match Cli::try_parse_from(words) {
+    let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) => return failure::usage(&error),
+        Err(error) => return failure::usage(&error, &words),
     };
     let done = match cli.command {
         Command::Pgbench(arguments) => return dyno_pgbench::main("pgbench", arguments.words.into_iter()).into(),

@@ -6,7 +6,7 @@ use crate::live::LivePage;
 use crate::terminal::Terminal;
 use crate::{interrupt, say};
 use dyno_engine::{Stop, ThreadOptions};
-use dyno_lab::archive::{Archive, redacted, without_password};
+use dyno_lab::archive::{Archive, redacted, without_secrets};
 use dyno_lab::experiment;
 use dyno_lab::plan::Plan;
 use dyno_lab::run::{EMBEDDED, Emergency, Finished, Request, Resumption, RunError};
@@ -35,7 +35,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if arguments.dry_run {
         let named = plan.cells.first().and_then(|cell| cell.experiment.target.as_deref());
         let target = arguments.target.as_deref().or(named).unwrap_or(EMBEDDED);
-        let target = without_password(target);
+        let target = without_secrets(target);
         let archive = archive.display().to_string();
         return say::result(&report::plan(&plan, &target, &archive));
     }

@@ -1,12 +1,19 @@
-//! Words to whoever is there.
+//! Words to whoever is there. What a terminal would obey is written out: much of what we say holds names, scripts and messages of others.
 
 use crate::failure::Failure;
-use std::io::{self, ErrorKind, Write};
+use dyno_text::visible;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 /// To standard output: results. A reader that has gone away, such as `head` or a closed terminal, has what it wanted; anything else that keeps them from
 /// being written is a failure.
+///
+/// A file or a program gets it as it is.
 pub fn result(text: &str) -> Result<(), Failure> {
-    write_result(&mut io::stdout().lock(), text)
+    let mut stdout = io::stdout().lock();
+    match stdout.is_terminal() {
+        true => write_result(&mut stdout, &visible(text)),
+        false => write_result(&mut stdout, text),
+    }
 }
 
 fn write_result(out: &mut impl Write, text: &str) -> Result<(), Failure> {
@@ -23,7 +30,7 @@ pub fn unwritten(error: &io::Error) -> Failure {
 
 /// To standard error: progress and complaints. If they cannot be written there is nobody to tell.
 pub fn aside(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", visible(text));
 }
 
 #[cfg(test)]

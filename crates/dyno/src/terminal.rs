@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::say;
 use dyno_lab::run::{FinishedRun, Live, Progress, Upcoming};
 use dyno_report as report;
+use dyno_text::visible;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -54,7 +55,7 @@ impl Terminal {
     /// A line that stays.
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => bar.println(visible(text)),
             None => say::aside(text),
         }
     }
@@ -96,7 +97,7 @@ impl Progress for Terminal {
             Some(bar) => {
                 bar.set_length(0);
                 bar.reset_elapsed();
-                bar.set_message(text.to_owned());
+                bar.set_message(visible(text).into_owned());
                 self.style("{spinner} {msg} ({elapsed})");
             }
             None => say::aside(text),

@@ -18,7 +18,7 @@ mod samples;
 mod tables;
 
 pub use campaign::{CampaignRecord, CampaignWriter, PlannedRun, check_writable};
-pub use command::{redacted, without_hidden, without_password};
+pub use command::{redacted, without_hidden, without_secrets, word_without_secrets, words_without_secrets};
 pub use events::{Autovacuum, Blocked, Checkpoint, Event, EventKind, Stalled, Vacuum, Who};
 pub use intervals::IntervalRow;
 pub use latencies::{LatencyCounts, LatencyLine, LatencyParser, counts_of_runs, is_measured, latency_of_runs};

@@ -1,5 +1,6 @@
 //! A complaint about a place in a file, shown with the line and a caret under the place.
 
+use crate::archive::word_without_secrets;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -40,13 +41,20 @@ impl Diagnostic {
             path: path.to_owned(),
             line: text[..start].matches('\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
-            source_line: text[line_start..line_end]
-                .trim_end()
-                .replace(|character: char| character.is_control() && character != '\t', " "),
+            source_line: shown(text[line_start..line_end].trim_end()),
             width: text[start..end].trim_end().chars().count().max(1),
             message: message.into(),
             help: help.into(),
         }
+    }
+}
+
+/// A line as it may be shown: it moves no cursor, and the address of a server has no password.
+fn shown(line: &str) -> String {
+    let line = line.replace(|character: char| character.is_control() && character != '\t', " ");
+    match line.contains("target") {
+        true => word_without_secrets(&line),
+        false => line,
     }
 }
 

@@ -64,7 +64,7 @@ pub struct Resolved {
 fn without_password<S: Serializer>(target: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
     target
         .as_deref()
-        .map(crate::archive::without_password)
+        .map(crate::archive::without_secrets)
         .serialize(serializer)
 }
 

@@ -2,7 +2,7 @@
 
 use super::range::{Given, given};
 use super::{Cell, Design, Factor, Levels, MOST_RUNS, Plan, PlanError, order};
-use crate::archive::without_password;
+use crate::archive::{without_secrets, word_without_secrets};
 use crate::experiment::{Experiment, Resolved, SetError, Size, TARGET, Value};
 use std::collections::HashSet;
 
@@ -209,7 +209,10 @@ impl Experiment {
 fn refused(name: &str, value: &str, cause: SetError) -> PlanError {
     PlanError::Override {
         name: name.to_owned(),
-        value: without_password(value),
+        value: match name {
+            TARGET => without_secrets(value),
+            _ => word_without_secrets(value),
+        },
         cause: Box::new(cause),
     }
 }
@@ -233,7 +236,7 @@ fn named(levels: &Levels) -> String {
 /// A level as it may be shown and archived.
 fn label(factor: &str, level: &str) -> String {
     match factor {
-        TARGET => without_password(level),
+        TARGET => without_secrets(level),
         _ => level.to_owned(),
     }
 }

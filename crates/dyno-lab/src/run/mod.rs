@@ -33,7 +33,7 @@ pub use workload::CompileError;
 
 use crate::analysis::Analysis;
 use crate::archive::{
-    Archive, Campaign, CampaignRecord, CampaignWriter, PlannedRun, RunState, check_writable, without_password,
+    Archive, Campaign, CampaignRecord, CampaignWriter, PlannedRun, RunState, check_writable, word_without_secrets,
 };
 use crate::plan::{OnFailure, Plan};
 use crate::summary::Summary;
@@ -143,7 +143,7 @@ pub fn run(
         sampling: request.sampling,
         leave_settings: request.leave_settings || request.share_server,
         share_server: request.share_server,
-        restart_command: request.restart_command.as_deref().map(without_password),
+        restart_command: request.restart_command.as_deref().map(word_without_secrets),
         ..record.with_threads(&request.threads)
     };
     preflight::descriptors(&plan)?;

@@ -3,7 +3,7 @@
 use super::borrowed::{self, Terms};
 use super::target::{Environment, Target, name_of, names};
 use super::{Progress, RunError, settings, workload};
-use crate::archive::{Run, without_password};
+use crate::archive::{Run, without_secrets};
 use crate::experiment::{Cache, Path as Route, Resolved};
 use crate::plan::{Cell, Plan};
 use dyno_engine::{Stop, allow_descriptors};
@@ -148,7 +148,7 @@ pub(super) fn give_again(
     let mut taken = false;
     for cell in &mut plan.cells {
         let name = name_of(&cell.experiment);
-        let same = name == without_password(target) || Target::named(name, environment, &flag)?.to_string() == now;
+        let same = name == without_secrets(target) || Target::named(name, environment, &flag)?.to_string() == now;
         if same {
             cell.experiment.target = Some(target.to_owned());
             taken = true;
@@ -159,7 +159,7 @@ pub(super) fn give_again(
     }
     Err(RunError::OtherTarget {
         measured,
-        now: without_password(target),
+        now: without_secrets(target),
     })
 }
 

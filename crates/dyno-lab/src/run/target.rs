@@ -1,6 +1,6 @@
 //! The database to measure, as it is named on the command line and in experiment files.
 
-use crate::archive::{without_hidden, without_password};
+use crate::archive::{without_hidden, without_secrets};
 use crate::experiment::Resolved;
 use dyno_target::address::{AddressError, ConnectionInfo};
 use dyno_target::embedded::{EmbeddedError, EmbeddedOptions, home_folder};
@@ -74,7 +74,7 @@ pub(super) fn name_of(experiment: &Resolved) -> &str {
 /// The databases of some experiments as they may be archived, each once.
 pub(super) fn names<'a>(experiments: impl Iterator<Item = &'a Resolved>) -> String {
     let mut names: Vec<String> = Vec::new();
-    for name in experiments.map(name_of).map(without_password) {
+    for name in experiments.map(name_of).map(without_secrets) {
         if !names.contains(&name) {
             names.push(name);
         }

@@ -4,6 +4,7 @@ use super::getopt::GetoptError;
 use crate::scripts::ScriptsError;
 use crate::scripts::builtin::{self, BuiltinError};
 use dyno_engine::{CpusError, TransportChoiceError};
+use dyno_target::address::text_without_secrets;
 
 /// Why a command line cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -97,12 +98,13 @@ pub enum SeedOrigin {
 }
 
 impl OptionError {
-    /// What else pgbench says: the lines after the error itself.
-    pub fn report(&self, called: &str) {
+    /// Says it, and what else pgbench says of it. It may repeat one of the `words`.
+    pub fn report(&self, called: &str, words: &[String]) {
         use crate::message;
+        let text = text_without_secrets(&self.to_string(), words);
         match self {
-            Self::Getopt(error) => message::raw(&format!("{called}: {error}\n")),
-            _ => message::error(&self.to_string()),
+            Self::Getopt(_) => message::raw(&format!("{called}: {text}\n")),
+            _ => message::error(&text),
         }
         match self {
             Self::Getopt(_) | Self::TooManyOperands(_) => message::hint("Try \"pgbench --help\" for more information."),

@@ -1,6 +1,7 @@
 //! The `keyword=value` form: values may be quoted with `'`, a backslash takes the next character as it is.
 
 use super::AddressError;
+use super::keyword;
 
 fn syntax(what: String) -> AddressError {
     AddressError::Syntax { what }
@@ -8,7 +9,7 @@ fn syntax(what: String) -> AddressError {
 
 /// Splits a connection string into keywords and values.
 pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
-    let mut pairs = Vec::new();
+    let mut pairs: Vec<(String, String)> = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         let end = rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(rest.len());
@@ -17,7 +18,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
             // What stands here may be a piece of an unquoted password: it is not repeated.
             let what = match pairs.last() {
                 Some((last, _)) => {
-                    format!("\"=\" is missing in the part after {last}=…; a value with spaces needs quotes ('…')")
+                    let last = shown(last);
+                    format!("\"=\" is missing in the part after {last}; a value with spaces needs quotes ('…')")
                 }
                 None => "\"=\" is missing after the first keyword".to_owned(),
             };
@@ -26,11 +28,33 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
         if keyword.is_empty() {
             return Err(syntax("a keyword is missing before \"=\"".to_owned()));
         }
-        let (value, after) = value(after.trim_start(), keyword)?;
+        let after = after.trim_start();
+        let quoted = after.starts_with('\'');
+        let (value, after) = value(after, keyword)?;
+        // libpq would take it for a part of the value; most likely a space is missing, perhaps before a password.
+        if !quoted && value.contains('=') && !may_hold_equals(keyword) {
+            return Err(syntax(format!(
+                "the value in {} has an \"=\": a space is missing before the next keyword, or the value needs quotes ('…')",
+                shown(keyword)
+            )));
+        }
         pairs.push((keyword.to_owned(), value));
         rest = after.trim_start();
     }
     Ok(pairs)
+}
+
+/// Whether values of this keyword often have an equals sign in them.
+pub(super) fn may_hold_equals(keyword: &str) -> bool {
+    ["options", "password", "sslpassword"].contains(&keyword)
+}
+
+/// A keyword for a message, unless it may be a piece of a password.
+fn shown(keyword: &str) -> String {
+    match keyword::find(keyword) {
+        Ok(known) => format!("{}=…", known.name),
+        Err(_) => "…=…".to_owned(),
+    }
 }
 
 /// Reads one value; gives it and what follows.
@@ -52,7 +76,10 @@ fn value<'a>(text: &'a str, keyword: &str) -> Result<(String, &'a str), AddressE
         }
     }
     if quoted {
-        return Err(syntax(format!("the quoted value of {keyword} has no closing '")));
+        return Err(syntax(format!(
+            "the quoted value in {} has no closing '",
+            shown(keyword)
+        )));
     }
     Ok((value, ""))
 }

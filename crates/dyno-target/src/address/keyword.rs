@@ -117,8 +117,7 @@ pub(super) const KEYWORDS: &[Keyword] = &[
 pub(super) fn find(name: &str) -> Result<&'static Keyword, AddressError> {
     let known = KEYWORDS.iter().find(|known| known.name == name);
     known.ok_or_else(|| AddressError::UnknownKeyword {
-        keyword: name.to_owned(),
-        suggestion: nearest(name),
+        suggestion: nearest(name).map(|nearest| (name.to_owned(), nearest)),
     })
 }
 

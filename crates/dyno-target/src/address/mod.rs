@@ -14,6 +14,7 @@ mod keyword;
 mod passfile;
 mod resolve;
 mod safety;
+mod secrets;
 mod service;
 mod tls;
 mod uri;
@@ -27,6 +28,7 @@ use std::time::Duration;
 pub use connect::ConnectError;
 pub use endpoint::{Endpoint, Socket};
 pub use interruptible::Interruptible;
+pub use secrets::{text_without_secrets, without_secrets, word_without_secrets, words_without_secrets};
 pub use tls::{RootCertificate, TlsError, TlsSettings};
 
 /// Why a target could not be understood. Texts never contain a password.
@@ -40,13 +42,11 @@ pub enum AddressError {
         /// What was found, where.
         what: String,
     },
-    /// A keyword that libpq does not know.
-    #[error("the target's address has an unknown keyword \"{keyword}\"{}", suggestion.map(|s| format!("; did you mean \"{s}\"?")).unwrap_or_default())]
+    /// A keyword that libpq does not know. It is repeated only if it is like one that is known: it may be a piece of a password with a space in it.
+    #[error("the target's address has an unknown keyword{}", suggestion.as_ref().map(|(keyword, nearest)| format!(" \"{keyword}\"; did you mean \"{nearest}\"?")).unwrap_or_else(|| "; a value with spaces needs quotes ('…')".to_owned()))]
     UnknownKeyword {
-        /// As written.
-        keyword: String,
-        /// The nearest known keyword.
-        suggestion: Option<&'static str>,
+        /// As written, and the nearest known keyword.
+        suggestion: Option<(String, &'static str)>,
     },
     /// A keyword that libpq knows and dyno cannot honour.
     #[error("{origin} asks for {keyword}={value}, which dyno does not support; leave it out")]

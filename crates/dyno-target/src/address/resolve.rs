@@ -148,6 +148,14 @@ fn target_list(target: &str) -> Result<Vec<(String, String)>, AddressError> {
     if target.contains('=') {
         return conninfo::parse(target);
     }
+    // Almost certainly a slip, and everything about a database, also what the server says and writes into its log, has its name.
+    if target.contains("//") || target.split_once(':').is_some_and(|(_, rest)| rest.contains('@')) {
+        return Err(AddressError::Syntax {
+            what:
+                "it does not begin with postgres://, but goes on like a URI (a database of such a name is dbname='…')"
+                    .to_owned(),
+        });
+    }
     Ok(vec![("dbname".to_owned(), target.to_owned())])
 }
 

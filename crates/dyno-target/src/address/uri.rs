@@ -62,6 +62,11 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
         Some((database, query)) => (database, query),
         None => (rest, ""),
     };
+    if database.contains('=') {
+        return Err(syntax(
+            "an \"=\" stands before the first \"?\"; parameters begin with \"?\", and in a database's name it is written %3D",
+        ));
+    }
     add(
         "dbname",
         decode(database.strip_prefix('/').unwrap_or(database), "the database name")?,
@@ -70,6 +75,12 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
         let Some((keyword, value)) = parameter.split_once('=') else {
             return Err(syntax("a parameter after \"?\" has no \"=\""));
         };
+        // As libpq has it; most likely an "&" is missing.
+        if value.contains('=') {
+            return Err(syntax(
+                "a parameter after \"?\" has two \"=\"; between parameters stands \"&\", and in a value \"=\" is written %3D",
+            ));
+        }
         let keyword = decode(keyword, "a parameter's name")?;
         let value = decode(value, "a parameter's value")?;
         // The JDBC spelling that libpq accepts too.

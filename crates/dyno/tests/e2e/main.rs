@@ -21,6 +21,7 @@ mod output;
 mod repetitions;
 mod report;
 mod resume;
+mod secrets;
 mod serve;
 mod shelf;
 mod studies;

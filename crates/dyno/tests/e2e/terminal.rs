@@ -1,11 +1,12 @@
 //! What a person at a terminal sees: one line that changes, and the summary.
 
-use crate::support::{Desk, database};
+use crate::support::{Desk, Ended, database};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
 
 /// A terminal of the usual size: the side of the screen, and what programs open.
 fn terminal() -> (File, File) {
@@ -25,6 +26,62 @@ fn terminal() -> (File, File) {
     (File::from(screen), side)
 }
 
+/// Whether a program succeeded, and all that it showed.
+fn shown(mut command: Command, screen: &mut File) -> (bool, String) {
+    let mut child = command.spawn().unwrap();
+    // With the last handle of the program's side gone, reading ends when the program does.
+    drop(command);
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = screen.read(&mut buffer) {
+        bytes.extend_from_slice(&buffer[..count]);
+    }
+    (child.wait().unwrap().success(), String::from_utf8(bytes).unwrap())
+}
+
+#[test]
+fn nobody_elses_text_moves_the_cursor() {
+    let (desk, database) = (Desk::new(), database("e2e_escapes"));
+    let text = "\u{1b}[2J\u{1b}]0;gotcha\u{7}";
+    desk.file(
+        "raise.sql",
+        &format!("do $$ begin raise warning '{text}'; end $$;\nselect \"{text}\";\n"),
+    );
+    desk.experiment(
+        "raise.toml",
+        "",
+        &format!("select \\\"{text}\\\";")
+            .replace('\u{1b}', "\\u001b")
+            .replace('\u{7}', ""),
+        "200ms",
+    );
+    let target = database.target();
+    let name = format!("nosuch{text}.sql");
+    for (words, written_out) in [
+        (
+            &["pgbench", "-n", "-t", "1", "-f", "raise.sql", &target][..],
+            "\\x1b]0;gotcha",
+        ),
+        (&["pgbench", "-n", "-t", "1", "-f", &name, &target], "\\x1b]0;gotcha"),
+        (&["run", "raise.toml", "--target", &target], "[2J"),
+        (&["run", &name], "\\x1b]0;gotcha"),
+    ] {
+        let (mut screen, side) = terminal();
+        let mut command = desk.command(words);
+        command.stdout(side.try_clone().unwrap()).stderr(side);
+        let (succeeded, text) = shown(command, &mut screen);
+        assert!(!succeeded && text.contains(written_out), "{words:?}: {text:?}");
+        assert!(
+            !text.contains("\u{1b}[2J") && !text.contains("\u{1b}]"),
+            "{words:?}: {text:?}"
+        );
+    }
+    // A file gets what pgbench writes.
+    let words = ["pgbench", "-n", "-t", "1", "-f", "raise.sql", &target];
+    let ended = Ended::of(&mut desk.command(words));
+    assert!(ended.stderr.contains(text), "{}", ended.stderr);
+}
+
 #[test]
 fn one_line_that_changes_and_then_the_summary() {
     let (desk, database) = (Desk::new(), database("e2e_terminal"));
@@ -35,16 +92,8 @@ fn one_line_that_changes_and_then_the_summary() {
         .stdout(side.try_clone().unwrap())
         .stderr(side)
         .env("TERM", "xterm");
-    let mut child = command.spawn().unwrap();
-    // With the last handle of the program's side gone, reading ends when the program does.
-    drop(command);
-    let mut bytes = Vec::new();
-    let mut buffer = [0; 4096];
-    while let Ok(count @ 1..) = screen.read(&mut buffer) {
-        bytes.extend_from_slice(&buffer[..count]);
-    }
-    assert!(child.wait().unwrap().success());
-    let text = String::from_utf8(bytes).unwrap();
+    let (succeeded, text) = shown(command, &mut screen);
+    assert!(succeeded);
     // Drawn again and again in place, never as lines of their own.
     assert!(text.matches(" tps ").count() > 3, "{text}");
     let lines: Vec<&str> = text.split("\r\n").collect();

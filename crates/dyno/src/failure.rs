@@ -1,7 +1,8 @@
 //! How a command ends when it does not end well: a message on standard error and an exit code.
 
 use crate::say;
-use dyno_target::address::{text_without_secrets, words_without_secrets};
+use dyno_target::address::text_without_secrets;
+use dyno_text::visible;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -57,9 +58,11 @@ impl Failure {
 /// Prints what clap has to say about these words: help and version are no failure.
 pub fn usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    if error.use_stderr() && words_without_secrets(&words) != words {
+    let text = error.render().to_string();
+    let shown = text_without_secrets(&text, &words);
+    if error.use_stderr() && visible(&shown) != text {
         // It repeats the word that it cannot place.
-        say::aside(&text_without_secrets(&error.render().to_string(), &words));
+        say::aside(&shown);
         return ExitCode::from(1);
     }
     match error.print().and_then(|()| io::stdout().flush()) {

@@ -134,7 +134,7 @@ impl Progress for Terminal {
         };
         if let Some(bar) = &self.bar {
             self.style("{spinner} {msg}");
-            bar.set_message(text);
+            bar.set_message(visible(&text).into_owned());
         } else if self.plain_is_due() {
             say::aside(&text);
         }

@@ -74,7 +74,7 @@ pub fn word_without_secrets(word: &str) -> String {
         && !option.contains(char::is_whitespace)
     {
         let value = match option {
-            "target" | "--target" => without_secrets(value),
+            "target" | "--target" | "--to" => without_secrets(value),
             _ => word_without_secrets(value),
         };
         return format!("{option}={value}");
@@ -96,7 +96,7 @@ pub fn words_without_secrets(words: &[String]) -> Vec<String> {
     let before = std::iter::once("").chain(words.iter().map(String::as_str));
     let each = before.zip(words);
     each.map(|(before, word)| match before {
-        "--target" => without_secrets(word),
+        "--target" | "--to" => without_secrets(word),
         _ => word_without_secrets(word),
     })
     .collect()

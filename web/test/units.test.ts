@@ -15,10 +15,11 @@ test("numbers have their thousands apart and no digits without meaning", () => {
 });
 
 test("quantities are in the unit that suits them", () => {
-  assert.equal(quantity(950, "µs"), "950 µs");
+  assert.equal(quantity(950, "µs"), "0.95 ms");
   assert.equal(quantity(1500, "µs"), "1.5 ms");
-  assert.equal(quantity(2_500_000, "µs"), "2.5 s");
-  assert.equal(quantity(0.25, "µs"), "250 ns");
+  assert.equal(quantity(4_370_460, "µs"), "4,370 ms");
+  assert.equal(quantity(4_370.46, "ms"), "4,370 ms");
+  assert.equal(quantity(0.25, "µs"), "0.00025 ms");
   assert.equal(quantity(1.5, "s"), "1.5 s");
   assert.equal(quantity(0.002, "s"), "2 ms");
   assert.equal(quantity(64 * 1024 * 1024, "bytes/s"), "64 MB/s");

@@ -1,6 +1,6 @@
 //! A machine's ceiling as text.
 
-use crate::figures::{count, decimal, rate, time};
+use crate::figures::{count, figure, rate, time};
 use crate::table::{facts, table};
 use dyno_ceiling::{Ceiling, Point};
 
@@ -39,9 +39,9 @@ pub fn ceiling(ceiling: &Ceiling) -> String {
             count(point.shape.threads as u64),
             rate(point.tps),
             rate(point.tps_per_core),
-            decimal(point.client_user_us, 2),
-            decimal(point.client_system_us, 2),
-            decimal(point.responder_us, 2),
+            figure(point.client_user_us),
+            figure(point.client_system_us),
+            figure(point.responder_us),
             time(point.p50_us),
             time(point.p99_us),
         ]

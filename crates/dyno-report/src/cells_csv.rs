@@ -1,13 +1,12 @@
 //! The cells of campaigns as CSV: a row for each cell and workload, for those who go on with other tools. `docs/report-format.md` lists the columns.
 
-use crate::campaign::cells::mean;
-use dyno_lab::archive::{Campaign, LatencyCounts, Run, RunState, is_measured};
-use dyno_lab::summary::{Summary, WorkloadSummary};
+use dyno_lab::archive::{Campaign, RunState};
+use dyno_lab::summary::{Latency, Summary, WorkloadSummary, over_runs};
 use dyno_stats::Running;
 use indexmap::{IndexMap, IndexSet};
 
-/// A cell of a campaign: its levels, and its complete runs with their figures.
-type Cell<'a> = (&'a IndexMap<String, String>, Vec<(&'a Run, Summary)>);
+/// A cell of a campaign: its levels, and the figures of its complete runs.
+type Cell<'a> = (&'a IndexMap<String, String>, Vec<Summary>);
 
 /// A field for each column.
 type Row = IndexMap<String, String>;
@@ -53,34 +52,22 @@ fn rows_of(campaign: &Campaign) -> Vec<Row> {
                 .entry(key)
                 .or_insert_with(|| (&record.cell, Vec::new()))
                 .1
-                .push((run, summary));
+                .push(summary);
         }
     }
     cells.values().flat_map(|cell| cell_rows(campaign, cell)).collect()
 }
 
 fn cell_rows(campaign: &Campaign, (levels, runs): &Cell) -> Vec<Row> {
-    let mut latencies: IndexMap<String, LatencyCounts> = IndexMap::new();
-    for (run, _) in runs {
-        let phases = run.record.as_ref().map_or(&[][..], |record| record.phases.as_slice());
-        run.latencies(0.0..f64::INFINITY, |line| {
-            if is_measured(phases, line.start_s) {
-                match latencies.get_mut(&line.workload) {
-                    Some(counts) => counts.add(line),
-                    None => latencies.entry(line.workload.clone()).or_default().add(line),
-                }
-            }
-        });
-    }
     let names: IndexSet<&String> = runs
         .iter()
-        .flat_map(|(_, summary)| &summary.workloads)
+        .flat_map(|summary| &summary.workloads)
         .map(|workload| &workload.name)
         .collect();
     let row = |name: &String| {
         let of: Vec<&WorkloadSummary> = runs
             .iter()
-            .flat_map(|(_, summary)| &summary.workloads)
+            .flat_map(|summary| &summary.workloads)
             .filter(|workload| workload.name == *name)
             .collect();
         let mut row = Row::from([("campaign".to_owned(), campaign.name())]);
@@ -95,35 +82,33 @@ fn cell_rows(campaign: &Campaign, (levels, runs): &Cell) -> Vec<Row> {
                 .map_or_else(String::new, |value| value.to_string());
             row.insert(name.to_owned(), text);
         };
-        let tps: Running = of.iter().map(|workload| workload.tps).collect();
+        let figures: Vec<f64> = of.iter().map(|workload| workload.tps).collect();
+        let tps: Running = figures.iter().copied().collect();
         let sum =
             |value: fn(&WorkloadSummary) -> u64| Some(of.iter().map(|workload| value(workload)).sum::<u64>() as f64);
         put("runs", Some(of.len() as f64));
         put("clients", of.first().map(|workload| workload.clients as f64));
         put("transactions", sum(|workload| workload.transactions));
         put("errors", sum(|workload| workload.errors));
-        put("tps_mean", tps.mean());
+        put("tps_mean", over_runs(&figures));
         put("tps_min", tps.min());
         put("tps_max", tps.max());
         put("tps_variation_percent", tps.variation().map(|share| share * 100.0));
-        // What a single run says is in its summary, also where its log is lost.
-        let latency = match of.as_slice() {
-            [only] => only.latency,
-            _ => latencies.get(name).and_then(LatencyCounts::latency),
-        };
+        let latencies: Vec<Latency> = of.iter().filter_map(|workload| workload.latency).collect();
+        let latency = Latency::over_runs(&latencies);
         put("latency_mean_us", latency.map(|latency| latency.mean_us));
         put("latency_p50_us", latency.map(|latency| latency.p50_us));
         put("latency_p95_us", latency.map(|latency| latency.p95_us));
         put("latency_p99_us", latency.map(|latency| latency.p99_us));
         put("latency_p99_9_us", latency.map(|latency| latency.p99_9_us));
         put("latency_max_us", latency.map(|latency| latency.max_us));
-        let metrics: IndexSet<&String> = runs.iter().flat_map(|(_, summary)| summary.metrics.keys()).collect();
+        let metrics: IndexSet<&String> = runs.iter().flat_map(|summary| summary.metrics.keys()).collect();
         for metric in metrics {
             let values: Vec<f64> = runs
                 .iter()
-                .filter_map(|(_, summary)| summary.metrics.get(metric).copied())
+                .filter_map(|summary| summary.metrics.get(metric).copied())
                 .collect();
-            put(&format!("metric_{metric}"), mean(&values));
+            put(&format!("metric_{metric}"), over_runs(&values));
         }
         row.shift_insert(1, "workload".to_owned(), name.clone());
         row

@@ -1,7 +1,8 @@
 //! How a campaign goes on: its runs as they begin, go on and end.
 
 use crate::analysis::{in_short, with_warnings};
-use crate::figures::{counted, duration, one_line, rate, time};
+use crate::campaign::cells::{p99_words, total_tps};
+use crate::figures::{counted, duration, one_line, rate};
 use crate::live::live_line;
 use crate::summary::summary;
 use crate::table::paragraph;
@@ -76,16 +77,9 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
 
 /// The figures that matter, in one line.
 fn figures_in_short(summary: &Summary) -> String {
-    let tps: f64 = summary.workloads.iter().map(|workload| workload.tps).sum();
     let errors: u64 = summary.workloads.iter().map(|workload| workload.errors).sum();
-    let slowest = summary
-        .workloads
-        .iter()
-        .filter_map(|workload| Some(workload.latency?.p99_us));
-    let p99 = slowest
-        .max_by(f64::total_cmp)
-        .map_or_else(String::new, |p99_us| format!(", p99 {}", time(p99_us)));
-    format!("{} tps{p99}, {}", rate(tps), counted(errors, "error"))
+    let p99 = p99_words(summary).map_or_else(String::new, |p99| format!(", p99 {p99}"));
+    format!("{} tps{p99}, {}", rate(total_tps(summary)), counted(errors, "error"))
 }
 
 /// The levels and the repetition of a run.
@@ -104,6 +98,7 @@ fn whole_seconds(duration: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyno_lab::run::LiveLatency;
     use insta::assert_snapshot;
 
     fn planned(cell: &[(&str, &str)], repetition: usize) -> PlannedRun {
@@ -143,11 +138,14 @@ mod tests {
             phase: "measure".to_owned(),
             elapsed: Duration::from_secs(9),
             tps: 12_345.6,
-            latency_us: Some((612.3, 1_034.5, 1_800.0)),
+            latencies: vec![LiveLatency {
+                workload: "update".to_owned(),
+                percentiles_us: Some([612.3, 1_034.5, 1_800.0]),
+            }],
             errors: 0,
             left: Some(Duration::from_millis(11_200)),
         };
-        assert_snapshot!(course_line(&live, &upcoming()), @"3/40 measure    12,346 tps   p50   612.3  p95 1,034.5  p99 1,800.0 µs   0 errors   12 s left, 11 min 52 s in all");
+        assert_snapshot!(course_line(&live, &upcoming()), @"3/40 measure    12,346 tps   p50 0.6123  p95  1.034  p99    1.8 ms   0 errors   12 s left, 11 min 52 s in all");
     }
 
     #[test]

@@ -17,18 +17,39 @@ pub(crate) fn decimal(number: impl Into<Option<f64>>, decimals: usize) -> String
     }
 }
 
-/// A number of transactions or statements per second: decimals only where they are not noise.
+/// A figure of any unit: with four digits, or all before the decimal point, and without zeros at its end. It is how every measured number is written that a
+/// person reads; what is smaller than most does not become 0.
+#[must_use]
+pub fn figure(number: f64) -> String {
+    let magnitude = if number == 0.0 {
+        0
+    } else {
+        number.abs().log10().floor() as i32
+    };
+    let decimals = (3 - magnitude).clamp(0, 12) as usize;
+    let text = decimal(number, decimals);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// A number of transactions or statements per second, or a metric; `-` if there is none.
 #[must_use]
 pub fn rate(per_second: impl Into<Option<f64>>) -> String {
-    let per_second = per_second.into();
-    decimal(
-        per_second,
-        if per_second.is_some_and(|rate| rate >= 100.0) {
-            0
-        } else {
-            1
-        },
-    )
+    per_second.into().map_or_else(|| "-".to_owned(), figure)
+}
+
+/// A latency in milliseconds, without the unit; `-` if there is none.
+pub(crate) fn ms(time_us: impl Into<Option<f64>>) -> String {
+    rate(time_us.into().map(|time_us| time_us / 1e3))
+}
+
+/// A latency with its unit: always milliseconds, so that any two can be compared at a glance.
+#[must_use]
+pub fn time(time_us: f64) -> String {
+    format!("{} ms", ms(time_us))
 }
 
 /// What begins a transaction, in words.
@@ -79,59 +100,6 @@ fn grouped(number: &str) -> String {
         result.push(digit);
     }
     result + rest
-}
-
-/// The unit in which a group of latencies is shown: one for all, so that they can be compared at a glance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimeUnit {
-    Microseconds,
-    Milliseconds,
-    Seconds,
-}
-
-impl TimeUnit {
-    /// The unit for latencies of which this is the largest.
-    pub fn for_max(max_us: f64) -> Self {
-        match max_us {
-            ..10_000.0 => Self::Microseconds,
-            100_000_000.0.. => Self::Seconds,
-            _ => Self::Milliseconds,
-        }
-    }
-
-    /// The unit's symbol.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Microseconds => "µs",
-            Self::Milliseconds => "ms",
-            Self::Seconds => "s",
-        }
-    }
-
-    /// How many microseconds it has.
-    pub fn microseconds(self) -> f64 {
-        match self {
-            Self::Microseconds => 1.0,
-            Self::Milliseconds => 1e3,
-            Self::Seconds => 1e6,
-        }
-    }
-
-    /// A time in this unit, without the symbol.
-    pub fn show(self, time_us: f64) -> String {
-        let decimals = if self == Self::Microseconds { 1 } else { 3 };
-        decimal(time_us / self.microseconds(), decimals)
-    }
-}
-
-/// A single time with the unit that suits it.
-#[must_use]
-pub fn time(time_us: f64) -> String {
-    match time_us {
-        ..1_000.0 => format!("{} µs", decimal(time_us, 1)),
-        ..1_000_000.0 => format!("{} ms", decimal(time_us / 1e3, 1)),
-        _ => format!("{} s", decimal(time_us / 1e6, 1)),
-    }
 }
 
 /// A number of bytes in the units of PostgreSQL, whose MB has 1,048,576 bytes.
@@ -185,6 +153,7 @@ pub(crate) fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn digits_are_grouped() {
@@ -195,19 +164,61 @@ mod tests {
         assert_eq!(decimal(-1234.56, 1), "-1,234.6");
         assert_eq!(decimal(None, 1), "-");
         assert_eq!(decimal(f64::NAN, 1), "-");
-        assert_eq!(rate(12_345.6), "12,346");
-        assert_eq!(rate(99.94), "99.9");
         assert_eq!(percent(3.21), "3.2 %");
     }
 
     #[test]
-    fn times_get_the_unit_that_suits_them() {
-        assert_eq!(TimeUnit::for_max(9_999.0).show(645.25), "645.2");
-        assert_eq!(TimeUnit::for_max(10_000.0).show(645.25), "0.645");
-        assert_eq!(TimeUnit::for_max(2e8).show(1.5e8), "150.000");
-        assert_eq!(time(12.34), "12.3 µs");
-        assert_eq!(time(12_340.0), "12.3 ms");
-        assert_eq!(time(12_340_000.0), "12.3 s");
+    fn a_figure_has_the_digits_that_mean_something() {
+        let numbers = [
+            0.0,
+            1.0,
+            12.34,
+            0.012_34,
+            1_234.5,
+            12_346.0,
+            1_234_567.0,
+            -0.5,
+            999.96,
+            0.000_000_123_4,
+        ];
+        assert_eq!(
+            numbers.map(figure),
+            [
+                "0",
+                "1",
+                "12.34",
+                "0.01234",
+                "1,234",
+                "12,346",
+                "1,234,567",
+                "-0.5",
+                "1,000",
+                "0.0000001234"
+            ]
+        );
+        assert_eq!(
+            (figure(0.0177), rate(0.0177)),
+            ("0.0177".to_owned(), "0.0177".to_owned())
+        );
+        assert_eq!((rate(None), rate(f64::NAN)), ("-".to_owned(), "-".to_owned()));
+    }
+
+    #[test]
+    fn latencies_are_in_milliseconds_whatever_their_size() {
+        assert_eq!(time(4_370_460.0), "4,370 ms");
+        assert_eq!(time(602.6), "0.6026 ms");
+        assert_eq!(time(12.34), "0.01234 ms");
+        assert_eq!(time(0.1), "0.0001 ms");
+        assert_eq!((ms(23_249.0), ms(None)), ("23.25".to_owned(), "-".to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn a_figure_is_within_half_of_its_fourth_digit(mantissa in 1.0_f64..10.0, power in -8_i32..12, sign in any::<bool>()) {
+            let number = if sign { -mantissa } else { mantissa } * 10_f64.powi(power);
+            let shown: f64 = figure(number).replace(',', "").parse().unwrap();
+            prop_assert!((shown / number - 1.0).abs() <= 0.5e-3 * (1.0 + 1e-9), "{} as {}", number, figure(number));
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The list of what is in an archive.
 
-use crate::figures::{rate, time};
+use crate::campaign::cells::{p99_words, total_tps};
+use crate::figures::rate;
 use crate::table::unbroken;
 use dyno_lab::archive::{Campaign, Run};
-use dyno_lab::summary::WorkloadSummary;
 
 /// The campaigns of an archive, one line per run, the newest last.
 #[must_use]
@@ -57,15 +57,13 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
     )
 }
 
-/// TPS over all workloads and the 99th percentile of the slowest; `-` where there is none.
+/// TPS over all workloads and the 99th percentile of each; `-` where there is none.
 fn figures(run: &Run) -> [String; 2] {
     let Ok(summary) = run.summary() else {
         return ["-".to_owned(), "-".to_owned()];
     };
-    let tps: f64 = summary.workloads.iter().map(|workload| workload.tps).sum();
-    let p99_us = |workload: &WorkloadSummary| workload.latency.map(|latency| latency.p99_us);
-    let p99_us = summary.workloads.iter().filter_map(p99_us).max_by(f64::total_cmp);
-    [rate(tps), p99_us.map_or("-".to_owned(), time)]
+    let p99 = p99_words(&summary).unwrap_or_else(|| "-".to_owned());
+    [rate(total_tps(&summary)), p99]
 }
 
 #[cfg(test)]

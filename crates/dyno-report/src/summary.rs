@@ -1,6 +1,6 @@
 //! The tables at the end of a run.
 
-use crate::figures::{TimeUnit, bytes, count, counted, decimal, one_line, pacing, percent, rate, time};
+use crate::figures::{bytes, count, counted, decimal, figure, ms, one_line, pacing, percent, rate, time};
 use crate::growth::largest;
 use crate::table::{facts, paragraph, table};
 use dyno_lab::summary::{Latency, ScriptSummary, Summary, WorkloadSummary};
@@ -97,14 +97,6 @@ fn throughput(summary: &Summary) -> String {
 
 /// What each workload did in each stage.
 fn stages(summary: &Summary) -> String {
-    let latencies = || {
-        summary
-            .stages
-            .iter()
-            .flat_map(|stage| &stage.workloads)
-            .filter_map(|workload| workload.p99_us)
-    };
-    let unit = TimeUnit::for_max(latencies().fold(0.0, f64::max));
     let mut workloads = summary.stages.iter().flat_map(|stage| &stage.workloads);
     let paced = workloads.any(|workload| workload.asked_per_s.is_some());
     let rows: Vec<_> = summary
@@ -129,7 +121,7 @@ fn stages(summary: &Summary) -> String {
                 }
                 row.push(percent(workload.variation_percent));
                 let latencies = [workload.p50_us, workload.p95_us, workload.p99_us];
-                row.extend(latencies.map(|time_us| time_us.map_or("-".to_owned(), |time_us| unit.show(time_us))));
+                row.extend(latencies.map(ms));
                 row
             })
         })
@@ -137,27 +129,15 @@ fn stages(summary: &Summary) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let p50 = format!("p50 ({})", unit.symbol());
     let mut header = vec!["stage", "at (s)", "lasts (s)", "TPS"];
     if paced {
         header.push("asked");
     }
-    header.extend(["variation", &p50, "p95", "p99"]);
+    header.extend(["variation", "p50 (ms)", "p95", "p99"]);
     table(&header, &[0], rows)
 }
 
-/// The unit for several latencies together.
-fn unit<'a>(latencies: impl Iterator<Item = &'a Latency>) -> TimeUnit {
-    TimeUnit::for_max(latencies.map(|latency| latency.max_us).fold(0.0, f64::max))
-}
-
 fn latency(summary: &Summary) -> String {
-    let unit = unit(
-        summary
-            .workloads
-            .iter()
-            .filter_map(|workload| workload.latency.as_ref()),
-    );
     let rows = summary.workloads.iter().flat_map(|workload| {
         let mut rows = Vec::new();
         if let Some(latency) = &workload.latency {
@@ -172,27 +152,24 @@ fn latency(summary: &Summary) -> String {
                 max_us,
             } = *latency;
             let mut row = vec![label(summary, workload, "transaction")];
-            row.extend(
-                [mean_us, stddev_us, p50_us, p95_us, p99_us, p99_9_us, max_us].map(|time_us| unit.show(time_us)),
-            );
+            row.extend([mean_us, stddev_us, p50_us, p95_us, p99_us, p99_9_us, max_us].map(ms));
             rows.push(row);
         }
         if let Some(lag) = &workload.lag {
             let mut row = vec![String::new(); 8];
             row[0] = label(summary, workload, "behind schedule");
-            row[1] = unit.show(lag.mean_us);
-            row[7] = unit.show(lag.max_us);
+            row[1] = ms(lag.mean_us);
+            row[7] = ms(lag.max_us);
             rows.push(row);
         }
         rows
     });
-    let heading = format!("latency ({})", unit.symbol());
     let rows: Vec<_> = rows.collect();
     if rows.is_empty() {
         return String::new();
     }
     table(
-        &[&heading, "mean", "stddev", "p50", "p95", "p99", "p99.9", "max"],
+        &["latency (ms)", "mean", "stddev", "p50", "p95", "p99", "p99.9", "max"],
         &[0],
         rows,
     )
@@ -208,11 +185,6 @@ fn scripts(summary: &Summary) -> String {
     };
     let failed =
         |script: &ScriptSummary| script.serialization_failures + script.deadlock_failures + script.other_failures;
-    let unit = TimeUnit::for_max(
-        scripts()
-            .filter_map(|(_, script)| script.latency_mean_us)
-            .fold(0.0, f64::max),
-    );
     // What never happened needs no column.
     type Column = (&'static str, fn(&ScriptSummary) -> u64);
     let columns: [Column; 3] = [
@@ -228,7 +200,7 @@ fn scripts(summary: &Summary) -> String {
         .map(|(workload, script)| {
             let mut row = vec![count(script.transactions), count(script.weight), rate(script.tps)];
             let latencies = [script.latency_mean_us, script.latency_stddev_us];
-            row.extend(latencies.map(|time_us| time_us.map_or_else(|| "-".to_owned(), |time_us| unit.show(time_us))));
+            row.extend(latencies.map(ms));
             row.extend(columns.iter().map(|(_, value)| count(value(script))));
             row.push(label(summary, workload, &one_line(&script.name)));
             row
@@ -237,8 +209,7 @@ fn scripts(summary: &Summary) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mean = format!("mean ({})", unit.symbol());
-    let mut header = vec!["transactions", "weight", "TPS", &mean, "stddev"];
+    let mut header = vec!["transactions", "weight", "TPS", "mean (ms)", "stddev"];
     header.extend(columns.iter().map(|(name, _)| *name));
     header.push("script");
     table(&header, &[header.len() - 1], rows)
@@ -256,7 +227,6 @@ fn statements(summary: &Summary) -> String {
             statements.map(move |statement| (workload, statement))
         })
     };
-    let unit = unit(statements().filter_map(|(_, statement)| statement.latency.as_ref()));
     let rows: Vec<_> = statements()
         .map(|(workload, statement)| {
             let mut row = match &statement.latency {
@@ -266,9 +236,7 @@ fn statements(summary: &Summary) -> String {
                     p99_us,
                     max_us,
                     ..
-                }) => [mean_us, p95_us, p99_us, max_us]
-                    .map(|time_us| unit.show(*time_us))
-                    .to_vec(),
+                }) => [mean_us, p95_us, p99_us, max_us].map(|time_us| ms(*time_us)).to_vec(),
                 None => vec!["-".to_owned(); 4],
             };
             row.insert(0, count(statement.count));
@@ -279,8 +247,7 @@ fn statements(summary: &Summary) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mean = format!("mean ({})", unit.symbol());
-    table(&["statements", &mean, "p95", "p99", "max", "SQL"], &[5], rows)
+    table(&["statements", "mean (ms)", "p95", "p99", "max", "SQL"], &[5], rows)
 }
 
 fn errors(summary: &Summary) -> String {
@@ -393,16 +360,16 @@ fn costs(summary: &Summary) -> String {
     let client = summary.client_cpu.map(|cpu| {
         let text = format!(
             "{} µs user, {} µs system per transaction",
-            decimal(cpu.user_us, 2),
-            decimal(cpu.system_us, 2)
+            figure(cpu.user_us),
+            figure(cpu.system_us)
         );
         ("dyno's own CPU", text)
     });
     let sampling = summary.sampling.map(|cost| {
         let text = format!(
             "the server answered for {} ms, dyno's samplers computed for {} ms in each second",
-            decimal(cost.server_ms_per_s, 1),
-            decimal(cost.dyno_cpu_us_per_s / 1e3, 1)
+            figure(cost.server_ms_per_s),
+            figure(cost.dyno_cpu_us_per_s / 1e3)
         );
         ("sampling", text)
     });

@@ -3,6 +3,7 @@
 use crate::shelf::Campaign;
 use dyno_lab::archive::{RunOutline, RunState};
 use dyno_report::figures::{count, rate, time};
+use indexmap::IndexSet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -89,8 +90,13 @@ fn row(campaign: &Campaign) -> Row {
     let outline = campaign.outline.as_ref();
     let text = |of: fn(&dyno_lab::archive::CampaignOutline) -> String| outline.map_or_else(String::new, of);
     let outlines = || campaign.runs.iter().filter_map(|run| run.outline.as_ref());
-    let range = |value: fn(&RunOutline) -> Option<f64>, show: fn(f64) -> String| {
-        let values = || outlines().filter_map(value);
+    // Runs with too many errors say nothing of what was measured, but how many errors there were.
+    let counting = || {
+        let runs = campaign.runs.iter().filter(|run| run.state != RunState::Faulty);
+        runs.filter_map(|run| run.outline.as_ref())
+    };
+    let range = |value: &dyn Fn(&RunOutline) -> Option<f64>, show: fn(f64) -> String| {
+        let values = || counting().filter_map(value);
         let least = values().min_by(f64::total_cmp).map(show);
         let greatest = values().max_by(f64::total_cmp).map(show);
         match (least, greatest) {
@@ -102,6 +108,16 @@ fn row(campaign: &Campaign) -> Row {
             _ => String::new(),
         }
     };
+    // Of latencies each workload has its own.
+    let workloads: IndexSet<&String> = counting().flat_map(|run| run.p99_us.keys()).collect();
+    let p99s = workloads.iter().map(|workload| {
+        let p99 = range(&|run| run.p99_us.get(*workload).copied(), time);
+        match workloads.len() {
+            1 => p99,
+            _ => format!("{}:\u{a0}{p99}", unbroken(workload)),
+        }
+    });
+    let p99 = p99s.collect::<Vec<_>>().join(" ");
     let errors: u64 = outlines().map(|run| run.errors).sum();
     let (complete, planned) = (campaign.count(RunState::Complete), campaign.planned());
     Row {
@@ -120,8 +136,8 @@ fn row(campaign: &Campaign) -> Row {
             false => format!("{complete} of {planned}"),
         },
         varied: text(|outline| outline.factors.join(", ")),
-        tps: range(|run| run.tps, rate),
-        p99: range(|run| run.p99_us, time),
+        tps: range(&|run| run.tps, rate),
+        p99,
         errors: if errors == 0 { String::new() } else { count(errors) },
     }
 }
@@ -131,6 +147,7 @@ mod tests {
     use super::*;
     use crate::shelf::Run;
     use dyno_lab::archive::CampaignOutline;
+    use indexmap::IndexMap;
 
     fn campaign(name: &str, experiment: &str, under_way: bool, tps: &[f64]) -> Campaign {
         let run = |tps: &f64| Run {
@@ -139,7 +156,7 @@ mod tests {
             outline: Some(RunOutline {
                 recorded_state: RunState::Complete,
                 tps: Some(*tps),
-                p99_us: Some(1_812.4),
+                p99_us: IndexMap::from([("update".to_owned(), 1_812.4)]),
                 errors: 0,
             }),
         };

@@ -34,10 +34,10 @@ export function number(value: number): string {
   return grouped(Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4)));
 }
 
-/** A value with its unit. */
+/** A value with its unit; latencies, which come in µs or ms, in milliseconds whatever their size. */
 export function quantity(value: number, unit: string): string {
   const of = family(unit);
-  if (of.kind === "time") return duration(value * of.us);
+  if (of.kind === "time") return unit === "s" ? duration(value * of.us) : `${number((value * of.us) / 1e3)} ms`;
   if (of.kind === "bytes") return size(value) + of.suffix;
   return unit === "" ? number(value) : `${number(value)} ${unit}`;
 }

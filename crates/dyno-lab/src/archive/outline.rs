@@ -5,6 +5,7 @@ use super::append::AppendFile;
 use super::reader::{folders, json, name_of};
 use super::{ArchiveError, CAMPAIGN_JSON, INTERVALS_CSV, RUN_JSON, RunState};
 use crate::experiment::{ErrorLimit, Size};
+use indexmap::IndexMap;
 use jiff::Zoned;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -36,8 +37,8 @@ pub struct RunOutline {
     pub recorded_state: RunState,
     /// Transactions per second of all workloads together; `None` without a summary.
     pub tps: Option<f64>,
-    /// The 99th percentile of the latency in microseconds, of the workload in which it is longest.
-    pub p99_us: Option<f64>,
+    /// The 99th percentile of the latency of each workload that completed any transaction, in microseconds.
+    pub p99_us: IndexMap<String, f64>,
     /// Transactions that ended with an error, of all workloads together.
     pub errors: u64,
 }
@@ -149,6 +150,7 @@ impl RunOutline {
         }
         #[derive(Deserialize)]
         struct Workload {
+            name: String,
             transactions: u64,
             tps: f64,
             errors: u64,
@@ -166,14 +168,14 @@ impl RunOutline {
             RunState::Complete if !workloads().all(allowed) => RunState::Faulty,
             recorded => recorded,
         };
-        let p99_us = workloads().filter_map(|workload| workload.latency.as_ref());
+        let p99_us = |workload: &Workload| Some((workload.name.clone(), workload.latency.as_ref()?.p99_us));
         Ok(Self {
             recorded_state,
             tps: record
                 .summary
                 .as_ref()
                 .map(|_| workloads().map(|workload| workload.tps).sum()),
-            p99_us: p99_us.map(|latency| latency.p99_us).max_by(f64::total_cmp),
+            p99_us: workloads().filter_map(p99_us).collect(),
             errors: workloads().map(|workload| workload.errors).sum(),
         })
     }

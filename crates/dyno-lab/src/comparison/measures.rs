@@ -4,7 +4,7 @@ use super::cells::Cell;
 use super::{CellComparison, WorkloadComparison};
 use crate::archive::{Run, RunRecord};
 use crate::experiment::WARMUP;
-use crate::summary::{Pacing, Summary, WorkloadSummary};
+use crate::summary::{Pacing, Summary, WorkloadSummary, over_runs};
 use dyno_stats::{CONFIDENCE, Outcome, batch_means, judge, ratio_of_means};
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub enum Measure {
 pub struct MeasureComparison {
     /// What it is.
     pub measure: Measure,
-    /// Mean over the baseline's runs. Of a percentile: each run has its own, from all its transactions.
+    /// What the baseline's cell has, see [`over_runs`]: the mean over its runs, each of which has its own percentiles.
     pub baseline: f64,
     /// The same of the other.
     pub candidate: f64,
@@ -233,13 +233,12 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
 fn compare(measure: Measure, name: &str, baseline: &Runs<'_>, candidate: &Runs<'_>) -> Option<MeasureComparison> {
     let (base, other) = (baseline.values(measure), candidate.values(measure));
     let judged = judge(&other, &base)?;
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let over_runs = judged.interval.map(|interval| Interval {
+    let between_runs = judged.interval.map(|interval| Interval {
         low: interval.low,
         high: interval.high,
         within_a_run: false,
     });
-    let interval = over_runs.or_else(
+    let interval = between_runs.or_else(
         || match (measure, baseline.runs.as_slice(), candidate.runs.as_slice()) {
             (Measure::Tps, [one], [another]) => within(name, one, another),
             _ => None,
@@ -247,8 +246,8 @@ fn compare(measure: Measure, name: &str, baseline: &Runs<'_>, candidate: &Runs<'
     );
     Some(MeasureComparison {
         measure,
-        baseline: mean(&base),
-        candidate: mean(&other),
+        baseline: over_runs(&base)?,
+        candidate: over_runs(&other)?,
         baseline_values: base,
         candidate_values: other,
         ratio: judged.ratio,

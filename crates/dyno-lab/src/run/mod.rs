@@ -26,7 +26,7 @@ pub use emergency::Emergency;
 pub use error::RunError;
 pub use gateway::Gateway;
 pub use ledger::{Entry, Ledger};
-pub use progress::{Live, Progress, Upcoming};
+pub use progress::{Live, LiveLatency, Progress, Upcoming};
 pub use recorder::Recorder;
 pub use target::{EMBEDDED, Environment, TargetError};
 pub use workload::CompileError;

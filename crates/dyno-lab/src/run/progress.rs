@@ -40,7 +40,16 @@ pub struct Upcoming {
     pub afterwards: Option<Duration>,
 }
 
-/// The state of a running load after an interval, over all workloads.
+/// The latency of a workload in an interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveLatency {
+    /// The workload's name.
+    pub workload: String,
+    /// Median, 95th and 99th percentile in microseconds; absent without transactions.
+    pub percentiles_us: Option<[f64; 3]>,
+}
+
+/// The state of a running load after an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Live {
     /// The phase the interval belongs to.
@@ -49,10 +58,10 @@ pub struct Live {
     pub elapsed: Duration,
     /// Until the last phase ends; `None` if that is for the transactions to say.
     pub left: Option<Duration>,
-    /// Transactions per second in this interval.
+    /// Transactions per second in this interval, of all workloads together.
     pub tps: f64,
-    /// Latency in this interval in microseconds: median, 95th and 99th percentile; absent without transactions.
-    pub latency_us: Option<(f64, f64, f64)>,
+    /// The latency of each workload in this interval, in the experiment's order.
+    pub latencies: Vec<LiveLatency>,
     /// Transactions that failed so far, in all phases.
     pub errors: u64,
 }

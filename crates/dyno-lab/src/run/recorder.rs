@@ -1,6 +1,6 @@
 //! What happens to every interval of a running load: archived, summed up, and told to whoever watches.
 
-use super::progress::{Live, Progress};
+use super::progress::{Live, LiveLatency, Progress};
 use super::sampling::{Running, Sampling};
 use crate::archive::{Event, EventKind, RunWriter};
 use crate::experiment::WARMUP;
@@ -209,24 +209,24 @@ impl Observer for Recorder<'_> {
             self.builder.interval(phase, interval);
             self.cpu.end = own_cpu();
         }
-        let mut latency = LatencyHistogram::new();
-        interval
-            .recordings
-            .iter()
-            .for_each(|recording| latency.add(&recording.latency));
         let transactions: u64 = interval.recordings.iter().map(|recording| recording.transactions).sum();
         self.errors += interval
             .recordings
             .iter()
             .map(|recording| recording.errors)
             .sum::<u64>();
-        let percentile_us = |percent| latency.percentile_ns(percent) as f64 / 1e3;
+        let facts = self.writer.record_mut().workloads.iter();
+        let latencies = facts.zip(&interval.recordings).map(|(facts, recording)| LiveLatency {
+            workload: facts.name.clone(),
+            percentiles_us: (recording.transactions > 0)
+                .then(|| [50.0, 95.0, 99.0].map(|percent| recording.latency.percentile_ns(percent) as f64 / 1e3)),
+        });
         let live = Live {
             phase: phase.to_owned(),
             elapsed,
             left: self.planned.map(|planned| planned.saturating_sub(elapsed)),
             tps: transactions as f64 / interval.duration.as_secs_f64().max(1e-9),
-            latency_us: (transactions > 0).then(|| (percentile_us(50.0), percentile_us(95.0), percentile_us(99.0))),
+            latencies: latencies.collect(),
             errors: self.errors,
         };
         if phase == WARMUP {

@@ -5,11 +5,13 @@
 
 mod builder;
 pub mod metrics;
+mod over_runs;
 mod stretch;
 mod warning;
 
 pub use builder::SummaryBuilder;
 pub(crate) use builder::{Counts, latency_of};
+pub use over_runs::over_runs;
 #[cfg(test)]
 pub(crate) use warning::WarningKind;
 pub use warning::{Scale, Warning};

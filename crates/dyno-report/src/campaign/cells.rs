@@ -1,26 +1,21 @@
 //! The cells of a campaign with what was measured in each.
 
-use dyno_lab::archive::{Campaign, Run, RunState, latency_of_runs};
-use dyno_lab::summary::{Latency, Pacing, Summary, Warning, WorkloadSummary};
-use indexmap::IndexMap;
+use crate::figures::time;
+use dyno_lab::archive::{Campaign, Run, RunState};
+use dyno_lab::summary::{Latency, Pacing, Summary, Warning, WorkloadSummary, over_runs};
+use indexmap::{IndexMap, IndexSet};
 
 /// One level for each factor.
 pub(crate) type Levels = IndexMap<String, String>;
 
-/// A combination of levels with its complete runs: those alone count.
+/// A combination of levels with its complete runs: those alone count. Its figures are those of [`over_runs`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     pub levels: Levels,
     /// TPS of all workloads together, run by run.
     pub tps: Vec<f64>,
-    /// Latency of all transactions of all runs, if any completed.
-    pub latency: Option<Latency>,
-    /// Variation between the intervals of its only run, in percent.
-    pub variation_percent: Option<f64>,
-    /// TPS of each workload, run by run.
-    pub workloads: IndexMap<String, Vec<f64>>,
-    /// The 99th percentile in microseconds, run by run; only of runs with a single workload.
-    pub p99_us_of_runs: Vec<f64>,
+    /// Each workload by itself.
+    pub workloads: IndexMap<String, OfWorkload>,
     /// Each metric of the experiment, run by run.
     pub metrics: IndexMap<String, Vec<f64>>,
     /// What schedules asked for, if every workload has one.
@@ -58,6 +53,31 @@ impl Schedule {
     }
 }
 
+/// A workload in the runs of a cell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OfWorkload {
+    /// TPS, run by run.
+    pub tps: Vec<f64>,
+    /// Latency, run by run, of those in which any transaction completed.
+    pub latencies: Vec<Latency>,
+    /// Variation between the intervals of its only run, in percent.
+    pub variation_percent: Option<f64>,
+}
+
+/// What is told of a cell in a line: one of its workloads, or of several all together.
+pub(crate) struct Line<'a> {
+    /// The workload's name, or "all".
+    pub name: &'a str,
+    /// TPS, run by run.
+    pub tps: &'a [f64],
+    /// The coefficient of variation of TPS in percent: between the runs, or if there is but one between its intervals.
+    pub variation_percent: Option<f64>,
+    /// Latency is of a workload, never of several.
+    pub latency: Option<Latency>,
+    /// Whether it is of all that the cell does.
+    pub whole: bool,
+}
+
 /// A factor with its levels, numbers in ascending order.
 #[derive(Clone, Debug)]
 pub(crate) struct Factor {
@@ -66,35 +86,121 @@ pub(crate) struct Factor {
 }
 
 impl Cell {
-    /// Mean TPS; `None` without a complete run.
+    /// TPS of all workloads together; `None` without a complete run.
     pub fn mean_tps(&self) -> Option<f64> {
-        mean(&self.tps)
+        over_runs(&self.tps)
     }
 
-    /// The mean of a metric over the runs that have it.
+    /// A metric, over the runs that have it.
     pub fn metric(&self, name: &str) -> Option<f64> {
-        mean(self.metrics.get(name)?)
+        over_runs(self.metrics.get(name)?)
     }
 
-    /// The slowest and the fastest run.
-    pub fn extremes(&self) -> Option<(f64, f64)> {
-        let min = self.tps.iter().copied().min_by(f64::total_cmp)?;
-        let max = self.tps.iter().copied().max_by(f64::total_cmp)?;
-        Some((min, max))
-    }
-
-    /// The coefficient of variation in percent: between its runs, or if there is but one between its intervals.
-    pub fn variation_percent(&self) -> Option<f64> {
-        let runs: dyno_stats::Running = self.tps.iter().copied().collect();
-        match self.tps.len() {
-            1 => self.variation_percent,
-            _ => runs.variation().map(|share| share * 100.0),
+    /// A workload by its name; without a name the only one.
+    pub fn workload(&self, name: Option<&str>) -> Option<&OfWorkload> {
+        match name {
+            Some(name) => self.workloads.get(name),
+            None => self.workloads.values().next().filter(|_| self.workloads.len() == 1),
         }
     }
 
-    pub fn p99_us(&self) -> Option<f64> {
-        self.latency.map(|latency| latency.p99_us)
+    /// The 99th percentile of a workload in microseconds.
+    pub fn p99_us(&self, workload: Option<&str>) -> Option<f64> {
+        Some(self.workload(workload)?.latency()?.p99_us)
     }
+
+    /// The p99 of its workload, or of each with its name: `24.4 ms (update), 15 ms (ingest)`; `None` if no transaction completed.
+    pub fn p99_words(&self) -> Option<String> {
+        let latencies = self.workloads.iter().filter_map(|(name, workload)| {
+            let p99 = time(workload.latency()?.p99_us);
+            Some(match self.workloads.len() {
+                1 => p99,
+                _ => format!("{p99} ({name})"),
+            })
+        });
+        Some(latencies.collect::<Vec<_>>().join(", ")).filter(|words| !words.is_empty())
+    }
+
+    /// A line for each workload, and where there are several one for all of them; a cell without a complete run has an empty one.
+    pub fn lines(&self) -> Vec<Line<'_>> {
+        let several = self.workloads.len() > 1;
+        let all = Line {
+            name: if self.workloads.is_empty() { "-" } else { "all" },
+            tps: &self.tps,
+            variation_percent: variation(&self.tps, None),
+            latency: None,
+            whole: true,
+        };
+        let each = self.workloads.iter().map(|(name, workload)| Line {
+            name,
+            tps: &workload.tps,
+            variation_percent: variation(&workload.tps, workload.variation_percent),
+            latency: workload.latency(),
+            whole: !several,
+        });
+        let all = Some(all).filter(|_| self.workloads.len() != 1);
+        each.chain(all).collect()
+    }
+}
+
+impl OfWorkload {
+    /// Its latency; `None` if no transaction completed.
+    pub fn latency(&self) -> Option<Latency> {
+        Latency::over_runs(&self.latencies)
+    }
+}
+
+impl Line<'_> {
+    /// The slowest and the fastest of several runs.
+    pub fn extremes(&self) -> Option<(f64, f64)> {
+        extremes(self.tps)
+    }
+}
+
+/// The least and the greatest of several; `None` of one.
+pub(crate) fn extremes(runs: &[f64]) -> Option<(f64, f64)> {
+    let least = runs.iter().copied().min_by(f64::total_cmp)?;
+    let greatest = runs.iter().copied().max_by(f64::total_cmp)?;
+    (runs.len() > 1).then_some((least, greatest))
+}
+
+fn variation(runs: &[f64], within_percent: Option<f64>) -> Option<f64> {
+    match runs {
+        [_] => within_percent,
+        _ => {
+            let runs: dyno_stats::Running = runs.iter().copied().collect();
+            runs.variation().map(|share| share * 100.0)
+        }
+    }
+}
+
+/// Whose latencies there are to tell apart: each workload by its name where any cell has several, else the only one of each cell, without a name.
+pub(crate) fn workload_names(cells: &[Cell]) -> Vec<Option<&str>> {
+    if cells.iter().all(|cell| cell.workloads.len() < 2) {
+        return vec![None];
+    }
+    let names: IndexSet<&str> = cells
+        .iter()
+        .flat_map(|cell| cell.workloads.keys().map(String::as_str))
+        .collect();
+    names.into_iter().map(Some).collect()
+}
+
+/// `what`, and of which workload where there are several.
+pub(crate) fn of_workload(what: &str, workload: Option<&str>) -> String {
+    workload.map_or_else(|| what.to_owned(), |workload| format!("{what} of {workload}"))
+}
+
+/// Of several workloads each with its name, in one line: `update 1.812 ms, ingest 40 ms`; `None` if no transaction completed.
+pub(crate) fn p99_words(summary: &Summary) -> Option<String> {
+    let latencies = summary.workloads.iter().filter_map(|workload| {
+        let p99 = time(workload.latency?.p99_us);
+        Some(match summary.workloads.len() {
+            1 => p99,
+            _ => format!("{} {p99}", workload.name),
+        })
+    });
+    Some(latencies.collect::<Vec<_>>().join(", ")).filter(|words| !words.is_empty())
 }
 
 /// A factor for tests.
@@ -104,11 +210,6 @@ pub(crate) fn factor(name: &str, levels: &[&str]) -> Factor {
         name: name.to_owned(),
         levels: levels.iter().map(|level| (*level).to_owned()).collect(),
     }
-}
-
-/// The mean; `None` of nothing.
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// All workloads together.
@@ -121,11 +222,6 @@ type Key<'a> = Vec<(&'a String, &'a String)>;
 
 /// The cells of the plan in its order, also those without a complete run.
 pub(crate) fn cells(campaign: &Campaign) -> Vec<Cell> {
-    cells_with(campaign, |runs| latency_of_runs(runs.iter().copied()))
-}
-
-/// The same, where the latency of several runs together is known by other means than reading it anew.
-pub(crate) fn cells_with(campaign: &Campaign, latency_of: impl Fn(&[&Run]) -> Option<Latency>) -> Vec<Cell> {
     let mut runs: IndexMap<Key, (&Levels, Vec<&Run>)> = IndexMap::new();
     if let Ok(record) = &campaign.record {
         for planned in &record.runs {
@@ -142,47 +238,29 @@ pub(crate) fn cells_with(campaign: &Campaign, latency_of: impl Fn(&[&Run]) -> Op
         }
     }
     let cells = runs.into_values();
-    cells.map(|(levels, runs)| cell(levels, &runs, &latency_of)).collect()
+    cells.map(|(levels, runs)| cell(levels, &runs)).collect()
 }
 
-fn cell(levels: &Levels, runs: &[&Run], latency_of: impl Fn(&[&Run]) -> Option<Latency>) -> Cell {
+fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
     let summaries: Vec<Summary> = runs.iter().filter_map(|run| run.summary().ok()).collect();
-    let mut metrics: IndexMap<String, Vec<f64>> = IndexMap::new();
-    for (name, value) in summaries.iter().flat_map(|summary| &summary.metrics) {
-        metrics.entry(name.clone()).or_default().push(*value);
-    }
-    let mut workloads: IndexMap<String, Vec<f64>> = IndexMap::new();
-    for workload in summaries.iter().flat_map(|summary| &summary.workloads) {
-        workloads.entry(workload.name.clone()).or_default().push(workload.tps);
-    }
-    let p99_us_of_runs = summaries
-        .iter()
-        .filter_map(|summary| match summary.workloads.as_slice() {
-            [workload] => Some(workload.latency?.p99_us),
-            _ => None,
-        });
-    let only = summaries
-        .first()
-        .filter(|_| summaries.len() == 1)
-        .map(|summary| summary.workloads.as_slice());
-    let (latency, variation_percent) = match only {
-        // What a single workload of a single run says is in its summary.
-        Some([workload]) => (
-            workload.latency,
-            workload.steadiness.and_then(|steadiness| steadiness.variation_percent),
-        ),
-        _ => (latency_of(runs), None),
-    };
-    Cell {
+    let mut cell = Cell {
         levels: levels.clone(),
-        tps: summaries.iter().map(total_tps).collect(),
-        latency,
-        variation_percent,
-        workloads,
-        p99_us_of_runs: p99_us_of_runs.collect(),
-        metrics,
         schedule: Schedule::of(&summaries),
+        ..Cell::default()
+    };
+    for summary in &summaries {
+        cell.tps.push(total_tps(summary));
+        for (name, value) in &summary.metrics {
+            cell.metrics.entry(name.clone()).or_default().push(*value);
+        }
+        for workload in &summary.workloads {
+            let of = cell.workloads.entry(workload.name.clone()).or_default();
+            of.tps.push(workload.tps);
+            of.latencies.extend(workload.latency);
+            of.variation_percent = workload.steadiness.and_then(|steadiness| steadiness.variation_percent);
+        }
     }
+    cell
 }
 
 /// What was varied: as the plans list it, and what else the runs have.

@@ -1,7 +1,7 @@
 //! What a sweep of open loops shows. Their throughput follows the rate that was asked for, so the finding is up to where it was kept.
 
 use super::cells::{Cell, Schedule};
-use crate::figures::{counted, rate, time};
+use crate::figures::{counted, rate};
 
 /// Whether TPS says nothing of what the system can do: it is what schedules asked for.
 pub(crate) fn follow_schedules<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> bool {
@@ -54,8 +54,8 @@ pub(crate) fn kept_rate<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option
         ));
     }
     let p99 = |cell: &Cell| {
-        let time = cell.p99_us().map(time);
-        time.map_or_else(String::new, |p99| format!(", with a p99 of {p99}"))
+        cell.p99_words()
+            .map_or_else(String::new, |p99| format!(", with a p99 of {p99}"))
     };
     let reached = |cell: &Cell| rate(cell.mean_tps());
     Some(match limits(&cells) {
@@ -83,17 +83,24 @@ pub(crate) fn kept_rate<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::campaign::cells::factor;
+    use crate::campaign::cells::{OfWorkload, factor};
     use crate::campaign::knee_of;
     use dyno_lab::summary::Latency;
+    use indexmap::IndexMap;
 
     fn cell(asked: f64, reached: f64, kept: bool) -> Cell {
+        let latency = Latency {
+            p99_us: asked,
+            ..crate::fixture::latency(1.0)
+        };
+        let main = OfWorkload {
+            tps: vec![reached],
+            latencies: vec![latency],
+            ..OfWorkload::default()
+        };
         Cell {
             tps: vec![reached],
-            latency: Some(Latency {
-                p99_us: asked,
-                ..crate::fixture::latency(1.0)
-            }),
+            workloads: IndexMap::from([("main".to_owned(), main)]),
             schedule: Some(Schedule {
                 asked_per_s: Some(asked),
                 kept,
@@ -112,7 +119,7 @@ mod tests {
         let words = |cells: &[Cell]| kept_rate(cells).unwrap();
         assert_eq!(
             words(&cells),
-            "The highest rate that was kept is 2,000/s, with a p99 of 2.0 ms; of 5,000/s 4,210 were reached."
+            "The highest rate that was kept is 2,000/s, with a p99 of 2 ms; of 5,000/s 4,210 were reached."
         );
         assert!(follow_schedules(&cells));
         let levels = factor("rate", &["500", "2000", "5000"]);
@@ -124,7 +131,7 @@ mod tests {
         });
         assert_eq!(
             words(&cells),
-            "Every rate was kept, up to 5,000/s, with a p99 of 5.0 ms: the limit lies beyond."
+            "Every rate was kept, up to 5,000/s, with a p99 of 5 ms: the limit lies beyond."
         );
         for cell in &mut cells {
             cell.schedule = cell.schedule.map(|schedule| Schedule {

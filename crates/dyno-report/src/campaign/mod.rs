@@ -1,7 +1,7 @@
 //! A campaign of several runs at a glance: its cells beside each other, and where each run is.
 //!
-//! One factor makes a sweep, several make matrices as long as these fit on a page. Only complete runs count; the others are named. Percentiles over
-//! repetitions are those of all their transactions together, never means of percentiles.
+//! One factor makes a sweep, several make matrices as long as these fit on a page. Only complete runs count; the others are named. Latencies
+//! are of one workload each, and what several runs of a cell say together is told by [`dyno_lab::summary::over_runs`] alone.
 
 pub(crate) mod cells;
 pub(crate) mod kept;
@@ -12,13 +12,13 @@ pub(crate) mod ratio;
 use crate::analysis::with_warnings;
 use crate::document::cautions::Cautions;
 use crate::document::model::Caution;
-use crate::figures::{TimeUnit, counted, one_line, percent, rate, time};
+use crate::figures::{counted, ms, one_line, percent, rate};
 use crate::table::{INDENT, paragraph, table, unbroken};
-use cells::{Cell, Factor, Levels, cells, factors, number, total_tps};
+use cells::{Cell, Factor, Levels, Line, cells, factors, number, of_workload, p99_words, total_tps, workload_names};
 use dyno_lab::analysis::campaign_warnings;
 use dyno_lab::archive::{Campaign, Run, RunState};
-use dyno_lab::summary::Latency;
-use indexmap::{IndexMap, IndexSet};
+use dyno_lab::summary::{Latency, over_runs};
+use indexmap::IndexSet;
 use kept::{follow_schedules, kept_rate};
 use ratio::ratio;
 
@@ -163,82 +163,78 @@ pub(crate) fn knee_of(cells: &[&Cell], factor: &Factor) -> Option<usize> {
     dyno_stats::knee(&tps?)
 }
 
-/// One line per cell.
+/// One line per cell, and per workload where there are several.
 fn list(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> String {
     let ordered = ordered(cells, factors);
     let knee = match factors {
         [factor] => knee_of(&ordered, factor),
         _ => None,
     };
-    let several = cells.iter().any(|cell| cell.tps.len() > 1);
-    let latencies = || cells.iter().filter_map(|cell| cell.latency);
-    let unit = TimeUnit::for_max(latencies().map(|latency| latency.p99_us).fold(0.0, f64::max));
-    let metrics: IndexMap<&String, ()> = cells
-        .iter()
-        .flat_map(|cell| cell.metrics.keys())
-        .map(|name| (name, ()))
-        .collect();
+    let several_runs = cells.iter().any(|cell| cell.tps.len() > 1);
+    let several_workloads = cells.iter().any(|cell| cell.workloads.len() > 1);
+    let metrics: IndexSet<&String> = cells.iter().flat_map(|cell| cell.metrics.keys()).collect();
 
-    let p50 = format!("p50 ({})", unit.symbol());
-    let names: Vec<String> = factors.iter().map(|factor| one_line(&factor.name)).collect();
-    let mut header: Vec<&str> = names.iter().map(String::as_str).collect();
-    header.extend(["runs", "TPS"]);
-    if several {
-        header.push("min–max");
+    let mut header: Vec<String> = factors.iter().map(|factor| one_line(&factor.name)).collect();
+    let mut texts: Vec<usize> = (0..factors.len())
+        .filter(|index| !factors[*index].levels.iter().all(|level| number(level).is_some()))
+        .collect();
+    let mut heading = |heading: &str| header.push(heading.to_owned());
+    if several_workloads {
+        texts.push(factors.len());
+        heading("workload");
     }
-    header.extend(["CV", &p50, "p95", "p99"]);
-    header.extend(metrics.keys().map(|name| name.as_str()));
+    ["runs", "TPS"].into_iter().for_each(&mut heading);
+    if several_runs {
+        heading("min–max");
+    }
+    ["CV", "p50 (ms)", "p95", "p99"].into_iter().for_each(&mut heading);
+    metrics.iter().for_each(|name| heading(name));
     if !baseline.is_empty() {
-        header.push("ratio");
+        heading("ratio");
     }
     if knee.is_some() {
-        header.push("");
+        heading("");
+        texts.push(header.len() - 1);
     }
-    let rows = ordered.iter().enumerate().map(|(position, cell)| {
+
+    let row = |position: usize, cell: &Cell, line: &Line<'_>| {
         let mut row: Vec<String> = factors.iter().map(|factor| one_line(level(cell, factor))).collect();
-        row.extend([cell.tps.len().to_string(), rate(cell.mean_tps())]);
-        if several {
-            row.push(
-                cell.extremes()
-                    .map_or("-".to_owned(), |(min, max)| format!("{}–{}", rate(min), rate(max))),
-            );
+        row.extend(several_workloads.then(|| line.name.to_owned()));
+        row.extend([line.tps.len().to_string(), rate(over_runs(line.tps))]);
+        if several_runs {
+            let extremes = line.extremes();
+            row.push(extremes.map_or("-".to_owned(), |(min, max)| format!("{}–{}", rate(min), rate(max))));
         }
-        row.push(percent(cell.variation_percent()));
-        let shown = |percentile: fn(&Latency) -> f64| {
-            cell.latency
-                .as_ref()
-                .map_or("-".to_owned(), |latency| unit.show(percentile(latency)))
-        };
+        row.push(percent(line.variation_percent));
+        let shown = |percentile: fn(&Latency) -> f64| ms(line.latency.as_ref().map(percentile));
         row.extend([
             shown(|latency| latency.p50_us),
             shown(|latency| latency.p95_us),
             shown(|latency| latency.p99_us),
         ]);
-        row.extend(metrics.keys().map(|name| rate(cell.metric(name))));
+        // Metrics and ratios are of the cell, not of one of its workloads.
+        let of_cell = |text: String| if line.whole { text } else { String::new() };
+        row.extend(metrics.iter().map(|name| of_cell(rate(cell.metric(name)))));
         if !baseline.is_empty() {
-            row.push(ratio(cells, baseline, cell));
+            row.push(of_cell(ratio(cells, baseline, cell)));
         }
         if let Some(knee) = knee {
-            row.push(if knee == position {
-                "← knee".to_owned()
-            } else {
-                String::new()
-            });
+            let mark = if knee == position { "← knee" } else { "" };
+            row.push(of_cell(mark.to_owned()));
         }
         row
-    });
-    let mut texts: Vec<usize> = (0..factors.len())
-        .filter(|index| !factors[*index].levels.iter().all(|level| number(level).is_some()))
-        .collect();
-    if knee.is_some() {
-        texts.push(header.len() - 1);
-    }
-    let between = if several {
-        "between the runs of a cell"
-    } else {
-        "between the intervals of a run"
     };
-    table(&header, &texts, rows) + &format!("{INDENT}CV: coefficient of variation {between}.\n")
+    let rows = ordered.iter().enumerate().flat_map(|(position, cell)| {
+        let lines = cell.lines();
+        lines.iter().map(|line| row(position, cell, line)).collect::<Vec<_>>()
+    });
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let figures = if several_runs {
+        "TPS and percentiles: means of the runs of a cell, each of which has its own. CV: coefficient of variation between these."
+    } else {
+        "CV: coefficient of variation between the intervals of a run."
+    };
+    table(&header, &texts, rows) + &paragraph(INDENT, figures)
 }
 
 /// What the knee means, for a factor whose levels are numbers; of open loops, which rate was kept.
@@ -265,15 +261,13 @@ fn knee_words(cells: &[Cell], factor: &Factor) -> String {
     paragraph(INDENT, &one_line(&words))
 }
 
-/// TPS and the 99th percentile, a factor by the combinations of the others.
+/// TPS and the 99th percentile, a factor by the combinations of the others; of several workloads each by itself.
 fn matrices(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> String {
-    let unit = TimeUnit::for_max(cells.iter().filter_map(Cell::p99_us).fold(0.0, f64::max));
-    let others: Vec<_> = columns
+    let others: IndexSet<&str> = columns
         .iter()
         .flatten()
         .map(|(factor, _)| factor.name.as_str())
         .collect();
-    let others: IndexSet<&str> = others.into_iter().collect();
     let others: Vec<_> = others.into_iter().collect();
     let by_column: Vec<_> = columns.iter().map(|column| column_cells(cells, rows, column)).collect();
     let matrix = |what: &str, show: &dyn Fn(&Cell) -> String| {
@@ -288,14 +282,23 @@ fn matrices(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> 
         });
         table(&header, &[0], lines)
     };
-    let p99 = format!("p99 in {}", unit.symbol());
-    [
-        matrix("TPS", &|cell| rate(cell.mean_tps())),
-        matrix(&p99, &|cell| {
-            cell.p99_us().map_or("-".to_owned(), |p99_us| unit.show(p99_us))
-        }),
-    ]
-    .join("\n")
+    let workloads = workload_names(cells);
+    let mut matrices = vec![matrix("TPS", &|cell| rate(cell.mean_tps()))];
+    for name in workloads.iter().filter(|name| name.is_some()) {
+        let tps = |cell: &Cell| rate(cell.workload(*name).and_then(|workload| over_runs(&workload.tps)));
+        matrices.push(matrix(&of_workload("TPS", *name), &tps));
+    }
+    for name in workloads {
+        let what = format!("{} in ms", of_workload("p99", name));
+        matrices.push(matrix(&what, &|cell| ms(cell.p99_us(name))));
+    }
+    if cells.iter().any(|cell| cell.tps.len() > 1) {
+        matrices.push(paragraph(
+            INDENT,
+            "Means of the runs of a cell, each of which has its own.",
+        ));
+    }
+    matrices.join("\n")
 }
 
 /// Where the knee of each column is, or which rate was kept, if the rows are how much load there is: of other numbers, such as rows, more is not asked for to get more done.
@@ -339,17 +342,11 @@ fn knees(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> Str
 fn runs(campaign: &Campaign) -> String {
     let rows = campaign.runs.iter().map(|run| {
         let summary = run.summary().ok().filter(|summary| !summary.workloads.is_empty());
-        let p99_us = summary.as_ref().and_then(|summary| {
-            let workloads = summary.workloads.iter();
-            workloads
-                .filter_map(|workload| Some(workload.latency?.p99_us))
-                .max_by(f64::total_cmp)
-        });
         let dips = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
         vec![
             run.state.to_string(),
             rate(summary.as_ref().map(total_tps)),
-            p99_us.map_or("-".to_owned(), time),
+            summary.as_ref().and_then(p99_words).unwrap_or_else(|| "-".to_owned()),
             dips.map_or("-".to_owned(), |analysis| analysis.dips.len().to_string()),
             run.name(),
         ]

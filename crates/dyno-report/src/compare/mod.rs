@@ -4,7 +4,7 @@
 mod tests;
 pub(crate) mod words;
 
-use crate::figures::{TimeUnit, counted, one_line, rate};
+use crate::figures::{counted, ms, one_line, rate};
 use crate::table::{INDENT, facts, paragraph, table};
 use dyno_lab::comparison::{CellComparison, Comparison, Difference, Side, Verdict, WorkloadComparison};
 use words::{change, conclusion, excerpts, loss, named, overall, p_value, pacing, ratio, verdict};
@@ -58,23 +58,14 @@ fn workload(cell: &CellComparison, workload: &WorkloadComparison) -> String {
         pacing(workload)
     );
     let mut text = paragraph("", &heading);
-    let latencies = workload
-        .measures
-        .iter()
-        .filter(|compared| compared.measure.is_latency());
-    let unit = TimeUnit::for_max(
-        latencies
-            .map(|compared| compared.baseline.max(compared.candidate))
-            .fold(0.0, f64::max),
-    );
     let rows = workload.measures.iter().map(|compared| {
         let (name, is_latency) = (compared.measure.name(), compared.measure.is_latency());
         let name = if is_latency {
-            format!("{name} ({})", unit.symbol())
+            format!("{name} (ms)")
         } else {
             name.to_owned()
         };
-        let show = |value: f64| if is_latency { unit.show(value) } else { rate(value) };
+        let show = |value: f64| if is_latency { ms(value) } else { rate(value) };
         let interval = compared.interval.map_or("-".to_owned(), |interval| {
             let within = if interval.within_a_run { " *" } else { "" };
             format!("{}–{}{within}", ratio(interval.low), ratio(interval.high))

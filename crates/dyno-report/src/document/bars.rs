@@ -3,7 +3,7 @@
 use super::layout::Facet;
 use super::measures::Measure;
 use super::model::{BarSeries, Bars, Figure, FigureData};
-use super::series::significant;
+use super::table::rounded;
 use crate::campaign::cells::Cell;
 use crate::figures::one_line;
 
@@ -72,7 +72,7 @@ fn bars(facet: &Facet, name: &str, cells: &[(&str, &Cell)], measure: &Measure) -
             .axis
             .levels
             .iter()
-            .map(|level| cell(level).and_then(value).map(significant))
+            .map(|level| cell(level).and_then(value).map(rounded))
             .collect::<Vec<_>>()
     };
     let ranges = cells.iter().any(|(_, cell)| measure.range(cell).is_some());

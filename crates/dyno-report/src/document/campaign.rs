@@ -1,21 +1,21 @@
 //! The sections about all runs of one or several campaigns together.
 
 use super::cell_table;
-use super::latency::percentile_curves;
+use super::latency::{OVER_RUNS, percentile_curves};
 use super::layout::{CAMPAIGN, Facet, facets};
 use super::measures::Measure;
 use super::metrics::SAME_MAGNITUDE;
 use super::model::{Block, Column, Figure, FigureData, Headline, Lane, Section, Series, Table};
 use super::parts::{figure, paragraph, section, table};
 use super::recorded::Recorded;
-use super::table::{exactly, number, text, value, words};
+use super::table::{exactly, ms, number, text, value, words};
 use super::{bars, matrix, sweep};
-use crate::campaign::cells::{Cell, Factor, Levels, cells_with, factors, total_tps};
+use crate::campaign::cells::{Cell, Factor, Levels, cells, extremes, factors, of_workload, total_tps, workload_names};
 use crate::campaign::kept::{follow_schedules, highest_kept, kept_rate};
 use crate::campaign::ratio::ratio_of;
 use crate::campaign::{level, ordered, reason};
-use crate::figures::{counted, decimal, one_line, rate, time};
-use dyno_lab::archive::{Campaign, LatencyCounts, Run, RunState, latency_of_runs};
+use crate::figures::{counted, decimal, one_line, rate};
+use dyno_lab::archive::{Campaign, LatencyCounts, Run, RunState};
 use dyno_stats::Outcome;
 use indexmap::IndexMap;
 
@@ -50,8 +50,7 @@ impl<'a> Together<'a> {
                 let campaign = several.then(|| (CAMPAIGN.to_owned(), name.clone()));
                 campaign.into_iter().chain(levels.clone()).collect::<Levels>()
             };
-            let cells = cells_with(campaign, |runs| latency(runs, recorded));
-            together.cells.extend(cells.into_iter().map(|cell| Cell {
+            together.cells.extend(cells(campaign).into_iter().map(|cell| Cell {
                 levels: with_campaign(&cell.levels),
                 ..cell
             }));
@@ -103,7 +102,7 @@ impl<'a> Together<'a> {
             }];
         };
         let paced = follow_schedules(&self.cells);
-        let runs = best.extremes().filter(|_| best.tps.len() > 1);
+        let runs = extremes(&best.tps);
         headlines.extend(paced.then(|| self.kept_rate()).flatten());
         headlines.extend((!paced).then(|| Headline {
             subject: self.name_of(best),
@@ -122,8 +121,7 @@ impl<'a> Together<'a> {
             verdict: format!(
                 "The highest throughput of {}{}.",
                 counted(self.cells.len() as u64, "cell"),
-                best.p99_us()
-                    .map_or_else(String::new, |p99_us| format!(", with a p99 of {}", time(p99_us)))
+                best.p99_words().map_or_else(String::new, |p99| format!(", with a p99 of {p99}"))
             ),
         }));
         headlines.extend(
@@ -241,10 +239,17 @@ impl<'a> Together<'a> {
         sections
     }
 
-    /// Throughput and p99 over the factors; then the workloads where there are several; then metrics.
+    /// Throughput and p99 over the factors, where there are several workloads of each of them; then metrics.
     fn charts(&self) -> Vec<Block> {
-        let mut groups = vec![vec![Measure::tps(), Measure::p99()]];
-        groups.extend(alike(Measure::of_workloads(&self.cells), &self.cells));
+        let p99s = Measure::p99s(&self.cells);
+        let of_workloads = Measure::of_workloads(&self.cells);
+        // A latency is of a workload: beside the throughput of several it would be taken for one of all.
+        let (first, others) = match of_workloads.is_empty() {
+            true => ([vec![Measure::tps()], p99s].concat(), Vec::new()),
+            false => (vec![Measure::tps()], vec![of_workloads, p99s]),
+        };
+        let mut groups = vec![first];
+        groups.extend(others.into_iter().flat_map(|measures| alike(measures, &self.cells)));
         groups.extend(alike(Measure::of_metrics(&self.cells), &self.cells));
         let mut blocks = Vec::new();
         for measures in groups {
@@ -266,9 +271,10 @@ impl<'a> Together<'a> {
         figure(matrix::figure("ratios", &self.cells, &self.varied(), &self.baseline))
     }
 
-    /// Percentile curves of cells, the baseline among them.
+    /// Percentile curves of cells and their workloads, the baseline among them.
     fn percentiles(&self) -> Option<Block> {
-        let mut by_cell: IndexMap<String, (bool, LatencyCounts)> = IndexMap::new();
+        let several = self.cells.iter().any(|cell| cell.workloads.len() > 1);
+        let mut curves: IndexMap<String, (bool, Vec<&LatencyCounts>)> = IndexMap::new();
         for (levels, recorded) in self
             .recorded
             .iter()
@@ -279,23 +285,25 @@ impl<'a> Together<'a> {
                     .baseline
                     .iter()
                     .all(|(factor, level)| levels.get(factor) == Some(level));
-            let (_, sum) = by_cell
-                .entry(self.name_of_levels(levels))
-                .or_insert_with(|| (is_baseline, LatencyCounts::default()));
-            recorded.latency.measured().for_each(|(_, counts)| sum.merge(counts));
+            for (workload, counts) in recorded.latency.measured() {
+                let cell = self.name_of_levels(levels);
+                let name = match several {
+                    true if cell.is_empty() => workload.to_owned(),
+                    true => format!("{workload}, {cell}"),
+                    false => cell,
+                };
+                let (_, runs) = curves.entry(name).or_insert_with(|| (is_baseline, Vec::new()));
+                runs.push(counts);
+            }
         }
-        if by_cell.len() > MOST_CURVES {
+        if curves.len() > MOST_CURVES {
             return None;
         }
-        let curves = by_cell
-            .iter()
-            .map(|(name, (baseline, counts))| (name.clone(), *baseline, counts));
-        figure(percentile_curves(
-            "percentiles",
-            "each cell",
-            "All transactions of all complete runs of a cell are taken together.",
-            curves,
-        ))
+        let curves = curves
+            .into_iter()
+            .map(|(name, (baseline, runs))| (name, baseline, runs));
+        let subject = if several { "each workload and cell" } else { "each cell" };
+        figure(percentile_curves("percentiles", subject, OVER_RUNS, curves))
     }
 
     /// The throughput of the first complete run of each cell in one chart, if they are few.
@@ -363,14 +371,13 @@ impl<'a> Together<'a> {
         let mut columns: Vec<Column> = several.then(|| text("campaign")).into_iter().collect();
         columns.push(text("run"));
         columns.extend(varied.iter().map(|factor| text(&factor.name)));
-        columns.extend([
-            text("state"),
-            number("throughput", "TPS"),
-            number("p99", "µs"),
-            number("errors", ""),
-            number("dips", ""),
-            text("remark"),
-        ]);
+        columns.extend([text("state"), number("throughput", "TPS")]);
+        columns.extend(
+            workload_names(&self.cells)
+                .into_iter()
+                .map(|name| number(&of_workload("p99", name), "ms")),
+        );
+        columns.extend([number("errors", ""), number("dips", ""), text("remark")]);
         let of_campaign = |campaign: &&Campaign| {
             campaign
                 .runs
@@ -388,13 +395,14 @@ impl<'a> Together<'a> {
     fn run_row(&self, campaign: &Campaign, run: &Run, several: bool, varied: &[&&Factor]) -> Vec<super::model::Value> {
         let record = run.record.as_ref().ok();
         let summary = run.summary().ok().filter(|summary| !summary.workloads.is_empty());
-        let p99_us = summary.as_ref().and_then(|summary| {
-            let workloads = summary
-                .workloads
-                .iter()
-                .filter_map(|workload| Some(workload.latency?.p99_us));
-            workloads.max_by(f64::total_cmp)
-        });
+        let p99_us = |name: Option<&str>| {
+            let workloads = summary.as_ref()?.workloads.as_slice();
+            let workload = match name {
+                Some(name) => workloads.iter().find(|workload| workload.name == name),
+                None => workloads.first().filter(|_| workloads.len() == 1),
+            };
+            Some(workload?.latency?.p99_us)
+        };
         let errors = summary
             .as_ref()
             .map(|summary| summary.workloads.iter().map(|workload| workload.errors).sum::<u64>());
@@ -409,7 +417,8 @@ impl<'a> Together<'a> {
         row.push(words(run.name()));
         row.extend(varied.iter().map(|factor| words(one_line(level(&cell, factor)))));
         row.push(words(run.state.to_string()));
-        row.extend([value(summary.as_ref().map(total_tps)), value(p99_us)]);
+        row.push(value(summary.as_ref().map(total_tps)));
+        row.extend(workload_names(&self.cells).into_iter().map(|name| ms(p99_us(name))));
         row.push(errors.map_or(value(None), exactly));
         row.push(value(dips));
         row.push(words(if run.state == RunState::Complete {
@@ -468,25 +477,6 @@ fn alike(measures: Vec<Measure>, cells: &[Cell]) -> Vec<Vec<Measure>> {
     } else {
         measures.into_iter().map(|measure| vec![measure]).collect()
     }
-}
-
-/// The latency of several runs together, from what was read of them already.
-fn latency(runs: &[&Run], recorded: &[Recorded]) -> Option<dyno_lab::summary::Latency> {
-    let known: Vec<&Recorded> = recorded
-        .iter()
-        .filter(|recorded| runs.iter().any(|run| run.path == recorded.run.path))
-        .collect();
-    if known.len() < runs.len() {
-        return latency_of_runs(runs.iter().copied());
-    }
-    let mut sum = LatencyCounts::default();
-    for counts in known
-        .iter()
-        .flat_map(|recorded| recorded.latency.measured().map(|(_, counts)| counts))
-    {
-        sum.merge(counts);
-    }
-    sum.latency()
 }
 
 /// The names of campaigns, with a number where folders of the same name lie in different archives.

@@ -3,11 +3,12 @@
 use super::layout::{Facet, position};
 use super::measures::Measure;
 use super::model::{Column, Table, Value};
-use super::table::{exactly, number, text, value, without_empty_columns, words};
-use crate::campaign::cells::{Cell, Factor, Levels};
+use super::table::{exactly, ms, number, text, value, without_empty_columns, words};
+use crate::campaign::cells::{Cell, Factor, Levels, Line};
 use crate::campaign::level;
 use crate::campaign::ratio::ratio_of;
 use crate::figures::one_line;
+use dyno_lab::summary::over_runs;
 use indexmap::IndexSet;
 
 /// The points of a chart.
@@ -56,20 +57,16 @@ pub(super) fn points(facet: &Facet, measures: &[&Measure]) -> Table {
     })
 }
 
-/// All cells with all that was measured, a row each.
+/// All cells with all that was measured: a row each, or where there are several workloads a row for each of them and one for all.
 pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> Table {
     let metrics: IndexSet<&String> = cells.iter().flat_map(|cell| cell.metrics.keys()).collect();
     let several = cells.iter().any(|cell| cell.workloads.len() > 1);
-    let workloads: IndexSet<&String> = cells
-        .iter()
-        .flat_map(|cell| cell.workloads.keys())
-        .filter(|_| several)
-        .collect();
     let factor_column = |factor: &&Factor| Column {
         numeric: factor.is_numeric(),
         ..text(&factor.name)
     };
     let mut columns: Vec<Column> = factors.iter().map(factor_column).collect();
+    columns.extend(several.then(|| text("workload")));
     columns.extend([
         number("runs", ""),
         number("mean", "TPS"),
@@ -77,31 +74,27 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
         number("greatest run", "TPS"),
         number("variation", "%"),
     ]);
-    columns.extend(workloads.iter().map(|name| number(name, "TPS")));
-    columns.extend(["p50", "p95", "p99", "p99.9", "max"].map(|name| number(name, "µs")));
+    columns.extend(["p50", "p95", "p99", "p99.9", "max"].map(|name| number(name, "ms")));
     columns.extend(metrics.iter().map(|name| number(&one_line(name), "")));
     if !baseline.is_empty() {
         columns.extend(["ratio to baseline", "ratio at least", "ratio at most"].map(|name| number(name, "")));
     }
-    let rows = cells.iter().map(|cell| {
+    let row = |cell: &Cell, line: &Line<'_>| {
         let mut row: Vec<Value> = factors
             .iter()
             .map(|factor| words(one_line(level(cell, factor))))
             .collect();
-        row.push(exactly(cell.tps.len() as u64));
-        let extremes = cell.extremes().filter(|_| cell.tps.len() > 1);
+        row.extend(several.then(|| words(line.name)));
+        row.push(exactly(line.tps.len() as u64));
+        let extremes = line.extremes();
         let tps = [
-            cell.mean_tps(),
+            over_runs(line.tps),
             extremes.map(|(min, _)| min),
             extremes.map(|(_, max)| max),
-            cell.variation_percent(),
+            line.variation_percent,
         ];
         row.extend(tps.map(value));
-        row.extend(workloads.iter().map(|name| {
-            let runs = cell.workloads.get(*name);
-            value(runs.and_then(|runs| crate::campaign::cells::mean(runs)))
-        }));
-        let latency = cell.latency.map(|latency| {
+        let latency = line.latency.map(|latency| {
             [
                 latency.p50_us,
                 latency.p95_us,
@@ -110,22 +103,33 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
                 latency.max_us,
             ]
         });
-        row.extend(latency.map_or([const { Value::Nothing(()) }; 5], |latency| latency.map(value)));
-        row.extend(metrics.iter().map(|name| value(cell.metric(name))));
+        row.extend(latency.map_or([const { Value::Nothing(()) }; 5], |latency| latency.map(ms)));
+        // Metrics and ratios are of the cell, not of one of its workloads.
+        let whole = Some(cell).filter(|_| line.whole);
+        row.extend(
+            metrics
+                .iter()
+                .map(|name| value(whole.and_then(|cell| cell.metric(name)))),
+        );
         if !baseline.is_empty() {
-            let ratio = ratio_of(cells, baseline, cell);
+            let ratio = whole.and_then(|cell| ratio_of(cells, baseline, cell));
             let interval = ratio.and_then(|ratio| ratio.interval);
             let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
             row.push(value(ratio.map(|ratio| ratio.value)));
             row.extend(ends.map(value));
         }
         row
+    };
+    let rows = cells.iter().flat_map(|cell| {
+        let lines = cell.lines();
+        lines.iter().map(|line| row(cell, line)).collect::<Vec<_>>()
     });
     Table {
         caption: if baseline.is_empty() {
-            "Cells: means over their complete runs, and latency of all their transactions".to_owned()
+            "Cells: means over their complete runs, each of which has its own percentiles; max is the greatest of all"
+                .to_owned()
         } else {
-            "Cells: means over their complete runs, latency of all their transactions, and the ratio of TPS with its 95 % interval".to_owned()
+            "Cells: means over their complete runs, each of which has its own percentiles; max is the greatest of all; and the ratio of TPS with its 95 % interval".to_owned()
         },
         columns,
         rows: rows.collect(),

@@ -1,7 +1,7 @@
 //! The report on a comparison: what follows from it, and of each workload both sides over time and their distributions of latency.
 
 use super::comparison::section;
-use super::latency::{loop_words, percentile_curves};
+use super::latency::{OVER_RUNS, loop_words, percentile_curves};
 use super::model::{Block, Document, Figure, FigureData, Headline, Lane, Section, Span, SpanKind, Timeline};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
@@ -118,18 +118,19 @@ impl<'a> Side<'a> {
         steps
     }
 
-    /// How often each latency of a workload was measured, in all runs together.
-    fn latencies(&self, workload: &str) -> LatencyCounts {
-        let mut counts = LatencyCounts::default();
-        for run in &self.runs {
-            let Ok(record) = &run.record else { continue };
+    /// How often each latency of a workload was measured, run by run.
+    fn latencies(&self, workload: &str) -> Vec<LatencyCounts> {
+        let of = |run: &&Run| {
+            let mut counts = LatencyCounts::default();
+            let phases = run.record.as_ref().map_or(&[][..], |record| record.phases.as_slice());
             run.latencies(0.0..f64::INFINITY, |line| {
-                if line.workload == workload && is_measured(&record.phases, line.start_s) {
+                if line.workload == workload && is_measured(phases, line.start_s) {
                     counts.add(line);
                 }
             });
-        }
-        counts
+            counts
+        };
+        self.runs.iter().map(of).collect()
     }
 }
 
@@ -200,6 +201,7 @@ fn percentiles(id: &str, subject: &str, workload: &WorkloadComparison, sides: &[
     );
     let counts = [0, 1].map(|side: usize| sides[side].latencies(&workload.name));
     let curves = sides.iter().zip(&counts).enumerate();
-    let curves = curves.map(|(position, (side, counts))| (side.name.clone(), position == 0, counts));
-    percentile_curves(&format!("{id}-percentiles"), subject, note, curves)
+    let curves = curves.map(|(position, (side, runs))| (side.name.clone(), position == 0, runs.iter().collect()));
+    let note = format!("{OVER_RUNS} {note}");
+    percentile_curves(&format!("{id}-percentiles"), subject, &note, curves)
 }

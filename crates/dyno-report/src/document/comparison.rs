@@ -2,7 +2,7 @@
 
 use super::model::{BarSeries, Bars, Block, Figure, FigureData, Matrix, MatrixCell, Section, Table, Value};
 use super::parts::{self, list, paragraph};
-use super::table::{number, text};
+use super::table::{number, rounded, text};
 use crate::compare::words::{change, conclusion, excerpts, loss, named, overall, p_value, ratio, unmatched, verdict};
 use dyno_lab::comparison::{CellComparison, Comparison, Measure, MeasureComparison, Verdict, WorkloadComparison};
 
@@ -124,7 +124,11 @@ fn results(measured: &[(&CellComparison, &WorkloadComparison)]) -> Table {
         text("verdict"),
     ];
     let row = |cell: &CellComparison, workload: &WorkloadComparison, compared: &MeasureComparison| {
-        let unit = if compared.measure.is_latency() { " (µs)" } else { "" };
+        let unit = if compared.measure.is_latency() { " (ms)" } else { "" };
+        let figure = |figure: f64| match compared.measure.is_latency() {
+            true => Value::Number(rounded(figure / 1e3)),
+            false => Value::Number(rounded(figure)),
+        };
         let end = |end: Option<f64>| end.map_or(Value::Nothing(()), |end| Value::Number(rounded(end)));
         vec![
             Value::Text(named(cell, workload)),
@@ -134,8 +138,8 @@ fn results(measured: &[(&CellComparison, &WorkloadComparison)]) -> Table {
                 workload.baseline_runs.len(),
                 workload.candidate_runs.len()
             )),
-            Value::Number(rounded(compared.baseline)),
-            Value::Number(rounded(compared.candidate)),
+            figure(compared.baseline),
+            figure(compared.candidate),
             Value::Number(rounded(compared.ratio)),
             end(compared.interval.map(|interval| interval.low)),
             end(compared.interval.map(|interval| interval.high)),
@@ -226,9 +230,4 @@ fn notes(comparison: &Comparison, measured: &[(&CellComparison, &WorkloadCompari
         .chain(only)
         .chain(comparison.cautions.iter().cloned())
         .collect()
-}
-
-/// A number with five significant digits.
-fn rounded(number: f64) -> f64 {
-    format!("{number:.4e}").parse().unwrap_or(number)
 }

@@ -4,7 +4,7 @@ use super::backdrop::Backdrop;
 use super::model::{Figure, FigureData, Lane};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
-use crate::figures::decimal;
+use crate::figures::figure;
 
 /// How the values of a column become a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -351,7 +351,7 @@ fn amount(number: f64, unit: &str) -> String {
             let words = crate::figures::bytes(number.max(0.0).round() as u64);
             if unit == "bytes" { words } else { format!("{words}/s") }
         }
-        _ => format!("{} {unit}", decimal(number, if number.abs() < 10.0 { 1 } else { 0 })),
+        _ => format!("{} {unit}", figure(number)),
     }
 }
 

@@ -3,14 +3,14 @@
 use super::model::Definition;
 
 /// Words of all reports, with their meanings, formulas and sources.
-const WORDS: [(&str, &str); 22] = [
+const WORDS: [(&str, &str); 23] = [
     (
         "TPS",
         "Transactions per second that completed without error: their number over the whole time measured, divided by that time. Failed and skipped transactions are counted apart.",
     ),
     (
         "Latency",
-        "Time in µs from the begin of a transaction to its completion, retries included. In an open loop it begins at the instant at which the transaction was due, even if it began later; in a closed loop when it was begun, which is not what somebody would wait who comes at any moment.",
+        "Time from the begin of a transaction to its completion, retries included. In an open loop it begins at the instant at which the transaction was due, even if it began later; in a closed loop when it was begun, which is not what somebody would wait who comes at any moment.",
     ),
     (
         "Closed loop, open loop",
@@ -18,7 +18,11 @@ const WORDS: [(&str, &str); 22] = [
     ),
     (
         "p50, p95, p99, p99.9",
-        "Percentiles: the latency that so many percent of the transactions did not exceed. They are read from histograms with three significant digits that are added up over time, clients and runs; percentiles themselves are never averaged.",
+        "Percentiles: the latency that so many percent of the transactions did not exceed. They are of one workload of one run, read from histograms with three significant digits that are added up over time and clients; those of several workloads are never put together.",
+    ),
+    (
+        "Figure of a cell",
+        "The mean of the figures of its complete runs, of throughput, percentiles and metrics alike: the run is the unit. Of percentiles it is where that of a run usually lies; the maximum is the greatest of all runs.",
     ),
     (
         "Nines",
@@ -26,7 +30,7 @@ const WORDS: [(&str, &str); 22] = [
     ),
     (
         "Lag",
-        "Open loop: time in µs from the instant at which a transaction was due to its begin.",
+        "Open loop: time from the instant at which a transaction was due to its begin.",
     ),
     (
         "Variation",

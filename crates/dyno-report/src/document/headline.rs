@@ -4,7 +4,7 @@ use super::backdrop::cause_words;
 use super::model::Headline;
 use super::recorded::Recorded;
 use super::run::{state_words, steady_words};
-use crate::figures::{counted, decimal, rate, time};
+use crate::figures::{counted, figure, rate, time};
 use dyno_lab::analysis::Analysis;
 use dyno_lab::summary::{Pacing, WorkloadSummary};
 use indexmap::IndexMap;
@@ -110,7 +110,7 @@ fn errors_words(workload: &WorkloadSummary) -> String {
         errors => format!(
             "{} failed ({} %).",
             counted(errors, "transaction"),
-            decimal(workload.error_percent(), 3)
+            figure(workload.error_percent())
         ),
     }
 }

@@ -4,11 +4,11 @@ use super::backdrop::Backdrop;
 use super::heat::HeatColumns;
 use super::model::{Curve, Figure, FigureData, Lane, Percentiles, Series, Table};
 use super::series::{Grid, rounded_s, significant};
-use super::table::{exactly, number, text, value, words};
+use super::table::{exactly, ms, number, text, value, words};
 use super::throughput::{names, seconds_words};
 use crate::figures::time;
 use dyno_lab::archive::{LatencyCounts, LatencyLine};
-use dyno_lab::summary::{Pacing, WorkloadFacts};
+use dyno_lab::summary::{Pacing, WorkloadFacts, over_runs};
 use indexmap::IndexMap;
 
 /// The percentiles that are drawn over time; the last is the maximum.
@@ -120,14 +120,14 @@ impl Latency {
             caption: String::new(),
             columns: std::iter::once(text("workload"))
                 .chain([number("from", "s")])
-                .chain(NAMES.map(|name| number(name, "µs")))
+                .chain(NAMES.map(|name| number(name, "ms")))
                 .collect(),
             rows: present
                 .iter()
                 .flat_map(|(name, workload)| {
                     workload.rows.rows().map(move |(from_s, us)| {
                         let row = [words(name.as_str()), value(rounded_s(from_s))];
-                        row.into_iter().chain(us.map(value)).collect()
+                        row.into_iter().chain(us.map(ms)).collect()
                     })
                 })
                 .collect(),
@@ -319,42 +319,44 @@ impl StepPercentiles {
     }
 }
 
-/// The figure `id`: the share of transactions that took at most so long, a curve for each of `counts`.
+/// What is said of curves of cells whose runs are several.
+pub(super) const OVER_RUNS: &str =
+    "Of several runs each percentile is the mean of theirs, and the maximum the greatest of all.";
+
+/// The figure `id`: the share of transactions that took at most so long, a curve for each of several workloads, of which there are the counts of each run.
 pub(super) fn percentile_curves<'a>(
     id: &str,
     subject: &str,
     note: &str,
-    counts: impl Iterator<Item = (String, bool, &'a LatencyCounts)>,
+    workloads: impl Iterator<Item = (String, bool, Vec<&'a LatencyCounts>)>,
 ) -> Option<Figure> {
     let mut curves = Vec::new();
     let mut rows = Vec::new();
     let mut told = Vec::new();
-    for (name, baseline, counts) in counts.filter(|(_, _, counts)| counts.count() > 0) {
-        let Some(us) = counts.percentiles_us([50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0]) else {
+    for (name, baseline, mut runs) in workloads {
+        runs.retain(|counts| counts.count() > 0);
+        let Some(us) = percentiles_us(&runs, [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0]) else {
             continue;
         };
         rows.push(
             std::iter::once(words(name.as_str()))
-                .chain([exactly(counts.count())])
-                .chain(us.map(value))
+                .chain([exactly(runs.iter().map(|counts| counts.count()).sum())])
+                .chain(us.map(ms))
                 .collect(),
         );
         told.push(format!("{name} {} and {}", time(us[0]), time(us[4])));
-        curves.push(curve(name, baseline, counts));
+        curves.push(curve(name, baseline, &runs));
     }
-    let caption = match curves.as_slice() {
+    let caption = match rows.as_slice() {
         [] => return None,
-        [only] => format!(
-            "The slowest transaction took {}.",
-            only.latency_us.last().copied().map_or_else(String::new, time)
-        ),
-        _ => format!("p50 and p99: {}.", told.join("; ")),
+        [_] => String::new(),
+        _ => format!("p50 and p99: {}. ", told.join("; ")),
     };
-    let columns = ["p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max"].map(|name| number(name, "µs"));
+    let columns = ["p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max"].map(|name| number(name, "ms"));
     Some(Figure {
         id: id.to_owned(),
         title: format!("Percentiles of latency of {subject}"),
-        caption: format!("{caption} Far to the right are the rarest; what few transactions show is chance. {note}")
+        caption: format!("{caption}Far to the right are the rarest; what few transactions show is chance. {note}")
             .trim_end()
             .to_owned(),
         table: Some(Table {
@@ -369,8 +371,26 @@ pub(super) fn percentile_curves<'a>(
     })
 }
 
+/// What the runs of a cell say together of these percentages, as [`over_runs`] and its like for a maximum do; `None` of no run.
+fn percentiles_us<const N: usize>(runs: &[&LatencyCounts], percents: [f64; N]) -> Option<[f64; N]> {
+    let of_runs: Vec<[f64; N]> = runs
+        .iter()
+        .filter_map(|counts| counts.percentiles_us(percents))
+        .collect();
+    let mut together = [0.0; N];
+    for (place, percent) in percents.into_iter().enumerate() {
+        let figures: Vec<f64> = of_runs.iter().map(|us| us[place]).collect();
+        together[place] = if percent < 100.0 {
+            over_runs(&figures)?
+        } else {
+            figures.into_iter().max_by(f64::total_cmp)?
+        };
+    }
+    Some(together)
+}
+
 /// A curve with a point for each twentieth of a nine, as far as there are transactions to tell.
-fn curve(name: String, baseline: bool, counts: &LatencyCounts) -> Curve {
+fn curve(name: String, baseline: bool, runs: &[&LatencyCounts]) -> Curve {
     const POINTS_PER_NINE: f64 = 20.0;
     let mut curve = Curve {
         name,
@@ -378,11 +398,12 @@ fn curve(name: String, baseline: bool, counts: &LatencyCounts) -> Curve {
         ..Curve::default()
     };
     // Beyond 1 - 1/n there is but the maximum.
-    let nines = (counts.count().max(1) as f64).log10();
+    let fewest = runs.iter().map(|counts| counts.count()).min().unwrap_or(0);
+    let nines = (fewest.max(1) as f64).log10();
     let last = (nines * POINTS_PER_NINE).floor() as u32;
     for point in 0..=last {
         let percent = 100.0 * (1.0 - 10_f64.powf(-f64::from(point) / POINTS_PER_NINE));
-        let Some([us]) = counts.percentiles_us([percent]) else {
+        let Some([us]) = percentiles_us(runs, [percent]) else {
             break;
         };
         // On the axis of nines only what is left of 100 % matters.

@@ -1,8 +1,9 @@
 //! What is measured in each cell of a campaign, as it is drawn over factors.
 
 use super::throughput::names;
-use crate::campaign::cells::{Cell, mean};
-use crate::figures::{rate, time};
+use crate::campaign::cells::{Cell, extremes, of_workload, workload_names};
+use crate::figures::rate;
+use dyno_lab::summary::over_runs;
 use indexmap::IndexSet;
 
 /// One measure.
@@ -23,7 +24,8 @@ pub(super) struct Measure {
 enum Of {
     Total,
     Workload(String),
-    P99,
+    /// Of the workload of that name; without a name of the only one of each cell.
+    P99(Option<String>),
     Metric(String),
 }
 
@@ -33,12 +35,20 @@ impl Measure {
         Self::new("tps".to_owned(), "Throughput".to_owned(), "TPS", Of::Total)
     }
 
-    /// The 99th percentile of the latency of all transactions.
-    pub fn p99() -> Self {
-        Self {
-            log: true,
-            ..Self::new("p99".to_owned(), "p99 of latency".to_owned(), "µs", Of::P99)
-        }
+    /// The 99th percentile of the latency of each workload.
+    pub fn p99s(cells: &[Cell]) -> Vec<Self> {
+        let of = |(number, name): (usize, Option<&str>)| {
+            let id = name.map_or_else(|| "p99".to_owned(), |_| format!("p99-of-{}", number + 1));
+            let title = match name {
+                Some(_) => of_workload("p99", name),
+                None => "p99 of latency".to_owned(),
+            };
+            Self {
+                log: true,
+                ..Self::new(id, title, "ms", Of::P99(name.map(str::to_owned)))
+            }
+        };
+        workload_names(cells).into_iter().enumerate().map(of).collect()
     }
 
     /// Where cells have several workloads, the throughput of each.
@@ -88,8 +98,8 @@ impl Measure {
     /// What it is of: a workload or a metric; else what is on its axis.
     pub fn name(&self) -> &str {
         match &self.of {
-            Of::Workload(name) => name,
-            Of::Total | Of::P99 | Of::Metric(_) => &self.title,
+            Of::Workload(name) | Of::P99(Some(name)) => name,
+            Of::Total | Of::P99(None) | Of::Metric(_) => &self.title,
         }
     }
 
@@ -100,8 +110,9 @@ impl Measure {
             [] => String::new(),
             [first, _, ..] => match first.of {
                 Of::Workload(_) => format!("Throughput of {}", all()),
+                Of::P99(Some(_)) => format!("p99 of {}", all()),
                 Of::Metric(_) => all(),
-                Of::Total | Of::P99 => first.title.clone(),
+                Of::Total | Of::P99(None) => first.title.clone(),
             },
             [only] => only.title.clone(),
         }
@@ -110,35 +121,32 @@ impl Measure {
     /// A value of it with its unit, in words.
     pub fn words(&self, value: f64) -> String {
         match self.unit {
-            "µs" => time(value),
             "" => rate(value),
             unit => format!("{} {unit}", rate(value)),
         }
     }
 
-    /// What it is in `cell`: a mean over its runs, or the percentile of all their transactions.
+    /// What it is in `cell`.
     pub fn value(&self, cell: &Cell) -> Option<f64> {
-        match self.of {
-            Of::P99 => cell.p99_us(),
-            _ => mean(self.runs(cell)),
-        }
+        over_runs(&self.runs(cell))
     }
 
     /// The least and the greatest of its runs, if there are several.
     pub fn range(&self, cell: &Cell) -> Option<(f64, f64)> {
-        let runs = self.runs(cell);
-        let low = runs.iter().copied().min_by(f64::total_cmp)?;
-        let high = runs.iter().copied().max_by(f64::total_cmp)?;
-        (runs.len() > 1).then_some((low, high))
+        extremes(&self.runs(cell))
     }
 
-    fn runs<'a>(&self, cell: &'a Cell) -> &'a [f64] {
-        let of = match &self.of {
-            Of::Total => Some(&cell.tps),
-            Of::P99 => Some(&cell.p99_us_of_runs),
-            Of::Workload(name) => cell.workloads.get(name),
-            Of::Metric(name) => cell.metrics.get(name),
-        };
-        of.map_or(&[], Vec::as_slice)
+    fn runs(&self, cell: &Cell) -> Vec<f64> {
+        match &self.of {
+            Of::Total => cell.tps.clone(),
+            Of::P99(name) => {
+                let latencies = cell
+                    .workload(name.as_deref())
+                    .map_or(&[][..], |of| of.latencies.as_slice());
+                latencies.iter().map(|latency| latency.p99_us / 1e3).collect()
+            }
+            Of::Workload(name) => cell.workload(Some(name)).map_or_else(Vec::new, |of| of.tps.clone()),
+            Of::Metric(name) => cell.metrics.get(name).cloned().unwrap_or_default(),
+        }
     }
 }

@@ -25,6 +25,8 @@ mod matrix;
 mod measures;
 mod metrics;
 pub mod model;
+#[cfg(test)]
+mod one_value;
 mod parts;
 mod recorded;
 mod results;

@@ -2,7 +2,7 @@
 
 use super::model::{Block, Table, Value};
 use super::parts::table;
-use super::table::{exactly, number, text, value, words};
+use super::table::{exactly, ms, number, text, value, words};
 use crate::figures::{one_line, rate};
 use crate::growth::largest;
 use dyno_lab::analysis::{Analysis, Dip};
@@ -104,23 +104,23 @@ pub(super) fn latencies(latency: Option<&Latency>) -> [Value; 8] {
         p99_9_us,
         max_us,
     } = *latency;
-    [mean_us, stddev_us, min_us, p50_us, p95_us, p99_us, p99_9_us, max_us].map(value)
+    [mean_us, stddev_us, min_us, p50_us, p95_us, p99_us, p99_9_us, max_us].map(ms)
 }
 
 fn latency(summary: &Summary) -> Table {
     let lag = summary.workloads.iter().any(|workload| workload.lag.is_some());
-    let columns = LATENCY_COLUMNS.map(|name| number(name, "µs"));
+    let columns = LATENCY_COLUMNS.map(|name| number(name, "ms"));
     let mut columns: Vec<_> = std::iter::once(text("workload")).chain(columns).collect();
     if lag {
-        columns.extend([number("mean lag", "µs"), number("greatest lag", "µs")]);
+        columns.extend([number("mean lag", "ms"), number("greatest lag", "ms")]);
     }
     let rows = summary.workloads.iter().map(|workload| {
         let mut row = vec![words(workload.name.as_str())];
         row.extend(latencies(workload.latency.as_ref()));
         if lag {
             row.extend([
-                value(workload.lag.map(|lag| lag.mean_us)),
-                value(workload.lag.map(|lag| lag.max_us)),
+                ms(workload.lag.map(|lag| lag.mean_us)),
+                ms(workload.lag.map(|lag| lag.max_us)),
             ]);
         }
         row
@@ -147,15 +147,16 @@ fn metrics(summary: &Summary) -> Table {
 fn stages(summary: &Summary) -> Table {
     let rows = summary.stages.iter().flat_map(|stage| {
         stage.workloads.iter().map(move |workload| {
-            let figures = [Some(workload.tps), workload.p50_us, workload.p95_us, workload.p99_us];
+            let latencies = [workload.p50_us, workload.p95_us, workload.p99_us];
             [
                 words(one_line(&stage.name)),
                 words(workload.name.as_str()),
                 value(stage.start_s),
                 value(stage.end_s - stage.start_s),
+                value(workload.tps),
             ]
             .into_iter()
-            .chain(figures.map(value))
+            .chain(latencies.map(ms))
             .collect()
         })
     });
@@ -167,9 +168,9 @@ fn stages(summary: &Summary) -> Table {
             number("begins", "s"),
             number("lasts", "s"),
             number("throughput", "TPS"),
-            number("p50", "µs"),
-            number("p95", "µs"),
-            number("p99", "µs"),
+            number("p50", "ms"),
+            number("p95", "ms"),
+            number("p99", "ms"),
         ],
         rows: rows.collect(),
     }
@@ -185,8 +186,8 @@ fn scripts(summary: &Summary) -> Table {
                 exactly(script.weight),
                 exactly(script.transactions),
                 value(script.tps),
-                value(script.latency_mean_us),
-                value(script.latency_stddev_us),
+                ms(script.latency_mean_us),
+                ms(script.latency_stddev_us),
                 exactly(failed),
                 exactly(script.retried),
                 exactly(script.skipped),
@@ -201,8 +202,8 @@ fn scripts(summary: &Summary) -> Table {
             number("weight", ""),
             number("transactions", ""),
             number("throughput", "TPS"),
-            number("mean latency", "µs"),
-            number("stddev", "µs"),
+            number("mean latency", "ms"),
+            number("stddev", "ms"),
             number("failed", ""),
             number("retried", ""),
             number("skipped", ""),

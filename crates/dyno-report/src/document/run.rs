@@ -91,7 +91,7 @@ fn figures_in_words(summary: &Summary) -> String {
             format!(", p50 {}, p99 {}", time(latency.p50_us), time(latency.p99_us))
         });
         let errors = if workload.errors > 0 {
-            format!(", {:.3} % errors", workload.error_percent())
+            format!(", {} % errors", crate::figures::figure(workload.error_percent()))
         } else {
             String::new()
         };
@@ -166,7 +166,7 @@ fn percentiles(recorded: &Recorded) -> Vec<Block> {
     let counts = recorded
         .latency
         .measured()
-        .map(|(name, counts)| (name.to_owned(), false, counts));
+        .map(|(name, counts)| (name.to_owned(), false, vec![counts]));
     let facts = recorded
         .run
         .record

@@ -41,7 +41,7 @@ pub(super) fn of_clients(summary: &Summary) -> Table {
             })
     });
     let mut columns = vec![text("statement"), number("completed", "")];
-    columns.extend(LATENCY_COLUMNS.map(|name| number(name, "µs")));
+    columns.extend(LATENCY_COLUMNS.map(|name| number(name, "ms")));
     columns.push(text("SQL"));
     Table {
         caption: "Statements as the clients saw them, in the time measured".to_owned(),

@@ -3,16 +3,17 @@
 use super::layout::{Facet, is_load, position};
 use super::measures::Measure;
 use super::model::{Figure, FigureData, Sweep, SweepLine, SweepPanel, SweepPoint};
-use super::series::significant;
+use super::table::rounded;
 use crate::campaign::kept::kept_rate;
 
 /// The figure of `measures` over the axis of `facet`, a panel each.
 pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {
-    let panels: Vec<SweepPanel> = measures
+    let drawn: Vec<(&Measure, SweepPanel)> = measures
         .iter()
-        .map(|measure| panel(facet, measure))
-        .filter(|panel| !panel.lines.is_empty())
+        .map(|measure| (*measure, panel(facet, measure)))
+        .filter(|(_, panel)| !panel.lines.is_empty())
         .collect();
+    let told: Vec<(&Measure, &SweepPanel)> = drawn.iter().map(|(measure, panel)| (*measure, panel)).collect();
     let axis = &facet.axis;
     let levels = || axis.levels.iter().map(|level| position(level));
     let (least, greatest) = (levels().fold(f64::INFINITY, f64::min), levels().fold(0.0, f64::max));
@@ -25,12 +26,12 @@ pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {
     Figure {
         id: id.to_owned(),
         title: format!("{title} over {}{of}", axis.name),
-        caption: caption(facet, measures.first().zip(panels.first())),
+        caption: caption(facet, &told),
         table: Some(super::cell_table::points(facet, measures)),
         data: FigureData::Sweep(Sweep {
             factor: axis.name.clone(),
             log: least > 0.0 && greatest >= 20.0 * least,
-            panels,
+            panels: drawn.into_iter().map(|(_, panel)| panel).collect(),
         }),
     }
 }
@@ -43,15 +44,15 @@ fn panel(facet: &Facet, measure: &Measure) -> SweepPanel {
                 let range = measure.range(cell);
                 Some(SweepPoint {
                     level: position(level),
-                    value: significant(measure.value(cell)?),
-                    low: range.map(|(low, _)| significant(low)),
-                    high: range.map(|(_, high)| significant(high)),
+                    value: rounded(measure.value(cell)?),
+                    low: range.map(|(low, _)| rounded(low)),
+                    high: range.map(|(_, high)| rounded(high)),
                 })
             })
             .collect();
         let throughputs: Vec<f64> = points.iter().map(|point| point.value).collect();
         // More rows are not asked for to get more done; more clients are.
-        let has_knee = is_load(&facet.axis.name) && measure.unit != "µs" && !facet.follows_schedules();
+        let has_knee = is_load(&facet.axis.name) && measure.unit != "ms" && !facet.follows_schedules();
         let knee = dyno_stats::knee(&throughputs).filter(|_| has_knee);
         SweepLine {
             name: name.clone(),
@@ -72,20 +73,24 @@ fn panel(facet: &Facet, measure: &Measure) -> SweepPanel {
     }
 }
 
-/// Where each line is highest, and where its knee is.
-fn caption(facet: &Facet, first: Option<(&&Measure, &SweepPanel)>) -> String {
-    let Some((measure, panel)) = first else {
+/// Where each line is highest, and where its knee is: of the first of different measures, and of each of several workloads or metrics.
+fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
+    let Some((first, _)) = measures.first() else {
         return String::new();
     };
-    let line = |line: &SweepLine| {
+    let named = first.name() != first.title;
+    let told = if named { measures } else { &measures[..1] };
+    let several = told.len() > 1;
+    let line = |measure: &Measure, line: &SweepLine| {
         let best = line
             .points
             .iter()
             .max_by(|one, other| one.value.total_cmp(&other.value))?;
-        let name = if line.name.is_empty() {
-            String::new()
-        } else {
-            format!("{}: ", line.name)
+        let of = several.then(|| measure.name().to_owned()).into_iter();
+        let name: Vec<String> = of.chain((!line.name.is_empty()).then(|| line.name.clone())).collect();
+        let name = match name.is_empty() {
+            true => String::new(),
+            false => format!("{}: ", name.join(", ")),
         };
         let knee = line.knee.map_or_else(String::new, |knee| format!(", knee at {knee}"));
         Some(format!(
@@ -95,14 +100,18 @@ fn caption(facet: &Facet, first: Option<(&&Measure, &SweepPanel)>) -> String {
             best.level
         ))
     };
-    let lines: Vec<String> = panel.lines.iter().filter_map(line).collect();
-    let whiskers = if panel
-        .lines
+    let lines: Vec<String> = told
         .iter()
-        .flat_map(|line| &line.points)
-        .any(|point| point.low.is_some())
-    {
-        " Whiskers reach from the least to the greatest run."
+        .flat_map(|(measure, panel)| panel.lines.iter().filter_map(|of| line(measure, of)))
+        .collect();
+    let points = || {
+        measures
+            .iter()
+            .flat_map(|(_, panel)| &panel.lines)
+            .flat_map(|line| &line.points)
+    };
+    let whiskers = if points().any(|point| point.low.is_some()) {
+        " Points are means over runs; whiskers reach from the least to the greatest run."
     } else {
         ""
     };

@@ -90,10 +90,20 @@ pub(super) fn text(name: &str) -> Column {
     }
 }
 
-/// A number as a value, rounded to six digits: no less than what is said of it elsewhere, and no more than means anything.
+/// A number as a value, with no less digits than what is said of it elsewhere, and no more than mean anything.
 pub(super) fn value(number: impl Into<Option<f64>>) -> Value {
     let number = number.into().filter(|number| number.is_finite());
-    number.map_or(Value::Nothing(()), |number| Value::Number(rounded_to(6, number)))
+    number.map_or(Value::Nothing(()), |number| Value::Number(rounded(number)))
+}
+
+/// A figure rounded to six digits, the same in tables and charts.
+pub(super) fn rounded(figure: f64) -> f64 {
+    rounded_to(6, figure)
+}
+
+/// A latency as a value, in milliseconds.
+pub(super) fn ms(time_us: impl Into<Option<f64>>) -> Value {
+    value(time_us.into().map(|time_us| time_us / 1e3))
 }
 
 /// A count as a value, exact.

@@ -4,7 +4,7 @@ use super::backdrop::Backdrop;
 use super::model::{Figure, FigureData, Lane, Table};
 use super::series::{Grid, Steps};
 use super::table::{Cells, number, text, time_table, value, words};
-use crate::figures::decimal;
+use crate::figures::figure;
 use dyno_lab::archive::WaitRow;
 use indexmap::IndexMap;
 
@@ -95,7 +95,7 @@ impl Waits {
         let words = classes
             .iter()
             .filter(|(_, steps)| mean(steps) >= LEAST_TOLD)
-            .map(|(class, steps)| format!("{} {}", name(class), decimal(mean(steps), 1)));
+            .map(|(class, steps)| format!("{} {}", name(class), figure(mean(steps))));
         let caption = format!(
             "Mean number of sessions in the time measured: {}. Sessions that do not wait run on a CPU, or want to.",
             words.collect::<Vec<_>>().join(", ")

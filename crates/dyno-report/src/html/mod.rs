@@ -5,8 +5,6 @@
 
 mod view;
 
-pub(crate) use view::number;
-
 use crate::document::model::Document;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

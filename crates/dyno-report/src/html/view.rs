@@ -1,7 +1,7 @@
 //! What the template sees: the document without the data of its figures, which the page carries apart.
 
 use crate::document::model::{Block, Document, Figure, FigureData, Section, Timeline};
-use crate::figures::decimal;
+use crate::figures::figure;
 use minijinja::value::ValueKind;
 use std::collections::BTreeMap;
 
@@ -58,43 +58,18 @@ fn without_data<'a>(section: &'a Section, figures: &mut Figures<'a>) -> Section 
     }
 }
 
-/// A value of a table as people read it: numbers with four digits at least and grouped, nothing as a dash.
+/// A value of a table as people read it: numbers as figures are written, nothing as a dash.
 pub(super) fn cell(value: minijinja::Value) -> String {
     match value.kind() {
         ValueKind::None | ValueKind::Undefined => "–".to_owned(),
-        ValueKind::Number => f64::try_from(value).map_or_else(|_| "–".to_owned(), number),
+        ValueKind::Number => f64::try_from(value).map_or_else(|_| "–".to_owned(), figure),
         _ => value.to_string(),
-    }
-}
-
-/// A number with as many decimals as four digits need, and none that are zero.
-pub(crate) fn number(number: f64) -> String {
-    let magnitude = if number == 0.0 {
-        0
-    } else {
-        number.abs().log10().floor() as i32
-    };
-    let decimals = (3 - magnitude).clamp(0, 9) as usize;
-    let text = decimal(number, decimals);
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_the_digits_that_mean_something() {
-        let numbers = [0.0, 1.0, 12.34, 0.012_34, 1_234.5, 12_346.0, 1_234_567.0, -0.5];
-        assert_eq!(
-            numbers.map(number),
-            ["0", "1", "12.34", "0.01234", "1,234", "12,346", "1,234,567", "-0.5"]
-        );
-    }
 
     #[test]
     fn what_was_not_measured_is_a_dash() {

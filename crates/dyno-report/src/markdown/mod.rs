@@ -1,7 +1,7 @@
 //! A document as Markdown, for a repository or a blog: text, tables, and pictures that lie beside it.
 
 use crate::document::model::{Block, Document, Section, Table, Value};
-use crate::html::number;
+use crate::figures::figure;
 use std::fmt::Write;
 
 /// The paper of `document`. `picture` gives the address of a figure's picture by its id, relative to the paper; `None`: there is none.
@@ -149,7 +149,7 @@ fn row(paper: &mut String, values: impl Iterator<Item = String>) {
 fn value(value: &Value) -> String {
     match value {
         Value::Nothing(()) => "–".to_owned(),
-        Value::Number(value) => number(*value),
+        Value::Number(value) => figure(*value),
         Value::Text(words) => text(words),
     }
 }

@@ -3,9 +3,9 @@
 use super::Screen;
 use super::axis::Axis;
 use super::chart::{Chart, Curve, Row, draw};
-use crate::campaign::cells::{Cell, Factor, cells, factors, number};
+use crate::campaign::cells::{Cell, Factor, cells, factors, number, of_workload, workload_names};
 use crate::campaign::{column_cells, column_name, columns, knee_of};
-use crate::figures::{TimeUnit, one_line};
+use crate::figures::one_line;
 use dyno_lab::archive::Campaign;
 
 /// What a point is drawn with where there is one line.
@@ -64,13 +64,13 @@ pub(super) fn campaign(campaign: &Campaign, screen: Screen) -> Result<String, St
         each.map(|(line, symbol)| line.curve(&levels, *symbol, figure))
             .collect::<Vec<_>>()
     };
-    let p99 = cells.iter().filter_map(Cell::p99_us).fold(0.0, f64::max);
-    let unit = TimeUnit::for_max(p99);
-    let in_unit = |time_us: f64| time_us / unit.microseconds();
     let mut charts = vec![chart("TPS".to_owned(), curves(&Cell::mean_tps))];
-    if p99 > 0.0 {
-        let p99 = curves(&|cell| cell.p99_us().map(in_unit));
-        charts.push(chart(format!("p99 ({})", unit.symbol()), p99));
+    for workload in workload_names(&cells) {
+        let p99 = curves(&|cell| cell.p99_us(workload).map(|time_us| time_us / 1e3));
+        if p99.iter().any(|curve| !curve.points.is_empty()) {
+            let title = format!("{} (ms)", one_line(&of_workload("p99", workload)));
+            charts.push(chart(title, p99));
+        }
     }
     let knees = lines.iter().zip(&symbols).filter_map(|(line, symbol)| {
         let level = levels[line.knee(over)?].0;

@@ -20,7 +20,7 @@ pub(crate) struct Status {
     pub left: String,
     /// Transactions per second of the last interval, of all workloads together.
     pub tps: String,
-    /// Latency in the last interval, of the workload in which it is longest.
+    /// Latency in the last interval of the only workload; each of several has its own.
     pub p50: String,
     pub p99: String,
     /// Since the load began.
@@ -110,7 +110,10 @@ impl Tally {
         let planned_s: Option<f64> = run.phases.iter().map(|phase| phase.planned_s).sum();
         let planned_s = planned_s.filter(|planned_s| *planned_s > 0.0);
         let present = || self.present().map(|(_, counted)| &counted.last);
-        let longest = |of: fn(&IntervalRow) -> Option<f64>| latency(present().filter_map(of).max_by(f64::total_cmp));
+        let of_only = |of: fn(&IntervalRow) -> Option<f64>| {
+            let only = present().next().filter(|_| run.workloads.len() == 1);
+            latency(only.and_then(of))
+        };
         let sum = |of: fn(&Counted) -> u64| count(self.workloads.values().map(of).sum());
         Status {
             state: State::Running,
@@ -123,8 +126,8 @@ impl Tally {
                 .map(|row| row.tps)
                 .reduce(|sum, tps| sum + tps)
                 .map_or_else(String::new, rate),
-            p50: longest(|row| row.latency_p50_us),
-            p99: longest(|row| row.latency_p99_us),
+            p50: of_only(|row| row.latency_p50_us),
+            p99: of_only(|row| row.latency_p99_us),
             transactions: sum(|counted| counted.transactions),
             errors: sum(|counted| counted.errors),
             workloads: run.workloads.iter().map(|facts| self.workload(facts)).collect(),
@@ -240,15 +243,17 @@ mod tests {
         let status = tally.status(&record(Some(Duration::from_secs(8))));
         assert_eq!(
             (status.tps.as_str(), status.p50.as_str(), status.p99.as_str()),
-            ("220", "200.0 µs", "")
+            ("220", "", "")
         );
+        // A latency is of a workload: of several none stands for all.
+        assert_eq!(status.workloads[0].p50, "0.2 ms");
         assert_eq!((status.transactions.as_str(), status.errors.as_str()), ("330", "4"));
         assert_eq!(
             (status.elapsed.as_str(), status.left.as_str(), status.progress),
             ("2 s", "6 s", Some(0.25))
         );
         let writer = &status.workloads[1];
-        assert_eq!((writer.tps.as_str(), writer.errors.as_str()), ("20.0", "2"));
+        assert_eq!((writer.tps.as_str(), writer.errors.as_str()), ("20", "2"));
         assert_eq!(
             (status.workloads[2].clients.as_str(), status.workloads[2].tps.as_str()),
             ("8", "")

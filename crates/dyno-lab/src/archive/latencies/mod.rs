@@ -17,7 +17,6 @@ use super::LATENCY_HLOG;
 use super::reader::Run;
 use super::run::PhaseRecord;
 use crate::experiment::WARMUP;
-use crate::summary::Latency;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::ops::Range;
@@ -66,27 +65,6 @@ pub fn is_measured(phases: &[PhaseRecord], start_s: f64) -> bool {
     let measured = phases.iter().filter(|phase| phase.name != WARMUP);
     let mut measured = measured.filter_map(|phase| phase.start_s.zip(phase.end_s));
     measured.any(|(from_s, to_s)| (from_s - LOG_TOLERANCE_S..to_s - LOG_TOLERANCE_S).contains(&start_s))
-}
-
-/// The latency of all transactions measured in `runs` together, of all workloads; `None` if none completed.
-#[must_use]
-pub fn latency_of_runs<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Option<Latency> {
-    counts_of_runs(runs).latency()
-}
-
-/// How often each latency was measured in `runs` together, of the transactions of all workloads.
-#[must_use]
-pub fn counts_of_runs<'a>(runs: impl IntoIterator<Item = &'a Run>) -> LatencyCounts {
-    let mut sum = LatencyCounts::default();
-    for run in runs {
-        let Ok(record) = &run.record else { continue };
-        run.latencies(0.0..f64::INFINITY, |line| {
-            if is_measured(&record.phases, line.start_s) {
-                sum.add(line);
-            }
-        });
-    }
-    sum
 }
 
 /// Reads the log line by line, with those of statements; lines that are damaged or of no known form are passed over.

@@ -51,8 +51,13 @@ impl Cost {
 /// # Errors
 /// It is not there.
 pub fn dyno_binary() -> Result<PathBuf> {
+    let bench = std::env::current_exe()?;
+    let folder = bench.ancestors().nth(2).ok_or("the bench lies in no target folder")?;
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--release", "--quiet", "-p", "dyno"]);
+    build.args(["build", "--quiet", "-p", "dyno"]);
+    if !folder.ends_with("debug") {
+        build.arg("--release");
+    }
     // What cargo tells a bench about itself is news to the build scripts of some dependencies, which would then be built again each time.
     let told = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_"));
     for (name, _) in told.filter(|(name, _)| name != "CARGO_HOME" && name != "CARGO_TARGET_DIR") {
@@ -62,8 +67,6 @@ pub fn dyno_binary() -> Result<PathBuf> {
     if !built.success() {
         return Err("dyno could not be built".into());
     }
-    let bench = std::env::current_exe()?;
-    let folder = bench.ancestors().nth(2).ok_or("the bench lies in no target folder")?;
     Ok(folder.join("dyno"))
 }
 
@@ -87,7 +90,8 @@ pub(crate) fn timed(command: &mut Command) -> Result<(Output, (f64, f64))> {
     Ok((output, (after.0 - before.0, after.1 - before.1)))
 }
 
-pub(crate) fn environment(command: &mut Command, server: &dyn Server, tcp: bool) {
+/// Points a client of PostgreSQL at `server`.
+pub fn server_environment(command: &mut Command, server: &dyn Server, tcp: bool) {
     command
         .env("PGHOST", server.host(tcp))
         .env("PGPORT", server.port().to_string())
@@ -102,7 +106,7 @@ pub(crate) fn environment(command: &mut Command, server: &dyn Server, tcp: bool)
 /// # Errors
 /// It cannot be run, or its report cannot be read.
 pub fn run_pgbench(mut command: Command, server: &dyn Server, client: Client, words: &[&str]) -> Result<Cost> {
-    environment(&mut command, server, client.tcp);
+    server_environment(&mut command, server, client.tcp);
     command.arg("-n").args(words);
     for (option, value) in [("-c", client.clients), ("-j", client.threads)] {
         command.args([option, &value.to_string()]);
@@ -120,7 +124,10 @@ pub fn run_pgbench(mut command: Command, server: &dyn Server, client: Client, wo
 }
 
 /// The number that follows `label` at the begin of a line.
-pub(crate) fn number_after(report: &str, label: &str) -> Result<f64> {
+///
+/// # Errors
+/// There is no such line.
+pub fn number_after(report: &str, label: &str) -> Result<f64> {
     let line = report.lines().find_map(|line| line.trim().strip_prefix(label));
     let number = line.and_then(|rest| rest.trim().split([' ', '/', 's']).next()?.parse().ok());
     number.ok_or_else(|| format!("the report has no \"{label}\"").into())
@@ -138,7 +145,7 @@ const SELECT_ONLY: &str = "select-only.toml";
 /// The command that runs the experiment in the file `experiment` of this folder.
 fn experiment_command(dyno: &Path, server: &BenchServer, client: Client, archive: &Path, experiment: &str) -> Command {
     let mut command = Command::new(dyno);
-    environment(&mut command, server, client.tcp);
+    server_environment(&mut command, server, client.tcp);
     command
         .arg("run")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(experiment));

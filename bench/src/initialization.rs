@@ -1,6 +1,6 @@
 //! The measured initializations: `pgbench -i` by either program, timed from outside.
 
-use crate::client::{environment, timed};
+use crate::client::{server_environment, timed};
 use crate::{BenchServer, Result};
 use serde::Serialize;
 use std::process::Command;
@@ -45,7 +45,7 @@ pub fn run_initialization(
     server: &BenchServer,
     what: Initialization,
 ) -> Result<InitializationCost> {
-    environment(program, server, false);
+    server_environment(program, server, false);
     program.args(["-i", "-q", "-s", &what.scale.to_string()]);
     if what.unlogged {
         program.arg("--unlogged-tables");

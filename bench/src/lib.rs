@@ -10,7 +10,8 @@ mod server;
 mod sysbench;
 
 pub use client::{
-    Client, Cost, archived_cost, dyno_binary, dyno_command, get, run_dyno, run_experiment, run_pgbench, run_watched,
+    Client, Cost, archived_cost, dyno_binary, dyno_command, get, number_after, run_dyno, run_experiment, run_pgbench,
+    run_watched, server_environment,
 };
 pub use figures::Spread;
 pub use initialization::{Initialization, InitializationCost, run_initialization};

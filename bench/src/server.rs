@@ -4,7 +4,7 @@ use crate::Result;
 use dyno_ceiling::Responder;
 use dyno_target::address::Host;
 use dyno_target::embedded::{self, Embedded, EmbeddedOptions, home_folder};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An embedded PostgreSQL with pgbench's tables at scale 1 and a role `bench` that may log in over TCP.
 pub struct BenchServer {
@@ -30,6 +30,14 @@ impl BenchServer {
     /// # Errors
     /// The server or the data cannot be made.
     pub fn start() -> Result<Self> {
+        Self::start_with(&[])
+    }
+
+    /// Starts it with further settings.
+    ///
+    /// # Errors
+    /// The server or the data cannot be made.
+    pub fn start_with(further: &[(&str, &str)]) -> Result<Self> {
         let mut options = EmbeddedOptions::new(home_folder(&|name| std::env::var(name).ok())?);
         options.cluster = BENCH.to_owned();
         let embedded = Embedded::prepare(&options, &mut |_| {})?;
@@ -38,7 +46,10 @@ impl BenchServer {
             ("shared_buffers", "256MB"),
             ("autovacuum", "off"),
         ];
-        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let settings = settings.iter().chain(further);
+        let settings: Vec<_> = settings
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
         let server = embedded.start(&settings, &mut |_| {})?;
         let mut admin = server.connection("postgres").connect()?;
         admin.batch_execute("drop database if exists bench")?;
@@ -65,16 +76,26 @@ impl BenchServer {
         })
     }
 
+    /// A connection to its database as its superuser.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn connect(&self) -> Result<dyno_target::Client> {
+        Ok(self.server.connection(BENCH).connect()?)
+    }
+
+    /// What it has to say.
+    #[must_use]
+    pub fn log(&self) -> &Path {
+        self.server.log_path()
+    }
+
     /// Its version.
     ///
     /// # Errors
     /// It does not answer.
     pub fn version(&self) -> Result<String> {
-        let row = self
-            .server
-            .connection(BENCH)
-            .connect()?
-            .query_one("show server_version", &[])?;
+        let row = self.connect()?.query_one("show server_version", &[])?;
         Ok(row.get(0))
     }
 }

@@ -1,6 +1,8 @@
-//! What the engine's tests share: a scripted server and a program of one statement.
+//! What the engine's tests share: a scripted server, a stopwatch for it, and a program of one statement.
 
 pub mod scripted_server;
+#[allow(dead_code, reason = "each test uses its own part")]
+pub mod stopwatch;
 
 use dyno_engine::{
     Action, Address, CaptureFault, Connected, Connecting, Cpus, Endpoint, FailurePolicy, Interval, Load, Observer,

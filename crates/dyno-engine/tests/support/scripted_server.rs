@@ -105,6 +105,8 @@ fn serve(
     script: impl Fn(usize) -> Behaviour,
 ) -> Option<()> {
     stream.set_nodelay(true).ok()?;
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     let mut length = [0; 4];
     stream.read_exact(&mut length).ok()?;
     let mut start = vec![0; u32::from_be_bytes(length) as usize - 4];
@@ -235,6 +237,9 @@ fn read_request(stream: &mut TcpStream) -> Option<Asked> {
     }
 }
 
+/// For so long at the end of a delay.
+const SPUN: Duration = Duration::from_micros(60);
+
 /// Sleeps most of the time and spins for the rest, so that the delay is exact.
 fn wait_until(instant: Instant) {
     loop {
@@ -242,8 +247,8 @@ fn wait_until(instant: Instant) {
         if left.is_zero() {
             return;
         }
-        if left > Duration::from_micros(300) {
-            thread::sleep(left - Duration::from_micros(300));
+        if left > SPUN {
+            thread::sleep(left - SPUN);
         } else {
             std::hint::spin_loop();
         }

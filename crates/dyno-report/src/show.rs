@@ -80,6 +80,10 @@ pub fn run(run: &Run) -> String {
                         .and_then(|version| version.as_str())
                         .map_or_else(String::new, one_line),
                 ),
+                (
+                    "locale",
+                    locale(&record.server).map_or_else(String::new, |locale| one_line(&locale)),
+                ),
                 ("phases", phases),
                 ("transport", record.transport.clone().unwrap_or_default()),
                 ("clock", clock(record).unwrap_or_default()),
@@ -105,6 +109,25 @@ pub fn run(run: &Run) -> String {
 }
 
 /// The clock that times were taken with, and how long reading it takes.
+/// How the measured database orders text and knows letters; earlier dynos did not record it.
+pub(crate) fn locale(server: &serde_json::Value) -> Option<String> {
+    let locale = server.get("locale")?;
+    let of = |key: &str| locale.get(key)?.as_str();
+    let mut text = format!(
+        "{}, collate {}, ctype {}",
+        of("encoding")?,
+        of("collate")?,
+        of("ctype")?
+    );
+    if let Some(name) = of("locale") {
+        text.push_str(&format!(", {} {name}", of("provider")?));
+    }
+    if let Some(version) = of("version") {
+        text.push_str(&format!(", version {version}"));
+    }
+    Some(text)
+}
+
 fn clock(record: &RunRecord) -> Option<String> {
     let source = record.host.get("clock_source")?.as_str()?;
     let read_ns = record.host.get("clock_read_ns")?.as_u64()?;

@@ -5,6 +5,7 @@ use crate::server_message;
 use crate::settings::Capacity;
 use procfs::Current;
 use serde::Serialize;
+use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -148,6 +149,54 @@ pub struct ServerFacts {
     pub settings: Vec<ServerSetting>,
     /// The data folder on the server's machine, where this role may see it.
     pub data_folder: Option<String>,
+    /// The locale of the measured database.
+    pub locale: LocaleFacts,
+}
+
+/// How a database orders text and which characters are letters to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LocaleFacts {
+    /// Encoding, such as `UTF8`.
+    pub encoding: String,
+    /// Order of text, by a locale of the system.
+    pub collate: String,
+    /// Kinds of characters, by a locale of the system.
+    pub ctype: String,
+    /// Who orders text: `libc`, `icu` or `builtin`.
+    pub provider: String,
+    /// The locale that another provider than `libc` uses.
+    pub locale: Option<String>,
+    /// Version of the order, where the provider has one.
+    pub version: Option<String>,
+}
+
+impl LocaleFacts {
+    /// Whether it is the locale that an experiment file calls so.
+    #[must_use]
+    pub fn is(&self, wanted: &str) -> bool {
+        let plain = |name: &str| name.to_ascii_lowercase().replace("utf-8", "utf8");
+        let wanted = plain(wanted);
+        if let Some(locale) = &self.locale {
+            return wanted == plain(&format!("{}:{locale}", self.provider));
+        }
+        // They order text alike.
+        let order = plain(&self.collate).replace("posix", "c");
+        let is_order = order == wanted || (wanted == "c.utf8" && order == "c");
+        is_order && plain(&self.ctype).replace("posix", "c") == wanted
+    }
+}
+
+impl fmt::Display for LocaleFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, collate {}, ctype {}", self.encoding, self.collate, self.ctype)?;
+        if let Some(locale) = &self.locale {
+            write!(f, ", {} {locale}", self.provider)?;
+        }
+        if let Some(version) = &self.version {
+            write!(f, ", version {version}")?;
+        }
+        Ok(())
+    }
 }
 
 /// One setting of the server.
@@ -215,6 +264,37 @@ pub fn server_facts(client: &mut Client) -> Result<ServerFacts, FactsError> {
         version_number,
         settings,
         data_folder,
+        locale: locale_facts(client, version_number).map_err(failed)?,
+    })
+}
+
+fn locale_facts(client: &mut Client, version: u32) -> Result<LocaleFacts, postgres::Error> {
+    let more = match version {
+        170_000.. => "datlocprovider::text, datlocale::text, datcollversion::text",
+        150_000.. => "datlocprovider::text, daticulocale::text, datcollversion::text",
+        _ => "'c'::text, null::text, null::text",
+    };
+    let row = client.query_one(
+        &format!(
+            "select pg_encoding_to_char(encoding)::text, datcollate::text, datctype::text, {more}
+               from pg_database where datname = current_database()"
+        ),
+        &[],
+    )?;
+    let provider: &str = row.get(3);
+    Ok(LocaleFacts {
+        encoding: row.get(0),
+        collate: row.get(1),
+        ctype: row.get(2),
+        provider: match provider {
+            "c" => "libc",
+            "i" => "icu",
+            "b" => "builtin",
+            other => other,
+        }
+        .to_owned(),
+        locale: row.get(4),
+        version: row.get(5),
     })
 }
 
@@ -230,6 +310,30 @@ mod tests {
         assert!(facts.memory_bytes > 1 << 20);
         assert!(facts.kernel.unwrap().starts_with("Linux "));
         assert_eq!(facts.data_filesystem.unwrap().kind, "proc");
+    }
+
+    #[test]
+    fn a_locale_is_known_by_its_name() {
+        let libc = |collate: &str, ctype: &str| LocaleFacts {
+            encoding: "UTF8".to_owned(),
+            collate: collate.to_owned(),
+            ctype: ctype.to_owned(),
+            provider: "libc".to_owned(),
+            locale: None,
+            version: None,
+        };
+        assert!(libc("C", "C.UTF-8").is("C.UTF-8"));
+        assert!(libc("C.utf8", "C.utf8").is("C.UTF-8"));
+        assert!(!libc("C", "C").is("C.UTF-8"));
+        assert!(libc("POSIX", "C").is("C"));
+        assert!(!libc("en_US.UTF-8", "en_US.UTF-8").is("C.UTF-8"));
+        let icu = LocaleFacts {
+            provider: "icu".to_owned(),
+            locale: Some("zh".to_owned()),
+            ..libc("C", "C.UTF-8")
+        };
+        assert!(icu.is("icu:zh") && !icu.is("C.UTF-8"));
+        assert_eq!(icu.to_string(), "UTF8, collate C, ctype C.UTF-8, icu zh");
     }
 
     #[test]

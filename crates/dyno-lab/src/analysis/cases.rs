@@ -14,7 +14,7 @@ use crate::summary::{
 };
 use dyno_ceiling::{Point, Route, Shape};
 use dyno_engine::{Ending, Outcome};
-use dyno_target::facts::{ServerFacts, ServerSetting};
+use dyno_target::facts::{LocaleFacts, ServerFacts, ServerSetting};
 use dyno_target::settings::Difference;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -437,6 +437,7 @@ fn durability(synchronous_commit: &str) -> Vec<Warning> {
             source: "configuration file".to_owned(),
         }],
         data_folder: None,
+        locale: LocaleFacts::default(),
     })
 }
 

@@ -55,6 +55,9 @@ pub(super) fn of_run(record: &RunRecord) -> Facts {
     if let Some(version) = record.server.get("version").and_then(Value::as_str) {
         facts.insert("server.version".to_owned(), version.to_owned());
     }
+    if let Some(locale) = record.server.get("locale") {
+        walk("server.locale", locale, &mut facts);
+    }
     let settings = settings(record)
         .into_iter()
         .filter(|(name, _)| !IRRELEVANT.contains(name));

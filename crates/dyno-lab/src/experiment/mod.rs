@@ -55,6 +55,7 @@ pub struct Experiment {
     read_only: bool,
     target: Option<String>,
     path: Option<Path>,
+    locale: Option<String>,
     state: State,
     cache: Cache,
     tablespaces: Vec<String>,

@@ -34,6 +34,9 @@ pub struct Resolved {
     /// How the clients connect to the embedded server; `None`: over its unix socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
+    /// The locale of the embedded server's databases; `None`: `C.UTF-8`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
     /// Variables of all scripts, in the file's order.
     pub parameters: IndexMap<String, Value>,
     /// Server settings by name. A value may still be relative to the server's machine ("25% of memory").
@@ -193,6 +196,7 @@ impl Resolved {
             size: None,
             target: None,
             path: None,
+            locale: None,
             parameters: IndexMap::new(),
             settings: IndexMap::new(),
             data: Data::default(),
@@ -326,6 +330,7 @@ impl Experiment {
             size: Some(size),
             target: self.target,
             path: self.path,
+            locale: self.locale,
             parameters,
             workloads,
             warmup: self.warmup,

@@ -4,6 +4,7 @@ use super::value::parse_duration;
 use super::{Experiment, MEASURE, Span, StagePlan, Value, WARMUP, WorkloadPlan};
 use super::{did_you_mean, placeholder};
 use crate::nearest::nearest;
+use dyno_target::embedded::Locale;
 use dyno_target::settings;
 use std::time::Duration;
 
@@ -12,13 +13,15 @@ pub(super) const WORKLOAD_NAMES: [&str; 5] = ["clients", "threads", "protocol", 
 /// Names of the phases' values.
 pub(super) const PHASE_NAMES: [&str; 3] = [WARMUP, MEASURE, INTERVAL];
 /// Names of what is there before a run: the database, the way to it, its data; and which workloads run.
-pub(super) const PLACE_NAMES: [&str; 5] = [TARGET, "path", "state", "cache", WORKLOAD];
+pub(super) const PLACE_NAMES: [&str; 6] = [TARGET, "path", LOCALE, "state", "cache", WORKLOAD];
 /// Names of what a stage has, after `stage.NAME.`.
 pub(super) const STAGE_NAMES: [&str; 3] = ["lasts", "clients", "rate"];
 /// Names of what the plan has, after `plan.`.
 pub(super) const PLAN_NAMES: [&str; 4] = ["repetitions", "order", "on_failure", "max_errors"];
 /// Names the database.
 pub(crate) const TARGET: &str = "target";
+/// Names the locale of the embedded server's databases.
+pub(crate) const LOCALE: &str = "locale";
 /// Names those of the workloads that run.
 pub(super) const WORKLOAD: &str = "workload";
 /// Begins the name of a server setting, listed in the file or not.
@@ -69,7 +72,7 @@ impl Experiment {
     /// Sets one value.
     ///
     /// `name` is a parameter; `clients`, `threads`, `protocol`, `rate` or `start_delay` for all workloads, or `WORKLOAD.clients` for one; `warmup`,
-    /// `measure` or `interval`; `target`, `path`, `state`, `cache` or `workload`; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`,
+    /// `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache` or `workload`; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`,
     /// `.order`, `.on_failure` or `.max_errors`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or PostgreSQL has it.
     /// What is written in a section `[server]` or `[data]` may be called by it, too: `data.state`. A number may also come as text. Fewer clients than
     /// threads take the threads down with them. A factor is pinned to the value. The name of a level of a factor sets all that it stands for.
@@ -195,6 +198,7 @@ impl Experiment {
             }
             TARGET => self.target = Some(value),
             "path" => self.path = Some(value.parse()?),
+            LOCALE => self.locale = Some(value.parse::<Locale>()?.to_string()),
             "state" => self.state = value.parse()?,
             "cache" => self.cache = value.parse()?,
             _ => self.selected = self.selection(&value)?,
@@ -312,9 +316,9 @@ impl StagePlan {
 
 /// `name` without the section it may be called by.
 pub(super) fn plain(name: &str) -> &str {
-    let of = |section: &str, names: [&str; 2]| dotted(name, section).filter(|rest| names.contains(rest));
-    of("server", ["target", "path"])
-        .or_else(|| of("data", ["state", "cache"]))
+    let of = |section: &str, names: &[&str]| dotted(name, section).filter(|rest| names.contains(rest));
+    of("server", &[TARGET, "path", LOCALE])
+        .or_else(|| of("data", &["state", "cache"]))
         .unwrap_or(name)
 }
 

@@ -120,7 +120,13 @@ pub fn data_sets<'a>(experiments: impl IntoIterator<Item = &'a Resolved>) -> Vec
     let mut sets: IndexMap<String, (&Data, u64)> = IndexMap::new();
     for experiment in experiments {
         let data = &experiment.data;
-        let same = serde_json::to_string(&(&experiment.target, &data.setup, &data.fill, &data.finish));
+        let same = serde_json::to_string(&(
+            &experiment.target,
+            &experiment.locale,
+            &data.setup,
+            &data.fill,
+            &data.finish,
+        ));
         sets.entry(same.unwrap_or_default())
             .or_insert_with(|| (data, data_bytes(data)));
     }

@@ -153,7 +153,7 @@ impl Bench<'_> {
                     all: &self.all,
                     campaign: &self.name,
                 };
-                data::embedded::prepare(cluster, wanted, self.several, progress, self.stop)?;
+                data::embedded::prepare(cluster, wanted, self.several, &mut notes, progress, self.stop)?;
                 let control = cluster.server()?.connection(data::embedded::WORKING);
                 rest(&control, &mut notes, progress, self.stop)?;
                 if experiment.data.cache == Cache::Cold {

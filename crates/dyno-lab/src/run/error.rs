@@ -96,6 +96,14 @@ pub enum RunError {
         wanted: Route,
         taken: Route,
     },
+    #[error(
+        "locale = \"{wanted}\" cannot be had: the database of {target} has {found}, which dyno cannot change; create one with that locale (create database … template template0 …), or leave locale out"
+    )]
+    OtherLocale {
+        target: String,
+        wanted: String,
+        found: String,
+    },
     #[error("the campaign varies a setting that it cannot set: {what}")]
     Unsettable { what: String },
     #[error("the campaign varies {}, but --leave-settings leaves the server as it is; give one of the two", names.join(", "))]

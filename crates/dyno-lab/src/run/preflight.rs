@@ -8,6 +8,7 @@ use crate::experiment::{Cache, Path as Route, Resolved};
 use crate::plan::{Cell, Plan};
 use dyno_engine::{Stop, allow_descriptors};
 use dyno_target::address::{ConnectionInfo, Host};
+use dyno_target::facts::server_facts;
 
 /// What a run has open beside its load: the archive's files, a control connection and one for each sampler, each with an event loop of its own.
 const OTHER_DESCRIPTORS: u64 = 64;
@@ -89,7 +90,9 @@ fn check_cell(
             }
             check_route(server, experiment)?;
             progress.step(&format!("Connecting to {server}"));
-            borrowed::check(&server.first_reachable_until(&stop.flag())?, experiment, terms)?;
+            let server = server.first_reachable_until(&stop.flag())?;
+            check_locale(&server, experiment)?;
+            borrowed::check(&server, experiment, terms)?;
         }
     }
     Ok(())
@@ -110,6 +113,27 @@ fn check_route(server: &ConnectionInfo, experiment: &Resolved) -> Result<(), Run
             wanted,
             taken,
         })
+    })
+}
+
+/// A database that is not dyno's own has the locale that it has.
+fn check_locale(server: &ConnectionInfo, experiment: &Resolved) -> Result<(), RunError> {
+    let Some(wanted) = &experiment.locale else {
+        return Ok(());
+    };
+    let found = server_facts(&mut server.connect()?)
+        .map_err(|error| RunError::Server {
+            what: "read the locale".to_owned(),
+            message: error.to_string(),
+        })?
+        .locale;
+    if found.is(wanted) {
+        return Ok(());
+    }
+    Err(RunError::OtherLocale {
+        target: server.to_string(),
+        wanted: wanted.clone(),
+        found: found.to_string(),
     })
 }
 

@@ -5,6 +5,7 @@ use super::parts::{code, paragraph, section, table};
 use super::results::pacing;
 use super::table::{exactly, number, text, words};
 use crate::figures::{bytes, count, counted, duration, one_line};
+use crate::show::locale;
 use dyno_lab::archive::{Campaign, CampaignRecord, Run, RunRecord};
 use dyno_lab::experiment::{Resolved, Workload};
 use dyno_lab::summary::Pacing;
@@ -202,7 +203,12 @@ fn plain(value: &Json) -> Option<String> {
 fn server(runs: &[&RunRecord]) -> Table {
     let facts = |run: &RunRecord| {
         let version = run.server.get("version").and_then(plain);
-        let facts = [("target", Some(run.target.clone())), ("version", version)];
+        let locale = locale(&run.server);
+        let facts = [
+            ("target", Some(run.target.clone())),
+            ("version", version),
+            ("locale", locale),
+        ];
         named(facts)
     };
     Facts::of(runs, facts).table("", "what", None)

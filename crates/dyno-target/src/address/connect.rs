@@ -262,8 +262,8 @@ impl ConnectionInfo {
             return (refusal.to_string(), String::new());
         }
         match io_error(error) {
-            // Ours, about a server that sends too much; it says what to do.
-            Some(error) if error.kind() == ErrorKind::InvalidData => (error.to_string(), String::new()),
+            // Ours, about a server that sends too much.
+            Some(error) if error.kind() == ErrorKind::InvalidData => (error.to_string(), CHECK_SERVER.to_owned()),
             Some(error) => explain_socket(error, || text),
             None => (text, CHECK_SERVER.to_owned()),
         }

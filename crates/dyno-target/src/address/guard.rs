@@ -76,7 +76,7 @@ impl LogIn {
 #[cold]
 fn too_much() -> io::Error {
     let what = format!(
-        "the server sends more than {} MiB before it lets anybody in; is this really a PostgreSQL server?",
+        "the server sends more than {} MiB before it lets anybody in",
         MAX_BYTES >> 20
     );
     io::Error::new(io::ErrorKind::InvalidData, what)

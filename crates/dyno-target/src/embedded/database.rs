@@ -13,7 +13,13 @@ pub struct DatabaseError {
     message: String,
 }
 
-fn failed(what: String) -> impl FnOnce(postgres::Error) -> DatabaseError {
+impl DatabaseError {
+    pub(super) fn new(what: String, message: String) -> Self {
+        Self { what, message }
+    }
+}
+
+pub(super) fn failed(what: String) -> impl FnOnce(postgres::Error) -> DatabaseError {
     move |error| DatabaseError {
         what,
         message: server_message(&error),

@@ -18,6 +18,7 @@ mod install;
 mod installed;
 mod keeper;
 mod leftover;
+mod locale;
 mod lock;
 mod manifest;
 mod received;
@@ -32,6 +33,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use database::{DatabaseError, create_from_template, database_exists, drop_database};
 pub use home::home_folder;
+pub use locale::{DatabaseLocale, Locale, create_database};
 pub use server::{Server, ServerHandle};
 
 /// The PostgreSQL release used unless another is asked for.

@@ -252,3 +252,29 @@ fn stages_follow_each_other_and_a_delayed_workload_begins_late() {
         (Some("low"), Some("alone"))
     );
 }
+
+#[test]
+fn the_locale_may_be_varied_and_is_recorded() {
+    let (desk, home) = (Desk::new(), Home::new());
+    let script = "select 1 / (upper('é') = 'É')::int;";
+    desk.experiment("letters.toml", "clients = 1", script, "300ms");
+    // To the ctype C, é is no letter.
+    desk.embedded(&home, "letters.toml --set locale=C.UTF-8,C --set plan.order=listed");
+    let [usual, ascii] = &run_folders(&desk.archive())[..] else {
+        panic!("two runs");
+    };
+    let ctype = |run: &RunFolder| run.record()["server"]["locale"]["ctype"].clone();
+    assert_eq!((ctype(usual), ctype(ascii)), ("C.UTF-8".into(), "C".into()));
+    assert!(usual.measured() > 0);
+    let campaigns = std::fs::read_dir(desk.archive()).unwrap();
+    let campaign = campaigns.flatten().next().unwrap().file_name();
+    let shown = desk.dyno(&format!("show {} 1", campaign.to_str().unwrap()));
+    shown.shows("UTF8, collate C, ctype C.UTF-8");
+    let other = desk.embedded(&home, "letters.toml --set locale=xx_XX.UTF-8").expect(1);
+    other.says("use the locale xx_XX.UTF-8");
+    let database = database("e2e_locale");
+    let refused = desk
+        .on(&database.target(), ["letters.toml", "--set", "locale=icu:zh"])
+        .expect(1);
+    refused.says("locale = \"icu:zh\" cannot be had");
+}

@@ -8,14 +8,14 @@ use indexmap::IndexMap;
 use toml::Spanned;
 use toml::de::DeValue;
 
-const SERVER_KEYS: [&str; 3] = ["target", "path", "settings"];
+const SERVER_KEYS: [&str; 4] = ["target", "path", "locale", "settings"];
 pub(super) const DATA_KEYS: [&str; 7] = ["setup", "fill", "finish", "read_only", "state", "cache", "tablespaces"];
 const FILL_KEYS: [&str; 2] = ["rows", "columns"];
 
 impl Reader<'_> {
     pub(super) fn server(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
         let server = Section::of(self.source, "[server]", value, &SERVER_KEYS)?;
-        for key in ["target", "path"] {
+        for key in ["target", "path", "locale"] {
             if let Some((text, span)) = server.text(key)? {
                 self.set(key, &Value::Text(text), span)?;
             }

@@ -67,6 +67,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         read_only: false,
         target: None,
         path: None,
+        locale: None,
         state: State::default(),
         cache: Cache::default(),
         tablespaces: Vec::new(),

@@ -48,7 +48,7 @@ fn every_key_is_in_the_reference() {
         &super::stage::STAGE_KEYS,
         &super::plan::PLAN_KEYS,
         &super::data::DATA_KEYS,
-        &["target", "path", "warmup", "measure", "interval", "setup"],
+        &["target", "path", "locale", "warmup", "measure", "interval", "setup"],
     ];
     for key in keys.concat().iter().filter(|key| **key != "size") {
         assert!(documented(key), "{key}");

@@ -1,16 +1,19 @@
 //! Data on an embedded server: kept in a template database, of which each run gets a fresh copy, so that reuse is sound whatever a workload does.
 
 use super::{Loading, Wanted, Within, execute, fingerprint, has_data, load, text};
-use crate::experiment::{Data, State};
+use crate::experiment::{Data, Resolved, State};
 use crate::run::server::Cluster;
 use crate::run::{Progress, RunError};
 use dyno_engine::Stop;
 use dyno_target::Client;
 use dyno_target::disk;
-use dyno_target::embedded::{create_from_template, database_exists, drop_database};
+use dyno_target::embedded::{
+    DatabaseLocale, Locale, create_database, create_from_template, database_exists, drop_database,
+};
 use dyno_target::facts::server_version;
 use dyno_target::load::settle;
 use dyno_target::schema::MARK;
+use indexmap::IndexMap;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 /// The database in which data is being loaded; it gets its lasting name when it is complete.
@@ -25,13 +28,16 @@ pub(in crate::run) fn prepare(
     cluster: &mut Cluster,
     wanted: Wanted<'_>,
     anew: bool,
+    notes: &mut Vec<String>,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<(), RunError> {
     let data = &wanted.experiment.data;
     let mut admin = cluster.server()?.connection("postgres").connect_until(&stop.flag())?;
     let version = server_version(&mut admin).map_err(|error| RunError::server("read the version", &error))?;
-    let fingerprint = fingerprint(data, version);
+    let locale = locale(&mut admin, version, wanted.experiment)?;
+    notes.extend(locale.note().map(str::to_owned));
+    let fingerprint = fingerprint(data, version, Some(&locale));
     let mark = format!("{MARK}: {} of {}", fingerprint, wanted.campaign);
     if data.state == State::Keep && comment_of(&mut admin)? == Some(mark.clone()) {
         progress.step("Going on with the data as the last run left it");
@@ -39,22 +45,22 @@ pub(in crate::run) fn prepare(
     }
     drop_database(&mut admin, WORKING)?;
     if !has_data(data) {
-        create_from_template(&mut admin, "template1", WORKING)?;
+        create_database(&mut admin, WORKING, &locale)?;
         return comment(&mut admin, &mark);
     }
     cluster.server()?.create_tablespaces(&data.tablespaces)?;
     if data.state == State::Reload {
-        execute(&mut admin, &format!("create database {WORKING}"))?;
+        create_database(&mut admin, WORKING, &locale)?;
         load_into(cluster, WORKING, 1, data, progress, stop)?;
         return comment(&mut admin, &mark);
     }
     let prefix = prefix(&wanted.experiment.name);
     let template = format!("{prefix}@{fingerprint}");
     if !database_exists(&mut admin, &template)? {
-        let needed = wanted.all.iter().map(|other| super::fingerprint(&other.data, version));
-        let needed: Vec<String> = needed.map(|other| format!("{prefix}@{other}")).collect();
+        let needed = needed(&mut admin, version, wanted.all)?;
+        let needed: Vec<String> = needed.iter().map(|other| format!("{prefix}@{other}")).collect();
         drop_older(&mut admin, &prefix, &needed)?;
-        make_template(cluster, &mut admin, &template, data, progress, stop)?;
+        make_template(cluster, &mut admin, (&template, &locale), data, progress, stop)?;
         if anew {
             drop(admin);
             cluster.restart(progress)?;
@@ -67,17 +73,41 @@ pub(in crate::run) fn prepare(
     comment(&mut admin, &mark)
 }
 
+/// The locale that an experiment's databases get on this server.
+fn locale(admin: &mut Client, version: u32, experiment: &Resolved) -> Result<DatabaseLocale, RunError> {
+    let wanted = experiment.locale.as_deref().map(str::parse).transpose();
+    // It was parsed when the file was read.
+    let wanted: Option<Locale> = wanted.ok().flatten();
+    Ok(DatabaseLocale::find(admin, version, wanted.as_ref())?)
+}
+
+/// The fingerprints of the data of all cells.
+fn needed(admin: &mut Client, version: u32, all: &[&Resolved]) -> Result<Vec<String>, RunError> {
+    let mut locales = IndexMap::new();
+    for experiment in all {
+        if !locales.contains_key(&experiment.locale) {
+            // One that this server does not have has no data here.
+            locales.insert(&experiment.locale, locale(admin, version, experiment).ok());
+        }
+    }
+    let of = |experiment: &&Resolved| {
+        let locale = locales.get(&experiment.locale)?.as_ref()?;
+        Some(fingerprint(&experiment.data, version, Some(locale)))
+    };
+    Ok(all.iter().filter_map(of).collect())
+}
+
 /// Loads the data into a database that gets the name `template` when it is whole.
 fn make_template(
     cluster: &Cluster,
     admin: &mut Client,
-    template: &str,
+    (template, locale): (&str, &DatabaseLocale),
     data: &Data,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<(), RunError> {
     drop_database(admin, LOADING)?;
-    execute(admin, &format!("create database {LOADING}"))?;
+    create_database(admin, LOADING, locale)?;
     // It will lie there twice: as the template, and as a run's copy.
     load_into(cluster, LOADING, 2, data, progress, stop)?;
     progress.step("Vacuuming and analyzing");

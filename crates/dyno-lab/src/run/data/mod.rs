@@ -11,6 +11,7 @@ use dyno_engine::Stop;
 use dyno_target::Client;
 use dyno_target::address::ConnectionInfo;
 use dyno_target::disk;
+use dyno_target::embedded::DatabaseLocale;
 use dyno_target::load::{Fill, LoadError, check_columns, fill_table, run_sql, run_sql_with};
 use dyno_target::schema::{SchemaError, SetUp, check_inside};
 use sha2::{Digest, Sha256};
@@ -37,12 +38,13 @@ struct Loading<'a> {
     stop: &'a Stop,
 }
 
-/// Identifies the data's definition on a major version; data with the same fingerprint is the same.
-fn fingerprint(data: &Data, version: u32) -> String {
+/// Identifies the data's definition on a major version, in a database of this locale if dyno makes that; data with the same fingerprint is the same.
+fn fingerprint(data: &Data, version: u32, locale: Option<&DatabaseLocale>) -> String {
     let definition = (&data.setup, &data.fill, &data.finish, &data.tablespaces);
     // Serializing plain strings and numbers cannot fail.
     let text = serde_json::to_string(&definition).unwrap_or_default();
-    let hash = Sha256::digest(format!("{}\n{text}", version / 10_000));
+    let locale = locale.map_or("", DatabaseLocale::options);
+    let hash = Sha256::digest(format!("{}{locale}\n{text}", version / 10_000));
     hash.iter().take(6).fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
@@ -147,13 +149,13 @@ mod tests {
     fn the_same_data_is_loaded_once_whatever_is_done_with_it() {
         let mut plan = find("pk-update").unwrap().plan(Size::Small, &[], None, 7, 2).unwrap();
         let mut data = plan.cells.remove(0).experiment.data;
-        let loaded = fingerprint(&data, 180_006);
+        let loaded = fingerprint(&data, 180_006, None);
         (data.state, data.cache) = (State::Reload, Cache::Cold);
-        assert_eq!(fingerprint(&data, 180_006), loaded);
+        assert_eq!(fingerprint(&data, 180_006, None), loaded);
         // A minor release reads the files of another; a major one does not.
-        assert_eq!(fingerprint(&data, 180_007), loaded);
-        assert_ne!(fingerprint(&data, 170_000), loaded);
+        assert_eq!(fingerprint(&data, 180_007, None), loaded);
+        assert_ne!(fingerprint(&data, 170_000, None), loaded);
         data.fill[0].rows += 1;
-        assert_ne!(fingerprint(&data, 180_006), loaded);
+        assert_ne!(fingerprint(&data, 180_006, None), loaded);
     }
 }

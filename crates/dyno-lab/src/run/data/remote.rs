@@ -57,7 +57,7 @@ pub(in crate::run) fn prepare(
     check(&mut client, name, data)?;
     let version = server_version(&mut client).map_err(|error| RunError::server("read the version", &error))?;
     let path = search_path(&mut client)?;
-    let fingerprint = fingerprint(data, version);
+    let fingerprint = fingerprint(data, version, None);
     let loaded = loaded(&fingerprint);
     let mut extensions = Vec::new();
     if let Some(mark) = mark_of(&mut client, &schema)? {
@@ -123,7 +123,7 @@ pub(in crate::run) fn mark_used(info: &ConnectionInfo, wanted: Wanted<'_>) -> Re
     }
     let mut client = info.connect()?;
     let version = server_version(&mut client).map_err(|error| RunError::server("read the version", &error))?;
-    let used = used(&fingerprint(data, version), wanted.campaign);
+    let used = used(&fingerprint(data, version, None), wanted.campaign);
     let schema = schema_of(&wanted.experiment.name);
     let extensions = mark_of(&mut client, &schema)?.unwrap_or_default().extensions;
     Ok(set_mark(&mut client, &schema, &Mark::now(&used, extensions))?)

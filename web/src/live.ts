@@ -26,13 +26,17 @@ function start(address: string, gallery: Gallery): void {
     for (const figure of snapshot.figures) figures.set(figure.id, figure);
     gallery.showAll(snapshot.figures);
   };
+  let source: EventSource | undefined;
+  let over = false;
   const connect = () => {
-    const source = new EventSource(address);
-    source.addEventListener("snapshot", ({ data }) => {
+    if (over || document.hidden || (source !== undefined && source.readyState !== EventSource.CLOSED)) return;
+    const events = new EventSource(address);
+    source = events;
+    events.addEventListener("snapshot", ({ data }) => {
       begin(JSON.parse(data) as Snapshot);
       showConnection("live");
     });
-    source.addEventListener("update", ({ data }) => {
+    events.addEventListener("update", ({ data }) => {
       const update = JSON.parse(data) as Update;
       showStatus(update.status);
       const known = figures.size;
@@ -40,18 +44,24 @@ function start(address: string, gallery: Gallery): void {
       if (figures.size === known) changed.forEach((figure) => gallery.show(figure));
       else gallery.showAll([...figures.values()]);
     });
-    source.addEventListener("ended", ({ data }) => {
-      source.close();
+    events.addEventListener("ended", ({ data }) => {
+      events.close();
+      over = true;
       begin(JSON.parse(data) as Snapshot);
       showConnection("ended");
     });
-    source.addEventListener("error", () => {
+    events.addEventListener("error", () => {
       showConnection("reconnecting");
       // Browsers connect again after a lost connection, but not after an answer that is no stream.
-      if (source.readyState !== EventSource.CLOSED) return;
+      if (events.readyState !== EventSource.CLOSED) return;
       setTimeout(connect, AGAIN_MS);
     });
   };
+  // A browser has six connections for all pages of a server together: one that nobody looks at leaves its own to the others.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) source?.close();
+    else connect();
+  });
   showConnection("connecting");
   connect();
 }

@@ -98,9 +98,12 @@ impl Access {
 
     fn judge(&self, uri: &Uri, headers: &HeaderMap) -> Verdict {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        if self.local
-            && !(headers.get_all(HOST).iter().count() == 1 && text(HOST.as_str()).is_some_and(is_this_machine))
-        {
+        // A whole address instead of a path goes before the header (RFC 9112, section 3.2.2).
+        let is_here = match uri.authority() {
+            Some(authority) => is_this_machine(authority.as_str()),
+            None => headers.get_all(HOST).iter().count() == 1 && text(HOST.as_str()).is_some_and(is_this_machine),
+        };
+        if self.local && !is_here {
             return Verdict::ForeignName;
         }
         // Links may lead here, but no page of another site may have this machine work for it.
@@ -242,6 +245,14 @@ mod tests {
             let verdict = local(None).judge(&"/".parse().unwrap(), &headers(&[("host", host)]));
             let expected = if right { Verdict::Pass } else { Verdict::ForeignName };
             assert_eq!(verdict, expected, "{host}");
+        }
+        for (uri, host, expected) in [
+            ("http://127.0.0.1:7878/", "evil.example", Verdict::Pass),
+            ("http://evil.example/", "127.0.0.1", Verdict::ForeignName),
+            ("http://127.0.0.1@evil.example/", "127.0.0.1", Verdict::ForeignName),
+        ] {
+            let verdict = local(None).judge(&uri.parse().unwrap(), &headers(&[("host", host)]));
+            assert_eq!(verdict, expected, "{uri}");
         }
         let uri = "/".parse().unwrap();
         assert_eq!(local(None).judge(&uri, &HeaderMap::new()), Verdict::ForeignName);

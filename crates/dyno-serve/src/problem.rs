@@ -44,6 +44,11 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "That did not work", text)
     }
 
+    /// Too many ask for it.
+    pub(crate) fn busy(text: &str) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "Too many ask at once", text)
+    }
+
     /// The visitor may not look.
     pub(crate) fn refused(text: &str) -> Self {
         Self::new(StatusCode::FORBIDDEN, "This is refused", text)

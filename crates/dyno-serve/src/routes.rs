@@ -1,14 +1,14 @@
 //! Which address leads to which page.
 
 use crate::access::{Access, guard};
+use crate::connections::Visitor;
 use crate::list::{Filter, List};
-use crate::live::{self, Hub};
+use crate::live::{self, Followers, Hub};
 use crate::metrics::{self, Metrics};
 use crate::problem::Problem;
 use crate::reports::{Asked, Reports};
 use crate::shelf::{Campaign, Shelf};
 use crate::{assets, pages};
-use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -16,11 +16,15 @@ use axum::middleware;
 use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use dyno_lab::archive::{Archive, ArchiveError};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
+
+/// Reports being made and waited for at a time.
+const MOST_WAITING: usize = 16;
 
 /// What all pages are made from.
 pub(crate) struct App {
@@ -29,6 +33,9 @@ pub(crate) struct App {
     reports: Reports,
     /// For making a report.
     turn: Semaphore,
+    /// For waiting until it is made.
+    queue: Semaphore,
+    followers: Followers,
     hub: Arc<Hub>,
     metrics: Metrics,
 }
@@ -40,6 +47,8 @@ pub(crate) fn router(archive: Archive, access: Access, hub: Arc<Hub>) -> Router 
         archive,
         reports: Reports::default(),
         turn: Semaphore::new(1),
+        queue: Semaphore::new(MOST_WAITING),
+        followers: Followers::default(),
         hub,
         metrics: Metrics::default(),
     });
@@ -113,13 +122,20 @@ async fn report(
     app: Arc<App>,
     asked: impl FnOnce(&App) -> Result<Asked, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
+    let Ok(_place) = app.queue.try_acquire() else {
+        return Err(Problem::busy(
+            "Reports are made one at a time, and many wait for theirs. Ask again shortly.",
+        ));
+    };
     // It is never closed.
     let _turn = app.turn.acquire().await;
     let maker = Arc::clone(&app);
     aside(move || {
         let page = maker.reports.page(&maker.archive, &asked(&maker)?)?;
         let mut response = Html(page.to_string()).into_response();
-        if let Ok(policy) = HeaderValue::from_str(&dyno_report::html::security_policy()) {
+        // A page of its own cannot forbid to be framed; only a server can.
+        let policy = format!("{}; frame-ancestors 'none'", dyno_report::html::security_policy());
+        if let Ok(policy) = HeaderValue::from_str(&policy) {
             response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
         }
         Ok(response)
@@ -245,11 +261,20 @@ async fn live_page(State(app): State<Arc<App>>, Path(name): Path<String>) -> Res
 }
 
 /// What happens in a campaign, as server-sent events.
-async fn live_events(State(app): State<Arc<App>>, Path(name): Path<String>) -> Result<Response, Problem> {
+async fn live_events(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
     const KEEP_ALIVE: Duration = Duration::from_secs(10);
-    let hub = Arc::clone(&app.hub);
+    let (hub, followers) = (Arc::clone(&app.hub), app.followers.clone());
     let name = aside(move || Ok(app.campaign(&name)?.name)).await?;
-    let events = Sse::new(live::events(&hub, &name)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+    let Some(place) = followers.place(visitor.0) else {
+        return Err(Problem::busy(
+            "Too many follow campaigns here. Close some of the live pages.",
+        ));
+    };
+    let events = Sse::new(live::events(&hub, &name, place)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
     Ok(events.into_response())
 }
 

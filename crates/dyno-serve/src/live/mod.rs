@@ -6,10 +6,12 @@
 mod change;
 mod figures;
 mod follower;
+mod followers;
 mod run;
 mod status;
 mod tail;
 
+pub(crate) use followers::Followers;
 pub(crate) use status::Tally;
 pub(crate) use tail::Table;
 
@@ -196,12 +198,16 @@ impl Viewer {
 
 /// The messages for one more viewer of the campaign `name`, which exists. `snapshot`: everything so far; `update`: what is new since the last message;
 /// `ended`: everything, for the last time.
-pub(crate) fn events(hub: &Arc<Hub>, name: &str) -> impl Stream<Item = Result<sse::Event, Infallible>> + use<> {
-    unfold(hub.viewer(name), |mut viewer| async move {
+pub(crate) fn events(
+    hub: &Arc<Hub>,
+    name: &str,
+    place: followers::Place,
+) -> impl Stream<Item = Result<sse::Event, Infallible>> + use<> {
+    unfold((hub.viewer(name), place), |(mut viewer, place)| async move {
         let message = viewer.next().await?;
         Some((
             Ok(sse::Event::default().event(message.event).data(&*message.data)),
-            viewer,
+            (viewer, place),
         ))
     })
 }

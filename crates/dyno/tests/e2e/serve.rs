@@ -152,6 +152,39 @@ fn a_request_without_end_is_cut_off() {
 }
 
 #[test]
+fn silent_visitors_and_followers_keep_nobody_out() {
+    let desk = Desk::new();
+    let campaign = Campaign::begin(&desk.archive(), 1, 1, "Title");
+    let server = Server::start(&desk, &[]);
+    // More than there are places for, none of which asks for anything.
+    let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
+    server.get("/metrics").expect(200);
+    server.get("/").expect(200).says(&campaign.name());
+    let mut followers: Vec<_> = (0..32).map(|_| server.events(&campaign.name())).collect();
+    let path = format!("/live/{}/events", campaign.name());
+    server.get(&path).expect(503).says("Too many follow campaigns");
+    server.get("/metrics").expect(200);
+    // Followers are not among those who give way.
+    followers[0].expect("snapshot");
+    followers.pop();
+    drop(silent);
+    server.end().expect(0);
+}
+
+#[test]
+fn a_whole_address_is_taken_at_its_word() {
+    let desk = Desk::new();
+    let name = made(&desk, 1, "Title");
+    let server = Server::start(&desk, &[]);
+    let page = format!("http://{}/campaigns/{name}", server.address);
+    let report = server.ask("GET", &page, &[("Host", "evil.example")]).expect(200);
+    assert!(report.head.contains("frame-ancestors 'none'"), "{}", report.head);
+    server
+        .ask("GET", "http://evil.example/", &[("Host", &server.address)])
+        .expect(403);
+}
+
+#[test]
 fn a_token_is_asked_for_and_never_said() {
     let desk = Desk::new();
     made(&desk, 1, "Title");

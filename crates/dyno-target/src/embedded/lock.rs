@@ -17,6 +17,26 @@ pub(super) struct Lock {
 }
 
 impl Lock {
+    /// Takes the lock of a folder if nobody holds it, and leaves no trace of that.
+    pub(super) fn try_take(folder: &Path) -> Result<Option<Self>, EmbeddedError> {
+        let path = folder.join("lock");
+        let failed = |error| EmbeddedError::File {
+            what: "lock",
+            path: path.clone(),
+            error,
+        };
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => File::create_new(&path).map_err(failed)?,
+            Err(error) => return Err(failed(error)),
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+
     /// Takes the lock of a folder (file `lock` in it). While another process holds it, `waiting` is told once with that process's id.
     pub(super) fn take(
         folder: &Path,

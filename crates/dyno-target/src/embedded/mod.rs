@@ -17,6 +17,7 @@ mod home;
 mod install;
 mod installed;
 mod keeper;
+mod kept;
 mod leftover;
 mod locale;
 mod lock;
@@ -33,6 +34,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use database::{DatabaseError, create_from_template, database_exists, drop_database};
 pub use home::home_folder;
+pub use kept::{Kept, KeptKind, kept, remove_kept};
 pub use locale::{DatabaseLocale, Locale, create_database};
 pub use server::{Server, ServerHandle};
 

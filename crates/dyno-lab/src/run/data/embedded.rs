@@ -12,12 +12,15 @@ use dyno_target::embedded::{
 };
 use dyno_target::facts::server_version;
 use dyno_target::load::settle;
-use dyno_target::schema::MARK;
+use dyno_target::schema::{MARK, Mark};
 use indexmap::IndexMap;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 /// The database in which data is being loaded; it gets its lasting name when it is complete.
 const LOADING: &str = "dyno_loading";
+
+/// For how many days loaded data is kept that no run uses.
+const UNUSED_DAYS: u32 = 30;
 
 /// The database that a run works on.
 pub(in crate::run) const WORKING: &str = "dyno_run";
@@ -46,13 +49,13 @@ pub(in crate::run) fn prepare(
     drop_database(&mut admin, WORKING)?;
     if !has_data(data) {
         create_database(&mut admin, WORKING, &locale)?;
-        return comment(&mut admin, &mark);
+        return comment(&mut admin, WORKING, &mark);
     }
     cluster.server()?.create_tablespaces(&data.tablespaces)?;
     if data.state == State::Reload {
         create_database(&mut admin, WORKING, &locale)?;
         load_into(cluster, WORKING, 1, data, progress, stop)?;
-        return comment(&mut admin, &mark);
+        return comment(&mut admin, WORKING, &mark);
     }
     let prefix = prefix(&wanted.experiment.name);
     let template = format!("{prefix}@{fingerprint}");
@@ -60,6 +63,7 @@ pub(in crate::run) fn prepare(
         let needed = needed(&mut admin, version, wanted.all)?;
         let needed: Vec<String> = needed.iter().map(|other| format!("{prefix}@{other}")).collect();
         drop_older(&mut admin, &prefix, &needed)?;
+        drop_unused(&mut admin, &needed)?;
         make_template(cluster, &mut admin, (&template, &locale), data, progress, stop)?;
         if anew {
             drop(admin);
@@ -67,10 +71,11 @@ pub(in crate::run) fn prepare(
             admin = cluster.server()?.connection("postgres").connect_until(&stop.flag())?;
         }
     }
+    comment(&mut admin, &template, &Mark::now(&fingerprint, Vec::new()).to_string())?;
     progress.step("Copying the loaded data");
     disk::check(cluster.data_folder(), size_of(&mut admin, &template)?)?;
     create_from_template(&mut admin, &template, WORKING)?;
-    comment(&mut admin, &mark)
+    comment(&mut admin, WORKING, &mark)
 }
 
 /// The locale that an experiment's databases get on this server.
@@ -158,6 +163,24 @@ fn drop_older(admin: &mut Client, prefix: &str, needed: &[String]) -> Result<(),
     Ok(())
 }
 
+/// Drops data of all experiments that no run has used for long, so that what is kept does not grow for ever. Data that an earlier dyno loaded does not say
+/// when it was used.
+fn drop_unused(admin: &mut Client, needed: &[String]) -> Result<(), RunError> {
+    let query = "select datname::text, shobj_description(oid, 'pg_database') from pg_database
+                  where datname like '%@%' and shobj_description(oid, 'pg_database') is not null";
+    let rows = admin
+        .query(query, &[])
+        .map_err(|error| RunError::server("list databases", &error))?;
+    for row in rows {
+        let (name, comment): (String, String) = (row.get(0), row.get(1));
+        let unused = Mark::parse(&comment).and_then(|mark| mark.is_older_than_days(UNUSED_DAYS));
+        if unused == Some(true) && !needed.contains(&name) {
+            drop_database(admin, &name)?;
+        }
+    }
+    Ok(())
+}
+
 /// Drops the database of the run that is over.
 pub(in crate::run) fn drop_working(cluster: &Cluster) -> Result<(), RunError> {
     let mut admin = cluster.server()?.connection("postgres").connect()?;
@@ -170,10 +193,11 @@ fn comment_of(admin: &mut Client) -> Result<Option<String>, RunError> {
     text(admin, query, WORKING)
 }
 
-fn comment(admin: &mut Client, mark: &str) -> Result<(), RunError> {
+fn comment(admin: &mut Client, database: &str, mark: &str) -> Result<(), RunError> {
+    let database = escape_identifier(database);
     execute(
         admin,
-        &format!("comment on database {WORKING} is {}", escape_literal(mark)),
+        &format!("comment on database {database} is {}", escape_literal(mark)),
     )
 }
 

@@ -112,6 +112,7 @@ fn load(shape: Shape, lasts: Duration, responder: &Responder) -> Result<Load<PgS
         failures: FailurePolicy::default(),
         latency_limit: None,
         time_commands: false,
+        trace: false,
         log: None,
     };
     let phase = |name: &str, duration| Phase {

@@ -25,7 +25,7 @@ use dyno_wire::{ServerError, Session};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::time::Duration;
 
 /// One interval of the whole load, all threads summed.
@@ -172,13 +172,23 @@ pub enum DriveError {
 
 /// From a worker thread to the collector.
 pub(crate) enum Message {
-    Connected { workload: usize, times: LatencyHistogram },
+    Connected {
+        workload: usize,
+        times: LatencyHistogram,
+    },
     Failed(DriveError),
     Slice(Box<SliceReport>),
-    Lost { message: String },
+    Lost {
+        message: String,
+    },
     Remark(Remark),
+    /// The thread waits until the other end of the channel is dropped.
+    Awaited(Remark, SyncSender<()>),
     Ending(Ending),
-    Done { thread: usize, departure: Departure },
+    Done {
+        thread: usize,
+        departure: Departure,
+    },
 }
 
 /// What a thread has to say when it ends.
@@ -468,6 +478,10 @@ impl Collector {
                     stop.request();
                 }
                 Message::Remark(remark) => observer.remark(&remark),
+                Message::Awaited(remark, told) => {
+                    observer.remark(&remark);
+                    drop(told);
+                }
                 Message::Done { thread, departure } => self.part_with(thread, &departure),
                 Message::Connected { .. } | Message::Failed(_) => {}
             }

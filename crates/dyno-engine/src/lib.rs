@@ -35,5 +35,5 @@ pub use load::{
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
 pub use program::{Action, Program, ProgramError, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
 pub use recording::{CommandRecording, ErrorCount, FailureCounts, Recording, ScriptRecording, Sums};
-pub use remark::{AbortReason, Fate, Remark};
+pub use remark::{AbortReason, Doing, Remark, Trace};
 pub use transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};

@@ -96,6 +96,8 @@ pub struct Workload<S: dyno_wire::Session, P: crate::Program> {
     pub latency_limit: Option<Duration>,
     /// Whether every command's time is recorded, that of meta commands too.
     pub time_commands: bool,
+    /// Whether the observer is told of everything a client does, as [`crate::Remark::Traced`]. Clients wait until it was told.
+    pub trace: bool,
     /// Makes the log of each thread; `None`: no log.
     pub log: Option<NewLog>,
 }
@@ -153,7 +155,7 @@ pub struct FailurePolicy {
     pub on_broken_script: OnBrokenScript,
     /// Whether an aborted client ends the load.
     pub abort_load: bool,
-    /// Whether the observer is told of every failure and retry, as [`crate::Remark::Failed`].
+    /// Whether the observer is told of every failure and what becomes of it, as [`crate::Remark::Failed`] and [`crate::Remark::Concluded`].
     pub report_failures: bool,
 }
 

@@ -45,12 +45,19 @@ pub enum Remark {
         error: Box<ServerError>,
         /// The statement as it was sent; `None` if it was prepared before.
         query: Option<String>,
+    },
+    /// What becomes of a transaction that failed; with [`Remark::Failed`], after it was rolled back.
+    Concluded {
+        /// The workload, as index.
+        workload: usize,
+        /// The client.
+        client: usize,
         /// How often the transaction was begun so far.
         tries: u32,
         /// Time since it began, or was to begin.
         elapsed: Duration,
-        /// What becomes of it.
-        fate: Fate,
+        /// Whether it is begun again, or else counts as failed.
+        again: bool,
     },
     /// The server refuses to prepare a statement. Its execution is tried all the same, and fails.
     Unprepared {
@@ -62,6 +69,15 @@ pub enum Remark {
         error: Box<ServerError>,
         /// The statement.
         query: String,
+    },
+    /// A client does something; only with [`crate::Workload::trace`].
+    Traced {
+        /// The workload, as index.
+        workload: usize,
+        /// The client.
+        client: usize,
+        /// What it does.
+        trace: Trace,
     },
     /// A script used the function `debug`.
     Debug {
@@ -87,15 +103,48 @@ pub enum Remark {
     },
 }
 
-/// What becomes of a transaction that failed.
+/// What a client does, as [`crate::Workload::trace`] tells it. Scripts, commands and statements count from 0, statements over all scripts.
+#[derive(Debug)]
+pub enum Trace {
+    /// It has decided on the script of its next transaction.
+    Script(usize),
+    /// It executes this meta command.
+    Meta {
+        /// The script.
+        script: usize,
+        /// The command.
+        command: usize,
+    },
+    /// It has used what a command of the operating system printed.
+    ShellOutput {
+        /// The script.
+        script: usize,
+        /// The meta command.
+        command: usize,
+        /// The first line.
+        output: String,
+    },
+    /// It makes a statement known to the server.
+    Preparing(usize),
+    /// It sends a statement that it made known before.
+    SendingPrepared(usize),
+    /// It sends a statement with this text.
+    Sending(String),
+    /// It looks for a reply.
+    Receiving,
+    /// A pipeline is over, after which so many parts of it are left.
+    PipelineEnding(u32),
+}
+
+/// What a client was doing when its connection was found to be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It is begun again.
-    Retried,
-    /// It counts as failed.
-    GivenUp,
-    /// The phases are over: it is not counted.
-    Abandoned,
+pub enum Doing {
+    /// It was making a statement known to the server.
+    Preparing,
+    /// It was executing a statement, or a pipeline.
+    Executing,
+    /// It was rolling back a transaction that failed.
+    RollingBack,
 }
 
 /// Why a client was aborted.
@@ -118,8 +167,8 @@ pub enum AbortReason {
         error: Option<Box<ServerError>>,
         /// What the system or the protocol said.
         cause: String,
-        /// Whether it was executing a statement.
-        executing: bool,
+        /// What it was doing.
+        doing: Doing,
     },
     /// The result of `\gset` or `\aset` cannot be kept.
     Capture(CaptureFault),

@@ -1,7 +1,7 @@
 //! Evaluation: pgbench 15's arithmetic, types, laziness and errors. Allocates nothing.
 
 use crate::expression::{Binary, Distribution, Expression, Integral, Overloaded, Unary};
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, MAX_FUNCTION_ARGUMENTS};
 use crate::hash::{fnv1a, murmur2, permute};
 use crate::random::{MAX_ZIPFIAN, MIN_GAUSSIAN, MIN_ZIPFIAN, Random};
 use crate::value::{Kind, Scalar};
@@ -91,7 +91,13 @@ impl Expression {
                 otherwise.evaluate(variables, random)
             }
             Expression::Extremum { greatest, operands, at } => {
-                extremum(*greatest, operands, variables, random)?.map_err(|kind| kind.at(*at))
+                let taken = &operands[..operands.len().min(MAX_FUNCTION_ARGUMENTS)];
+                let value = extremum(*greatest, taken, variables, random)?;
+                // Said only now: what the others draw is drawn.
+                if taken.len() < operands.len() {
+                    return Err(FaultKind::TooManyArguments.at(*at));
+                }
+                value.map_err(|kind| kind.at(*at))
             }
             Expression::Random {
                 distribution,

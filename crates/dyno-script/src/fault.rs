@@ -28,7 +28,11 @@ pub(crate) enum FaultKind {
     Exponential(f64),
     Zipfian(f64),
     PermuteSize,
+    TooManyArguments,
 }
+
+/// The most arguments that a function takes, as in pgbench.
+pub(crate) const MAX_FUNCTION_ARGUMENTS: usize = 16;
 
 impl FaultKind {
     pub(crate) fn at(self, at: u32) -> Fault {
@@ -40,11 +44,12 @@ impl FaultKind {
         match self {
             FaultKind::Undefined(id) => format!("undefined variable \"{}\"", variables.name(id)),
             FaultKind::Malformed(id) => {
-                format!(
-                    "malformed variable \"{}\" value: \"{}\"",
-                    variables.name(id),
-                    variables.text(id)
-                )
+                let text = variables.text(id);
+                match looks_like_integer(&text) {
+                    Some(true) => format!("value \"{text}\" is out of range for type bigint"),
+                    Some(false) => format!("invalid input syntax for type bigint: \"{text}\""),
+                    None => format!("malformed variable \"{}\" value: \"{text}\"", variables.name(id)),
+                }
             }
             FaultKind::Misnamed(id) => format!("invalid variable name: \"{}\"", variables.name(id)),
             FaultKind::SleepTime(id) => {
@@ -81,6 +86,17 @@ impl FaultKind {
                 format!("zipfian parameter must be in range [1.001, 1000] (not {value:.6})")
             }
             FaultKind::PermuteSize => "permute size parameter must be greater than zero".to_owned(),
+            FaultKind::TooManyArguments => {
+                format!("too many function arguments, maximum is {MAX_FUNCTION_ARGUMENTS}")
+            }
         }
     }
+}
+
+/// Whether pgbench tries to read a text as an integer, and if so whether it has any digits: perhaps white space, perhaps a sign, then digits or nothing.
+fn looks_like_integer(text: &str) -> Option<bool> {
+    let text = text.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let all = digits.bytes().all(|byte| byte.is_ascii_digit());
+    all.then_some(!digits.is_empty())
 }

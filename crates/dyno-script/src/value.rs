@@ -131,13 +131,63 @@ impl Scalar {
     }
 }
 
-/// Reads a double; `None` when the text is no number, too large, or too close to zero for full precision.
+/// Reads a double as C's `strtod` does; `None` when the text is no number, too large, or too close to zero for full precision.
 pub(crate) fn read_double(text: &str) -> Option<f64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if let Some(hexadecimal) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        let value = read_hexadecimal(hexadecimal)?;
+        return Some(if text.starts_with('-') { -value } else { value });
+    }
+    if digits.get(..3).is_some_and(|head| head.eq_ignore_ascii_case("nan")) && is_payload(&digits[3..]) {
+        return Some(f64::NAN);
+    }
     let value: f64 = text.parse().ok()?;
     let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
     let named = !mantissa.bytes().any(|byte| byte.is_ascii_digit());
     let zero = mantissa.bytes().all(|byte| !(b'1'..=b'9').contains(&byte));
     (named || zero || value.is_normal()).then_some(value)
+}
+
+/// What may follow "nan": letters and digits in parentheses.
+fn is_payload(text: &str) -> bool {
+    let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    inner.is_some_and(|inner| inner.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
+}
+
+/// The part of a hexadecimal number behind `0x`: digits with or without a point, and perhaps `p` with a power of two.
+fn read_hexadecimal(text: &str) -> Option<f64> {
+    let (digits, power) = match text.split_once(['p', 'P']) {
+        Some((digits, power)) => {
+            let unsigned = power.strip_prefix(['+', '-']).unwrap_or(power);
+            if unsigned.is_empty() || !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+                return None;
+            }
+            let too_large = if power.starts_with('-') { i64::MIN } else { i64::MAX };
+            (digits, power.parse().unwrap_or(too_large))
+        }
+        None => (text, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.len() + fraction.len() == 0 {
+        return None;
+    }
+    let (mut mantissa, mut exponent) = (0_u64, power);
+    for (number, digit) in whole.bytes().chain(fraction.bytes()).enumerate() {
+        let digit = u64::from(char::from(digit).to_digit(16)?);
+        let in_fraction = number >= whole.len();
+        if mantissa >> 60 == 0 {
+            mantissa = mantissa << 4 | digit;
+            exponent = exponent.saturating_sub(if in_fraction { 4 } else { 0 });
+        } else {
+            // Of what no longer fits it only matters, for rounding, whether there is anything.
+            mantissa |= u64::from(digit != 0);
+            exponent = exponent.saturating_add(if in_fraction { 0 } else { 4 });
+        }
+    }
+    // In two steps, because a power of two beyond the range may still give a number within.
+    let exponent = exponent.clamp(-4000, 4000) as i32;
+    let value = mantissa as f64 * 2_f64.powi(exponent / 2) * 2_f64.powi(exponent - exponent / 2);
+    (mantissa == 0 || value.is_normal()).then_some(value)
 }
 
 #[cfg(test)]
@@ -169,6 +219,18 @@ mod tests {
             ("-", None),
             ("", None),
             ("tr\u{e9}", None),
+            ("0x10", Some(Scalar::Double(16.0))),
+            (" -0X1.8p1", Some(Scalar::Double(-3.0))),
+            ("0x.8", Some(Scalar::Double(0.5))),
+            ("0x8000000000000000000000", Some(Scalar::Double(2_f64.powi(87)))),
+            ("0x1.00000000000008000001", Some(Scalar::Double(1.0 + f64::EPSILON))),
+            ("0x1p-2000", None),
+            ("0x1p99999999999999999999", None),
+            ("0x", None),
+            ("0xg", None),
+            ("0x1p", None),
+            ("0x1.1.1", None),
+            ("nan(2", None),
         ];
         for (text, expected) in cases {
             assert_eq!(Scalar::of(&Value::from(*text)), *expected, "{text:?}");

@@ -26,6 +26,8 @@ pub enum Action {
     SyncPipeline,
     /// End the pipeline and wait for all replies.
     EndPipeline,
+    /// Let [`Program::shell`] run a command of the operating system.
+    Shell,
     /// A meta command was executed; only told to who asked for each.
     Meta,
     /// The transaction is complete.
@@ -72,6 +74,12 @@ pub trait Program: Send + Sync {
     /// # Errors
     /// The program cannot go on, for example because an expression divides by zero.
     fn next(&self, state: &mut Self::State, each: bool) -> Result<Action, ProgramError>;
+
+    /// Runs what [`Action::Shell`] asked for, and waits for it. Gives the output that was used, if any was wanted.
+    ///
+    /// # Errors
+    /// It failed, or gave nothing that the program could use.
+    fn shell(&self, state: &mut Self::State) -> Result<Option<Vec<u8>>, ProgramError>;
 
     /// The statements of the pipeline that has just been begun.
     fn pipeline(&self, state: &Self::State) -> Range<usize>;

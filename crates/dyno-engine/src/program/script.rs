@@ -129,15 +129,6 @@ impl ScriptProgram {
         };
         part.script.statement(index - part.first_statement)
     }
-
-    #[cold]
-    fn shell(&self, state: &mut ScriptState) -> Result<(), ProgramError> {
-        let script = &self.parts[state.script].script;
-        let line = script.shell_line(&state.cursor, &state.variables)?;
-        let (success, output) = shell::run(&line);
-        script.shell_done(&state.cursor, &mut state.variables, success, &output)?;
-        Ok(())
-    }
 }
 
 impl Program for ScriptProgram {
@@ -217,35 +208,36 @@ impl Program for ScriptProgram {
     #[inline]
     fn next(&self, state: &mut ScriptState, each: bool) -> Result<Action, ProgramError> {
         let part = &self.parts[state.script];
-        loop {
-            let step = part
-                .script
-                .next(&mut state.cursor, &mut state.variables, &mut state.random, each)?;
-            return Ok(match step {
-                Step::Statement(index) => {
-                    let number = part.first_statement + index;
-                    let captured = |statement: &dyno_script::Statement| statement.capture().is_some();
-                    if part.captures && part.script.statement(index).is_some_and(captured) {
-                        Action::Capture(number)
-                    } else {
-                        Action::Execute(number)
-                    }
+        let step = part
+            .script
+            .next(&mut state.cursor, &mut state.variables, &mut state.random, each)?;
+        Ok(match step {
+            Step::Statement(index) => {
+                let number = part.first_statement + index;
+                let captured = |statement: &dyno_script::Statement| statement.capture().is_some();
+                if part.captures && part.script.statement(index).is_some_and(captured) {
+                    Action::Capture(number)
+                } else {
+                    Action::Execute(number)
                 }
-                Step::Sleep(duration) => Action::Sleep(duration),
-                Step::StartPipeline => Action::StartPipeline,
-                Step::SyncPipeline => Action::SyncPipeline,
-                Step::EndPipeline => Action::EndPipeline,
-                Step::Meta => Action::Meta,
-                Step::End => Action::End,
-                Step::Shell => {
-                    self.shell(state)?;
-                    if !each {
-                        continue;
-                    }
-                    Action::Meta
-                }
-            });
-        }
+            }
+            Step::Sleep(duration) => Action::Sleep(duration),
+            Step::StartPipeline => Action::StartPipeline,
+            Step::SyncPipeline => Action::SyncPipeline,
+            Step::EndPipeline => Action::EndPipeline,
+            Step::Meta => Action::Meta,
+            Step::End => Action::End,
+            Step::Shell => Action::Shell,
+        })
+    }
+
+    #[cold]
+    fn shell(&self, state: &mut ScriptState) -> Result<Option<Vec<u8>>, ProgramError> {
+        let script = &self.parts[state.script].script;
+        let line = script.shell_line(&state.cursor, &state.variables)?;
+        let (success, output) = shell::run(&line);
+        script.shell_done(&state.cursor, &mut state.variables, success, &output)?;
+        Ok(line.wants_output.then_some(output))
     }
 
     fn pipeline(&self, state: &ScriptState) -> Range<usize> {

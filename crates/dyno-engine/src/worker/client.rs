@@ -87,8 +87,18 @@ pub(super) struct Client<S, P> {
     pub prepared: Box<[bool]>,
     /// Statements of which the server is asked whether it accepts them, in order.
     pub accepting: VecDeque<usize>,
+    /// Its connection is lost, which it has not noticed yet because it did not need it.
+    pub loss: Option<Box<Loss>>,
     /// What went wrong with the transaction, until it is decided what becomes of it.
     pub failure: Option<Box<Failure>>,
+}
+
+/// How a connection was lost.
+pub(super) struct Loss {
+    /// The server's last words.
+    pub error: Option<ServerError>,
+    /// What the system or the protocol said.
+    pub cause: String,
 }
 
 /// An error that a statement ended with.

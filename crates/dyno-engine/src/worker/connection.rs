@@ -37,8 +37,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                         endpoint: client.endpoint,
                         after: Duration::from_nanos(now_ns.saturating_sub(client.lost_ns)),
                     });
-                    let client = &mut self.clients[index];
-                    self.workload.program.choose(&mut self.program, &mut client.program);
+                    self.choose(index);
                     self.line_up(index, now_ns);
                 }
                 (Ok(()), _) => {

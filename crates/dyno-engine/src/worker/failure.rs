@@ -1,12 +1,12 @@
 //! What becomes of transactions that fail, of clients that are aborted, and of those whose connection is lost.
 
 use super::Clients;
-use super::client::{Failure, Waiting};
+use super::client::{Failure, Loss, Waiting};
 use crate::drive::{Ending, Message};
 use crate::load::{OnBrokenScript, OnError};
 use crate::program::Program;
 use crate::recording::FailureCounts;
-use crate::remark::{AbortReason, Fate, Remark};
+use crate::remark::{AbortReason, Doing, Remark, Trace};
 use dyno_wire::{Reply, ServerError, Session, SqlState, TransactionStatus};
 use std::io;
 
@@ -37,6 +37,9 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                 error: Box::new(failure.error),
             });
         }
+        if policy.report_failures {
+            self.report_failure(index, &failure);
+        }
         let client = &mut self.clients[index];
         client.failure = Some(failure);
         if client.session.in_transaction() == TransactionStatus::Idle {
@@ -48,6 +51,9 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             .session
             .query(|text| text.extend_from_slice(b"rollback"), &mut self.outbox.bytes);
         self.ask(index, start);
+        if self.workload.trace {
+            self.trace(index, Trace::Receiving);
+        }
     }
 
     #[cold]
@@ -73,40 +79,46 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         let again = is_retryable(failure.error.sqlstate)
             && policy.max_tries.is_none_or(|most| client.tries < most)
             && elapsed_ns <= self.latency_limit_ns;
-        let fate = match again {
-            _ if self.over => Fate::Abandoned,
-            true => Fate::Retried,
-            false => Fate::GivenUp,
-        };
+        // The phases are over: it is not counted.
+        if self.over {
+            client.waiting = Waiting::Turn;
+            return;
+        }
         if policy.report_failures {
             let client = &self.clients[index];
-            self.remark(Remark::Failed {
+            self.remark(Remark::Concluded {
                 workload: self.number,
                 client: client.number,
-                script: program.script(&client.program),
-                command: program.command(&client.program),
-                error: Box::new(failure.error.clone()),
-                query: failure.query.clone(),
                 tries: client.tries,
                 elapsed: std::time::Duration::from_nanos(elapsed_ns),
-                fate,
+                again,
             });
         }
-        match fate {
-            Fate::Abandoned => self.clients[index].waiting = Waiting::Turn,
-            Fate::Retried => {
-                self.tally_retry(index);
-                let client = &mut self.clients[index];
-                client.tries += 1;
-                client.statement_ns = now_ns;
-                program.restart(&mut client.program);
-                self.step(index, now_ns);
-            }
-            Fate::GivenUp => {
-                self.tally_failed(index, &failure.error, now_ns);
-                self.rest(index, now_ns);
-            }
+        if again {
+            self.tally_retry(index);
+            let client = &mut self.clients[index];
+            client.tries += 1;
+            client.statement_ns = now_ns;
+            program.restart(&mut client.program);
+            self.step(index, now_ns);
+        } else {
+            self.tally_failed(index, &failure.error, now_ns);
+            self.rest(index, now_ns);
         }
+    }
+
+    #[cold]
+    fn report_failure(&self, index: usize, failure: &Failure) {
+        let program = &self.workload.program;
+        let client = &self.clients[index];
+        self.remark(Remark::Failed {
+            workload: self.number,
+            client: client.number,
+            script: program.script(&client.program),
+            command: program.command(&client.program),
+            error: Box::new(failure.error.clone()),
+            query: failure.query.clone(),
+        });
     }
 
     /// Ends a client before its time.
@@ -145,22 +157,39 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         if !std::mem::take(&mut client.connected) {
             return;
         }
+        self.show_notices(index);
+        let client = &mut self.clients[index];
         let executing = client.waiting.is_running();
-        // The server's last words, if any, say more than the closed socket.
-        let error = client.session.error().cloned();
+        let Loss { error, cause } = *client.loss.take().unwrap_or_else(|| {
+            Box::new(Loss {
+                // The server's last words, if any, say more than the closed socket.
+                error: client.session.error().cloned(),
+                cause: cause.to_string(),
+            })
+        });
+        let doing = match client.waiting {
+            Waiting::Rollback => Doing::RollingBack,
+            Waiting::Acceptance => Doing::Preparing,
+            _ if client.introduced => Doing::Preparing,
+            _ => Doing::Executing,
+        };
         match client.waiting {
             Waiting::Finished | Waiting::Never => {}
-            _ if self.workload.reconnect => self.replace(index, &lost_error(error, cause), executing),
-            _ if self.workload.failures.on_error == OnError::AbortClient => self.abort(
-                index,
-                AbortReason::ConnectionLost {
-                    error: error.map(Box::new),
-                    cause: cause.to_string(),
-                    executing,
-                },
-            ),
+            _ if self.workload.reconnect => self.replace(index, &lost_error(error, &cause), executing),
+            Waiting::Wake | Waiting::Turn if self.workload.failures.on_error == OnError::AbortClient => {
+                // As in pgbench, a client notices when it wants something of the server.
+                client.connected = true;
+                client.loss = Some(Box::new(Loss { error, cause }));
+            }
+            _ if self.workload.failures.on_error == OnError::AbortClient => {
+                if self.workload.trace {
+                    self.trace(index, Trace::Receiving);
+                }
+                let error = error.map(Box::new);
+                self.abort(index, AbortReason::ConnectionLost { error, cause, doing });
+            }
             _ => {
-                let error = lost_error(error, cause);
+                let error = lost_error(error, &cause);
                 let now_ns = self.clock.now_ns();
                 self.tally_failed(index, &error, now_ns);
                 self.retire(index);
@@ -194,7 +223,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
 }
 
 /// What ended the connection, as an error of the server.
-fn lost_error(error: Option<ServerError>, cause: &io::Error) -> ServerError {
+fn lost_error(error: Option<ServerError>, cause: &str) -> ServerError {
     error.unwrap_or_else(|| ServerError {
         sqlstate: SqlState::from_bytes(CONNECTION_FAILURE),
         message: format!("connection lost: {cause}"),

@@ -11,6 +11,7 @@ mod reply;
 mod stage;
 mod step;
 mod tally;
+mod trace;
 
 use crate::clock::{Clock, duration_ns};
 use crate::course::Change;
@@ -30,7 +31,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::iter::Peekable;
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 /// The longest wait, so that a request to stop is noticed.
@@ -225,6 +226,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
                     done: 0,
                     prepared: vec![all_known; workload.statements.len()].into_boxed_slice(),
                     accepting: VecDeque::new(),
+                    loss: None,
                     failure: None,
                 }
             })
@@ -235,7 +237,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             start_ns: share.start_ns,
         };
         let log = workload.log.as_ref().map(|new_log| new_log(context));
-        Self {
+        let clients = Self {
             workload,
             number: share.number,
             texts: share.texts,
@@ -276,7 +278,11 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
                 ..Departure::default()
             },
             ending: None,
+        };
+        if workload.trace {
+            (0..clients.clients.len()).for_each(|index| clients.trace_script(index));
         }
+        clients
     }
 
     /// Hands the recording over if its slice is past.
@@ -322,6 +328,14 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
 
     fn remark(&self, remark: Remark) {
         self.tell(Message::Remark(remark));
+    }
+
+    /// The same, and waits until the observer was told: what a script shows line by line is not to pile up, nor to come after what it does next.
+    fn remark_and_wait(&self, remark: Remark) {
+        let (sender, told) = mpsc::sync_channel(0);
+        self.tell(Message::Awaited(remark, sender));
+        // The collector drops its end.
+        let _ = told.recv();
     }
 
     /// No transaction begins from now on.

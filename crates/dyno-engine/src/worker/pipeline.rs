@@ -5,7 +5,7 @@
 use super::Clients;
 use super::client::{Failure, Waiting};
 use crate::program::Program;
-use crate::remark::Remark;
+use crate::remark::{Remark, Trace};
 use dyno_wire::{Protocol, Reply, Session};
 
 impl<S: Session, P: Program> Clients<'_, S, P> {
@@ -46,6 +46,9 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         let client = &mut self.clients[index];
         let statement = client.accepting.pop_front();
         let waiting = !client.accepting.is_empty();
+        if let Some(statement) = statement.filter(|_| self.workload.trace) {
+            self.trace(index, Trace::Preparing(statement));
+        }
         if let (true, Some(statement)) = (reply.failed, statement) {
             self.remark_unprepared(index, statement);
         }

@@ -32,7 +32,8 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                                 self.replied(index, reply, now_ns);
                             }
                         }
-                        Err(error) => self.lose(index, &io::Error::other(error)),
+                        // A client that sleeps goes on for now: what else came means nothing.
+                        Err(error) => return self.lose(index, &io::Error::other(error)),
                     }
                 }
             }
@@ -43,6 +44,9 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     fn replied(&mut self, index: usize, reply: Reply, now_ns: u64) {
         if reply.noticed {
             self.show_notices(index);
+        }
+        if self.workload.trace {
+            self.trace_reply(index, reply);
         }
         match self.clients[index].waiting {
             Waiting::Reply(statement) if !reply.failed => {
@@ -85,6 +89,9 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         if client.introduced && reply.accepted == 0 {
             // It was refused before it could be executed. Doing that all the same shows what it means for the transaction.
             self.remark_unprepared(index, statement);
+            if self.workload.trace {
+                self.trace_executing(index, statement);
+            }
             let statement_ns = self.clients[index].statement_ns;
             return self.execute(index, statement, statement_ns);
         }
@@ -111,7 +118,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     }
 
     #[cold]
-    fn show_notices(&mut self, index: usize) {
+    pub(super) fn show_notices(&mut self, index: usize) {
         let client = &mut self.clients[index];
         let number = client.number;
         for notice in client.session.take_notices() {

@@ -121,7 +121,12 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         loop {
             let client = &mut self.clients[index];
             let program = &self.workload.program;
-            let action = program.next(&mut client.program, self.workload.time_commands);
+            let each = self.workload.time_commands || self.workload.trace;
+            let action = program.next(&mut client.program, each);
+            if self.workload.trace {
+                self.trace_action(index, &action);
+            }
+            let client = &self.clients[index];
             if !program.debugged(&client.program).is_empty() {
                 self.show_debugged(index);
             }
@@ -152,6 +157,11 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                 }
                 Ok(Action::SyncPipeline) => self.sync_pipeline(index),
                 Ok(Action::EndPipeline) => return self.end_pipeline(index, now_ns),
+                Ok(Action::Shell) => match program.shell(&mut client.program) {
+                    Ok(Some(output)) if self.workload.trace => self.trace_shell(index, &output),
+                    Ok(_) => {}
+                    Err(error) => return self.broken(index, error),
+                },
                 Ok(Action::Meta) => {}
                 Ok(Action::End) => return self.complete(index, now_ns),
                 Err(error) => return self.broken(index, error),
@@ -234,7 +244,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         if self.over {
             return;
         }
-        self.workload.program.choose(&mut self.program, &mut client.program);
+        self.choose(index);
         if self.workload.connecting == Connecting::EveryTransaction {
             self.part(index);
             self.line_up(index, now_ns);
@@ -242,6 +252,16 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             self.begin(index, now_ns, now_ns);
         } else {
             self.line_up(index, now_ns);
+        }
+    }
+
+    /// Decides on the script of a client's next transaction.
+    #[inline]
+    pub(super) fn choose(&mut self, index: usize) {
+        let client = &mut self.clients[index];
+        self.workload.program.choose(&mut self.program, &mut client.program);
+        if self.workload.trace {
+            self.trace_script(index);
         }
     }
 
@@ -282,7 +302,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     fn show_debugged(&mut self, index: usize) {
         let client = &self.clients[index];
         let program = &self.workload.program;
-        self.remark(Remark::Debug {
+        self.remark_and_wait(Remark::Debug {
             workload: self.number,
             client: client.number,
             script: program.script(&client.program),

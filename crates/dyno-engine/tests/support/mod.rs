@@ -63,6 +63,10 @@ impl Program for OneStatement {
         }
     }
 
+    fn shell(&self, _sent: &mut bool) -> Result<Option<Vec<u8>>, ProgramError> {
+        Ok(None)
+    }
+
     fn pipeline(&self, _sent: &bool) -> Range<usize> {
         0..0
     }
@@ -167,6 +171,7 @@ pub fn load(
             failures: FailurePolicy::default(),
             latency_limit: None,
             time_commands: false,
+            trace: false,
             log: None,
         }],
         phases: phases
@@ -240,6 +245,7 @@ pub fn script_load(
             },
             latency_limit: None,
             time_commands: false,
+            trace: false,
             log: None,
         }],
         phases: vec![Phase {

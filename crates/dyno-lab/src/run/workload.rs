@@ -134,6 +134,7 @@ pub(super) fn load(
         failures: FailurePolicy::default(),
         latency_limit: None,
         time_commands: false,
+        trace: false,
         log: None,
     });
     Ok(Load {

@@ -264,8 +264,7 @@ fn definition(text: &str) -> Result<(String, String), OptionError> {
         .split_once('=')
         .filter(|(name, value)| !name.is_empty() && !value.is_empty())
         .ok_or_else(|| OptionError::Definition(text.to_owned()))?;
-    let fits = |character: char| !character.is_ascii() || character.is_ascii_alphanumeric() || character == '_';
-    if !name.chars().all(fits) {
+    if !dyno_script::is_variable_name(name) {
         return Err(OptionError::VariableName(name.to_owned()));
     }
     Ok((name.to_owned(), value.to_owned()))

@@ -97,6 +97,7 @@ pub fn load(
         },
         latency_limit: options.latency_limit_us.map(Duration::from_micros),
         time_commands: options.per_command,
+        trace: options.debug,
         log,
     };
     Ok(Load {

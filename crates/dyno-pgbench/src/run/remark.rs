@@ -4,19 +4,29 @@ use super::server_text::of_connecting;
 use crate::excerpt::server_text;
 use crate::message;
 use crate::report::fixed;
-use dyno_engine::{AbortReason, CaptureFault, Fate, Remark};
+use crate::scripts::Chosen;
+use crate::version::Version;
+use dyno_engine::{AbortReason, CaptureFault, Doing, Remark, Trace};
+use dyno_script::Command;
 
 /// What remarks need to know of the run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Manner {
+    /// The version whose words are used.
+    pub version: Version,
+    /// The scripts.
+    pub scripts: Vec<Chosen>,
     /// `--max-tries`; 0: no limit.
     pub max_tries: u32,
     /// `--latency-limit`.
     pub latency_limit_us: Option<u64>,
 }
 
+/// What libpq says of a connection that ends without a word.
+const LOST: &str = "server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally\n\tbefore or while processing the request.";
+
 /// Tells a remark on stderr.
-pub fn tell(remark: &Remark, manner: Manner) {
+pub fn tell(remark: &Remark, manner: &Manner) {
     match remark {
         Remark::Aborted {
             client,
@@ -32,19 +42,23 @@ pub fn tell(remark: &Remark, manner: Manner) {
             command,
             error,
             query,
-            tries,
-            elapsed,
-            fate,
             ..
         } => {
             let text = server_text(error, query.as_deref());
             message::info(&format!(
                 "client {client} got an error in command {command} (SQL) of script {script}; {text}"
             ));
-            let what = match fate {
-                Fate::Retried => "repeats the transaction after the error",
-                Fate::GivenUp => "ends the failed transaction",
-                Fate::Abandoned => return,
+        }
+        Remark::Concluded {
+            client,
+            tries,
+            elapsed,
+            again,
+            ..
+        } => {
+            let what = match again {
+                true => "repeats the transaction after the error",
+                false => "ends the failed transaction",
             };
             let mut tried = format!("try {tries}");
             if manner.max_tries != 0 {
@@ -57,6 +71,11 @@ pub fn tell(remark: &Remark, manner: Manner) {
             message::info(&format!("client {client} {what} ({tried})"));
         }
         Remark::Unprepared { error, query, .. } => message::error(&server_text(error, Some(query))),
+        Remark::Traced { client, trace, .. } => {
+            if let Some(text) = traced(*client, trace, manner) {
+                message::info(&text);
+            }
+        }
         Remark::Debug { script, values, .. } => {
             for shown in values {
                 let command = shown.command + 1;
@@ -68,6 +87,48 @@ pub fn tell(remark: &Remark, manner: Manner) {
             fixed(after.as_secs_f64(), 3)
         )),
     }
+}
+
+/// What `--debug` tells.
+fn traced(client: usize, trace: &Trace, manner: &Manner) -> Option<String> {
+    let command = |script: usize, command: usize| manner.scripts.get(script)?.script.commands().get(command);
+    let what = match trace {
+        Trace::Script(script) => format!("executing script \"{}\"", manner.scripts.get(*script)?.description),
+        Trace::Meta { script, command: index } => format!("executing \\{}", meta_words(command(*script, *index)?)?),
+        Trace::ShellOutput {
+            script,
+            command: index,
+            output,
+        } => {
+            let words = meta_words(command(*script, *index)?)?;
+            let mut words = words.split(' ').skip(2);
+            let (program, argument) = (words.next()?, words.next().unwrap_or("(null)"));
+            return Some(format!(
+                "{program}: shell parameter name: \"{argument}\", value: \"{output}\""
+            ));
+        }
+        Trace::Preparing(statement) => format!("preparing P_{statement}"),
+        Trace::SendingPrepared(statement) => format!("sending P_{statement}"),
+        Trace::Sending(text) => format!("sending {text}"),
+        Trace::Receiving => "receiving".to_owned(),
+        // Up to 16 a pipeline had one part.
+        Trace::PipelineEnding(_) if manner.version < Version::V17 => "pipeline ending".to_owned(),
+        Trace::PipelineEnding(left) => format!("pipeline ending, ongoing syncs: {}", left + 1),
+    };
+    Some(format!("client {client} {what}"))
+}
+
+/// A meta command as pgbench keeps it: in words, and without its expression.
+fn meta_words(command: &Command) -> Option<String> {
+    let shown = match command {
+        Command::Statement(_) => return None,
+        Command::Set(_) => 2,
+        Command::If(_) | Command::Elif(_) => 1,
+        _ => usize::MAX,
+    };
+    let source = command.source().replace("\\\r\n", " ").replace("\\\n", " ");
+    let words = source.trim_start_matches('\\').split_ascii_whitespace();
+    Some(words.take(shown).collect::<Vec<_>>().join(" "))
 }
 
 fn aborted(client: usize, script: usize, command: usize, why: &AbortReason) {
@@ -84,20 +145,19 @@ fn aborted(client: usize, script: usize, command: usize, why: &AbortReason) {
             query: sent,
         } => query(*query_number, &server_text(error, sent.as_deref())),
         AbortReason::Copy => "COPY is not supported in pgbench, aborting".to_owned(),
-        AbortReason::ConnectionLost {
-            error: Some(error),
-            executing: true,
-            ..
-        } => query(0, &server_text(error, None)),
-        AbortReason::ConnectionLost {
-            executing: true, cause, ..
-        } => {
-            message::error(cause);
-            meta("SQL", "perhaps the backend died while processing")
-        }
-        AbortReason::ConnectionLost { cause, .. } => {
-            message::error(cause);
-            format!("client {client} aborted while receiving the transaction status")
+        AbortReason::ConnectionLost { error, doing, .. } => {
+            let last_words = error.as_ref().map(|error| server_text(error, None));
+            match (doing, last_words) {
+                (Doing::Executing, Some(text)) => query(0, &text),
+                (Doing::Executing, None) => query(0, LOST),
+                (Doing::Preparing, text) => {
+                    message::error(&format!("{}{LOST}", text.map(|text| text + "\n").unwrap_or_default()));
+                    meta("SQL", "SQL command send failed")
+                }
+                (Doing::RollingBack, _) => format!(
+                    "client {client} aborted while rolling back the transaction after an error; perhaps the backend died while processing"
+                ),
+            }
         }
         AbortReason::Capture(CaptureFault::RowCount { query_number, rows }) => {
             format!(

@@ -41,6 +41,8 @@ impl Watch {
             first_aborted: None,
             measured_phase: usize::from(options.warmup_s.is_some()),
             manner: Manner {
+                version: options.report_format,
+                scripts: options.scripts.list.clone(),
                 max_tries: options.max_tries,
                 latency_limit_us: options.latency_limit_us,
             },
@@ -81,7 +83,7 @@ impl Observer for Watch {
         {
             self.first_aborted.get_or_insert(*client);
         }
-        remark::tell(remark, self.manner);
+        remark::tell(remark, &self.manner);
     }
 }
 

@@ -5,7 +5,9 @@ pub mod builtin;
 use crate::options::whole_int;
 use builtin::{Builtin, BuiltinError};
 use dyno_script::{Script, ScriptError, Symbols};
+use rustix::fs::OFlags;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// pgbench's limit.
@@ -120,6 +122,10 @@ fn read(name: &str) -> Result<Vec<u8>, ScriptsError> {
     };
     let mut bytes = Vec::new();
     if name == "-" {
+        // A process without a standard input gets /dev/null for one before it begins, but not to read and write.
+        if is_stand_in(&io::stdin()) {
+            return Err(unreadable(rustix::io::Errno::BADF.into()));
+        }
         io::stdin().lock().read_to_end(&mut bytes).map_err(unreadable)?;
         return Ok(bytes);
     }
@@ -129,6 +135,14 @@ fn read(name: &str) -> Result<Vec<u8>, ScriptsError> {
     })?;
     file.read_to_end(&mut bytes).map_err(unreadable)?;
     Ok(bytes)
+}
+
+/// Whether this is /dev/null opened for reading and writing: what the standard library puts in the place of a stream that is closed.
+fn is_stand_in(stream: &impl AsFd) -> bool {
+    let both = rustix::fs::fcntl_getfl(stream).is_ok_and(|flags| flags & OFlags::ACCMODE == OFlags::RDWR);
+    let device = |status: rustix::fs::Stat| status.st_rdev;
+    let null = rustix::fs::stat("/dev/null").map(device);
+    both && null.is_ok() && rustix::fs::fstat(stream).map(device) == null
 }
 
 fn split_weight(given: &str) -> Result<(&str, u32), ScriptsError> {

@@ -18,6 +18,8 @@ pub fn normal(text: &str, style: Normal) -> String {
     if style.sorted {
         lines.sort();
     }
+    // pgbench looks for a reply once more if it is not there at once.
+    lines.dedup_by(|next, line| next == line && line.ends_with(" receiving"));
     if style.whole_numbers {
         // How many progress lines there are in the end is up to the clock.
         lines.dedup();
@@ -38,6 +40,8 @@ fn normal_line(line: &str, style: Normal) -> String {
         Some((before, rest)) if before.starts_with('/') => format!("pgbench: {rest}"),
         _ => line.to_owned(),
     };
+    // Where pgbench divides by nothing, dyno shows nothing.
+    let line = line.replace("(NaN%)", "(0.000%)");
     numbers(&line, style.whole_numbers || line.starts_with("progress: "))
 }
 

@@ -2,6 +2,11 @@
 
 use crate::case::{case, compare_all, script};
 
+/// A script whose connection dies before this.
+fn died(behind: &str) -> String {
+    format!("select pg_backend_pid() as pid \\gset\n\\shell kill :pid\n{behind}")
+}
+
 #[test]
 fn aborted_clients() {
     let serialization = "do $$ begin raise exception 'again' using errcode = '40001'; end $$;\n";
@@ -57,6 +62,14 @@ fn aborted_clients() {
             script("create temp table t (i int);\ncopy t from stdin;"),
             script("select pg_terminate_backend(pg_backend_pid());"),
             script("select pg_terminate_backend(pg_backend_pid());").with("-M extended"),
+            script(&died("\\sleep 300 ms\n\\set a 1\nselect 2;\n")).with("-t 2"),
+            script(&died("\\sleep 300 ms\n\\set a 1\nselect 2;\n")).with("-M extended"),
+            script(&died("\\sleep 300 ms\n\\set a 1\nselect 2;\n")).with("-M prepared"),
+            script(&died("\\sleep 300 ms\n\\set a 1\nselect 2;\n")).with("-R 100 --debug"),
+            script(&died("\\sleep 300 ms\n\\startpipeline\nselect 2;\n\\endpipeline\n")).with("-M extended"),
+            script(&died("\\sleep 300 ms\n")).with("-t 2"),
+            script(&died("\\sleep 300 ms\n")).with("-t 1"),
+            script(&format!("begin;\n{}", died("\\sleep 300 ms\n"))).with("-t 2"),
             script("do $$ begin raise exception 'no' using detail = 'why', hint = 'what'; end $$;"),
             script("do $$ begin execute 'select 1 + nocolumn'; end $$;"),
             script("do $$ begin execute 'select 1 + nocolumn'; end $$;").with("-M prepared"),

@@ -1,6 +1,7 @@
 //! The command lines.
 
 mod connecting;
+mod debugging;
 mod errors;
 mod init;
 mod options;

@@ -72,6 +72,69 @@ fn meta_commands() {
     );
 }
 
+/// What is given with `-D` is read as C's library reads numbers.
+#[test]
+fn definitions() {
+    let values = [
+        "0x10",
+        "-0X1.8p1",
+        "0x",
+        "0x1p-2000",
+        "99999999999999999999",
+        "-9223372036854775808",
+        "-9223372036854775809",
+        "9223372036854775808.5",
+        "1e400",
+        "1e-400",
+        "nan",
+        "nan(1)",
+        "-INFINITY",
+        "infi",
+        "' 5'",
+        "'5 '",
+        "' '",
+        "+",
+        "-0",
+        "5.",
+        ".5",
+        ".",
+        "1e",
+        "1_000",
+        "TRUE",
+        "y",
+        "On",
+        "o",
+        "of",
+        "nul",
+        "NULL",
+    ];
+    let mut cases: Vec<_> = values
+        .iter()
+        .map(|value| script("\\set a debug(:x)\n").with(&format!("-D x={value}")))
+        .collect();
+    cases.push(script("select (array[1,2,3])[1:1];").with("-D x=1"));
+    compare_all("definitions", &[], cases);
+}
+
+#[test]
+fn functions_take_sixteen_arguments() {
+    let least = |count: i32| {
+        let numbers: Vec<String> = (1..=count).map(|number| number.to_string()).collect();
+        format!("least({})", numbers.join(", "))
+    };
+    compare_all(
+        "arguments",
+        &[],
+        vec![
+            script(&format!("\\set a debug({})\n", least(16))),
+            script(&format!("\\set a debug({})\n", least(17))),
+            script(&format!("\\set a debug(least({}, 1))\n", least(17))),
+            script(&format!("\\set a case when 0 then {} else debug(1) end\n", least(17))),
+            script("\\set a greatest(debug(1),2,3,4,5,6,7,8,9,10,11,12,13,14,15,debug(16),debug(17))\n"),
+        ],
+    );
+}
+
 #[test]
 fn mistakes() {
     compare_all(

@@ -163,7 +163,7 @@ fn charts_for_people_on_a_terminal() {
         "{}",
         ended.stdout
     );
-    ended.shows("TPS").shows("p99 (µs)").shows("knee");
+    ended.shows("TPS").shows("p99 (ms)").shows("knee");
 
     let ended = desk.dyno(&format!("show --plot {sweep} 2")).expect(0);
     ended

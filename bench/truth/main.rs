@@ -10,7 +10,9 @@ mod support;
 
 mod check;
 mod design;
+mod pgbench;
 mod process;
+mod run;
 mod scripted;
 
 use check::Check;
@@ -58,7 +60,9 @@ fn main() -> Result<ExitCode> {
     for case in design::cases() {
         look(&case.to_string(), &|| match case.path {
             Path::Engine => scripted::check(&case, seconds, rounds),
-            Path::Run { .. } | Path::Embedded | Path::Pgbench { .. } => process::check(&bed, &case),
+            Path::Run { tcp } => run::by_address(&bed, &case, tcp),
+            Path::Embedded => run::embedded(&bed, &case),
+            Path::Pgbench { tcp } => pgbench::check(&bed, &case, tcp),
         });
     }
     for transport in ["auto", "epoll", "io_uring"] {
@@ -66,9 +70,9 @@ fn main() -> Result<ExitCode> {
         look(&name, &|| scripted::errors(&name, transport, seconds));
     }
     look("stall", &|| scripted::stall("stall"));
-    look("skipping", &|| process::skipping(&bed, "skipping"));
-    look("reconnecting", &|| process::reconnecting(&bed, "reconnecting"));
-    look("server's log", &|| process::logged(&bed, "server's log"));
+    look("skipping", &|| pgbench::skipping(&bed, "skipping"));
+    look("reconnecting", &|| pgbench::reconnecting(&bed, "reconnecting"));
+    look("server's log", &|| pgbench::logged(&bed, "server's log"));
 
     let table = check::table(&checks, &broken)?;
     println!("\n{table}");

@@ -1,7 +1,7 @@
 //! The state of the caches before a measurement: emptied, or filled with the data.
 
 use crate::Client;
-use crate::load::NAMED_TABLES;
+use crate::scope::Scope;
 use crate::server_message;
 use rustix::fs::Advice;
 use std::collections::BTreeSet;
@@ -152,19 +152,19 @@ fn failed(error: &postgres::Error) -> CacheError {
 ///
 /// # Errors
 /// The connection is broken, or a table is locked or dropped meanwhile.
-pub fn prewarm(client: &mut Client) -> Result<Prewarmed, CacheError> {
+pub fn prewarm(client: &mut Client, scope: &Scope) -> Result<Prewarmed, CacheError> {
     client.batch_execute("begin").map_err(|error| failed(&error))?;
-    let by_extension = by_extension(client);
+    let by_extension = by_extension(client, scope);
     client.batch_execute("rollback").map_err(|error| failed(&error))?;
     match by_extension {
         Ok(Some(warmed)) => Ok(warmed),
-        Ok(None) => by_reading(client).map_err(|error| failed(&error)),
+        Ok(None) => by_reading(client, scope).map_err(|error| failed(&error)),
         Err(error) => Err(failed(&error)),
     }
 }
 
 /// With pg_prewarm; none: it is not there and may not be created.
-fn by_extension(client: &mut Client) -> Result<Option<Prewarmed>, postgres::Error> {
+fn by_extension(client: &mut Client, scope: &Scope) -> Result<Option<Prewarmed>, postgres::Error> {
     if client
         .batch_execute("create extension if not exists pg_prewarm")
         .is_err()
@@ -175,9 +175,10 @@ fn by_extension(client: &mut Client) -> Result<Option<Prewarmed>, postgres::Erro
                   where e.extname = 'pg_prewarm'";
     let schema: String = client.query_one(query, &[])?.get(0);
     // Indexes come last: they are what stays if the buffers are too few for all.
+    let tables = scope.tables();
     let query = format!(
         "with tables as (
-             select c.oid, c.reltoastrelid {NAMED_TABLES} and has_table_privilege(c.oid, 'select')
+             select c.oid, c.reltoastrelid {tables} and has_table_privilege(c.oid, 'select')
          ), heaps as (
              select oid, 1 as turn from tables union all select reltoastrelid, 0 from tables where reltoastrelid <> 0
          ), relations as (
@@ -196,10 +197,11 @@ fn by_extension(client: &mut Client) -> Result<Option<Prewarmed>, postgres::Erro
 }
 
 /// By reading every table from begin to end.
-fn by_reading(client: &mut Client) -> Result<Prewarmed, postgres::Error> {
+fn by_reading(client: &mut Client, scope: &Scope) -> Result<Prewarmed, postgres::Error> {
+    let tables = scope.tables();
     let query = format!(
         "select quote_ident(n.nspname) || '.' || quote_ident(c.relname), pg_relation_size(c.oid)
-         {NAMED_TABLES} and has_table_privilege(c.oid, 'select') order by 1"
+         {tables} and has_table_privilege(c.oid, 'select') order by 1"
     );
     let tables = client.query(&query, &[])?;
     let mut warmed = Prewarmed {

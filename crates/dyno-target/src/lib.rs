@@ -15,6 +15,7 @@ pub mod load;
 pub mod lock;
 pub mod sampler;
 pub mod schema;
+pub mod scope;
 pub mod settings;
 pub mod sizes;
 pub mod tablespaces;

@@ -1,16 +1,17 @@
 //! How large the data is and what the server counted about each table. Works on servers from 9.3 on.
 
 use crate::Client;
+use crate::scope::Scope;
 use crate::server_message;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The sizes of a database.
+/// The sizes of the experiment's data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DatabaseSizes {
-    /// The database on disk.
+    /// The database on disk if it is dyno's own, else the tables with their indexes.
     pub database_bytes: i64,
-    /// The user's tables, by schema and name.
+    /// The tables, by schema and name.
     pub tables: Vec<TableSizes>,
 }
 
@@ -38,32 +39,22 @@ pub struct SizesError {
     message: String,
 }
 
-/// Reads the sizes of the connected database.
+/// Reads the sizes of the experiment's tables in the connected database.
 ///
 /// # Errors
 /// The connection is broken, or a table was dropped or is locked by somebody else's schema change meanwhile.
-pub fn database_sizes(client: &mut Client) -> Result<DatabaseSizes, SizesError> {
+pub fn database_sizes(client: &mut Client, scope: &Scope) -> Result<DatabaseSizes, SizesError> {
     let failed = |error: postgres::Error| SizesError {
         message: server_message(&error),
     };
-    let database_bytes = client
-        .query_one("select pg_database_size(current_database())", &[])
-        .map_err(failed)?
-        .get(0);
-    let rows = client
-        .query(
-            "select n.nspname::text, c.relname::text, pg_table_size(c.oid), pg_indexes_size(c.oid), c.reltuples::float8,
-                    row_to_json(s)::text
-               from pg_class c
-               join pg_namespace n on n.oid = c.relnamespace
-               left join pg_stat_all_tables s on s.relid = c.oid
-              where c.relkind in ('r', 'm') and c.relpersistence <> 't'
-                and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_'
-              order by 1, 2",
-            &[],
-        )
-        .map_err(failed)?;
-    let tables = rows
+    let query = format!(
+        "select n.nspname::text, c.relname::text, pg_table_size(c.oid), pg_indexes_size(c.oid), c.reltuples::float8,
+                (select row_to_json(s)::text from pg_stat_all_tables s where s.relid = c.oid)
+           {} order by 1, 2",
+        scope.tables()
+    );
+    let rows = client.query(&query, &[]).map_err(failed)?;
+    let tables: Vec<TableSizes> = rows
         .iter()
         .map(|row| {
             let table_bytes: i64 = row.get(2);
@@ -83,5 +74,11 @@ pub fn database_sizes(client: &mut Client) -> Result<DatabaseSizes, SizesError> 
             }
         })
         .collect();
+    let database_bytes = if scope.is_database() {
+        let row = client.query_one("select pg_database_size(current_database())", &[]);
+        row.map_err(failed)?.get(0)
+    } else {
+        tables.iter().map(|table| table.table_bytes + table.index_bytes).sum()
+    };
     Ok(DatabaseSizes { database_bytes, tables })
 }

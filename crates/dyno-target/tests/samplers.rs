@@ -6,6 +6,7 @@ mod support;
 
 use dyno_target::address::ConnectionInfo;
 use dyno_target::sampler::{Happening, Moment, Series, Sink, Surroundings, Value, Who};
+use dyno_target::scope::Scope;
 use dyno_target::server_message;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashMap;
@@ -58,7 +59,7 @@ impl Sink for Ear {
 /// Has all samplers work, each on a thread of its own as in a run, until `provoke` is done.
 fn watch(target: &ConnectionInfo, log: Option<&Path>, provoke: impl FnOnce()) -> Told {
     let told = Arc::new(Mutex::new(Told::default()));
-    let surroundings = Surroundings::of(target, log);
+    let surroundings = Surroundings::of(target, &Scope::Database, log);
     told.lock().unwrap().warnings = surroundings.warnings;
     let begin = Instant::now();
     std::thread::scope(|scope| {

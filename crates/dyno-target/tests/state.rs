@@ -9,6 +9,7 @@ use dyno_target::cache::{Dropped, drop_pages, prewarm};
 use dyno_target::disk::{DiskError, needed_bytes};
 use dyno_target::embedded::{Embedded, EmbeddedError, EmbeddedOptions, Server, create_from_template, drop_database};
 use dyno_target::load::{Fill, LoadError, check_columns, fill_table, run_sql, settle};
+use dyno_target::scope::Scope;
 use dyno_target::tablespaces::{self, TablespaceError};
 use std::fs;
 use std::sync::Arc;
@@ -139,8 +140,8 @@ fn warms(server: &Server) {
                  insert into t select i, md5(i::text) from generate_series(1, 20000) i;
                  create schema other; create table other.u as select * from t";
     run_sql(&mut client, setup, "setup").unwrap();
-    settle(&mut client).unwrap();
-    let warmed = prewarm(&mut client).unwrap();
+    settle(&mut client, &Scope::Database).unwrap();
+    let warmed = prewarm(&mut client, &Scope::Database).unwrap();
     assert!(warmed.by_extension, "{warmed}");
     // Two tables, one index; both have a TOAST table, each with its index.
     assert_eq!(warmed.relations, 7);
@@ -158,10 +159,10 @@ fn warms(server: &Server) {
         .with_settings(&[("search_path".to_owned(), "other".to_owned())])
         .connect()
         .unwrap();
-    let mine = prewarm(&mut reader).unwrap();
+    let mine = prewarm(&mut reader, &Scope::Schema("other".to_owned())).unwrap();
     assert_eq!(mine.relations, 3);
     reader.batch_execute("set role reader").unwrap();
-    let read = prewarm(&mut reader).unwrap();
+    let read = prewarm(&mut reader, &Scope::Schema("other".to_owned())).unwrap();
     assert_eq!((read.by_extension, read.relations), (false, 1));
     assert_eq!(
         read.bytes.cast_signed(),

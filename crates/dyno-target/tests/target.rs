@@ -9,6 +9,7 @@ use dyno_target::embedded::{create_from_template, database_exists, drop_database
 use dyno_target::facts::{host_facts, server_facts};
 use dyno_target::load::{Fill, LoadError, fill_table, run_sql, settle};
 use dyno_target::schema::{Mark, create_schema, drop_schema, own_schemas};
+use dyno_target::scope::Scope;
 use dyno_target::settings::verify;
 use dyno_target::sizes::database_sizes;
 use std::sync::Arc;
@@ -177,8 +178,8 @@ fn loads_settles_and_measures() {
         (10_001, 1, 10_001)
     );
 
-    assert_eq!(settle(&mut client).unwrap(), Vec::<String>::new());
-    let sizes = database_sizes(&mut client).unwrap();
+    assert_eq!(settle(&mut client, &Scope::Database).unwrap(), Vec::<String>::new());
+    let sizes = database_sizes(&mut client, &Scope::Database).unwrap();
     let [empty, table] = sizes.tables.as_slice() else {
         panic!("{sizes:?}");
     };
@@ -234,7 +235,7 @@ fn tolerates_missing_privileges() {
     let setup = "drop role if exists poor; create role poor; create table t (x int)";
     run_sql(&mut client, setup, "setup").unwrap();
     client.batch_execute("set role poor").unwrap();
-    let warnings = settle(&mut client).unwrap();
+    let warnings = settle(&mut client, &Scope::Database).unwrap();
     assert!(
         warnings.iter().any(|warning| warning.contains("checkpoint")),
         "{warnings:?}"

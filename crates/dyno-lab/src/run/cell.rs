@@ -13,6 +13,7 @@ use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_target::address::ConnectionInfo;
 use dyno_target::cache::prewarm;
 use dyno_target::load::{LoadError, settle};
+use dyno_target::scope::Scope;
 use std::path::{Path, PathBuf};
 
 /// What all runs of a campaign have in common.
@@ -44,6 +45,7 @@ pub(super) struct Bench<'a> {
 /// A database that a run can begin on.
 struct Ready {
     info: ConnectionInfo,
+    scope: Scope,
     settings: Vec<(String, String)>,
     data_folder: Option<PathBuf>,
     log: Option<PathBuf>,
@@ -91,6 +93,7 @@ impl Bench<'_> {
             statements,
             settings: &ready.settings,
             target: &ready.info,
+            scope: ready.scope,
             command: self.command,
             data_folder: ready.data_folder.as_deref(),
             log: ready.log.as_deref(),
@@ -141,7 +144,7 @@ impl Bench<'_> {
     ) -> Result<Ready, RunError> {
         match target {
             Target::Embedded(options) => {
-                let mut notes = Vec::new();
+                let (mut notes, scope) = (Vec::new(), Scope::Database);
                 let cluster = self
                     .servers
                     .bring(options, experiment, self.several, &mut notes, progress)?;
@@ -155,14 +158,15 @@ impl Bench<'_> {
                 };
                 data::embedded::prepare(cluster, wanted, self.several, &mut notes, progress, self.stop)?;
                 let control = cluster.server()?.connection(data::embedded::WORKING);
-                rest(&control, &mut notes, progress, self.stop)?;
+                rest(&control, &scope, &mut notes, progress, self.stop)?;
                 if experiment.data.cache == Cache::Cold {
                     notes.push(sentence(&cluster.restart_cold(progress)?.to_string()));
                 }
                 let info = cluster.connection(data::embedded::WORKING, experiment.path)?;
-                warm(&info, experiment, &mut notes, progress, self.stop)?;
+                warm(&info, &scope, experiment, &mut notes, progress, self.stop)?;
                 Ok(Ready {
                     info,
+                    scope,
                     settings: cluster.settings().to_vec(),
                     data_folder: Some(cluster.data_folder().to_owned()),
                     log: cluster.log().map(Path::to_owned),
@@ -170,7 +174,7 @@ impl Bench<'_> {
                 })
             }
             Target::Address(server) => {
-                let mut notes = Vec::new();
+                let (mut notes, scope) = (Vec::new(), data::remote::scope(experiment));
                 self.servers.stop(progress);
                 self.reserved.ensure(server, &mut notes, self.stop, progress)?;
                 let set = self.borrowed.set(server, experiment, &mut notes, progress, self.stop)?;
@@ -180,10 +184,11 @@ impl Bench<'_> {
                 super::settings::check_connections(&mut set.info.connect()?, experiment)?;
                 let info = data::remote::prepare(&set.info, self.wanted(experiment), &mut notes, progress, self.stop)?;
                 self.check_stop()?;
-                rest(&info, &mut notes, progress, self.stop)?;
-                warm(&info, experiment, &mut notes, progress, self.stop)?;
+                rest(&info, &scope, &mut notes, progress, self.stop)?;
+                warm(&info, &scope, experiment, &mut notes, progress, self.stop)?;
                 Ok(Ready {
                     info,
+                    scope,
                     settings: set.settings,
                     data_folder: None,
                     log: None,
@@ -215,18 +220,20 @@ impl Bench<'_> {
 /// Brings the database to rest.
 fn rest(
     info: &ConnectionInfo,
+    scope: &Scope,
     notes: &mut Vec<String>,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<(), RunError> {
     progress.step("Settling: vacuum, analyze, checkpoint");
-    notes.extend(settle(&mut *info.connect_until(&stop.flag())?)?);
+    notes.extend(settle(&mut *info.connect_until(&stop.flag())?, scope)?);
     Ok(())
 }
 
 /// Reads the data into the cache if the experiment asks for it.
 fn warm(
     info: &ConnectionInfo,
+    scope: &Scope,
     experiment: &Resolved,
     notes: &mut Vec<String>,
     progress: &mut dyn Progress,
@@ -234,7 +241,9 @@ fn warm(
 ) -> Result<(), RunError> {
     if experiment.data.cache == Cache::Warm {
         progress.step("Reading the data into the cache");
-        notes.push(sentence(&prewarm(&mut *info.connect_until(&stop.flag())?)?.to_string()));
+        notes.push(sentence(
+            &prewarm(&mut *info.connect_until(&stop.flag())?, scope)?.to_string(),
+        ));
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use dyno_engine::{Ending, Outcome, ThreadOptions};
 use dyno_target::Client;
 use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::{host_facts, server_facts};
+use dyno_target::scope::Scope;
 use dyno_target::sizes::{DatabaseSizes, SizesError, database_sizes};
 use jiff::Zoned;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,8 @@ pub struct Entry<'a> {
     pub settings: &'a [(String, String)],
     /// The database.
     pub target: &'a ConnectionInfo,
+    /// What of it is counted.
+    pub scope: Scope,
     /// The command line as it may be archived; see [`crate::archive::redacted`].
     pub command: &'a str,
     /// Where the server keeps its data, if it runs on this machine as dyno's own.
@@ -55,6 +58,7 @@ pub struct Ledger<'a> {
     planned_s: Option<f64>,
     experiment: Resolved,
     control: Client,
+    scope: Scope,
     sizes_before: Result<DatabaseSizes, SizesError>,
     warnings: Vec<Warning>,
     notes: Vec<String>,
@@ -114,7 +118,7 @@ impl<'a> Ledger<'a> {
         let host = host_facts(entry.data_folder);
         let mut warnings = settings::durability(&server);
         warnings.append(&mut settings::differences(&mut control, entry.settings)?);
-        let sizes_before = database_sizes(&mut control);
+        let sizes_before = database_sizes(&mut control, &entry.scope);
 
         let workloads = experiment.workloads.iter().zip(entry.statements);
         let facts: Vec<_> = workloads
@@ -136,7 +140,7 @@ impl<'a> Ledger<'a> {
         let writer = campaign.run(planned, record)?;
         let folder = writer.path().to_owned();
         let sampling = if entry.sampling {
-            Sampling::prepare(target, entry.log, &folder)
+            Sampling::prepare(target, &entry.scope, entry.log, &folder)
         } else {
             Sampling::none()
         };
@@ -151,6 +155,7 @@ impl<'a> Ledger<'a> {
             planned_s: experiment.measure.map(|duration| duration.as_secs_f64()),
             experiment: experiment.clone(),
             control,
+            scope: entry.scope,
             sizes_before,
             warnings,
             notes,
@@ -185,9 +190,9 @@ impl<'a> Ledger<'a> {
             _ => RunState::Incomplete,
         };
         let sizes = self.sizes_before;
-        match sizes.and_then(|before| Ok((before, database_sizes(&mut self.control)?))) {
+        match sizes.and_then(|before| Ok((before, database_sizes(&mut self.control, &self.scope)?))) {
             Ok((before, after)) => {
-                summary.tables = growth(&before, &after);
+                summary.tables = growth(&before, &after, &self.scope);
                 writer.record_mut().tables = serde_json::to_value(Tables { before, after }).unwrap_or_default();
             }
             Err(error) if state == RunState::Complete => self.notes.push(error.to_string()),
@@ -267,7 +272,7 @@ pub(crate) fn conclude(
 }
 
 /// Sizes before and after of every table that is there after the run.
-fn growth(before: &DatabaseSizes, after: &DatabaseSizes) -> Vec<TableGrowth> {
+fn growth(before: &DatabaseSizes, after: &DatabaseSizes, scope: &Scope) -> Vec<TableGrowth> {
     let bytes = |number: i64| u64::try_from(number).unwrap_or(0);
     let each = after.tables.iter().map(|table| {
         let earlier = before
@@ -275,7 +280,7 @@ fn growth(before: &DatabaseSizes, after: &DatabaseSizes) -> Vec<TableGrowth> {
             .iter()
             .find(|other| (&other.schema, &other.name) == (&table.schema, &table.name));
         TableGrowth {
-            table: table.name.clone(),
+            table: scope.name_of(&table.schema, &table.name),
             table_before_bytes: earlier.map_or(0, |table| bytes(table.table_bytes)),
             table_after_bytes: bytes(table.table_bytes),
             indexes_before_bytes: earlier.map_or(0, |table| bytes(table.index_bytes)),

@@ -154,7 +154,7 @@ fn varied_settings(plan: &Plan) -> Vec<&str> {
 }
 
 /// The levels of a cell in words.
-fn levels(cell: &Cell) -> String {
+pub(super) fn levels(cell: &Cell) -> String {
     let each = cell.levels.iter().map(|(factor, level)| format!("{factor} = {level}"));
     each.collect::<Vec<_>>().join(", ")
 }

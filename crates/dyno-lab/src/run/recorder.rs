@@ -338,7 +338,7 @@ mod tests {
         // Nobody listens there: the server is not sampled, which is no reason to stop.
         let nowhere = format!("host={} user=nobody", folder.path().display());
         let nowhere = ConnectionInfo::resolve(Some(&nowhere), &|_| None).unwrap();
-        let sampling = Sampling::prepare(&nowhere, None, writer.path());
+        let sampling = Sampling::prepare(&nowhere, &dyno_target::scope::Scope::Nothing, None, writer.path());
         assert_eq!(sampling.warnings.len(), 1);
 
         let mut lefts = Lefts::default();

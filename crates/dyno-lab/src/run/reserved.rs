@@ -2,7 +2,7 @@
 
 use super::data::remote;
 use super::target::Target;
-use super::{Progress, RunError};
+use super::{Progress, RunError, preflight};
 use crate::plan::Plan;
 use dyno_engine::Stop;
 use dyno_target::address::ConnectionInfo;
@@ -15,16 +15,17 @@ pub(super) struct Reserved {
 }
 
 struct Server {
+    /// Of the first cell that is measured there, in words.
+    levels: String,
     address: String,
     info: ConnectionInfo,
     /// The schemas that the campaign works in.
     schemas: Vec<String>,
-    /// `None` as long as the server could not be reached.
     lock: Option<ServerLock>,
 }
 
 impl Reserved {
-    /// Reserves the servers of all cells, as far as they can be reached: that they can is for others to check. With `shared` other dynos that share them, too, may
+    /// Reserves the servers of all cells. With `shared` other dynos that share them, too, may
     /// measure at the same time.
     pub(super) fn take(
         plan: &Plan,
@@ -40,6 +41,7 @@ impl Reserved {
             let index = servers.iter().position(|server| server.address == address);
             let index = index.unwrap_or_else(|| {
                 servers.push(Server {
+                    levels: preflight::levels(cell),
                     address,
                     info: info.clone(),
                     schemas: Vec::new(),
@@ -54,10 +56,14 @@ impl Reserved {
         // Campaigns with the same servers reserve them in the same order, so that none waits for another that waits for it.
         servers.sort_by(|a, b| a.address.cmp(&b.address));
         for server in &mut servers {
-            match server.take(shared, stop, progress) {
-                Err(RunError::Connect(_)) => {}
-                other => other?,
-            }
+            progress.step(&format!("Connecting to {}", server.address));
+            server.take(shared, stop, progress).map_err(|cause| match cause {
+                RunError::Connect(_) if !server.levels.is_empty() => RunError::Cell {
+                    cell: server.levels.clone(),
+                    cause: Box::new(cause),
+                },
+                cause => cause,
+            })?;
         }
         Ok(Self { shared, servers })
     }

@@ -4,6 +4,7 @@ use crate::archive::{ArchiveError, Event, SampleWriter};
 use crate::summary::SamplingCost;
 use dyno_target::address::ConnectionInfo;
 use dyno_target::sampler::{Happening, Moment, Sampler, Series, Sink, Surroundings, Value};
+use dyno_target::scope::Scope;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::collections::HashMap;
@@ -71,8 +72,8 @@ struct Cost {
 
 impl Sampling {
     /// Makes ready all samplers for `target`, whose log is `log` if it is dyno's own. Their files will be in `folder`.
-    pub fn prepare(target: &ConnectionInfo, log: Option<&Path>, folder: &Path) -> Self {
-        let Surroundings { samplers, warnings } = Surroundings::of(target, log);
+    pub fn prepare(target: &ConnectionInfo, scope: &Scope, log: Option<&Path>, folder: &Path) -> Self {
+        let Surroundings { samplers, warnings } = Surroundings::of(target, scope, log);
         Self {
             samplers,
             folder: folder.to_owned(),

@@ -6,6 +6,7 @@ use dyno_engine::{Connected, Interval, Observer, Remark};
 use dyno_lab::experiment::{ErrorLimit, Protocol, Resolved, Scripts, Value, Workload};
 use dyno_lab::run::{Entry, Ledger, Progress, Recorder, RunError};
 use dyno_target::address::ConnectionInfo;
+use dyno_target::scope::Scope;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
@@ -36,6 +37,7 @@ pub fn open<'a>(
         statements: vec![statements],
         settings: &[],
         target,
+        scope: Scope::Pgbench,
         command: &options.command,
         data_folder: None,
         log: None,

@@ -93,7 +93,7 @@ impl Counters {
                 ],
             ),
         ];
-        let note = "After a checkpoint the first change of each page writes the whole page to the WAL.";
+        let note = "Of the whole server, whoever uses it. After a checkpoint the first change of each page writes the whole page to the WAL.";
         Self::new(grid, "WAL, full page images and checkpoints", note, panels)
     }
 

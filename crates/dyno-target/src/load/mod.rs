@@ -5,6 +5,7 @@ mod fill;
 mod loader;
 
 use crate::Client;
+use crate::scope::Scope;
 use crate::server_message;
 use dyno_script::{Command, Script, ScriptError, Symbols};
 use postgres::error::SqlState;
@@ -163,22 +164,17 @@ fn shortened(statement: &str) -> String {
     text
 }
 
-/// The tables that concern a connection, as the end of a query: all of the user's, or those in its search path if it has one of its own, as dyno's
-/// connections have on servers that are not ours.
-pub(crate) const NAMED_TABLES: &str = "from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relkind in ('r', 'm') and c.relpersistence <> 't'
-       and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_'
-       and (n.nspname = current_schema() or not exists (
-            select 1 from pg_settings where name = 'search_path' and source in ('client', 'session')))";
-
 /// Brings the database to rest, so that neither autovacuum nor a checkpoint of the loading disturbs the measurement: vacuum and analyze of
-/// the user's tables, or of those in the connection's own search path, then a checkpoint. What the role may not do is left out; the sentences given
+/// the experiment's tables, then a checkpoint. What the role may not do is left out; the sentences given
 /// back say so.
 ///
 /// # Errors
 /// A command failed for another reason than privilege.
-pub fn settle(client: &mut Client) -> Result<Vec<String>, LoadError> {
-    let query = format!("select quote_ident(n.nspname) || '.' || quote_ident(c.relname) {NAMED_TABLES} order by 1");
+pub fn settle(client: &mut Client, scope: &Scope) -> Result<Vec<String>, LoadError> {
+    let query = format!(
+        "select quote_ident(n.nspname) || '.' || quote_ident(c.relname) {} order by 1",
+        scope.tables()
+    );
     let tables = client
         .query(&query, &[])
         .map_err(|error| settle_failed("listing the tables", &error))?;

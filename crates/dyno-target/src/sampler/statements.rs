@@ -7,6 +7,7 @@ use super::server::number_columns;
 use super::{Moment, SampleError, Sampler, Series, Sink, Value};
 use crate::Client;
 use crate::address::ConnectionInfo;
+use crate::scope::Scope;
 use crate::server_message;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -36,7 +37,12 @@ type Entry = (Key, String, Vec<f64>);
 
 impl StatementsSampler {
     /// None if the database does not have the extension.
-    pub(super) fn new(info: &ConnectionInfo, client: &mut Client, version: u32) -> Result<Option<Self>, String> {
+    pub(super) fn new(
+        info: &ConnectionInfo,
+        scope: &Scope,
+        client: &mut Client,
+        version: u32,
+    ) -> Result<Option<Self>, String> {
         let said = |error: postgres::Error| server_message(&error);
         let place = client.query_opt(
             "select format('%I.pg_stat_statements', n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
@@ -55,9 +61,14 @@ impl StatementsSampler {
             .collect();
         // Nested statements are counted apart from version 14 on.
         let toplevel = if version >= 140_000 { "toplevel" } else { "true" };
+        // Where others work, too, those of the load's role are the nearest that the view can tell.
+        let whose = match scope {
+            Scope::Database => "",
+            _ => " and userid = (select oid from pg_roles where rolname = session_user)",
+        };
         let query = format!(
             "select userid::int8, coalesce(queryid, 0)::int8, {toplevel}, left(query, {TEXT}), array[{}]
-               from {view} where dbid = (select oid from pg_database where datname = current_database())",
+               from {view} where dbid = (select oid from pg_database where datname = current_database()){whose}",
             numbers.join(", ")
         );
         let place = |names: [&str; 2]| columns.iter().position(|column| names.contains(&column.as_str()));
@@ -145,10 +156,10 @@ impl Sampler for StatementsSampler {
 }
 
 /// Makes the sampler with what the server has to say against it as a sentence.
-pub(super) fn sampler(info: &ConnectionInfo, warnings: &mut Vec<String>) -> Option<StatementsSampler> {
+pub(super) fn sampler(info: &ConnectionInfo, scope: &Scope, warnings: &mut Vec<String>) -> Option<StatementsSampler> {
     let mut client = info.connect().ok()?;
     let version = quiet(&mut client).ok()?;
-    StatementsSampler::new(info, &mut client, version).unwrap_or_else(|error| {
+    StatementsSampler::new(info, scope, &mut client, version).unwrap_or_else(|error| {
         warnings.push(format!(
             "Statements are not sampled, although the extension pg_stat_statements is there: {error}. Load it with shared_preload_libraries, or grant this role the right to read it."
         ));

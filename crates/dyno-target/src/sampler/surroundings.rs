@@ -11,6 +11,7 @@ use super::stall::{Heartbeat, StallWatch};
 use super::tables::TablesSampler;
 use super::{Sampler, statements};
 use crate::address::ConnectionInfo;
+use crate::scope::Scope;
 use crate::server_message;
 use std::path::Path;
 
@@ -23,10 +24,10 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Makes all samplers, and connects those that read the server. One that cannot connect will try again. `log` is the server's log if
+    /// Makes all samplers, and connects those that read the server. Tables and statements are sampled as far as they are in `scope`. One that cannot connect will try again. `log` is the server's log if
     /// dyno started it; whether its format is understood is found out.
     #[must_use]
-    pub fn of(target: &ConnectionInfo, log: Option<&Path>) -> Self {
+    pub fn of(target: &ConnectionInfo, scope: &Scope, log: Option<&Path>) -> Self {
         let mut warnings = Vec::new();
         let mut log_is_ours = false;
         let surveyed = target
@@ -53,9 +54,9 @@ impl Surroundings {
             Box::new(ActivitySampler::new(target, heartbeat.clone(), log.is_some())),
             Box::new(StallWatch::new(heartbeat)),
             Box::new(ServerSampler::new(target, log.is_none())),
-            Box::new(TablesSampler::new(target)),
+            Box::new(TablesSampler::new(target, scope)),
         ];
-        if let Some(statements) = statements::sampler(target, &mut warnings) {
+        if let Some(statements) = statements::sampler(target, scope, &mut warnings) {
             samplers.push(Box::new(statements));
         }
         if let Some(log) = log {

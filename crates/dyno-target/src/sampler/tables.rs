@@ -6,6 +6,7 @@
 use super::link::Link;
 use super::{Moment, SampleError, Sampler, Series, Sink, Value};
 use crate::address::ConnectionInfo;
+use crate::scope::Scope;
 use crate::server_message;
 use postgres::{Row, Statement};
 use std::collections::HashMap;
@@ -33,9 +34,6 @@ const COUNTERS: [(&str, &str); 15] = [
     ("idx_scan", ""),
 ];
 
-/// The first number that a user's table can have (PostgreSQL's `FirstNormalObjectId`): others hold the overflow of system catalogues.
-const FIRST_USER_OID: u32 = 16_384;
-
 const SIZES: [&str; 2] = ["table_bytes", "index_bytes"];
 
 /// Samples tables.
@@ -47,13 +45,14 @@ pub(super) struct TablesSampler {
 }
 
 impl TablesSampler {
-    pub(super) fn new(info: &ConnectionInfo) -> Self {
+    pub(super) fn new(info: &ConnectionInfo, scope: &Scope) -> Self {
+        let activity = activity(scope);
         let columns = std::iter::once("table")
             .chain(COUNTERS.iter().map(|(column, _)| *column))
             .chain(SIZES);
         Self {
-            link: Link::new(info, |client, _| {
-                Ok((client.prepare(&activity())?, client.prepare(&details())?))
+            link: Link::new(info, move |client, _| {
+                Ok((client.prepare(&activity)?, client.prepare(&details())?))
             }),
             series: Series::new("tables.csv", columns),
             activity: HashMap::new(),
@@ -110,12 +109,13 @@ fn values(row: &Row) -> Result<Vec<Value>, postgres::Error> {
 }
 
 /// One number for each table that grows with whatever is done to it, index scans included.
-fn activity() -> String {
+fn activity(scope: &Scope) -> String {
     format!(
-        "select c.oid, (pg_stat_get_blocks_fetched(c.oid) + pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid)
-                    + pg_stat_get_tuples_deleted(c.oid) + pg_stat_get_tuples_returned(c.oid) + pg_stat_get_tuples_fetched(c.oid))::float8
-       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relkind in ('r', 'm', 't') and n.nspname not in ('pg_catalog', 'information_schema') and c.oid >= {FIRST_USER_OID}"
+        "with own as (select c.oid, c.reltoastrelid {})
+         select t.oid, (pg_stat_get_blocks_fetched(t.oid) + pg_stat_get_tuples_inserted(t.oid) + pg_stat_get_tuples_updated(t.oid)
+                    + pg_stat_get_tuples_deleted(t.oid) + pg_stat_get_tuples_returned(t.oid) + pg_stat_get_tuples_fetched(t.oid))::float8
+           from (select oid from own union all select reltoastrelid from own where reltoastrelid <> 0) t",
+        scope.tables()
     )
 }
 

@@ -196,7 +196,7 @@ fn what_cannot_be_is_refused_before_anything_is_made() {
     desk.embedded(&home, "grid.toml --set clients=1,200 --set settings.max_connections=50")
         .expect(1)
         .says("clients = 200")
-        .says("needs 206 connections")
+        .says("needs 207 connections")
         .says("set max_connections to at least");
     desk.embedded(&home, "grid.toml --set settings.no_such_setting=1")
         .expect(1);

@@ -38,6 +38,14 @@ fn goes_neither_with_the_schema_nor_with_what_set_up_created() {
     );
     let guest = || desk.on(&database.target(), ["guest.toml"]);
     guest().expect(0).shows("table public.beside");
+    // A script without data counts nothing, and leaves the tables of others to others.
+    desk.experiment("nothing.toml", "", "select 1;", "300ms");
+    let nothing = desk
+        .on(&database.target(), ["nothing.toml", "--archive", "nothing"])
+        .expect(0);
+    assert!(!nothing.stdout.contains("treasure"), "{}", nothing.stdout);
+    let vacuumed = "select coalesce(sum(vacuum_count), 0) from pg_stat_all_tables where schemaname = 'public'";
+    assert_eq!(database.value(vacuumed), "0");
     assert_eq!(
         extensions(&database),
         "citext public, pg_trgm public, plpgsql pg_catalog"
@@ -65,7 +73,18 @@ fn goes_neither_with_the_schema_nor_with_what_set_up_created() {
     guest().expect(0);
     assert_ne!(citext(), before);
     for run in run_folders(&desk.archive()) {
-        assert_eq!(run.record()["summary"]["workloads"][0]["errors"], 0);
+        let record = run.record();
+        assert_eq!(record["summary"]["workloads"][0]["errors"], 0);
+        // Only what is the experiment's is counted, by its plain name.
+        let (sizes, counted) = (&record["summary"]["tables"], &record["tables"]["after"]);
+        assert_eq!(
+            (sizes.as_array().unwrap().len(), &sizes[0]["table"]),
+            (1, &"items".into()),
+            "{sizes}"
+        );
+        assert_eq!(counted["tables"].as_array().unwrap().len(), 1, "{counted}");
+        let bytes = |what: &str| counted["tables"][0][what].as_i64().unwrap();
+        assert_eq!(counted["database_bytes"], bytes("table_bytes") + bytes("index_bytes"));
     }
 }
 

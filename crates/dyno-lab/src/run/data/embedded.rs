@@ -13,6 +13,7 @@ use dyno_target::embedded::{
 use dyno_target::facts::server_version;
 use dyno_target::load::settle;
 use dyno_target::schema::{MARK, Mark};
+use dyno_target::scope::Scope;
 use indexmap::IndexMap;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
@@ -116,7 +117,10 @@ fn make_template(
     // It will lie there twice: as the template, and as a run's copy.
     load_into(cluster, LOADING, 2, data, progress, stop)?;
     progress.step("Vacuuming and analyzing");
-    settle(&mut *cluster.server()?.connection(LOADING).connect_until(&stop.flag())?)?;
+    settle(
+        &mut *cluster.server()?.connection(LOADING).connect_until(&stop.flag())?,
+        &Scope::Database,
+    )?;
     execute(
         admin,
         &format!("alter database {LOADING} rename to {}", escape_identifier(template)),

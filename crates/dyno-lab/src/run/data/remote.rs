@@ -11,6 +11,7 @@ use dyno_target::load::settle;
 use dyno_target::schema::{
     Catalogue, Mark, SetUp, create_schema, drop_schema, mark_of, search_path, set_mark, within_schema,
 };
+use dyno_target::scope::Scope;
 use dyno_target::tablespaces;
 
 /// The schema that holds the data of an experiment of this name.
@@ -28,6 +29,11 @@ fn schema_of(name: &str) -> String {
 /// The schema that the experiment's data is in; `None` without data.
 pub(in crate::run) fn schema_of_experiment(experiment: &Resolved) -> Option<String> {
     has_data(&experiment.data).then(|| schema_of(&experiment.name))
+}
+
+/// What of the database is the experiment's.
+pub(in crate::run) fn scope(experiment: &Resolved) -> Scope {
+    schema_of_experiment(experiment).map_or(Scope::Nothing, Scope::Schema)
 }
 
 /// Refuses what loading would have to destroy or could not do, before anything is changed.
@@ -98,7 +104,7 @@ pub(in crate::run) fn prepare(
     notes.append(&mut set_up.notes);
     notes.extend(told(&outside.created()?, &schema));
     progress.step("Vacuuming and analyzing");
-    for warning in settle(&mut *own.connect_until(&stop.flag())?)? {
+    for warning in settle(&mut *own.connect_until(&stop.flag())?, &scope(wanted.experiment))? {
         progress.note(&warning);
     }
     set_mark(&mut client, &schema, &Mark::now(&loaded, set_up.mark.extensions))?;

@@ -36,7 +36,7 @@ const CHECKPOINTS: &str = "checkpoints-full_page_writes=";
 const CYCLE_S: u64 = 30;
 
 /// What their log may be written with: several times what the updates write, and a fraction of what the images add.
-const SLOW_LOG_BYTES_PER_S: u64 = 3_000_000;
+const SLOW_LOG_BYTES_PER_S: u64 = 2_000_000;
 
 /// A dip that begins this soon after a checkpoint did, in seconds, comes after it.
 const SOON_S: f64 = 10.0;

@@ -283,7 +283,7 @@ mod tests {
             "{error}"
         );
         assert!(
-            error.contains("needs 206 connections, but the server allows 50"),
+            error.contains("needs 207 connections, but the server allows 50"),
             "{error}"
         );
     }

@@ -4,9 +4,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_ceiling::Route;
 use dyno_engine::{Cpus, TransportChoice};
 use dyno_lab::experiment::{ErrorLimit, OnFailure, Size};
+use jiff::{Span, SpanRelativeTo};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Put a database on the dyno: drive it with scripted transactions, record everything, judge honestly.
 #[derive(Parser, Debug)]
@@ -36,6 +38,8 @@ pub enum Command {
     Serve(ServeArguments),
     /// Measure what this machine can do at most, against a server that answers at once
     Ceiling(CeilingArguments),
+    /// Show what is kept for later runs: servers and loaded data, and remove it with --yes; results stay
+    Clean(CleanArguments),
     /// Be that server
     #[command(hide = true)]
     Responder(ResponderArguments),
@@ -379,6 +383,30 @@ impl From<PathName> for Route {
     }
 }
 
+/// What `dyno clean` is told.
+#[derive(Args, Debug)]
+pub struct CleanArguments {
+    /// What is meant: names as listed, or parts of them, such as 17.6.0, main or pk-update [default: everything]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+
+    /// Only what no run has used for so long, for example 7d or 12h
+    #[arg(long, value_name = "DURATION", value_parser = age)]
+    pub older_than: Option<Duration>,
+
+    /// Look for dyno's schemas in a database that is not its own, instead of in its home folder; a URI or a conninfo string
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+
+    /// Only show what would be removed; so it is without --yes
+    #[arg(long, conflicts_with = "yes")]
+    pub dry_run: bool,
+
+    /// Remove it, but for what another dyno uses
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
 /// What `dyno responder` is told.
 #[derive(Args, Debug)]
 pub struct ResponderArguments {
@@ -443,6 +471,16 @@ fn assignment(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
         _ => Err("write NAME=VALUE, for example --set clients=16".to_owned()),
     }
+}
+
+/// How long something was not used. A day has 24 hours.
+fn age(text: &str) -> Result<Duration, String> {
+    let expected = || "write a number with its unit, such as 7d, 12h or 2 weeks".to_owned();
+    let span: Span = text.parse().map_err(|_| expected())?;
+    let age = span.to_duration(SpanRelativeTo::days_are_24_hours());
+    age.ok()
+        .and_then(|age| Duration::try_from(age).ok())
+        .ok_or_else(expected)
 }
 
 /// A number of things that there must be.

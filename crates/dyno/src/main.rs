@@ -2,6 +2,7 @@
 
 mod arguments;
 mod ceiling;
+mod clean;
 mod cli;
 mod compare;
 mod export;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::report(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Serve(arguments) => serve::serve(&arguments),
+        Command::Clean(arguments) => clean::clean(&arguments),
         Command::Ceiling(arguments) => ceiling::ceiling(&arguments),
         Command::Responder(arguments) => ceiling::responder(&arguments),
     };

@@ -8,6 +8,7 @@ mod archive;
 mod borrowed;
 mod cache;
 mod ceiling;
+mod clean;
 mod compare;
 mod experiments;
 mod export;

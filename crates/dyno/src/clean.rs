@@ -1,0 +1,170 @@
+//! `dyno clean`: what dyno keeps for later runs, shown, and removed if that is wanted. Results are never touched.
+
+use crate::cli::CleanArguments;
+use crate::failure::Failure;
+use crate::say;
+use dyno_report::{KeptRow, kept as shown};
+use dyno_target::address::ConnectionInfo;
+use dyno_target::embedded::{Kept, KeptKind, home_folder, kept, remove_kept};
+use dyno_target::lock::{LockError, ServerLock};
+use dyno_target::schema::{drop_schema, own_schemas};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
+
+/// `dyno clean`.
+pub fn clean(arguments: &CleanArguments) -> Result<(), Failure> {
+    match &arguments.target {
+        Some(target) => on_server(arguments, target),
+        None => at_home(arguments, &home_folder(&|name| std::env::var(name).ok())?),
+    }
+}
+
+fn at_home(arguments: &CleanArguments, home: &Path) -> Result<(), Failure> {
+    let all = kept(home, &mut |cluster| say::aside(&format!("Looking into {cluster}")))?;
+    let chosen: Vec<&Kept> = chosen(arguments, &all, |kept| (&kept.name, kept.used))?;
+    let rows = all.iter().map(|kept| KeptRow {
+        name: kept.name.clone(),
+        what: match kept.kind {
+            KeptKind::Programs => "PostgreSQL",
+            KeptKind::Unfinished => "unfinished installation",
+            KeptKind::Cluster => "cluster",
+            KeptKind::Data => "data",
+        },
+        bytes: kept.bytes,
+        unused: unused(kept.used),
+        in_use: kept.in_use,
+        is_part: kept.kind == KeptKind::Data,
+        chosen: chosen.contains(&kept),
+    });
+    say::result(&shown(&format!("Kept in {}", home.display()), rows))?;
+    // Data goes with its cluster, and programs go last.
+    let goes_anyway = |kept: &Kept| {
+        let of = |other: &&Kept| other.kind == KeptKind::Cluster && kept.name.starts_with(&format!("{}/", other.name));
+        kept.kind == KeptKind::Data && chosen.iter().any(of)
+    };
+    let mut going: Vec<&Kept> = chosen.iter().copied().filter(|kept| !goes_anyway(kept)).collect();
+    going.sort_by_key(|kept| kept.kind == KeptKind::Programs);
+    remove(
+        arguments,
+        &going,
+        |kept| &kept.name,
+        |kept| {
+            let removed = !kept.in_use && remove_kept(home, kept)?;
+            Ok((!removed).then(|| "another dyno uses it".to_owned()))
+        },
+    )
+}
+
+fn on_server(arguments: &CleanArguments, target: &str) -> Result<(), Failure> {
+    let info = ConnectionInfo::resolve(Some(target), &|name| std::env::var(name).ok())?;
+    for warning in info.warnings() {
+        say::aside(&format!("warning: {warning}"));
+    }
+    let info = info.first_reachable()?;
+    let all = own_schemas(&mut info.connect()?)?;
+    let chosen = chosen(arguments, &all, |schema| {
+        (&schema.name, schema.mark.changed.map(SystemTime::from))
+    })?;
+    let rows = all.iter().map(|schema| KeptRow {
+        name: schema.name.clone(),
+        what: "schema",
+        bytes: schema.bytes.unsigned_abs(),
+        unused: unused(schema.mark.changed.map(SystemTime::from)),
+        in_use: false,
+        is_part: false,
+        chosen: chosen.contains(&schema),
+    });
+    say::result(&shown(&format!("Schemas of dyno in {info}"), rows))?;
+    remove(
+        arguments,
+        &chosen,
+        |schema| &schema.name,
+        |schema| {
+            let mut holders = Vec::new();
+            // Raised already: a schema in use is not waited for.
+            let stop = AtomicBool::new(true);
+            let lock = ServerLock::take(&info, true, vec![schema.name.clone()], &stop, &mut |holder| {
+                holders.push(holder.to_string());
+            });
+            match lock {
+                Err(LockError::Stopped) => return Ok(Some(format!("it is in use by {}", holders.join(", ")))),
+                Err(error) => return Err(error.into()),
+                Ok(_lock) => {
+                    for (extension, reason) in drop_schema(&info, &schema.name)? {
+                        say::aside(&format!("The extension {} stays: {reason}", extension.name));
+                    }
+                }
+            }
+            Ok(None)
+        },
+    )
+}
+
+/// Those that are meant. Of what is not known when it was used it is not known either whether it is old.
+fn chosen<'a, T>(
+    arguments: &CleanArguments,
+    all: &'a [T],
+    about: impl Fn(&T) -> (&str, Option<SystemTime>),
+) -> Result<Vec<&'a T>, Failure> {
+    let is_called = |item: &T, word: &String| {
+        let name = about(item).0;
+        name == word || name == format!("dyno_{word}") || name.split(['/', '@']).any(|part| part == word)
+    };
+    if let Some(unknown) = arguments
+        .names
+        .iter()
+        .find(|word| !all.iter().any(|item| is_called(item, word)))
+    {
+        return Err(
+            format!("nothing that dyno keeps there is called {unknown}; without a name dyno clean lists all").into(),
+        );
+    }
+    let is_meant = |item: &&T| {
+        let by_name = arguments.names.is_empty() || arguments.names.iter().any(|word| is_called(item, word));
+        let by_age = arguments
+            .older_than
+            .is_none_or(|age| unused(about(item).1).is_some_and(|unused| unused >= age));
+        by_name && by_age
+    };
+    Ok(all.iter().filter(is_meant).collect())
+}
+
+fn unused(since: Option<SystemTime>) -> Option<Duration> {
+    // A clock that was set back says no time at all.
+    since.map(|since| since.elapsed().unwrap_or_default())
+}
+
+/// Removes what was chosen if that was said; `remove` gives the reason why something stays.
+fn remove<T>(
+    arguments: &CleanArguments,
+    chosen: &[&T],
+    name: impl Fn(&T) -> &str,
+    remove: impl Fn(&T) -> Result<Option<String>, Failure>,
+) -> Result<(), Failure> {
+    if chosen.is_empty() {
+        return Ok(());
+    }
+    if !arguments.yes {
+        return say::result("Nothing was removed; --yes removes what is marked with *.");
+    }
+    let mut stays = false;
+    for item in chosen {
+        match remove(item) {
+            Ok(None) => say::aside(&format!("Removed {}", name(item))),
+            Ok(Some(reason)) => {
+                stays = true;
+                say::aside(&format!("{} stays: {reason}", name(item)));
+            }
+            Err(Failure::SetUp(reason)) => {
+                stays = true;
+                say::aside(&format!("{} stays: {reason}", name(item)));
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    match stays {
+        true => Err(Failure::PartWay(None)),
+        false => Ok(()),
+    }
+}

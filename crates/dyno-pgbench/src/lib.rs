@@ -42,18 +42,19 @@ pub fn main(called: &str, arguments: impl Iterator<Item = OsString>) -> u8 {
                 script.name, script.description, script.text
             ));
         }
-        Request::Initialize(options) => return with_target(&options, initialize),
-        Request::Run(options) => return with_target(&options, run::run),
+        Request::Initialize(options) => return with_target(&options, "for initialization", initialize),
+        Request::Run(options) => return with_target(&options, "for setup", run::run),
     }
     0
 }
 
 /// Does what needs a server, with signals taken over.
-fn with_target(options: &Options, act: impl FnOnce(&Options, &ConnectionInfo, &Signals) -> u8) -> u8 {
+fn with_target(options: &Options, purpose: &str, act: impl FnOnce(&Options, &ConnectionInfo, &Signals) -> u8) -> u8 {
     let target = match run::resolve(options, &environment) {
         Ok(target) => target,
         Err(error) => {
-            message::error(&error.to_string());
+            message::error(&error.libpq());
+            message::error(&format!("could not create connection {purpose}"));
             return 1;
         }
     };

@@ -10,7 +10,7 @@ use postgres::SimpleQueryMessage;
 use rustix::io::Errno;
 use std::fmt;
 use std::io::ErrorKind;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 /// What to say about a server that is silent, and what to do.
 const NO_ANSWER: (&str, &str) = (
@@ -317,7 +317,16 @@ fn check_kind(mut client: Client, kind: SessionKind, host: &Host) -> Result<Clie
 fn in_libpq_words(host: &Host, reason: &str) -> String {
     match host {
         Host::Unix { .. } => format!("connection to server on socket \"{host}\" failed: {reason}"),
-        Host::Tcp { name, port, .. } => format!("connection to server at \"{name}\", port {port} failed: {reason}"),
+        Host::Tcp { name, port, address } => {
+            // A name is told with the address that was tried last.
+            let found = match (address, name.parse::<IpAddr>()) {
+                (None, Err(_)) => socket_addresses(host).ok().and_then(|found| found.last().copied()),
+                _ => None,
+            };
+            let found = found.map(|found| format!(" ({})", found.ip())).unwrap_or_default();
+            let name = address.map_or_else(|| name.clone(), |address| address.to_string());
+            format!("connection to server at \"{name}\"{found}, port {port} failed: {reason}")
+        }
     }
 }
 
@@ -332,7 +341,12 @@ fn libpq_reason(host: &Host, error: &DialError) -> Option<String> {
         DialError::Tls(_) | DialError::Distrusted(_) => return None,
         DialError::LogIn(error) => {
             if let Some(refusal) = error.as_db_error() {
-                return Some(format!("{}:  {}", refusal.severity(), refusal.message()));
+                let more = [("DETAIL", refusal.detail()), ("HINT", refusal.hint())];
+                let more = more
+                    .iter()
+                    .filter_map(|(kind, text)| Some(format!("\n{kind}:  {}", (*text)?)));
+                let more = more.collect::<String>();
+                return Some(format!("{}:  {}{more}", refusal.severity(), refusal.message()));
             }
             if server_message(error).contains("password missing") {
                 return Some("fe_sendauth: no password supplied".to_owned());
@@ -384,11 +398,17 @@ pub(super) fn socket_addresses(host: &Host) -> Result<Vec<SocketAddr>, ConnectEr
         return Ok(vec![SocketAddr::new(*address, *port)]);
     }
     let unknown = |why: String| {
-        ConnectError::one(
-            host,
-            format!("the name {name} cannot be looked up ({why})"),
-            "check the name and the network",
-        )
+        let system = why.rsplit(": ").next().unwrap_or_default();
+        ConnectError {
+            failures: vec![Failure {
+                host: host.to_string(),
+                libpq: format!("could not translate host name \"{name}\" to address: {system}"),
+                what: format!("the name {name} cannot be looked up ({why})"),
+                advice: "check the name and the network".to_owned(),
+                sqlstate: None,
+                is_handshake: false,
+            }],
+        }
     };
     let addresses: Vec<SocketAddr> = (name.as_str(), *port)
         .to_socket_addrs()

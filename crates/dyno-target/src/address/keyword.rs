@@ -113,6 +113,16 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     keyword("user", "PGUSER", Honoured),
 ];
 
+/// The keyword that a value was given for, from where it came from: a variable, or words with the keyword in parentheses.
+pub(super) fn keyword_of(origin: &str) -> &str {
+    match KEYWORDS.iter().find(|known| known.variable == Some(origin)) {
+        Some(known) => known.name,
+        None => origin
+            .rsplit_once('(')
+            .map_or(origin, |(_, keyword)| keyword.trim_end_matches(')')),
+    }
+}
+
 /// Looks a keyword up.
 pub(super) fn find(name: &str) -> Result<&'static Keyword, AddressError> {
     let known = KEYWORDS.iter().find(|known| known.name == name);

@@ -102,6 +102,26 @@ pub enum AddressError {
     },
 }
 
+impl AddressError {
+    /// What libpq says of it, where it has words of its own for just this; else the same as `Display`.
+    #[must_use]
+    pub fn libpq(&self) -> String {
+        match self {
+            Self::UnknownService { name, .. } => format!("definition of service \"{name}\" not found"),
+            Self::Value {
+                keyword: origin, value, ..
+            } => match keyword::keyword_of(origin) {
+                "hostaddr" => format!("could not parse network address \"{value}\": Name or service not known"),
+                "connect_timeout" => {
+                    format!("invalid integer value \"{value}\" for connection option \"connect_timeout\"")
+                }
+                keyword => format!("invalid {keyword} value: \"{value}\""),
+            },
+            other => other.to_string(),
+        }
+    }
+}
+
 /// One server that may be tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {

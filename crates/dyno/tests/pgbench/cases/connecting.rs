@@ -17,6 +17,18 @@ fn connections_refused() {
             script("select 1;").with("nodatabase"),
             script("select 1;").with("-h /nosuch"),
             script("select 1;").with("-h 127.0.0.1 -p 1"),
+            script("select 1;").with("-h localhost -p 1"),
+            script("select 1;").with("'hostaddr=127.0.0.1 port=1'"),
+            script("select 1;").with("-h 127.0.0.1,/nosuch -p 1"),
+            script("select 1;").with("sslmode=foo"),
+            script("select 1;").with("postgresql://h/db?sslmode=foo"),
+            script("select 1;").with("channel_binding=foo"),
+            script("select 1;").with("target_session_attrs=foo"),
+            script("select 1;").with("target_session_attrs=read-only"),
+            script("select 1;").with("service=nosuch"),
+            script("select 1;").with("hostaddr=x"),
+            script("select 1;").with("options=-cwork_mem=x"),
+            case("-i sslmode=foo"),
         ],
     );
 }

@@ -35,6 +35,11 @@ impl LatencyHistogram {
         self.0.saturating_record(duration_ns);
     }
 
+    /// Counts a duration so many times.
+    pub fn record_n(&mut self, duration_ns: u64, count: u64) {
+        self.0.saturating_record_n(duration_ns, count);
+    }
+
     /// Adds all counts of `other`.
     pub fn add(&mut self, other: &Self) {
         if !other.0.is_empty() {

@@ -4,6 +4,9 @@
 //! goes on with an empty one, so an event belongs to the interval in which it completed, to the nanosecond, whatever the collector is doing.
 
 use crate::histogram::LatencyHistogram;
+#[cfg(doc)]
+use crate::sparse::MOST_STATEMENTS;
+use crate::sparse::SparseHistogram;
 use dyno_wire::SqlState;
 
 /// What one workload did in one interval: of one thread, or summed over its threads.
@@ -21,8 +24,9 @@ pub struct Recording {
     pub latency: LatencyHistogram,
     /// Open loop only: how long after its scheduled instant each completed transaction began.
     pub lag: LatencyHistogram,
-    /// Duration of each statement of the workload that completed without error, by its index in the workload; statements in a pipeline have none.
-    pub statement_latency: Vec<LatencyHistogram>,
+    /// Duration of each statement of the workload that completed without error, by its index in the workload; statements in a pipeline have none. Those from
+    /// [`MOST_STATEMENTS`] on share the last one.
+    pub statement_latency: Vec<SparseHistogram>,
     /// Transactions that were not begun because their instant was further back than the latency limit.
     pub skipped: u64,
     /// Completed transactions that took longer than the latency limit.
@@ -206,7 +210,7 @@ impl Recording {
     #[must_use]
     pub fn new(statements: usize) -> Self {
         Self {
-            statement_latency: vec![LatencyHistogram::new(); statements],
+            statement_latency: SparseHistogram::of_statements(statements),
             ..Self::default()
         }
     }
@@ -240,7 +244,7 @@ impl Recording {
         self.lag.add(&other.lag);
         self.statement_latency.resize_with(
             self.statement_latency.len().max(other.statement_latency.len()),
-            LatencyHistogram::new,
+            SparseHistogram::default,
         );
         for (sum, part) in self.statement_latency.iter_mut().zip(&other.statement_latency) {
             sum.add(part);
@@ -273,7 +277,7 @@ impl Recording {
         self.errors_by_state.clear();
         self.latency.clear();
         self.lag.clear();
-        self.statement_latency.iter_mut().for_each(LatencyHistogram::clear);
+        self.statement_latency.iter_mut().for_each(SparseHistogram::clear);
         self.skipped = 0;
         self.late = 0;
         self.retried = 0;

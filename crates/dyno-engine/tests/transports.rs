@@ -52,7 +52,8 @@ fn what_is_recorded_is_what_the_server_did(transport: TransportChoice) {
             let lags = if pacing == Pacing::Closed { 0 } else { good };
             assert_eq!(recorded.lag.count(), lags, "of {clients} clients with {pacing:?}");
             // The server is never faster than it is told to be.
-            let latency = recorded.statement_latency[0].inner();
+            let latency = recorded.statement_latency[0].dense();
+            let latency = latency.inner();
             assert_eq!(latency.len(), good);
             for (rank, delay) in delays.iter().enumerate() {
                 let least_us = latency.value_at_quantile((rank as f64 + 0.5) / delays.len() as f64) as f64 / 1e3;

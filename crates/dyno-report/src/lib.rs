@@ -16,6 +16,7 @@ pub mod figures;
 #[cfg(test)]
 mod fixture;
 mod growth;
+mod heaviest;
 pub mod html;
 mod kept;
 mod list;

@@ -2,6 +2,7 @@
 
 use crate::figures::{bytes, count, counted, decimal, figure, ms, one_line, pacing, percent, rate, time};
 use crate::growth::largest;
+use crate::heaviest::heaviest;
 use crate::table::{facts, paragraph, table};
 use dyno_lab::summary::{Latency, ScriptSummary, Summary, WorkloadSummary};
 
@@ -221,14 +222,10 @@ fn share(part: u64, all: u64) -> Option<f64> {
 }
 
 fn statements(summary: &Summary) -> String {
-    let statements = || {
-        summary.workloads.iter().flat_map(|workload| {
-            let statements = workload.statement_latencies.iter();
-            statements.map(move |statement| (workload, statement))
-        })
-    };
-    let rows: Vec<_> = statements()
-        .map(|(workload, statement)| {
+    let (statements, note) = heaviest(summary);
+    let rows: Vec<_> = statements
+        .iter()
+        .map(|(workload, _, statement)| {
             let mut row = match &statement.latency {
                 Some(Latency {
                     mean_us,
@@ -247,7 +244,11 @@ fn statements(summary: &Summary) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    table(&["statements", "mean (ms)", "p95", "p99", "max", "SQL"], &[5], rows)
+    let mut text = table(&["statements", "mean (ms)", "p95", "p99", "max", "SQL"], &[5], rows);
+    if let Some(note) = note {
+        text.push_str(&format!("  ({note})\n"));
+    }
+    text
 }
 
 fn errors(summary: &Summary) -> String {

@@ -6,6 +6,7 @@ use crate::load::Workload;
 use crate::log::{LogEntry, LoggedOutcome};
 use crate::program::Program;
 use crate::recording::{CommandRecording, FailureCounts, Recording, ScriptRecording};
+use crate::sparse::MOST_STATEMENTS;
 use dyno_wire::{ServerError, Session};
 
 /// An empty recording for a workload.
@@ -30,7 +31,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     pub(super) fn tally_statement(&mut self, index: usize, statement: usize, now_ns: u64) {
         if self.slice.is_some() {
             self.recording.statements += 1;
-            if let Some(latency) = self.recording.statement_latency.get_mut(statement) {
+            if let Some(latency) = self.recording.statement_latency.get_mut(statement.min(MOST_STATEMENTS)) {
                 latency.record(now_ns.saturating_sub(self.clients[index].statement_ns));
             }
         }

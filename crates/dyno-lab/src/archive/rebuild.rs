@@ -64,7 +64,10 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
     if let Ok(log) = open(&run.path.join(LATENCY_HLOG)) {
         latencies::for_each_line(log, |line| {
             if let Some(workload) = position(&line.workload).filter(|_| began_in_time(line.start_s)) {
-                builder.latency(line.start_s, workload, line.statement, |sum| line.add_to(sum));
+                match line.statement {
+                    None => builder.latency(line.start_s, workload, |sum| line.add_to(sum)),
+                    Some(statement) => builder.statement(workload, statement, |sum| line.add_to_sparse(sum)),
+                }
             }
         });
     }

@@ -11,7 +11,7 @@ use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunS
 use crate::experiment::{ErrorLimit, Resolved};
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
 use dyno_ceiling::Route;
-use dyno_engine::{Ending, Outcome, ThreadOptions};
+use dyno_engine::{Ending, MOST_STATEMENTS, Outcome, ThreadOptions};
 use dyno_target::Client;
 use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::{host_facts, server_facts};
@@ -120,6 +120,18 @@ impl<'a> Ledger<'a> {
         warnings.append(&mut settings::differences(&mut control, entry.settings)?);
         let sizes_before = database_sizes(&mut control, &entry.scope);
 
+        let together: Vec<_> = experiment
+            .workloads
+            .iter()
+            .zip(&entry.statements)
+            .filter(|(_, statements)| statements.len() > MOST_STATEMENTS)
+            .map(|(workload, statements)| {
+                let (name, all) = (&workload.name, statements.len());
+                format!(
+                    "\"{name}\" has {all} statements: the latencies of the first {MOST_STATEMENTS} are kept one by one, those of the others together."
+                )
+            })
+            .collect();
         let workloads = experiment.workloads.iter().zip(entry.statements);
         let facts: Vec<_> = workloads
             .map(|(workload, statements)| WorkloadFacts::new(workload, statements).in_stages(&experiment.stages))
@@ -147,6 +159,7 @@ impl<'a> Ledger<'a> {
         let mut notes = target.warnings().to_vec();
         notes.extend(entry.notes);
         notes.extend_from_slice(&sampling.warnings);
+        notes.extend(together);
         Ok(Self {
             campaign: None,
             recorder: Recorder::new(writer, builder, progress, sampling),

@@ -6,7 +6,7 @@ use super::{
     Summary, Total, Warning, WorkloadFacts, WorkloadSummary,
 };
 use crate::experiment::Span;
-use dyno_engine::{Interval, LatencyHistogram, ScriptRecording};
+use dyno_engine::{Interval, LatencyHistogram, ScriptRecording, SparseHistogram};
 use dyno_stats::Running;
 use hdrhistogram::Histogram;
 use std::time::Duration;
@@ -40,7 +40,7 @@ struct Workload {
     latency: Histogram<u64>,
     lag_sum_us: f64,
     lag_max_us: f64,
-    statement_latencies: Vec<Histogram<u64>>,
+    statement_latencies: Vec<SparseHistogram>,
     errors_by_state: Vec<ErrorSummary>,
     scripts: Vec<ScriptRecording>,
 }
@@ -91,7 +91,7 @@ impl SummaryBuilder {
             latency: empty(),
             lag_sum_us: 0.0,
             lag_max_us: 0.0,
-            statement_latencies: vec![empty(); facts.statements.len()],
+            statement_latencies: vec![SparseHistogram::default(); facts.statements.len()],
             errors_by_state: Vec::new(),
             scripts: Vec::new(),
         });
@@ -125,9 +125,9 @@ impl SummaryBuilder {
             self.counts(index, duration_s, counts, lag);
             self.scripts(index, &recording.scripts);
             let start_s = interval.start.as_secs_f64();
-            self.latency(start_s, index, None, adding(&recording.latency));
+            self.latency(start_s, index, adding(&recording.latency));
             for (statement, latency) in recording.statement_latency.iter().enumerate() {
-                self.latency(start_s, index, Some(statement), adding(latency));
+                self.statement(index, statement, |sum| sum.add(latency));
             }
             for error in &recording.errors_by_state {
                 self.error(index, &error.state.to_string(), error.count, &error.example);
@@ -187,25 +187,20 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds latencies of a workload's transactions, or of one of its statements, in the interval that began at `start_s`: `add` adds them to a sum.
-    pub(crate) fn latency(
-        &mut self,
-        start_s: f64,
-        workload: usize,
-        statement: Option<usize>,
-        add: impl Fn(&mut Histogram<u64>),
-    ) {
-        let Some(index) = statement else {
-            if let Some(workload) = self.workloads.get_mut(workload) {
-                add(&mut workload.latency);
-            }
-            // The allowance is for times that went through the archive's rounding.
-            let stage = self.stages.iter_mut().rfind(|stage| stage.start_s <= start_s + 0.002);
-            if let Some(share) = stage.and_then(|stage| stage.workloads.get_mut(workload)) {
-                add(&mut share.latency);
-            }
-            return;
-        };
+    /// Adds latencies of a workload's transactions in the interval that began at `start_s`: `add` adds them to a sum.
+    pub(crate) fn latency(&mut self, start_s: f64, workload: usize, add: impl Fn(&mut Histogram<u64>)) {
+        if let Some(workload) = self.workloads.get_mut(workload) {
+            add(&mut workload.latency);
+        }
+        // The allowance is for times that went through the archive's rounding.
+        let stage = self.stages.iter_mut().rfind(|stage| stage.start_s <= start_s + 0.002);
+        if let Some(share) = stage.and_then(|stage| stage.workloads.get_mut(workload)) {
+            add(&mut share.latency);
+        }
+    }
+
+    /// Adds latencies of one of a workload's statements.
+    pub(crate) fn statement(&mut self, workload: usize, index: usize, add: impl Fn(&mut SparseHistogram)) {
         let workload = self.workloads.get_mut(workload);
         if let Some(sum) = workload.and_then(|workload| workload.statement_latencies.get_mut(index)) {
             add(sum);
@@ -378,8 +373,10 @@ impl Workload {
             statement_latencies: statements
                 .map(|(sql, latency)| StatementSummary {
                     sql: sql.clone(),
-                    count: latency.len(),
-                    latency: latency_of(latency),
+                    count: latency.count(),
+                    latency: (latency.count() > 0)
+                        .then(|| latency.dense())
+                        .and_then(|dense| latency_of(dense.inner())),
                 })
                 .collect(),
             errors_by_state,

@@ -17,6 +17,7 @@ pub(crate) use warning::WarningKind;
 pub use warning::{Scale, Warning};
 
 use crate::experiment::{Scripts, Span, Stage, Workload};
+use dyno_engine::MOST_STATEMENTS;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -137,7 +138,7 @@ pub struct WorkloadFacts {
     /// Its scripts, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<ScriptFacts>,
-    /// The SQL of each statement of its scripts, in order.
+    /// The SQL of each statement of its scripts, in order; beyond the first 256, a word for all others together.
     pub statements: Vec<String>,
 }
 
@@ -192,7 +193,7 @@ impl WorkloadFacts {
                     weight: weighted.weight,
                 })
                 .collect(),
-            statements,
+            statements: told_apart(statements),
         }
     }
 
@@ -239,6 +240,15 @@ impl WorkloadFacts {
     fn stage(&self, name: &str) -> Option<&StageFacts> {
         self.stages.iter().find(|stage| stage.name == name)
     }
+}
+
+/// The statements whose latencies are kept one by one, with a word for the others, which are kept together.
+fn told_apart(mut statements: Vec<String>) -> Vec<String> {
+    if statements.len() > MOST_STATEMENTS {
+        let others = statements.split_off(MOST_STATEMENTS).len();
+        statements.push(format!("(the other {others} statements together)"));
+    }
+    statements
 }
 
 /// When a client begins its next transaction.

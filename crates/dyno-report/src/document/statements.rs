@@ -4,6 +4,7 @@ use super::model::{Table, Value};
 use super::results::{LATENCY_COLUMNS, latencies};
 use super::table::{exactly, number, text, value, words};
 use crate::figures::one_line;
+use crate::heaviest::heaviest;
 use dyno_lab::archive::Run;
 use dyno_lab::summary::Summary;
 
@@ -25,26 +26,22 @@ const COUNTERS: [(&[&str], &str, &str); 9] = [
 
 /// The statements of the scripts as the clients saw them.
 pub(super) fn of_clients(summary: &Summary) -> Table {
-    let rows = summary.workloads.iter().flat_map(|workload| {
-        workload
-            .statement_latencies
-            .iter()
-            .enumerate()
-            .map(move |(index, statement)| {
-                let mut row = vec![
-                    words(format!("{}/{}", workload.name, index + 1)),
-                    exactly(statement.count),
-                ];
-                row.extend(latencies(statement.latency.as_ref()));
-                row.push(words(one_line(&statement.sql)));
-                row
-            })
+    let (statements, note) = heaviest(summary);
+    let rows = statements.iter().map(|(workload, index, statement)| {
+        let mut row = vec![
+            words(format!("{}/{}", workload.name, index + 1)),
+            exactly(statement.count),
+        ];
+        row.extend(latencies(statement.latency.as_ref()));
+        row.push(words(one_line(&statement.sql)));
+        row
     });
+    let note = note.map_or_else(String::new, |note| format!(": {note}"));
     let mut columns = vec![text("statement"), number("completed", "")];
     columns.extend(LATENCY_COLUMNS.map(|name| number(name, "ms")));
     columns.push(text("SQL"));
     Table {
-        caption: "Statements as the clients saw them, in the time measured".to_owned(),
+        caption: format!("Statements as the clients saw them, in the time measured{note}"),
         columns,
         rows: rows.collect(),
     }

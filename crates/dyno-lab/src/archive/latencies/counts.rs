@@ -2,7 +2,7 @@
 
 use super::LatencyLine;
 use crate::summary::{Latency, latency_of};
-use dyno_engine::LatencyHistogram;
+use dyno_engine::{LatencyHistogram, SparseHistogram};
 use hdrhistogram::Histogram;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -133,6 +133,13 @@ impl LatencyLine {
     /// Adds the counts to a histogram of the engine's layout.
     pub(crate) fn add_to(&self, histogram: &mut Histogram<u64>) {
         record(histogram, self.counts());
+    }
+
+    /// Adds the counts to those of a statement.
+    pub(crate) fn add_to_sparse(&self, histogram: &mut SparseHistogram) {
+        for (class, count) in self.counts() {
+            histogram.add_count(class, count);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writing the log.
 
-use dyno_engine::{Interval, Recording};
+use dyno_engine::{Interval, LatencyHistogram, Recording};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
@@ -22,6 +22,8 @@ pub(in crate::archive) fn header(base: Timestamp) -> Vec<u8> {
 #[derive(Default)]
 pub(in crate::archive) struct Encoder {
     serializer: V2DeflateSerializer,
+    /// A statement's latencies on their way into the log.
+    statement: LatencyHistogram,
 }
 
 impl Encoder {
@@ -35,7 +37,13 @@ impl Encoder {
         for (workload, recording) in recordings {
             self.histogram(interval, workload, recording.latency.inner(), out);
             for (index, latency) in recording.statement_latency.iter().enumerate() {
-                self.histogram(interval, &format!("{workload}/{}", index + 1), latency.inner(), out);
+                if latency.count() > 0 {
+                    let mut statement = std::mem::take(&mut self.statement);
+                    latency.add_to(&mut statement);
+                    self.histogram(interval, &format!("{workload}/{}", index + 1), statement.inner(), out);
+                    statement.clear();
+                    self.statement = statement;
+                }
             }
         }
     }

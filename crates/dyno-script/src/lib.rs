@@ -33,6 +33,7 @@
 mod command;
 mod conditions;
 mod cursor;
+mod defined;
 mod diagnostic;
 mod evaluate;
 mod expression;
@@ -56,6 +57,7 @@ mod variables;
 
 pub use command::{Command, Condition, Else, Place, Set};
 pub use cursor::{Cursor, Step};
+pub use defined::Defined;
 pub use diagnostic::{EvaluationError, Position, ScriptError};
 pub use random::Random;
 pub use script::Script;

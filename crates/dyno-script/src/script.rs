@@ -18,7 +18,7 @@ use crate::variables::Variables;
 /// A script: what a client executes as one transaction.
 #[derive(Clone, Debug)]
 pub struct Script {
-    source: Arc<Source>,
+    pub(crate) source: Arc<Source>,
     commands: Vec<Command>,
     /// The commands that are statements.
     statements: Vec<usize>,

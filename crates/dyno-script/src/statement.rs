@@ -84,6 +84,12 @@ impl Statement {
         }
     }
 
+    /// Where in the text each variable stands, the colon included.
+    pub(crate) fn variable_places(&self) -> impl Iterator<Item = (usize, VariableId)> + '_ {
+        let places = variable_places(self.text.as_bytes()).into_iter();
+        places.map(|place| place.start).zip(self.parameters.iter().copied())
+    }
+
     pub(crate) fn set_capture(&mut self, capture: Capture) {
         self.capture = Some(capture);
     }

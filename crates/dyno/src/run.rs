@@ -33,6 +33,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     };
     let plan = plan(name, arguments)?;
     if arguments.dry_run {
+        dyno_lab::run::rehearse(&plan, arguments.target.as_deref(), &environment)?;
         let named = plan.cells.first().and_then(|cell| cell.experiment.target.as_deref());
         let target = arguments.target.as_deref().or(named).unwrap_or(EMBEDDED);
         let target = without_secrets(target);

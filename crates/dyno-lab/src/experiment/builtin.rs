@@ -1,5 +1,6 @@
 //! The experiments that come with dyno.
 
+use super::text_file;
 use super::{Experiment, ExperimentError};
 use crate::nearest::nearest;
 use std::path::Path;
@@ -54,7 +55,7 @@ pub fn find(name_or_path: &str) -> Result<Experiment, ExperimentError> {
             nearest: nearest(name_or_path, builtin().iter().map(|builtin| builtin.name)).map(str::to_owned),
         });
     }
-    let text = std::fs::read_to_string(path).map_err(|cause| ExperimentError::Read {
+    let text = text_file::read(path).map_err(|cause| ExperimentError::Read {
         path: path.to_owned(),
         cause,
     })?;

@@ -16,6 +16,7 @@ mod resolve;
 mod scripts;
 mod section;
 mod set;
+mod text_file;
 mod value;
 
 pub use builtin::{Builtin, builtin, find};

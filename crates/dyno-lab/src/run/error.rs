@@ -4,6 +4,7 @@ use super::CompileError;
 use super::target::TargetError;
 use crate::archive::ArchiveError;
 use crate::experiment::Path as Route;
+use crate::summary::metrics::MetricError;
 use dyno_engine::{DriveError, TooFewDescriptors, UringUnavailable};
 use dyno_target::address::ConnectError;
 use dyno_target::cache::CacheError;
@@ -108,6 +109,8 @@ pub enum RunError {
     Unsettable { what: String },
     #[error("the campaign varies {}, but --leave-settings leaves the server as it is; give one of the two", names.join(", "))]
     LeftAndVaried { names: Vec<String> },
+    #[error("the metric \"{name}\" has no value: {cause}; change it under [metrics]")]
+    Metric { name: String, cause: MetricError },
     #[error("stopped before anything was measured")]
     Stopped,
 }

@@ -177,6 +177,20 @@ pub fn run(
     ended
 }
 
+/// Looks at everything about a plan that can be seen without a server, as a campaign does first of all; `target` takes the place of what the plan names.
+///
+/// # Errors
+/// What is wrong with the first cell that cannot be measured.
+pub fn rehearse(plan: &Plan, target: Option<&str>, environment: Environment<'_>) -> Result<(), RunError> {
+    let mut plan = plan.clone();
+    for cell in &mut plan.cells {
+        if let Some(target) = target {
+            cell.experiment.target = Some(target.to_owned());
+        }
+    }
+    preflight::rehearse(&plan, &preflight::targets(&plan, environment, &Stop::new())?)
+}
+
 /// Makes the runs that a campaign lacks: those that were not made, were interrupted or failed. Nothing is planned anew. What earlier attempts left is kept
 /// in the campaign's folder `earlier`.
 ///

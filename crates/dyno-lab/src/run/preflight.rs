@@ -6,9 +6,13 @@ use super::{Progress, RunError, settings, workload};
 use crate::archive::{Run, without_secrets};
 use crate::experiment::{Cache, Path as Route, Resolved};
 use crate::plan::{Cell, Plan};
+use crate::summary::metrics;
 use dyno_engine::{Stop, allow_descriptors};
 use dyno_target::address::{ConnectionInfo, Host};
 use dyno_target::facts::server_facts;
+use dyno_target::load::check_sql;
+use dyno_target::settings::Capacity;
+use std::collections::HashSet;
 
 /// What a run has open beside its load: the archive's files, a control connection and one for each sampler, each with an event loop of its own.
 const OTHER_DESCRIPTORS: u64 = 64;
@@ -34,6 +38,68 @@ pub(super) fn targets(plan: &Plan, environment: Environment<'_>, stop: &Stop) ->
     Ok(each.collect::<Result<_, _>>()?)
 }
 
+/// Looks at what can be seen of every cell without its server: scripts, the data's SQL, settings, addresses. The first that cannot be measured is the error.
+pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> {
+    // Cells seldom differ in what is looked at here, and there may be thousands.
+    let mut seen = HashSet::new();
+    for (cell, target) in plan.cells.iter().zip(targets) {
+        let experiment = &cell.experiment;
+        metrics::rehearse(experiment).map_err(|(name, cause)| of_cell(cell, RunError::Metric { name, cause }))?;
+        let names: Vec<_> = experiment.parameters.keys().collect();
+        let scripts: Vec<_> = experiment
+            .workloads
+            .iter()
+            .map(|workload| (workload.protocol, &workload.scripts))
+            .collect();
+        let data = (&experiment.data.setup, &experiment.data.finish);
+        let looked_at = (names, scripts, data, &experiment.settings, target.to_string());
+        if !seen.insert(serde_json::to_string(&looked_at).unwrap_or_default()) {
+            continue;
+        }
+        rehearse_cell(experiment, target, plan.seed).map_err(|cause| of_cell(cell, cause))?;
+    }
+    Ok(())
+}
+
+fn rehearse_cell(experiment: &Resolved, target: &Target, seed: u64) -> Result<(), RunError> {
+    workload::compile(experiment, seed)?;
+    check_sql(&experiment.data.setup, "data.setup")?;
+    check_sql(&experiment.data.finish, "data.finish")?;
+    match target {
+        Target::Embedded(options) => {
+            // Which release an installed server is shows when it is looked for.
+            if let Some(release) = options.release()? {
+                settings::embedded(experiment, release)?;
+            }
+        }
+        Target::Address(server) => {
+            if experiment.data.cache == Cache::Cold {
+                return Err(RunError::ColdCache {
+                    target: server.to_string(),
+                });
+            }
+            check_route(server, experiment)?;
+            // Its machine may be another one; whether the sizes can be read at all does not depend on it.
+            let any = Capacity {
+                memory_bytes: Some(1 << 40),
+                cores: Some(64),
+            };
+            settings::absolute(experiment, any)?;
+        }
+    }
+    Ok(())
+}
+
+fn of_cell(cell: &Cell, cause: RunError) -> RunError {
+    if cell.levels.is_empty() {
+        return cause;
+    }
+    RunError::Cell {
+        cell: levels(cell),
+        cause: Box::new(cause),
+    }
+}
+
 /// Looks at every cell without making or changing anything. The first that cannot be measured is the error.
 pub(super) fn check(
     plan: &Plan,
@@ -49,51 +115,19 @@ pub(super) fn check(
         restart_command,
         varied: &varied,
     };
+    rehearse(plan, targets)?;
     for (cell, target) in plan.cells.iter().zip(targets) {
-        check_cell(&cell.experiment, target, plan.seed, terms, progress, stop).map_err(|cause| {
-            if stop.requested() {
-                return RunError::Stopped;
-            }
-            if cell.levels.is_empty() {
-                return cause;
-            }
-            RunError::Cell {
-                cell: levels(cell),
-                cause: Box::new(cause),
-            }
+        let Target::Address(server) = target else { continue };
+        progress.step(&format!("Connecting to {server}"));
+        let reachable = server.first_reachable_until(&stop.flag());
+        let checked = reachable.map_err(RunError::from).and_then(|reachable| {
+            check_locale(&reachable, &cell.experiment)?;
+            borrowed::check(&reachable, &cell.experiment, terms)
+        });
+        checked.map_err(|cause| match stop.requested() {
+            true => RunError::Stopped,
+            false => of_cell(cell, cause),
         })?;
-    }
-    Ok(())
-}
-
-fn check_cell(
-    experiment: &Resolved,
-    target: &Target,
-    seed: u64,
-    terms: Terms<'_>,
-    progress: &mut dyn Progress,
-    stop: &Stop,
-) -> Result<(), RunError> {
-    workload::compile(experiment, seed)?;
-    match target {
-        Target::Embedded(options) => {
-            // Which release an installed server is shows when it is looked for.
-            if let Some(release) = options.release()? {
-                settings::embedded(experiment, release)?;
-            }
-        }
-        Target::Address(server) => {
-            if experiment.data.cache == Cache::Cold {
-                return Err(RunError::ColdCache {
-                    target: server.to_string(),
-                });
-            }
-            check_route(server, experiment)?;
-            progress.step(&format!("Connecting to {server}"));
-            let server = server.first_reachable_until(&stop.flag())?;
-            check_locale(&server, experiment)?;
-            borrowed::check(&server, experiment, terms)?;
-        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::experiment::{Protocol, Resolved, Span, Value, Workload};
 use dyno_engine::{
     Connecting, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, ScriptSet, ThreadOptions,
 };
-use dyno_script::{Script, ScriptError, Seeds, Symbols, Variables};
+use dyno_script::{Defined, Script, ScriptError, Seeds, Symbols, Variables};
 use dyno_target::address::{ConnectError, ConnectionInfo};
 use dyno_wire::{PgSession, PgStatement, WireError};
 use std::sync::Arc;
@@ -13,6 +13,9 @@ use std::time::Duration;
 
 /// How long clients may take to finish their last transaction.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// Variables that every script has.
+const AUTOMATIC: [&str; 3] = ["client_id", "default_seed", "random_seed"];
 
 /// A workload whose script is parsed, before there is a server.
 pub(super) struct Compiled {
@@ -53,6 +56,12 @@ pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>,
                 script.check_parameters()?;
             }
             scripts.push((Arc::new(script), weight));
+        }
+        let names = experiment.parameters.keys().map(String::as_str);
+        let mut defined = Defined::new(names.chain(AUTOMATIC), &symbols);
+        scripts.iter().for_each(|(script, _)| defined.add(script));
+        for (script, _) in &scripts {
+            script.check_defined(&defined, &symbols, protocol != dyno_wire::Protocol::Simple)?;
         }
         let mut variables = Variables::new(&symbols);
         let given = experiment

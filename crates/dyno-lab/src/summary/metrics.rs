@@ -86,6 +86,29 @@ pub(crate) fn check(expression: &str, known: impl Fn(&str) -> bool) -> Result<()
     compile(expression, |name| known(name).then_some(1.0)).map(|_| ())
 }
 
+/// Makes sure that the metrics of `experiment` can be calculated, with results that nobody measured: of those that divide by nothing the error is the same.
+///
+/// # Errors
+///
+/// The metric that cannot be, and why.
+pub(crate) fn rehearse(experiment: &Resolved) -> Result<(), (String, MetricError)> {
+    // No two alike, so that no difference is zero.
+    let throughput = experiment
+        .workloads
+        .iter()
+        .enumerate()
+        .map(|(index, workload)| Throughput {
+            workload: &workload.name,
+            tps: 1_000.1 + 37.3 * index as f64,
+            statements_per_s: 5_000.7 + 53.9 * index as f64,
+        });
+    let throughput: Vec<Throughput> = throughput.collect();
+    for (name, expression) in &experiment.metrics {
+        calculate(expression, |name| number(name, experiment, &throughput)).map_err(|error| (name.clone(), error))?;
+    }
+    Ok(())
+}
+
 /// All metrics of `experiment` that can be calculated from `summary`, and for each other one a sentence that says why not.
 pub(crate) fn evaluate(experiment: &Resolved, summary: &Summary) -> (IndexMap<String, f64>, Vec<String>) {
     let mut values = IndexMap::new();

@@ -80,7 +80,21 @@ impl EmbeddedOptions {
     pub fn release(&self) -> Result<Option<&str>, EmbeddedError> {
         let release = installed::asked(&self.version).unwrap_or(Some(&self.version));
         release.map(install::requirement).transpose()?;
+        if installed::asked(&self.version).is_none() && !is_packaged(&self.version) {
+            return Err(EmbeddedError::NoSuchVersion {
+                version: self.version.clone(),
+            });
+        }
         Ok(release)
+    }
+}
+
+/// Whether there are binaries of this version, as far as its major version tells.
+fn is_packaged(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
+    match (parts.next().flatten(), parts.next().flatten()) {
+        (Some(10..=18), _) => true,
+        (major, minor) => (major, minor) == (Some(9), Some(6)),
     }
 }
 

@@ -135,3 +135,61 @@ fn a_dry_run_tells_and_does_nothing() {
 fn experiments_are_listed() {
     insta::assert_snapshot!(screens(&Desk::new(), &["list experiments"]));
 }
+
+/// What would stop a run before or in the midst of its load is told when it is planned, with a server or without.
+#[test]
+fn what_only_a_run_would_meet_is_told_beforehand() {
+    let desk = Desk::new();
+    let told = |name: &str, head: &str, script: &str, expected: &str| {
+        let file = format!("{name}.toml");
+        let text = format!("title = \"x\"\n{head}\n[[workload]]\nscript = '''\n{script}\n'''\n");
+        desk.file(&file, &text);
+        for words in [format!("run {file} --dry-run"), format!("run {file}")] {
+            desk.dyno(&words).expect(1).says(expected);
+        }
+    };
+    let setting = "[server.settings]\nmax_parallel_workers = \"cores / 0\"";
+    told("size", setting, "select 1;", "\"cores / 0\" is not a size");
+    let target = |target: &str| format!("[server]\ntarget = \"{target}\"");
+    told(
+        "version",
+        &target("embedded:42"),
+        "select 1;",
+        "there is no PostgreSQL 42",
+    );
+    told("scheme", &target("mysql://x"), "select 1;", "the scheme mysql://");
+    told(
+        "variable",
+        "",
+        "select :rowz;",
+        "variable.toml:5:8: nothing sets the variable \":rowz\"",
+    );
+    told("set", "", "\\set x random(1,\nselect 1;", "set.toml:5:");
+    let setup = "[data]\nsetup = \"create table x (a int);\\n\\\\set x 1\"";
+    told("meta", setup, "select 1;", "only SQL statements can be here");
+    told(
+        "metric",
+        "[metrics]\nshare = \"{tps} / 0\"",
+        "select 1;",
+        "the metric \"share\" has no value",
+    );
+    let several = "[factors]\n\"settings.work_mem\" = [\"1MB\", \"memory / x\"]";
+    told("cell", several, "select 1;", "\"memory / x\" is not a size");
+    for device in ["/dev/zero", "fifo.toml"] {
+        if device == "fifo.toml" {
+            let made = std::process::Command::new("mkfifo")
+                .arg(desk.path().join(device))
+                .status();
+            assert!(made.unwrap().success());
+        }
+        desk.dyno(&format!("run {device} --dry-run"))
+            .expect(1)
+            .says("not a regular file");
+    }
+    desk.file(
+        "script.toml",
+        "title = \"x\"\n[[workload]]\nscript_file = \"fifo.toml\"\n",
+    );
+    desk.dyno("run script.toml").expect(1).says("not a regular file");
+    assert!(!desk.archive().exists());
+}

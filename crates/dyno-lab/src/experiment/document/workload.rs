@@ -4,7 +4,7 @@ use super::Reader;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, list, scalar};
 use crate::experiment::set::{PLAN, SETTINGS, STAGE, WORKLOAD_NAMES};
-use crate::experiment::{Protocol, Script, Scripts, WeightedScript, WorkloadPlan};
+use crate::experiment::{Protocol, Script, Scripts, WeightedScript, WorkloadPlan, text_file};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
@@ -152,7 +152,7 @@ impl Reader<'_> {
             }
             (None, Some((file, span))) => {
                 let path = self.source.path.parent().unwrap_or(Path::new("")).join(file);
-                let script = std::fs::read_to_string(&path).map_err(|cause| {
+                let script = text_file::read(&path).map_err(|cause| {
                     let message = format!("cannot read {}: {cause}", path.display());
                     self.source
                         .complain(span.clone(), message, "the path is relative to the experiment file")

@@ -93,6 +93,7 @@ fn fill(folder: &Path, runs: usize) -> Result<u64> {
         phase: 1,
         start: second,
         duration: second,
+        first_thread_whole: true,
         recordings: vec![recording],
     };
     let (planned, mut bytes) = (PlannedRun::repetition(1), 0);

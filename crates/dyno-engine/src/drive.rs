@@ -37,6 +37,8 @@ pub struct Interval {
     pub start: Duration,
     /// How long it lasted: the load's interval, or less at the end of a phase or of an interrupted run.
     pub duration: Duration,
+    /// Whether the first thread went on to its regular end: it is the one that tells of progress in pgbench.
+    pub first_thread_whole: bool,
     /// One recording per workload, in the load's order.
     pub recordings: Vec<Recording>,
 }
@@ -212,6 +214,8 @@ pub(crate) struct Departure {
 pub(crate) struct SliceReport {
     pub thread: usize,
     pub slice: Slice,
+    /// Whether the thread went on to the slice's regular end.
+    pub whole: bool,
     pub recording: Recording,
 }
 
@@ -427,6 +431,7 @@ fn client_thread<S: Session, P: Program>(
 /// An interval that some threads have not reported yet.
 struct Pending {
     slice: Slice,
+    first_thread_whole: bool,
     recordings: Vec<Recording>,
 }
 
@@ -512,11 +517,13 @@ impl Collector {
         let (spare, workloads) = (&mut self.spare, self.outcome.unfinished.len());
         let pending = self.pending.entry(report.slice.index).or_insert_with(|| Pending {
             slice: report.slice,
+            first_thread_whole: false,
             recordings: spare
                 .pop()
                 .unwrap_or_else(|| (0..workloads).map(|_| Recording::default()).collect()),
         });
         pending.slice.end_ns = pending.slice.end_ns.max(report.slice.end_ns);
+        pending.first_thread_whole |= report.thread == 0 && report.whole;
         pending.recordings[thread.workload].add(&report.recording);
         report.recording.clear();
         // A thread that has ended needs no recording.
@@ -531,11 +538,16 @@ impl Collector {
             if *entry.key() >= awaited {
                 return;
             }
-            let Pending { slice, recordings } = entry.remove();
+            let Pending {
+                slice,
+                first_thread_whole,
+                recordings,
+            } = entry.remove();
             let mut interval = Interval {
                 phase: slice.phase,
                 start: Duration::from_nanos(slice.start_ns - self.start_ns),
                 duration: Duration::from_nanos(slice.end_ns - slice.start_ns),
+                first_thread_whole,
                 recordings,
             };
             if observer.interval(&interval).is_break() {

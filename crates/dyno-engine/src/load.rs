@@ -26,8 +26,8 @@ pub struct Load<S: dyno_wire::Session, P: crate::Program> {
     /// Whether the phases begin before the connections are made, as pgbench's `-T` does, rather than when all stand. The first phase is then
     /// shorter by the time that connecting took.
     pub include_connecting: bool,
-    /// Whether transactions that finish after the last phase are recorded in its last interval, which then lasts until the last of them, as in
-    /// pgbench, or left out.
+    /// Whether the load ends with its last transaction, as pgbench does: those that finish after the last phase are recorded in its last interval, which
+    /// then lasts until the last of them, and nobody waits for a phase to end in which nothing is scheduled any more. Otherwise what finishes later is left out.
     pub record_finishing: bool,
     /// How the threads work.
     pub threads: ThreadOptions,

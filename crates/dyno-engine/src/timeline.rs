@@ -45,6 +45,16 @@ impl Timeline {
     }
 }
 
+impl Timeline {
+    /// When the last phase is over.
+    pub fn end_ns(&self) -> u64 {
+        let phases = self.durations_ns.iter().skip(self.phase);
+        phases.fold(self.phase_start_ns, |end_ns, &duration_ns| {
+            end_ns.saturating_add(duration_ns)
+        })
+    }
+}
+
 impl Iterator for Timeline {
     type Item = Slice;
 
@@ -86,6 +96,10 @@ mod tests {
         let slices: Vec<_> = Timeline::new(&phases, Duration::from_millis(10), 5, 0)
             .map(|slice| (slice.index, slice.phase, slice.start_ns, slice.end_ns))
             .collect();
+        assert_eq!(
+            Timeline::new(&phases, Duration::from_millis(10), 5, 0).end_ns(),
+            45_000_005
+        );
         assert_eq!(
             slices,
             [

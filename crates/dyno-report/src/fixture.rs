@@ -211,6 +211,7 @@ pub(crate) fn write_archive(folder: &Path) {
             phase: usize::from(second >= 5),
             start: Duration::from_secs(second),
             duration: Duration::from_secs(1),
+            first_thread_whole: true,
             recordings: vec![recording],
         };
         run.interval(&interval).unwrap();

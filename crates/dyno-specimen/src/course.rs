@@ -104,6 +104,7 @@ impl Course {
             phase,
             start,
             duration,
+            first_thread_whole: true,
             recordings,
         };
         if let Some(phase) = self.phases.get(phase).filter(|phase| phase.measured) {

@@ -93,6 +93,8 @@ struct Clients<'a, S: Session, P: Program> {
     /// When the first of them is due.
     change_ns: u64,
     timeline: Timeline,
+    /// When no transaction begins any more.
+    end_ns: u64,
     /// The slice being recorded, if any still is.
     slice: Option<Slice>,
     /// Its end, when the next one is to begin.
@@ -162,6 +164,10 @@ pub(crate) fn run<S: Session, P: Program>(share: Share<'_, S, P>, mut transport:
     loop {
         let now_ns = clients.clock.now_ns();
         clients.roll(now_ns);
+        if !clients.over && clients.schedule_is_done() {
+            clients.departure.complete = true;
+            clients.end_early(now_ns);
+        }
         if !clients.over && (clients.stop.requested() || clients.ending.is_some() || clients.working == 0) {
             clients.end_early(now_ns);
         }
@@ -257,6 +263,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             schedule: share.schedule,
             changes: share.changes.into_iter().peekable(),
             change_ns: 0,
+            end_ns: timeline.end_ns(),
             timeline,
             over: slice.is_none(),
             ended: 0,
@@ -305,18 +312,19 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             if self.over && self.record_finishing {
                 return;
             }
-            self.report(slice);
+            self.report(slice, true);
             self.slice = next;
         }
     }
 
-    fn report(&mut self, slice: Slice) {
+    fn report(&mut self, slice: Slice, whole: bool) {
         let empty = self.reporting.spare.try_recv();
         let empty = empty.unwrap_or_else(|_| tally::recording(self.workload));
         let recording = std::mem::replace(&mut self.recording, empty);
         self.tell(Message::Slice(Box::new(SliceReport {
             thread: self.reporting.thread,
             slice,
+            whole,
             recording,
         })));
     }
@@ -350,8 +358,9 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
     /// Hands over what the last slice has, which ends now.
     fn report_rest(&mut self, now_ns: u64) {
         if let Some(mut slice) = self.slice.take() {
+            let whole = now_ns >= slice.end_ns;
             slice.end_ns = now_ns.max(slice.start_ns);
-            self.report(slice);
+            self.report(slice, whole);
         }
     }
 
@@ -364,6 +373,15 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
         let rest = self.clients.iter().skip(self.ended);
         self.ended += rest.take_while(|client| !client.waiting.is_running()).count();
         self.ended < self.clients.len()
+    }
+
+    /// Whether all clients wait for an instant after the end. As in pgbench, where the last transaction ends the measurement, they are done then.
+    fn schedule_is_done(&self) -> bool {
+        self.record_finishing
+            && self.idle.len() == self.working
+            && self.working > 0
+            && self.change_ns > self.end_ns
+            && self.schedule.next_ns() > self.end_ns
     }
 
     /// Whether nobody waits for anything, as with scripts without statements.

@@ -60,6 +60,7 @@ fn intervals(measured: u32) -> Vec<Interval> {
             phase: usize::from(number >= 2),
             start: SECOND * number,
             duration: if number == measured + 1 { SECOND / 2 } else { SECOND },
+            first_thread_whole: true,
             recordings: vec![reader, writer],
         }
     };

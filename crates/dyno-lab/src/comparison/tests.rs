@@ -89,6 +89,7 @@ fn campaign(archive: &TempDir, end: &str, make: impl Fn(&PlannedRun, &mut Made))
                 phase: 0,
                 start: Duration::from_secs(second),
                 duration: Duration::from_secs(1),
+                first_thread_whole: true,
                 recordings: vec![recording],
             };
             run.interval(&interval).unwrap();

@@ -369,6 +369,7 @@ mod tests {
             phase: 0,
             start: Duration::ZERO,
             duration: Duration::from_millis(300),
+            first_thread_whole: true,
             recordings: vec![recording],
         };
         assert!(recorder.interval(&interval).is_continue());

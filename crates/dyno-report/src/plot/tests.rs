@@ -55,6 +55,7 @@ fn recorded(archive: &Path, seconds: u64, transactions: impl Fn(u64) -> u64) -> 
             phase: usize::from(second >= 10),
             start: Duration::from_secs(second),
             duration: Duration::from_secs(1),
+            first_thread_whole: true,
             recordings: vec![recording],
         };
         run.interval(&interval).unwrap();

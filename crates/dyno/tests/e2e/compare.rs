@@ -43,6 +43,7 @@ fn keep(desk: &Desk, factors: &str, cells: &[&[f64]]) -> String {
                 phase: usize::from(second >= 2),
                 start: Duration::from_secs(second),
                 duration: Duration::from_secs(1),
+                first_thread_whole: true,
                 recordings: vec![recording],
             };
             run.interval(&interval).unwrap();

@@ -203,6 +203,7 @@ mod tests {
             phase: 0,
             start: Duration::from_millis(1_500),
             duration: Duration::from_secs(1),
+            first_thread_whole: true,
             recordings: vec![recording],
         };
         let mut bytes = Vec::new();

@@ -35,6 +35,7 @@ fn interval(count: u64, latency_ns: u64, duration: Duration) -> Interval {
         phase: 1,
         start: SECOND,
         duration,
+        first_thread_whole: true,
         recordings: vec![recording],
     }
 }

@@ -92,6 +92,7 @@ impl Load {
                 phase: usize::from(self.seconds >= 5),
                 start: SECOND * self.seconds,
                 duration: SECOND,
+                first_thread_whole: true,
                 recordings: vec![recording],
             };
             self.writer.interval(&interval).unwrap();

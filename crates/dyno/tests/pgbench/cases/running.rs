@@ -76,6 +76,8 @@ fn durations() {
             case("-n -S -T 2 -P 1").timed(),
             case("-n -S -T 2 -P 1 --progress-timestamp").timed(),
             case("-n -S -T 2 -P 1 -R 200").timed(),
+            // The first thread's last transaction is due before there is a line to be told.
+            case("-n -S -T 2 -P 1 -R 5 --random-seed=7 -c 2 -j 2").timed(),
             case("-n -S -T 2 -P 1 -R 200 -L 100 --max-tries=2").timed(),
             case("-n -S -T 1 -r -N").timed(),
             case("-n -S -T 1 --max-tries=0").timed(),

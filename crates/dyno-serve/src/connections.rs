@@ -11,6 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -68,7 +69,7 @@ impl Connections {
             }
             let weary = all
                 .values()
-                .max_by_key(|open| (!open.is_busy(), numbers.get(&open.visitor), open.silence()));
+                .max_by_key(|open| (!open.is_busy(), numbers.get(&open.visitor), Reverse(*open.heard())));
             if let Some(open) = weary.map(Arc::clone) {
                 all.remove(&open.number);
                 open.close.notify_one();
@@ -93,10 +94,6 @@ impl Open {
 
     fn heard(&self) -> MutexGuard<'_, Instant> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn silence(&self) -> Duration {
-        self.heard().elapsed()
     }
 }
 

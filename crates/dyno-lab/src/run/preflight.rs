@@ -49,10 +49,11 @@ pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> 
         let scripts: Vec<_> = experiment
             .workloads
             .iter()
-            .map(|workload| (workload.protocol, &workload.scripts))
+            .map(|workload| (workload.protocol, workload.clients, &workload.scripts))
             .collect();
         let data = (&experiment.data.setup, &experiment.data.finish);
-        let looked_at = (names, scripts, data, &experiment.settings, target.to_string());
+        let way = (target.to_string(), experiment.path, experiment.data.cache);
+        let looked_at = (names, scripts, data, &experiment.settings, way);
         if !seen.insert(serde_json::to_string(&looked_at).unwrap_or_default()) {
             continue;
         }

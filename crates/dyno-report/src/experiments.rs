@@ -186,21 +186,20 @@ fn cells(plan: &Plan) -> String {
 
 /// How long it would take and how much disk, as far as that can be told beforehand.
 fn expected(plan: &Plan) -> Vec<(&'static str, String)> {
-    let experiments = || {
-        plan.runs
-            .iter()
-            .filter_map(|run| plan.cell_of(run))
-            .map(|cell| &cell.experiment)
-    };
+    let experiments: Vec<_> = plan.cells_of_runs().map(|cell| &cell.experiment).collect();
     let runs = plan.runs.len() as u32;
-    let phases = experiments().try_fold(Duration::ZERO, |sum, run| Some(sum.saturating_add(run.duration()?)));
+    let phases = experiments
+        .iter()
+        .try_fold(Duration::ZERO, |sum, run| Some(sum.saturating_add(run.duration()?)));
     let sets = room::data_sets(plan.cells.iter().map(|cell| &cell.experiment));
     let rows = sets
         .iter()
         .flat_map(|(data, _)| &data.fill)
         .fold(0, |sum: u64, fill| sum.saturating_add(fill.rows));
     let loading = Duration::from_secs_f64((rows as f64 / ROWS_PER_S).ceil());
-    let copied = experiments().fold(0, |sum: u64, run| sum.saturating_add(room::data_bytes(&run.data)));
+    let copied = experiments
+        .iter()
+        .fold(0, |sum: u64, run| sum.saturating_add(room::data_bytes(&run.data)));
     let copying = Duration::from_secs_f64((copied as f64 / COPIED_BYTES_PER_S).ceil());
     let around = AROUND_RUN.saturating_mul(runs).saturating_add(copying);
     let mut time = format!("{} for the phases of {}", lasting(phases), counted(runs.into(), "run"));
@@ -222,7 +221,11 @@ fn expected(plan: &Plan) -> Vec<(&'static str, String)> {
     lines.push(("time", time));
     let data: u64 = sets.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
     let largest = sets.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
-    let archive = experiments().map(room::archive_bytes).fold(0, u64::saturating_add);
+    let archive = experiments
+        .iter()
+        .copied()
+        .map(room::archive_bytes)
+        .fold(0, u64::saturating_add);
     let mut disk = format!("about {} for the archive", bytes(archive));
     if data > 0 {
         let loaded = counted(sets.len() as u64, "set");

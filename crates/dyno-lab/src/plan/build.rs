@@ -4,6 +4,7 @@ use super::range::{Given, given};
 use super::{Cell, Design, Factor, Levels, MOST_RUNS, Plan, PlanError, order};
 use crate::archive::{without_secrets, word_without_secrets};
 use crate::experiment::{Experiment, Resolved, SetError, Size, TARGET, Value};
+use indexmap::IndexSet;
 use std::collections::HashSet;
 
 /// A value of the command line that holds in every cell.
@@ -64,14 +65,12 @@ impl Experiment {
             Given::Levels(levels) => levels,
         };
         let factor = self.factor(name)?;
-        let mut different: Vec<String> = Vec::new();
-        for value in &levels {
-            let level = self.level(&factor, value)?;
-            if !different.contains(&level) {
-                different.push(level);
-            }
-        }
-        self.design.vary(&factor, different);
+        // Two texts may be one level, and there may be thousands.
+        let different: IndexSet<String> = levels
+            .iter()
+            .map(|value| self.level(&factor, value))
+            .collect::<Result<_, _>>()?;
+        self.design.vary(&factor, different.into_iter().collect());
         Ok(None)
     }
 

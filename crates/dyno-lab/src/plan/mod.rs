@@ -25,6 +25,7 @@ use crate::archive::PlannedRun;
 use crate::experiment::Resolved;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// More cells than any campaign measures, and few enough to be kept in memory and in `campaign.json`.
 pub(crate) const MOST_CELLS: usize = 10_000;
@@ -82,5 +83,17 @@ impl Plan {
     #[must_use]
     pub fn cell_of(&self, run: &PlannedRun) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.levels == run.cell)
+    }
+
+    /// The cell of each run, in the order of the runs. Each cell is looked at once, however many runs there are.
+    pub fn cells_of_runs(&self) -> impl Iterator<Item = &Cell> {
+        // Cells name the same factors in the same order.
+        fn key(levels: &Levels) -> Vec<&str> {
+            levels.values().map(String::as_str).collect()
+        }
+        let cells: HashMap<_, _> = self.cells.iter().map(|cell| (key(&cell.levels), cell)).collect();
+        self.runs
+            .iter()
+            .filter_map(move |run| cells.get(&key(&run.cell)).copied())
     }
 }

@@ -87,6 +87,17 @@ fn the_cells_of_a_file() {
 }
 
 #[test]
+fn the_most_levels_are_planned_at_once() {
+    let rows = format!("1..{MOST_CELLS}");
+    let set = [("clients", "1"), ("full_page_writes", "on"), ("rows", rows.as_str())];
+    let plan = plan(FILE, Size::Small, &set).unwrap();
+    assert_eq!((plan.cells.len(), plan.runs.len()), (MOST_CELLS, 3 * MOST_CELLS));
+    let cells: Vec<_> = plan.cells_of_runs().collect();
+    assert_eq!(cells.len(), plan.runs.len());
+    assert!(cells.iter().zip(&plan.runs).all(|(cell, run)| cell.levels == run.cell));
+}
+
+#[test]
 fn sizes_and_the_command_line_replace_or_pin_levels() {
     let small = plan(FILE, Size::Small, &[]).unwrap();
     assert_eq!(

@@ -6,7 +6,7 @@ use crate::experiment::section::{Section, scalar, wrong_type};
 use crate::experiment::set::{PLAN, SETTINGS, STAGE};
 use crate::experiment::{Change, NamedLevels, Value};
 use crate::plan::range;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -105,7 +105,7 @@ impl Reader<'_> {
 
     /// The levels in a list of values and ranges, or of one range or value.
     pub(super) fn levels(&self, factor: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Diagnostic> {
-        let mut levels: Vec<String> = Vec::new();
+        let mut levels: IndexSet<String> = IndexSet::new();
         let items = match value.get_ref().as_array() {
             Some(list) => list.iter().collect(),
             None => vec![value],
@@ -118,9 +118,7 @@ impl Reader<'_> {
             for value in values {
                 let level = self.experiment.level(factor, &value);
                 let level = level.map_err(|error| self.source.refuse(item.span(), &error))?;
-                if !levels.contains(&level) {
-                    levels.push(level);
-                }
+                levels.insert(level);
             }
         }
         if levels.is_empty() {
@@ -128,7 +126,7 @@ impl Reader<'_> {
             let help = "name at least one, or leave the factor out";
             return Err(self.source.complain(value.span(), message, help));
         }
-        Ok(levels)
+        Ok(levels.into_iter().collect())
     }
 
     /// A value as it may stand in a list of levels.

@@ -5,13 +5,16 @@ pub mod builtin;
 use crate::options::whole_int;
 use builtin::{Builtin, BuiltinError};
 use dyno_script::{Script, ScriptError, Symbols};
-use rustix::fs::OFlags;
+use rustix::fs::{FileType, OFlags};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// pgbench's limit.
 const MOST: usize = 128;
+
+/// No script that comes out of a pipe or a device is larger than this; either may never end.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// The scripts of a run; they share their variables' names.
 #[derive(Debug, Default)]
@@ -120,20 +123,32 @@ fn read(name: &str) -> Result<Vec<u8>, ScriptsError> {
         name: name.to_owned(),
         cause,
     };
-    let mut bytes = Vec::new();
     if name == "-" {
         // A process without a standard input gets /dev/null for one before it begins, but not to read and write.
         if is_stand_in(&io::stdin()) {
             return Err(unreadable(rustix::io::Errno::BADF.into()));
         }
-        io::stdin().lock().read_to_end(&mut bytes).map_err(unreadable)?;
-        return Ok(bytes);
+        return contents(io::stdin().lock()).map_err(unreadable);
     }
-    let mut file = std::fs::File::open(crate::path(name)).map_err(|cause| ScriptsError::Open {
+    let file = std::fs::File::open(crate::path(name)).map_err(|cause| ScriptsError::Open {
         name: name.to_owned(),
         cause,
     })?;
-    file.read_to_end(&mut bytes).map_err(unreadable)?;
+    contents(file).map_err(unreadable)
+}
+
+/// All that `stream` has, if it ends.
+fn contents(stream: impl Read + AsFd) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = match FileType::from_raw_mode(rustix::fs::fstat(&stream)?.st_mode) {
+        FileType::RegularFile => u64::MAX,
+        _ => MOST_BYTES,
+    };
+    stream.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let why = format!("it goes on after {} MB and may never end", MOST_BYTES >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
     Ok(bytes)
 }
 
@@ -159,6 +174,8 @@ fn split_weight(given: &str) -> Result<(&str, u32), ScriptsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn weights_follow_the_last_at() {
@@ -185,6 +202,29 @@ mod tests {
         assert!(scripts.any_builtin);
         assert_eq!((scripts.list.len(), scripts.total_weight()), (2, 3));
         assert_eq!(scripts.list[0].description, "<builtin: select only>");
+    }
+
+    #[test]
+    fn a_script_that_never_ends_is_refused() {
+        let mut scripts = Scripts::default();
+        assert_eq!(
+            scripts.add_file("/dev/zero").unwrap_err().to_string(),
+            "could not read file \"/dev/zero\": it goes on after 64 MB and may never end"
+        );
+        assert_eq!(
+            scripts.add_file("/dev").unwrap_err().to_string(),
+            "could not read file \"/dev\": Is a directory"
+        );
+    }
+
+    #[test]
+    fn a_pipe_is_read_to_its_end() {
+        let (pipe, mut writer) = io::pipe().unwrap();
+        writer.write_all(b"select 1;\n").unwrap();
+        drop(writer);
+        let mut scripts = Scripts::default();
+        scripts.add_file(&format!("/dev/fd/{}", pipe.as_raw_fd())).unwrap();
+        assert_eq!(scripts.list[0].text, "select 1;\n");
     }
 
     #[test]

@@ -270,10 +270,14 @@ pub fn while_held<T>(locks: &[&ServerLock], stop: &AtomicBool, work: impl FnOnce
         }
     };
     let done = std::thread::scope(|scope| {
-        let watcher = scope.spawn(watch);
+        // Without a thread to be had, a loss is seen when the work is done.
+        let watcher = std::thread::Builder::new().spawn_scoped(scope, watch);
         let done = work();
         over.store(true, Ordering::Relaxed);
-        watcher.thread().unpark();
+        match watcher {
+            Ok(watcher) => watcher.thread().unpark(),
+            Err(_) => lost.store(!locks.iter().all(|lock| lock.is_held()), Ordering::Relaxed),
+        }
         done
     });
     let held = !lost.load(Ordering::Relaxed);

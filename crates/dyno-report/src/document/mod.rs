@@ -183,7 +183,7 @@ fn name_among(campaigns: &[&Campaign], run: &Run) -> String {
     of.map_or_else(|| run.name(), |campaign| format!("{}/{}", campaign.name(), run.name()))
 }
 
-/// Reads all runs, as many at a time as there are cores.
+/// Reads all runs, as many at a time as there are cores and threads to be had.
 fn read_all<'a>(runs: &[&'a Run]) -> Vec<Recorded<'a>> {
     let next = AtomicUsize::new(0);
     let workers = thread::available_parallelism().map_or(1, usize::from).min(runs.len());
@@ -195,12 +195,12 @@ fn read_all<'a>(runs: &[&'a Run]) -> Vec<Recorded<'a>> {
         done
     };
     let mut recorded: Vec<Recorded> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .filter_map(|worker| worker.join().ok())
-            .flatten()
-            .collect()
+        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..workers).map_while(start).collect();
+        // This thread is one of the workers; where no other can be started, it does all of the work.
+        let mut recorded = work();
+        recorded.extend(others.into_iter().filter_map(|worker| worker.join().ok()).flatten());
+        recorded
     });
     recorded.sort_by_key(|recorded| runs.iter().position(|run| run.path == recorded.run.path));
     recorded

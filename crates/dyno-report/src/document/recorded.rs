@@ -66,8 +66,11 @@ impl<'a> Recorded<'a> {
         let middle_s = course.end_s / 2.0;
         let phases = &course.phases;
         thread::scope(|scope| {
-            let halves = [0.0..middle_s, middle_s..f64::INFINITY]
-                .map(|time_s| scope.spawn(move || latency(run, grid, facts, phases, time_s)));
+            let halves = [0.0..middle_s, middle_s..f64::INFINITY].map(|time_s| {
+                let half = time_s.clone();
+                let read = move || latency(run, grid, facts, phases, half);
+                (thread::Builder::new().spawn_scoped(scope, read), time_s)
+            });
             let mut recorded = Self {
                 run,
                 grid,
@@ -91,10 +94,15 @@ impl<'a> Recorded<'a> {
             if let Some(analysis) = &recorded.analysis {
                 recorded.backdrop.set_dips(&analysis.dips);
             }
-            for half in halves {
+            for (thread, time_s) in halves {
+                // Without a thread to be had it is read here and now.
+                let half = thread.map_or_else(
+                    |_| Ok(latency(run, grid, facts, phases, time_s)),
+                    thread::ScopedJoinHandle::join,
+                );
                 // A thread ends without a result only if the program is broken; then what it read is missing.
-                if let Ok(latency) = half.join() {
-                    recorded.latency.append(latency);
+                if let Ok(half) = half {
+                    recorded.latency.append(half);
                 }
             }
             recorded

@@ -38,7 +38,7 @@ fn it_is_shown_and_kept_for_this_machine() {
 #[test]
 fn a_run_near_it_says_so_and_what_to_do() {
     let (desk, database) = (Desk::new(), database("near_ceiling"));
-    desk.experiment("near.toml", "clients = 4", "select 1;", "500ms");
+    desk.experiment("near.toml", "clients = 4\nrate = 2000", "select 1;", "500ms");
     let run = || {
         let run = ["near.toml", "--no-sampling", "--transport", "epoll"];
         desk.on(&database.target(), run).expect(0)
@@ -46,11 +46,11 @@ fn a_run_near_it_says_so_and_what_to_do() {
     let words = |ended: &Ended| ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(!words(&run()).contains("dyno ceiling"));
     desk.dyno(BRIEF).expect(0);
-    // No server is as fast as the responder; a ceiling that any reaches stands in for one that is.
+    // No server is as fast as the responder; a ceiling that a rate reaches stands in for one that is.
     let mut low = kept(&desk);
-    low["ceilings"][0]["points"][0]["tps"] = json!(10.0);
+    low["ceilings"][0]["points"][0]["tps"] = json!(2000.0);
     fs::write(desk.path().join("no-home/ceiling.json"), low.to_string()).unwrap();
-    let said = "of the 10 that it does here against a server that answers at once (dyno ceiling: unix, 4 clients, 1 thread). It may be the limit";
+    let said = "of the 2,000 that it does here against a server that answers at once (dyno ceiling: unix, 4 clients, 1 thread). It may be the limit";
     run().shows(said);
     desk.dyno("show").expect(0).shows(said);
     fs::write(desk.path().join("no-home/ceiling.json"), "{}").unwrap();

@@ -267,7 +267,7 @@ fn study_e_draws_hot_rows_from_a_64_bit_range() {
     );
     let run = |words: &str| shell(&desk, &database, &format!("pgbench -M prepared {words}"));
     run("-v -r -P 1 -f ./ro.sql -c 128 -j 128 -T 1 -D\\\n scale=2 -D range=20000").expect(0);
-    run("-n -r -P 1 -f ./rw.sql -c 64 -j 64 -T 1 -D scale=2 -D range=200000")
+    run("-n -r -P 1 -f ./rw.sql -c 64 -j 64 -T 3 -D scale=2 -D range=200000")
         .expect(0)
         .shows("INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES");
     assert_eq!(

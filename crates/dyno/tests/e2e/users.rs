@@ -58,7 +58,7 @@ fn two_at_a_time_take_turns() {
     let mut third = Running::start(desk.command_embedded(&home, WORDS));
     third.until("Waiting for the dyno");
     third.signal(Signal::INT);
-    third.end().expect(1).says("stopped before the server was ready");
+    third.end().expect(1).says("stopped before anything was measured");
     first.signal(Signal::INT);
     first.end().expect(2);
     second.end().expect(0).shows("(complete)");

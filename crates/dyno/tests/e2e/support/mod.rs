@@ -80,10 +80,14 @@ impl Desk {
         Ended::of(&mut self.command_on(target, arguments))
     }
 
-    /// `dyno run` on a server by address that other cases use at the same time, not yet started.
+    /// `dyno run` on a server by address that other cases use at the same time, not yet started. A campaign that goes on shares it as it did.
     pub fn command_on<S: AsRef<str>>(&self, target: &str, arguments: impl IntoIterator<Item = S>) -> Command {
+        let arguments: Vec<S> = arguments.into_iter().collect();
+        let resumes = arguments.iter().any(|argument| argument.as_ref() == "--resume");
         let mut command = self.command_alone_on(target, arguments);
-        command.arg("--share-server");
+        if !resumes {
+            command.arg("--share-server");
+        }
         command
     }
 

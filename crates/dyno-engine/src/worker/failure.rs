@@ -160,6 +160,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         self.show_notices(index);
         let client = &mut self.clients[index];
         let executing = client.waiting.is_running();
+        let lost_before = client.loss.is_some();
         let Loss { error, cause } = *client.loss.take().unwrap_or_else(|| {
             Box::new(Loss {
                 // The server's last words, if any, say more than the closed socket.
@@ -170,7 +171,8 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         let doing = match client.waiting {
             Waiting::Rollback => Doing::RollingBack,
             Waiting::Acceptance => Doing::Preparing,
-            _ if client.introduced => Doing::Preparing,
+            // What is lost later is lost while the statement is executed: making it known takes no time.
+            _ if client.introduced && lost_before => Doing::Preparing,
             _ => Doing::Executing,
         };
         match client.waiting {

@@ -149,7 +149,7 @@ fn aborted(client: usize, script: usize, command: usize, why: &AbortReason) {
             let last_words = error.as_ref().map(|error| server_text(error, None));
             match (doing, last_words) {
                 (Doing::Executing, Some(text)) => query(0, &text),
-                (Doing::Executing, None) => query(0, LOST),
+                (Doing::Executing, None) => meta("SQL", "perhaps the backend died while processing"),
                 (Doing::Preparing, text) => {
                     message::error(&format!("{}{LOST}", text.map(|text| text + "\n").unwrap_or_default()));
                     meta("SQL", "SQL command send failed")

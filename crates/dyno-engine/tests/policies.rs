@@ -31,6 +31,7 @@ over_each_transport!(
     what_was_in_time_for_its_client_is_not_skipped,
     scripts_are_chosen_by_weight,
     shell_commands_and_warnings_are_taken_in,
+    what_is_lost_while_it_is_executed_is_no_failure_to_send_it,
     what_finishes_after_the_end_is_recorded_if_asked_for,
 );
 
@@ -484,6 +485,18 @@ fn shell_commands_and_warnings_are_taken_in(transport: TransportChoice) {
         remarks[1].starts_with("Notice") && remarks[1].contains("scripted warning"),
         "{remarks:?}"
     );
+}
+
+fn what_is_lost_while_it_is_executed_is_no_failure_to_send_it(transport: TransportChoice) {
+    for protocol in [Protocol::Simple, Protocol::Prepared] {
+        let server = ScriptedServer::start(|_, _, _| Behaviour::BreakOff);
+        let (outcome, _, remarks) = run(&script_load(transport, &server, protocol, 1, 1, &[("select 1;", 1)]));
+        assert_eq!(outcome.aborted, [1]);
+        assert!(
+            remarks.iter().any(|remark| remark.contains("doing: Executing")),
+            "{remarks:?}"
+        );
+    }
 }
 
 fn what_finishes_after_the_end_is_recorded_if_asked_for(transport: TransportChoice) {

@@ -24,6 +24,9 @@ const COUNTERS: [[&str; 2]; 5] = [
     ],
 ];
 
+/// The reason of one that a command or the amount of WAL asked for.
+const REQUESTED: &str = "requested";
+
 /// Follows the counters from sample to sample.
 #[derive(Debug, Default)]
 pub(super) struct CheckpointCounters {
@@ -39,6 +42,14 @@ struct Open {
     seen_s: f64,
     /// Whether it was seen at work after that. Else it ended before the next sample, and its times were among those that came with it.
     worked: bool,
+}
+
+impl Open {
+    /// Whether what was written now is the next one's already: a requested one that is never seen at work ended with the sample in which it began.
+    fn is_over(&self, growth: &Growth, begun: &[&str]) -> bool {
+        let at_once = !self.worked && self.checkpoint.reason == REQUESTED;
+        at_once && !growth.completed() && !begun.is_empty()
+    }
 }
 
 /// What the counters grew by between two samples.
@@ -61,7 +72,7 @@ impl Growth {
     /// The reasons of the checkpoints that began, in the order in which they can have.
     fn begun(&self) -> Vec<&'static str> {
         let times = |number: f64, reason| vec![reason; number.clamp(0.0, 100.0) as usize];
-        [times(self.timed, "time"), times(self.requested, "requested")].concat()
+        [times(self.timed, "time"), times(self.requested, REQUESTED)].concat()
     }
 
     /// Says when `checkpoint` ended, and what is known of it then.
@@ -106,7 +117,9 @@ impl CheckpointCounters {
     fn grown(&mut self, growth: &Growth, sink: &mut dyn Sink) {
         let mut begun = growth.begun();
         let mut buffers = Some(growth.buffers as u64);
-        if let Some(open) = &mut self.open {
+        if self.open.as_ref().is_some_and(|open| open.is_over(growth, &begun)) {
+            self.finish(sink);
+        } else if let Some(open) = &mut self.open {
             let wrote = buffers.take().unwrap_or(0);
             *open.checkpoint.buffers.get_or_insert(0) += wrote;
             open.worked |= wrote > 0 || growth.completed();
@@ -162,7 +175,7 @@ impl CheckpointCounters {
     pub(super) fn finish(&mut self, sink: &mut dyn Sink) {
         let Some(mut open) = self.open.take() else { return };
         let sampled_later = self.last.is_some_and(|(last_s, _)| last_s > open.seen_s);
-        let at_once = open.checkpoint.reason == "requested" && sampled_later;
+        let at_once = open.checkpoint.reason == REQUESTED && sampled_later;
         if !open.worked && at_once {
             open.checkpoint.end_s = Some(open.seen_s);
         }

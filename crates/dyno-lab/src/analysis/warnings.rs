@@ -1,6 +1,7 @@
 //! What to keep in mind when reading a run, as far as only its recording tells.
 
 use super::recording::Recording;
+use super::series::Window;
 use super::{Analysis, Steady, descheduled, limits};
 use crate::archive::{Run, RunRecord};
 use crate::summary::{Scale, Warning};
@@ -81,11 +82,19 @@ fn governor(record: &RunRecord) -> Option<Warning> {
 pub(super) fn growth(run: &Run, recording: &Recording, column: &str) -> Option<f64> {
     let samples = run.host_samples(|name| name == column);
     let values = samples.column(column)?;
-    let within = samples.at_s.iter().zip(values).filter(|(at_s, value)| {
-        value.is_finite() && (recording.measured.start_s..=recording.measured.end_s + 1.0).contains(*at_s)
-    });
-    let within: Vec<f64> = within.map(|(_, value)| *value).collect();
-    Some(within.last()? - within.first()?)
+    risen(
+        samples.at_s.iter().copied().zip(values.iter().copied()),
+        recording.measured,
+    )
+}
+
+/// How far a counter rose in `window`, from when it was what.
+fn risen(counter: impl Iterator<Item = (f64, f64)>, window: Window) -> Option<f64> {
+    let within = (window.start_s)..=(window.end_s + 1.0);
+    let mut within = counter.filter(|(at_s, value)| value.is_finite() && within.contains(at_s));
+    let (_, first) = within.next()?;
+    // In earlier archives the counters of dyno's threads fall when threads end, which is before the last sample.
+    Some(within.map(|(_, value)| value).fold(first, f64::max) - first)
 }
 
 fn slow_clock(record: &RunRecord) -> Option<Warning> {
@@ -294,6 +303,24 @@ mod tests {
             (bytes("128MB"), bytes("16kB"), bytes("on")),
             (Some(134_217_728.0), Some(16_384.0), None)
         );
+    }
+
+    #[test]
+    fn a_counter_that_falls_at_the_end_has_risen() {
+        let window = Window {
+            start_s: 1.0,
+            end_s: 3.0,
+        };
+        let counter = [
+            (0.0, 1.0),
+            (1.0, 2.0),
+            (2.0, f64::NAN),
+            (3.0, 12.0),
+            (3.9, 0.5),
+            (5.0, 40.0),
+        ];
+        assert_eq!(risen(counter.into_iter(), window), Some(10.0));
+        assert_eq!(risen([(0.0, 1.0)].into_iter(), window), None);
     }
 
     #[test]

@@ -58,6 +58,7 @@ pub(super) struct HostSampler {
     disks: Option<(Instant, counters::Disks)>,
     processes: Processes,
     others: Others,
+    threads: scheduling::Threads,
     server: ServerProcesses,
 }
 
@@ -93,6 +94,7 @@ impl HostSampler {
             disks: None,
             processes,
             others: Others::default(),
+            threads: scheduling::Threads::default(),
             server,
         }
     }
@@ -178,9 +180,9 @@ impl Sampler for HostSampler {
             Some(other_cpu_s),
             stats.procs_running.map(f64::from),
             Some(moment.late.as_secs_f64()),
-            scheduling::runqueue_wait_s(),
+            self.threads.runqueue_wait_s(),
             local.map(|()| stopped.len() as f64),
-            scheduling::involuntary_switches(),
+            self.threads.involuntary_switches(),
             scheduling::throttled_s(),
         ];
         sink.row(moment, &self.series, &values.map(Value::from));

@@ -1,30 +1,66 @@
 //! Whether this process was let run: how long its threads waited for a CPU, how often one was taken from them, and how long their container's CPU
 //! limit held them back.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How long this process's threads have waited for a CPU (kernel documentation, sched-stats). Threads that have ended are not in it.
-pub(super) fn runqueue_wait_s() -> Option<f64> {
-    let waited_ns: u64 = each_thread("schedstat", |text| text.split_ascii_whitespace().nth(1)?.parse().ok())?;
-    Some(waited_ns as f64 / 1e9)
+/// What the kernel counts of each thread of this process, all threads together.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    waited_ns: Counter,
+    switches: Counter,
 }
 
-/// How often this process's threads had to give up a CPU that they still wanted (`proc_pid_status(5)`). Threads that have ended are not in it.
-pub(super) fn involuntary_switches() -> Option<f64> {
-    let switches = each_thread("status", |text| {
-        let mut lines = text.lines();
-        let count = lines.find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?;
-        count.trim().parse().ok()
-    })?;
-    Some(switches as f64)
+impl Threads {
+    /// How long this process's threads have waited for a CPU (kernel documentation, sched-stats).
+    pub(super) fn runqueue_wait_s(&mut self) -> Option<f64> {
+        let waited_ns = each_thread("schedstat", |text| text.split_ascii_whitespace().nth(1)?.parse().ok())?;
+        Some(self.waited_ns.advance(waited_ns) as f64 / 1e9)
+    }
+
+    /// How often this process's threads had to give up a CPU that they still wanted (`proc_pid_status(5)`).
+    pub(super) fn involuntary_switches(&mut self) -> Option<f64> {
+        let switches = each_thread("status", |text| {
+            let mut lines = text.lines();
+            let count = lines.find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?;
+            count.trim().parse().ok()
+        })?;
+        Some(self.switches.advance(switches) as f64)
+    }
 }
 
-/// The sum of what `number` reads from the file `name` of each thread.
-fn each_thread(name: &str, number: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+/// The sum of a counter over all threads. The kernel forgets a thread's counter when it ends; what was last read of it stays in the sum, so that
+/// this never falls.
+#[derive(Debug, Default)]
+struct Counter {
+    running: HashMap<u32, u64>,
+    ended: u64,
+}
+
+impl Counter {
+    /// From the counters of the threads that run now, by thread; gives the sum.
+    fn advance(&mut self, running: HashMap<u32, u64>) -> u64 {
+        for (thread, last) in &self.running {
+            // A counter that has fallen is that of a new thread with an ended one's number.
+            if running.get(thread).is_none_or(|now| now < last) {
+                self.ended += last;
+            }
+        }
+        self.running = running;
+        self.ended + self.running.values().sum::<u64>()
+    }
+}
+
+/// What `number` reads from the file `name` of each thread.
+fn each_thread(name: &str, number: impl Fn(&str) -> Option<u64>) -> Option<HashMap<u32, u64>> {
     let tasks = fs::read_dir("/proc/self/task").ok()?;
-    let numbers = tasks.filter_map(|task| number(&fs::read_to_string(task.ok()?.path().join(name)).ok()?));
-    Some(numbers.sum())
+    let numbers = tasks.filter_map(|task| {
+        let task = task.ok()?;
+        let thread = task.file_name().to_str()?.parse().ok()?;
+        Some((thread, number(&fs::read_to_string(task.path().join(name)).ok()?)?))
+    });
+    Some(numbers.collect())
 }
 
 /// How long the CPU limits of the control groups around this process held it back, all its threads together (kernel documentation, Control Group v2,
@@ -61,8 +97,20 @@ mod tests {
 
     #[test]
     fn this_process_is_known() {
-        assert!(runqueue_wait_s().is_some());
-        assert!(involuntary_switches().is_some());
+        let mut threads = Threads::default();
+        assert!(threads.runqueue_wait_s().is_some());
+        assert!(threads.involuntary_switches().is_some());
+    }
+
+    #[test]
+    fn what_ended_threads_had_stays_counted() {
+        let mut counter = Counter::default();
+        assert_eq!(counter.advance(HashMap::from([(1, 5), (2, 100)])), 105);
+        assert_eq!(counter.advance(HashMap::from([(1, 6), (2, 130)])), 136);
+        assert_eq!(counter.advance(HashMap::from([(1, 7)])), 137);
+        // Another thread, with the number of the one that ended; then one that replaced it unseen.
+        assert_eq!(counter.advance(HashMap::from([(1, 7), (2, 10)])), 147);
+        assert_eq!(counter.advance(HashMap::from([(1, 7), (2, 3)])), 150);
     }
 
     #[test]

@@ -469,7 +469,7 @@ pub fn restore(info: &ConnectionInfo, saved: &Saved, restart_command: Option<&st
         .settings
         .iter()
         .cloned()
-        .partition(|setting| is_own(setting, &survey.kept(&setting.name)));
+        .partition(|setting| is_own(setting, &survey));
     let others = others.into_iter().map(|setting| setting.name).collect();
     if own.is_empty() {
         return Ok(Restored {
@@ -514,13 +514,12 @@ pub fn restore(info: &ConnectionInfo, saved: &Saved, restart_command: Option<&st
     })
 }
 
-/// Whether what the file has `now` may be replaced by what was there before the change: it is the change's, or is there already.
-fn is_own(setting: &SavedSetting, now: &Kept) -> bool {
-    // The server writes lists in its own way.
-    let plain = |text: &str| text.replace(['"', '\'', ' '], "").to_ascii_lowercase();
-    match (&setting.set_to, now) {
-        (Some(set_to), Kept::Value(value)) => plain(value) == plain(set_to) || Some(value) == setting.value.as_ref(),
-        (Some(_), Kept::Nothing) => setting.value.is_none(),
-        (None, _) | (_, Kept::Unknown) => true,
+/// Whether what the file has now may be replaced by what was there before the change: it is the change's, or is there already.
+fn is_own(setting: &SavedSetting, survey: &Survey) -> bool {
+    let Some(set_to) = &setting.set_to else { return true };
+    match (survey.kept(&setting.name), &setting.value) {
+        (Kept::Unknown, _) => true,
+        (Kept::Nothing, before) => before.is_none(),
+        (Kept::Value(value), before) => survey.has(&setting.name, set_to) || Some(&value) == before.as_ref(),
     }
 }

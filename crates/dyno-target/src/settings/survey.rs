@@ -163,6 +163,17 @@ impl Survey {
             _ => Kept::Unknown,
         }
     }
+
+    /// Whether that is `value`. Where this role cannot read the file it is known as the server understands it, in units of the server's choice.
+    pub(super) fn has(&self, name: &str, value: &str) -> bool {
+        // The server writes lists in its own way.
+        let plain = |text: &str| text.replace(['"', '\'', ' '], "").to_ascii_lowercase();
+        match self.kept(name) {
+            Kept::Value(kept) if plain(&kept) == plain(value) => true,
+            Kept::Value(_) => self.auto_conf.is_none() && self.row(name).is_some_and(|row| row.is(value)),
+            Kept::Nothing | Kept::Unknown => false,
+        }
+    }
 }
 
 /// The entries of the file, where the server lets this role see them (a superuser, from 9.5 on).

@@ -26,6 +26,8 @@ pub struct Dip {
     pub range: Range<usize>,
     /// How far the lowest of them lies below the running median, as a share of it: 1 is a standstill.
     pub depth: f64,
+    /// The mean of the running median meanwhile.
+    pub usual: f64,
 }
 
 /// The dips of a series of rates, all 0 or more, against the running median of `window` values: values far below it, and rows of values that all are
@@ -35,10 +37,11 @@ pub fn dips(values: &[f64], window: usize) -> Vec<Dip> {
     let Some(overall) = median(values).filter(|overall| *overall > 0.0) else {
         return Vec::new();
     };
-    let usual = running_median(values, window)
-        .into_iter()
-        .map(|median| if median < LOST * overall { overall } else { median });
-    let ratios: Vec<f64> = values.iter().zip(usual).map(|(value, usual)| value / usual).collect();
+    let mut usual = running_median(values, window);
+    for median in usual.iter_mut().filter(|median| **median < LOST * overall) {
+        *median = overall;
+    }
+    let ratios: Vec<f64> = values.iter().zip(&usual).map(|(value, usual)| value / usual).collect();
     // Noise multiplies rather than adds: as logarithms of ratios, half and double are equally far, and values at different heights alike noisy.
     let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.max(f64::MIN_POSITIVE).ln()).collect();
     let spread = Level::of(&logarithms).map_or(0.0, |level| level.spread);
@@ -64,8 +67,13 @@ pub fn dips(values: &[f64], window: usize) -> Vec<Dip> {
             None => dips.push(Dip {
                 range: index..index + 1,
                 depth,
+                usual: 0.0,
             }),
         }
+    }
+    for dip in &mut dips {
+        let usual = &usual[dip.range.clone()];
+        dip.usual = usual.iter().sum::<f64>() / usual.len() as f64;
     }
     dips
 }
@@ -88,6 +96,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].range, 50..54);
         assert!((found[0].depth - 0.9).abs() < 0.01, "{found:?}");
+        assert!((found[0].usual - 1_000.0).abs() < 20.0, "{found:?}");
         // Two values between them: two dips.
         values[51] = 1_000.0;
         values[52] = 1_000.0;

@@ -16,6 +16,12 @@ const MEDIAN_S: f64 = 41.0;
 /// The window in a stage whose load changes, in values: only at short range is a slope none, and near its ends there is no telling.
 const RAMP_WINDOW: usize = 7;
 
+/// In a stretch in which fewer transactions are usual, one more or less is a large share of them: dips are looked for in longer ones.
+const LEAST_COUNT: f64 = 20.0;
+
+/// A fall that transactions arriving at random show by themselves, once in 30,000 stretches, is no dip: as many of the spreads of such counts.
+const LEAST_SPREADS: f64 = 4.0;
+
 /// Transactions per second of all workloads together in the time measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Throughput {
@@ -149,29 +155,54 @@ impl Throughput {
 
     /// Where it dips, with the depth of each dip as a share of the running median. Each phase has a level of its own.
     pub fn dips(&self) -> Vec<(Window, f64)> {
-        let usual_s = self.windows.first().map_or(1.0, |window| window.length_s());
-        let steady = ((MEDIAN_S / usual_s).round() as usize).max(7);
         let ends = self.phases.iter().skip(1).map(|phase| phase.first);
         let ends = ends.chain([self.tps.len()]);
         let mut dips = Vec::new();
         for (phase, end) in self.phases.iter().zip(ends) {
-            let (windows, tps) = (&self.windows[phase.first..end], &self.tps[phase.first..end]);
+            let (windows, tps) = self.countable(phase.first..end);
+            let usual_s = windows.first().map_or(1.0, |window| window.length_s());
             let (window, margin) = if phase.ramp {
                 (RAMP_WINDOW, RAMP_WINDOW / 2)
             } else {
-                (steady, 0)
+                (((MEDIAN_S / usual_s).round() as usize).max(7), 0)
             };
             let certain = |range: &Range<usize>| range.start >= margin && range.end + margin <= tps.len();
-            let found = dyno_stats::dips(tps, window).into_iter();
-            dips.extend(found.filter(|dip| certain(&dip.range)).map(|dip| {
+            for dip in dyno_stats::dips(&tps, window) {
                 let time = Window {
                     start_s: windows[dip.range.start].start_s,
                     end_s: windows[dip.range.end - 1].end_s,
                 };
-                (time, dip.depth)
-            }));
+                let stretches = windows.iter().zip(&tps).take(dip.range.end).skip(dip.range.start);
+                let count: f64 = stretches.map(|(window, tps)| window.length_s() * tps).sum();
+                if certain(&dip.range) && beyond_chance(count, dip.usual * time.length_s()) {
+                    dips.push((time, dip.depth));
+                }
+            }
         }
         dips
+    }
+
+    /// The stretches of `range` with their rates, as many of them taken together as it takes for counts that mean something.
+    fn countable(&self, range: Range<usize>) -> (Vec<Window>, Vec<f64>) {
+        let (windows, tps) = (&self.windows[range.clone()], &self.tps[range]);
+        let count = |windows: &[Window], tps: &[f64]| -> f64 {
+            let counts = windows.iter().zip(tps).map(|(window, tps)| window.length_s() * tps);
+            counts.sum()
+        };
+        let usual = count(windows, tps) / windows.len().max(1) as f64;
+        if usual <= 0.0 {
+            return (Vec::new(), Vec::new());
+        }
+        let together = ((LEAST_COUNT / usual).ceil() as usize).max(1);
+        let groups = windows.chunks_exact(together).zip(tps.chunks_exact(together));
+        let groups = groups.map(|(windows, tps)| {
+            let time = Window {
+                start_s: windows[0].start_s,
+                end_s: windows[together - 1].end_s,
+            };
+            (time, count(windows, tps) / time.length_s())
+        });
+        groups.unzip()
     }
 
     /// As a series over time.
@@ -182,6 +213,13 @@ impl Throughput {
         }
         series
     }
+}
+
+/// Whether `count` transactions where `usual` were to be expected are fewer than chance explains. Counts have a spread of about 1 as roots, doubled; the
+/// 3/8 make that hold for small ones as well (F. J. Anscombe, "The transformation of Poisson, binomial and negative-binomial data", Biometrika 35, 1948).
+fn beyond_chance(count: f64, usual: f64) -> bool {
+    let root = |count: f64| 2.0 * (count + 0.375).sqrt();
+    root(usual) - root(count) >= LEAST_SPREADS
 }
 
 #[cfg(test)]
@@ -260,6 +298,65 @@ mod tests {
             of(&[("one", false, &|second| if second == 10 { 0 } else { calm(second) })]),
             (1, true)
         );
+    }
+
+    /// What is found where `counts` transactions are done second by second.
+    fn dips_of(counts: impl IntoIterator<Item = u64>) -> Vec<(Window, f64)> {
+        let counts = counts.into_iter().enumerate();
+        Throughput::of(counts.map(|(second, count)| row("measure", second as f64, 1.0, count))).dips()
+    }
+
+    #[test]
+    fn few_transactions_come_one_by_one_which_is_no_dip() {
+        // One client whose transactions take so long each.
+        for length_s in [0.3, 0.7, 1.1, 1.7, 1.95, 2.3, 7.0] {
+            let until = |second: u32| (f64::from(second) / length_s).floor() as u64;
+            let counts = (0..300).map(|second| until(second + 1) - until(second));
+            assert_eq!(dips_of(counts), [], "{length_s} s each");
+        }
+    }
+
+    #[test]
+    fn arrivals_at_random_have_empty_seconds_which_are_no_dips() {
+        // Numbers between 0 and 1 that look random (a linear congruential generator).
+        let mut state = 7_u64;
+        let mut random = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let mut found = 0;
+        for rate in [0.5, 2.0, 4.0, 10.0, 25.0, 100.0] {
+            for _ in 0..10 {
+                let mut counts = [0_u64; 300];
+                let mut at_s = 0.0_f64;
+                loop {
+                    at_s -= (1.0 - random()).ln() / rate;
+                    let Some(count) = counts.get_mut(at_s as usize) else {
+                        break;
+                    };
+                    *count += 1;
+                }
+                found += dips_of(counts).len();
+            }
+        }
+        // 18,000 seconds of them.
+        assert!(found <= 1, "{found} dips");
+    }
+
+    #[test]
+    fn a_standstill_of_a_slow_load_is_still_a_dip() {
+        let counts = (0..120).map(|second| if (50..65).contains(&second) { 0 } else { 3 + second % 3 });
+        let found = dips_of(counts);
+        assert_eq!(found.len(), 1, "{found:?}");
+        // To the accuracy of the stretches that were taken together.
+        let (time, depth) = found[0];
+        assert!(
+            (44.0..=50.0).contains(&time.start_s) && (65.0..=71.0).contains(&time.end_s),
+            "{time:?}"
+        );
+        assert_eq!(depth, 1.0);
     }
 
     #[test]

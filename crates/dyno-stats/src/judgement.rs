@@ -15,7 +15,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Systems that do not differ are said to differ in no more than this share of all judgements.
 pub const FALSE_JUDGEMENTS: f64 = 0.05;
 
-/// With fewer runs on either side no rank test reaches [`FALSE_JUDGEMENTS`].
+/// With as many runs on both sides, this many are needed for a rank test to reach [`FALSE_JUDGEMENTS`]; see [`least_p_value`](crate::least_p_value) for others.
 pub const FEWEST_RUNS: usize = 4;
 
 /// From so many runs on each side on, their spread says about how many are needed.

@@ -21,7 +21,7 @@ pub use dips::{Dip, dips};
 pub use judgement::{CONFIDENCE, FALSE_JUDGEMENTS, FEWEST_RUNS, Judgement, MANY_RUNS, Outcome, judge};
 pub use knee::knee;
 pub use period::period;
-pub use ranks::mann_whitney;
+pub use ranks::{least_p_value, mann_whitney};
 pub use robust::{Level, median};
 pub use running::Running;
 pub use steady::{Course, batch_means, course, warm_up};

@@ -32,6 +32,15 @@ pub fn mann_whitney(values: &[f64], others: &[f64]) -> Option<f64> {
     })
 }
 
+/// The least probability that [`mann_whitney`] can find for so many values of each: all of one side above all of the other.
+#[must_use]
+pub fn least_p_value(values: usize, others: usize) -> f64 {
+    let (fewer, more) = (values.min(others), values.max(others));
+    // The number of arrangements, one factor after the other; two of them are the farthest.
+    let arrangements: f64 = (1..=fewer).map(|place| (more + place) as f64 / place as f64).product();
+    (2.0 / arrangements).min(1.0)
+}
+
 /// Twice the rank of each value among all, first of `values`, then of `others`: equal values share the mean of their ranks, and twice that is whole.
 fn doubled_ranks(values: &[f64], others: &[f64]) -> Vec<usize> {
     let all: Vec<f64> = values.iter().chain(others).copied().collect();
@@ -127,6 +136,16 @@ mod tests {
             let off = ranks[..half].iter().sum::<usize>().abs_diff(half * (2 * half + 1));
             let (exact, near) = (counted(&ranks, half, off), approximated(&ranks, half, off));
             assert!((exact - near).abs() < 0.005, "{shift}: {exact} {near}");
+        }
+    }
+
+    #[test]
+    fn the_least_probability_is_that_of_sides_that_do_not_mix() {
+        for (values, others) in [(1, 1), (1, 39), (2, 8), (3, 3), (3, 5), (4, 4), (5, 3), (6, 10)] {
+            let count = |first: usize, many: usize| (first..first + many).map(|value| value as f64).collect::<Vec<_>>();
+            let found = mann_whitney(&count(0, values), &count(100, others)).unwrap();
+            let least = least_p_value(values, others);
+            assert!((found - least).abs() < 1e-9, "{values} {others}: {found} {least}");
         }
     }
 

@@ -201,8 +201,8 @@ pub struct CompareArguments {
     /// Exit with code 3 if anything is worse by at least this much, for example 5%
     ///
     /// That is: if a workload in a cell that both campaigns have has the verdict "worse" on its TPS and the mean TPS is lower by at least this share of the
-    /// baseline's, or has the verdict "worse" on its p99 and the p99 is higher by at least this share. What cannot be told yet does not fail; with fewer than 4 runs of
-    /// each nothing can be told.
+    /// baseline's, or has the verdict "worse" on its p99 and the p99 is higher by at least this share. What cannot be told yet does not fail; with 3 runs of
+    /// each or fewer nothing can be told.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub fail_if_worse: Option<f64>,
 

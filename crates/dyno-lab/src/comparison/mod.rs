@@ -16,7 +16,7 @@ use crate::archive::Campaign;
 use crate::plan::Levels;
 use crate::summary::Pacing;
 use cells::{Cell, Cells, Matches};
-use dyno_stats::{FALSE_JUDGEMENTS, FEWEST_RUNS};
+use dyno_stats::{FALSE_JUDGEMENTS, FEWEST_RUNS, least_p_value};
 use indexmap::IndexSet;
 use serde::Serialize;
 
@@ -87,14 +87,6 @@ pub struct WorkloadComparison {
     pub measures: Vec<MeasureComparison>,
     /// What is to be known of this workload, as sentences: errors, and why something is not compared.
     pub notes: Vec<String>,
-}
-
-impl WorkloadComparison {
-    /// The number of runs on the side that has fewer.
-    #[must_use]
-    pub fn fewest_runs(&self) -> usize {
-        self.baseline_runs.len().min(self.candidate_runs.len())
-    }
 }
 
 /// How many comparisons had which verdict.
@@ -194,13 +186,7 @@ fn cautions(comparison: &Comparison, unknown: &[String]) -> Vec<String> {
             "Only one of the two varies {factor}, and it is not known what it was in the other: cells are matched whatever their {factor}."
         ));
     }
-    let runs = comparison.workloads().map(|(_, workload)| workload.fewest_runs());
-    if let Some(fewest) = runs.min().filter(|fewest| *fewest < FEWEST_RUNS) {
-        cautions.push(format!(
-            "There are cells with only {fewest} complete run{} on a side: no verdict is possible with fewer than {FEWEST_RUNS} of each (--repeat {FEWEST_RUNS}).",
-            if fewest == 1 { "" } else { "s" }
-        ));
-    }
+    cautions.extend(too_few_runs(comparison));
     for side in [&comparison.baseline, &comparison.candidate] {
         if side.other_runs > 0 {
             cautions.push(format!(
@@ -219,6 +205,21 @@ fn cautions(comparison: &Comparison, unknown: &[String]) -> Vec<String> {
         );
     }
     cautions
+}
+
+/// The fewest runs by which no verdict is possible, whatever they say.
+fn too_few_runs(comparison: &Comparison) -> Option<String> {
+    let runs = comparison
+        .workloads()
+        .map(|(_, workload)| (workload.baseline_runs.len(), workload.candidate_runs.len()));
+    let least = |(baseline, candidate): &(usize, usize)| least_p_value(*baseline, *candidate);
+    let few = runs.filter(|runs| least(runs) > FALSE_JUDGEMENTS);
+    let (baseline, candidate) = few.max_by(|one, other| least(one).total_cmp(&least(other)))?;
+    Some(format!(
+        "There are cells with {baseline} complete run{} against {candidate}, with which no verdict is possible: the least p of the rank test is then {:.2}, and {FALSE_JUDGEMENTS} is needed. Make {FEWEST_RUNS} of each (--repeat {FEWEST_RUNS}).",
+        if baseline == 1 { "" } else { "s" },
+        least(&(baseline, candidate)),
+    ))
 }
 
 /// What the seed is called among the differences.

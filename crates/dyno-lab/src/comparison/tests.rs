@@ -173,6 +173,27 @@ fn more_throughput_is_better_and_more_latency_is_worse() {
 }
 
 #[test]
+fn whether_runs_are_too_few_is_a_matter_of_both_sides() {
+    let said = |baseline, candidate| {
+        let archive = TempDir::new().unwrap();
+        let compared = compare(
+            &repeated(&archive, "", baseline, 10_000.0, 1.0),
+            &repeated(&archive, "", candidate, 5_000.0, 2.0),
+        );
+        let no_verdict = |caution: &&String| caution.contains("no verdict is possible");
+        let caution = compared.cautions.iter().find(no_verdict).cloned();
+        (compared.tally().unknown == 0, caution)
+    };
+    assert_eq!(said(5, 3), (true, None));
+    let (judged, caution) = said(3, 3);
+    let caution = caution.unwrap();
+    assert!(
+        !judged && caution.contains("the least p of the rank test is then 0.10"),
+        "{caution}"
+    );
+}
+
+#[test]
 fn one_run_of_each_tells_nothing_but_how_it_varied() {
     let archive = TempDir::new().unwrap();
     let compared = compare(
@@ -188,10 +209,8 @@ fn one_run_of_each_tells_nothing_but_how_it_varied() {
     );
     assert_eq!(measures[3].interval, None);
     assert!(
-        compared
-            .cautions
-            .iter()
-            .any(|caution| caution.contains("only 1 complete run on a side")),
+        compared.cautions.iter().any(|caution| caution
+            .starts_with("There are cells with 1 complete run against 1, with which no verdict is possible")),
         "{compared:?}"
     );
 }

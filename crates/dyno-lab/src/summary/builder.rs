@@ -273,6 +273,7 @@ impl SummaryBuilder {
                 ramp: planned.is_some_and(|planned| planned.ramp),
                 rate_per_s,
                 begun: share.counts.transactions + share.counts.errors,
+                skipped: share.counts.skipped,
                 lasted_s: share.active_s,
                 interval_s: self.interval_s,
                 tps: &share.tps,

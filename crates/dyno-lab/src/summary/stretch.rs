@@ -29,6 +29,8 @@ pub(super) struct Stretch<'a> {
     pub rate_per_s: Option<f64>,
     /// Transactions that completed or failed.
     pub begun: u64,
+    /// Transactions that were not begun, because they would have missed the latency limit.
+    pub skipped: u64,
     /// How long its clients were to work.
     pub lasted_s: f64,
     /// How long a complete interval lasts.
@@ -54,6 +56,7 @@ impl Stretch<'_> {
             stage: self.stage.map(str::to_owned),
             asked_per_s,
             reached_per_s: self.begun as f64 / self.lasted_s,
+            skipped: self.skipped,
         })
     }
 
@@ -71,7 +74,7 @@ impl Stretch<'_> {
 }
 
 /// Whether a schedule was kept: as many transactions were `begun` as were `due`, but for what chance explains. The schedule is random, and at the end
-/// each client may have one under way. Whatever else was due and not begun is a backlog, which grows as long as the load lasts.
+/// each client may have one under way. Whatever else was due and not begun was skipped, or is a backlog, which grows as long as the load lasts.
 fn is_kept(due: f64, begun: u64, clients: usize, schedules: usize) -> bool {
     let chance = SURE * (due * schedules as f64).sqrt() + clients as f64;
     due - begun as f64 <= chance.max(KEPT_SHARE * due)

@@ -80,6 +80,9 @@ pub enum Warning {
         asked_per_s: f64,
         /// Transactions begun per second.
         reached_per_s: f64,
+        /// How many were not begun, because they would have missed the latency limit.
+        #[serde(default)]
+        skipped: u64,
     },
     /// An open loop began its transactions late.
     Late {
@@ -87,6 +90,9 @@ pub enum Warning {
         workload: String,
         /// Mean lag in microseconds.
         mean_us: f64,
+        /// How busy its clients were on average, in percent of their time; absent in archives of earlier dynos.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        busy_percent: Option<f64>,
     },
     /// The machine that makes the load had hardly any CPU time left.
     LoadHostBusy {
@@ -295,10 +301,24 @@ impl Warning {
             warnings.push(Self::Late {
                 workload: name(),
                 mean_us: lag.mean_us,
+                busy_percent: busy_percent(workload),
             });
         }
         warnings
     }
+}
+
+/// From here on random arrivals often find all clients busy.
+const BUSY_PERCENT: f64 = 70.0;
+
+/// How busy the clients were by Little's law: as many are, on average, as transactions come per second times the seconds that each takes without its wait.
+fn busy_percent(workload: &WorkloadSummary) -> Option<f64> {
+    let (latency, lag) = (workload.latency?, workload.lag?);
+    let service_s = (latency.mean_us - lag.mean_us).max(0.0) / 1e6;
+    // What failed kept a client busy as well, and nothing says for how long.
+    let all = (workload.transactions + workload.errors) as f64 / workload.transactions.max(1) as f64;
+    let busy = workload.tps * all * service_s;
+    (workload.clients > 0).then(|| (100.0 * busy / workload.clients as f64).min(100.0))
 }
 
 impl fmt::Display for Warning {
@@ -347,7 +367,7 @@ impl fmt::Display for Warning {
             ),
             Self::FewIntervals { intervals } => write!(
                 f,
-                "Only {}: too few to say how steady this is. Measure longer (--set measure=2m, or -T 120 with pgbench), or record at shorter intervals.",
+                "Only {}: too few to say how steady this is. Measure longer (--set measure=2m, or -T 120 with pgbench).",
                 counted(*intervals, "complete interval")
             ),
             Self::Unsteady {
@@ -364,6 +384,24 @@ impl fmt::Display for Warning {
                 stage,
                 asked_per_s,
                 reached_per_s,
+                skipped: skipped @ 1..,
+            } => write!(
+                f,
+                "\"{workload}\" did {} of the {} transactions/s asked for{}: {} skipped, because they would have missed the latency limit. Latencies are of the others alone. Lower the rate, or find out what keeps the clients busy; more of them help only if the server has something left.",
+                rate(*reached_per_s),
+                rate(*asked_per_s),
+                of_stage("in", stage.as_deref()),
+                match skipped {
+                    1 => "1 was".to_owned(),
+                    _ => format!("{skipped} were"),
+                }
+            ),
+            Self::RateMissed {
+                workload,
+                stage,
+                asked_per_s,
+                reached_per_s,
+                skipped: 0,
             } => write!(
                 f,
                 "\"{workload}\" did {} of the {} transactions/s asked for{}: a backlog grew, so latencies depend on how long the load lasts. Lower the rate, or find out what keeps the clients busy; more of them help only if the server has something left.",
@@ -371,11 +409,31 @@ impl fmt::Display for Warning {
                 rate(*asked_per_s),
                 of_stage("in", stage.as_deref())
             ),
-            Self::Late { workload, mean_us } => write!(
-                f,
-                "Transactions of \"{workload}\" began {:.1} ms late on average, because all clients were busy when they were due: latencies include that wait. Use more clients, or look for dips that made them queue.",
-                mean_us / 1000.0
-            ),
+            Self::Late {
+                workload,
+                mean_us,
+                busy_percent,
+            } => {
+                write!(
+                    f,
+                    "Transactions of \"{workload}\" began {:.1} ms late on average",
+                    mean_us / 1000.0
+                )?;
+                match busy_percent {
+                    Some(BUSY_PERCENT..) => write!(
+                        f,
+                        ", because all clients were busy when they were due: latencies include that wait. Use more clients, or look for dips that made them queue."
+                    ),
+                    Some(busy) => write!(
+                        f,
+                        ", although the clients were busy for only {busy:.0} % of their time: latencies include that wait. dyno or its machine woke late, or a dip made them queue for a while: look for dips (dyno show), and load from a machine with cores to spare."
+                    ),
+                    None => write!(
+                        f,
+                        ": latencies include that wait. Look for dips that made the clients queue, use more clients, or load from a machine with cores to spare."
+                    ),
+                }
+            }
             Self::LoadHostBusy {
                 idle_percent,
                 server_too: false,

@@ -119,6 +119,55 @@ fn lag_is_weighted_by_transactions() {
 }
 
 #[test]
+fn busy_clients_are_named_as_the_cause_of_late_begins_only_if_they_were_busy() {
+    let said = |count: u64, latency_ns: u64| {
+        let mut builder = SummaryBuilder::new(
+            &facts(Pacing::Open {
+                rate_per_s: count as f64,
+            }),
+            SECOND,
+        );
+        let mut interval = interval(count, latency_ns, SECOND);
+        (0..count).for_each(|_| interval.recordings[0].lag.record(5_000_000));
+        builder.interval(MEASURE, &interval);
+        let warnings = builder.build().warnings;
+        let late = warnings.iter().find(|warning| matches!(warning, Warning::Late { .. }));
+        late.unwrap().to_string()
+    };
+    let clients = facts(Pacing::Closed)[0].clients as u64;
+    // Of 6 ms each 5 are waiting: the clients are busy for 1 ms of each.
+    let busy = said(900 * clients, 6_000_000);
+    assert!(busy.contains("because all clients were busy"), "{busy}");
+    let idle = said(20 * clients, 6_000_000);
+    assert!(
+        idle.contains("busy for only 2 % of their time") && idle.contains("woke late"),
+        "{idle}"
+    );
+    // Archives of earlier dynos do not say it.
+    let earlier: Warning = serde_json::from_str(r#"{"kind":"late","workload":"main","mean_us":4000.0}"#).unwrap();
+    assert!(!earlier.to_string().contains("because"), "{earlier}");
+}
+
+#[test]
+fn turns_that_a_latency_limit_skips_are_no_backlog() {
+    let mut builder = SummaryBuilder::new(&facts(Pacing::Open { rate_per_s: 600.0 }), SECOND);
+    for _ in 0..10 {
+        let mut interval = interval(400, 1_000_000, SECOND);
+        interval.recordings[0].skipped = 200;
+        builder.interval(MEASURE, &interval);
+    }
+    let warnings = builder.build().warnings;
+    let missed = warnings
+        .iter()
+        .find(|warning| matches!(warning, Warning::RateMissed { .. }));
+    let missed = missed.unwrap().to_string();
+    assert!(
+        missed.contains("2000 were skipped") && !missed.contains("backlog"),
+        "{missed}"
+    );
+}
+
+#[test]
 fn errors_are_counted_by_state_the_most_frequent_first() {
     let mut builder = SummaryBuilder::new(&facts(Pacing::Closed), SECOND);
     for (state, count) in [("40001", 1), ("40P01", 2), ("40001", 0), ("40P01", 1)] {

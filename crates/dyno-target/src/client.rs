@@ -6,10 +6,13 @@
 use crate::address::dial::Route;
 use bytes::Bytes;
 use futures_util::SinkExt;
+use futures_util::task::AtomicWaker;
 use postgres::types::ToSql;
 use postgres::{Error, Row, SimpleQueryMessage, Statement};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -33,13 +36,37 @@ pub struct Client {
 pub(crate) struct Canceller {
     token: CancelToken,
     route: Route,
+    course: Arc<Course>,
 }
 
 impl Canceller {
-    /// Asks the server. One that cannot be asked notices the connection's end.
-    pub(crate) fn cancel(&self) {
-        let _ = self.route.cancel(&self.token);
+    /// Asks the server, which may take as long as `limit`. One that cannot be asked notices the connection's end.
+    pub(crate) fn cancel(&self, limit: Duration) {
+        let _ = self.route.cancel(&self.token, limit);
     }
+
+    /// The number of what the connection executes at the moment.
+    pub(crate) fn executing(&self) -> Option<u64> {
+        let steps = self.course.steps.load(Ordering::Acquire);
+        (steps % 2 == 1).then_some(steps)
+    }
+
+    /// Ends the connection without the server, so that what it executes fails.
+    pub(crate) fn sever(&self) {
+        self.course.severed.store(true, Ordering::Release);
+        self.course.waker.wake();
+    }
+}
+
+/// What other threads see and want of a connection.
+#[derive(Default)]
+struct Course {
+    /// Counts beginnings and ends of what is executed: odd in between.
+    steps: AtomicU64,
+    /// Nothing is to be expected of the server any more.
+    severed: AtomicBool,
+    /// Of whoever waits for the server.
+    waker: AtomicWaker,
 }
 
 /// A transaction on a control connection; rolled back unless committed.
@@ -51,6 +78,7 @@ pub struct Transaction<'a> {
 struct Driver {
     runtime: Runtime,
     traffic: Option<Traffic>,
+    course: Arc<Course>,
 }
 
 impl Driver {
@@ -58,7 +86,14 @@ impl Driver {
     fn wait<T>(&mut self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let mut work = pin!(work);
         let traffic = &mut self.traffic;
-        self.runtime.block_on(poll_fn(|context| {
+        let course = &*self.course;
+        course.steps.fetch_add(1, Ordering::Release);
+        let done = self.runtime.block_on(poll_fn(|context| {
+            course.waker.register(context.waker());
+            if course.severed.load(Ordering::Acquire) {
+                // Without it the work fails.
+                *traffic = None;
+            }
             let moved = traffic.as_mut().map(|traffic| traffic.as_mut().poll(context));
             if let Some(Poll::Ready(ended)) = moved {
                 *traffic = None;
@@ -67,7 +102,9 @@ impl Driver {
                 }
             }
             work.as_mut().poll(context)
-        }))
+        }));
+        course.steps.fetch_add(1, Ordering::Release);
+        done
     }
 }
 
@@ -89,6 +126,7 @@ impl Client {
             driver: Driver {
                 runtime,
                 traffic: Some(traffic),
+                course: Arc::default(),
             },
             route,
         }
@@ -98,6 +136,7 @@ impl Client {
         Canceller {
             token: self.client.cancel_token(),
             route: self.route.clone(),
+            course: Arc::clone(&self.driver.course),
         }
     }
 

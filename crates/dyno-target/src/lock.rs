@@ -5,13 +5,13 @@
 //! same number elsewhere are looked for; of two that do so at once at least one sees the other, lets go, and tries again.
 
 use crate::Client;
-use crate::address::{ConnectError, ConnectionInfo};
+use crate::address::{ConnectError, ConnectionInfo, Interruptible};
 use crate::server_message;
 use jiff::{Timestamp, Unit};
 use postgres_protocol::escape::escape_literal;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The two numbers of the lock: "dyno" as ASCII, and the server as a whole.
@@ -73,13 +73,13 @@ pub struct ServerLock {
 
 /// The connection that holds the locks.
 struct Held {
-    client: Client,
+    client: Interruptible,
     pid: i32,
 }
 
 impl ServerLock {
     /// Reserves the server of `info`, and schemas of its database, whoever else may share the server. As long as another dyno stands in the way, waits;
-    /// `waiting` is told once for each that does.
+    /// `waiting` is told once for each that does. From when `stop` is raised nothing that the lock asks the server is waited for.
     ///
     /// # Errors
     /// No connection, or `stop` was raised.
@@ -87,7 +87,7 @@ impl ServerLock {
         info: &ConnectionInfo,
         shared: bool,
         schemas: Vec<String>,
-        stop: &AtomicBool,
+        stop: &Arc<AtomicBool>,
         waiting: &mut dyn FnMut(&Holder),
     ) -> Result<Self, LockError> {
         let lock = Self {
@@ -110,14 +110,14 @@ impl ServerLock {
     ///
     /// # Errors
     /// As for [`take`](Self::take).
-    pub fn ensure(&self, stop: &AtomicBool, waiting: &mut dyn FnMut(&Holder)) -> Result<(), LockError> {
+    pub fn ensure(&self, stop: &Arc<AtomicBool>, waiting: &mut dyn FnMut(&Holder)) -> Result<(), LockError> {
         if self.is_held() {
             return Ok(());
         }
         let mut told = Vec::new();
         loop {
             // Each attempt has a connection of its own: what it took goes with it.
-            let mut client = self.info.connect()?;
+            let mut client = self.info.connect_until(stop)?;
             let held = self.attempt(&mut client).map_err(|error| LockError::Server {
                 message: server_message(&error),
             })?;
@@ -261,7 +261,12 @@ pub fn while_held<T>(locks: &[&ServerLock], stop: &AtomicBool, work: impl FnOnce
     let (over, lost) = (AtomicBool::new(false), AtomicBool::new(false));
     let watch = || {
         while !over.load(Ordering::Relaxed) {
-            if !locks.iter().all(|lock| lock.is_held()) {
+            let held = locks.iter().all(|lock| lock.is_held());
+            if stop.load(Ordering::Relaxed) {
+                // The question is cancelled then, which says nothing of the lock.
+                return;
+            }
+            if !held {
                 lost.store(true, Ordering::Relaxed);
                 stop.store(true, Ordering::Relaxed);
                 return;
@@ -276,6 +281,7 @@ pub fn while_held<T>(locks: &[&ServerLock], stop: &AtomicBool, work: impl FnOnce
         over.store(true, Ordering::Relaxed);
         match watcher {
             Ok(watcher) => watcher.thread().unpark(),
+            Err(_) if stop.load(Ordering::Relaxed) => {}
             Err(_) => lost.store(!locks.iter().all(|lock| lock.is_held()), Ordering::Relaxed),
         }
         done

@@ -1,4 +1,4 @@
-//! Servers that send too much, or without end, before they let anybody in.
+//! Servers that send too much, or without end, or nothing.
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as tests do")]
 
@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ enum Log {
     Drip,
     /// What a server says that lets everybody in.
     Ready,
+    /// The same, and then no more.
+    Quiet,
 }
 
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
@@ -58,7 +60,7 @@ fn pour(client: &mut (impl Read + Write), log: Log) -> u64 {
             message(b'N', &[&b"SNOTICE\0C00000\0M"[..], &[b'x'; 9000], b"\0\0"].concat()),
         ),
         Log::Drip => (message(b'R', &[0; 4]), Vec::new()),
-        Log::Ready => ([message(b'R', &[0; 4]), message(b'Z', b"I")].concat(), Vec::new()),
+        Log::Ready | Log::Quiet => ([message(b'R', &[0; 4]), message(b'Z', b"I")].concat(), Vec::new()),
     };
     let mut sent = 0;
     let mut send = |bytes: &[u8]| {
@@ -73,6 +75,7 @@ fn pour(client: &mut (impl Read + Write), log: Log) -> u64 {
             // Until the client goes away.
             let _ = client.read(&mut start_up);
         }
+        Log::Quiet => while client.read(&mut start_up).is_ok_and(|read| read > 0) {},
         Log::Drip => {
             // Far longer than the client waits, and not without end.
             for byte in message(b'S', &[b'x'; 600]) {
@@ -189,6 +192,23 @@ fn a_log_in_that_only_drips_meets_the_limit() {
         error.to_string().contains("no answer within the time allowed"),
         "{error}"
     );
+}
+
+/// Neither an answer nor a request to cancel is to be had of it.
+#[test]
+fn a_server_gone_quiet_is_left_when_asked_to_stop() {
+    let server = hostile(&[Log::Quiet]);
+    for target in &server.targets {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut client = info(target).connect_until(&stop).unwrap();
+        let raise = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert!(client.batch_execute("select 1").is_err());
+        assert!(client.is_closed());
+        raise.join().unwrap();
+    }
 }
 
 #[test]

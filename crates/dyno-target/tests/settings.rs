@@ -13,6 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 use support::{home, quiet};
 
 /// A server that somebody else started with `pg_ctl`, reached on TCP.
@@ -146,7 +147,7 @@ fn changes_and_restores(foreign: &Foreign) {
     ]);
     let mut wanted_here = wanted.clone();
     wanted_here.push(("max_connections".to_owned(), "77".to_owned()));
-    let change = Change::plan(&info, &wanted_here, None).unwrap();
+    let change = Change::plan(&info, &wanted_here, None, &Arc::default()).unwrap();
     assert!(
         change.notes()[0].contains("max_wal_size = 4800MB"),
         "{:?}",
@@ -192,6 +193,7 @@ fn changes_and_restores(foreign: &Foreign) {
         &info,
         &pairs(&[("work_mem", "9MB"), ("checkpoint_timeout", "1ms")]),
         None,
+        &Arc::default(),
     )
     .unwrap();
     let error = change.apply().unwrap_err();
@@ -207,7 +209,7 @@ fn changes_and_restores(foreign: &Foreign) {
 
     // With a restart.
     let wanted = pairs(&[("max_connections", "77"), ("shared_buffers", "32MB")]);
-    let change = Change::plan(&info, &wanted, Some(&restart)).unwrap();
+    let change = Change::plan(&info, &wanted, Some(&restart), &Arc::default()).unwrap();
     let saved = change.saved().clone();
     let applied = change.apply().unwrap();
     assert!(applied.restarted && applied.unset.is_empty());
@@ -224,7 +226,7 @@ fn changes_and_restores(foreign: &Foreign) {
     );
 
     // A command that does not restart anything.
-    let change = Change::plan(&info, &wanted, Some("echo not allowed >&2; false")).unwrap();
+    let change = Change::plan(&info, &wanted, Some("echo not allowed >&2; false"), &Arc::default()).unwrap();
     let error = change.apply().unwrap_err().to_string();
     assert!(
         error.contains("did not restart the server") && error.contains("not allowed"),
@@ -241,7 +243,7 @@ fn changes_and_restores(foreign: &Foreign) {
         ("synchronous_commit", "off"),
         ("checkpoint_timeout", "7min"),
     ]);
-    let change = Change::plan(&ordinary, &wanted, Some(&restart)).unwrap();
+    let change = Change::plan(&ordinary, &wanted, Some(&restart), &Arc::default()).unwrap();
     assert_eq!(change.saved(), &Saved::default());
     let applied = change.apply().unwrap();
     assert_eq!(
@@ -254,7 +256,7 @@ fn changes_and_restores(foreign: &Foreign) {
     assert_eq!(show(&info, "work_mem"), "5MB");
     assert_eq!(applied.unset.len(), 1);
     assert!(applied.unset[0].reason.contains("superuser"), "{:?}", applied.unset);
-    let error = Change::plan(&ordinary, &pairs(&[("work_mem", "-5")]), None).unwrap_err();
+    let error = Change::plan(&ordinary, &pairs(&[("work_mem", "-5")]), None, &Arc::default()).unwrap_err();
     assert!(matches!(error, ChangeError::Refused { .. }), "{error}");
     assert_eq!(foreign.auto_conf(), before);
     foreign.sql("drop role ordinary");
@@ -275,7 +277,7 @@ fn changes_and_restores_on_18() {
         ("DateStyle", "german"),
         ("work_mem", "9MB"),
     ]);
-    let change = Change::plan(&info, &wanted, None).unwrap();
+    let change = Change::plan(&info, &wanted, None, &Arc::default()).unwrap();
     let saved = change.saved().clone();
     let applied = change.apply().unwrap();
     assert_eq!(show(&applied.info, "search_path"), "\"c d\", public");
@@ -300,7 +302,7 @@ fn changes_and_restores_on_18() {
     ]);
     foreign.sql("alter system set checkpoint_timeout = '6min'");
     foreign.sql("select pg_reload_conf()");
-    let blind = Change::plan(&granted, &wanted, None).unwrap();
+    let blind = Change::plan(&granted, &wanted, None, &Arc::default()).unwrap();
     assert!(
         blind
             .saved()
@@ -310,7 +312,7 @@ fn changes_and_restores_on_18() {
     );
     foreign.sql("grant pg_read_all_settings to granted; grant execute on function pg_reload_conf() to granted");
     let before = foreign.auto_conf();
-    let change = Change::plan(&granted, &wanted, None).unwrap();
+    let change = Change::plan(&granted, &wanted, None, &Arc::default()).unwrap();
     let saved = change.saved().clone();
     let applied = change.apply().unwrap();
     assert_eq!(

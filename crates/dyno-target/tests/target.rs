@@ -301,7 +301,7 @@ fn what_comes_to_depend_on_a_schema_while_it_is_dropped_is_kept() {
     );
     let dropping = std::thread::spawn({
         let info = info.clone();
-        move || drop_schema(&info, "dyno_own").map(|_| ())
+        move || drop_schema(&info, "dyno_own", &Arc::default()).map(|_| ())
     });
     let mut user = info.connect().unwrap();
     let waiting = "select exists (select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = 'schemas'))";
@@ -322,8 +322,8 @@ fn what_comes_to_depend_on_a_schema_while_it_is_dropped_is_kept() {
         "calm"
     );
     user.batch_execute("drop table other.late").unwrap();
-    drop_schema(&info, "dyno_own").unwrap();
+    drop_schema(&info, "dyno_own", &Arc::default()).unwrap();
     assert!(own_schemas(&mut client).unwrap().is_empty());
-    let error = drop_schema(&info, "other").unwrap_err().to_string();
+    let error = drop_schema(&info, "other", &Arc::default()).unwrap_err().to_string();
     assert!(error.contains("was not made by dyno"), "{error}");
 }

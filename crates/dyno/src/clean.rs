@@ -9,7 +9,8 @@ use dyno_target::embedded::{Kept, KeptKind, home_folder, kept, remove_kept};
 use dyno_target::lock::{LockError, ServerLock};
 use dyno_target::schema::{drop_schema, own_schemas};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// `dyno clean`.
@@ -82,16 +83,17 @@ fn on_server(arguments: &CleanArguments, target: &str) -> Result<(), Failure> {
         |schema| &schema.name,
         |schema| {
             let mut holders = Vec::new();
-            // Raised already: a schema in use is not waited for.
-            let stop = AtomicBool::new(true);
+            let stop = Arc::new(AtomicBool::new(false));
             let lock = ServerLock::take(&info, true, vec![schema.name.clone()], &stop, &mut |holder| {
                 holders.push(holder.to_string());
+                // A schema in use is not waited for.
+                stop.store(true, Ordering::Relaxed);
             });
             match lock {
                 Err(LockError::Stopped) => return Ok(Some(format!("it is in use by {}", holders.join(", ")))),
                 Err(error) => return Err(error.into()),
                 Ok(_lock) => {
-                    for (extension, reason) in drop_schema(&info, &schema.name)? {
+                    for (extension, reason) in drop_schema(&info, &schema.name, &stop)? {
                         say::aside(&format!("The extension {} stays: {reason}", extension.name));
                     }
                 }

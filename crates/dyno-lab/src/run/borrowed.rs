@@ -71,7 +71,7 @@ impl Borrowed {
     ) -> Result<Set, RunError> {
         progress.step(&format!("Connecting to {server}"));
         let reachable = server.first_reachable_until(&stop.flag())?;
-        let wanted = wanted(&reachable, experiment)?;
+        let wanted = wanted(&reachable, experiment, stop)?;
         notes.extend(wanted.notes);
         let settings = wanted.settings;
         let same = |lent: &&Lent| lent.server.to_string() == reachable.to_string() && lent.settings == settings;
@@ -88,11 +88,11 @@ impl Borrowed {
             return Ok(Set { info, settings });
         }
         progress.step("Setting the server");
-        let change = Change::plan(&reachable, &settings, self.restart_command.as_deref())?;
+        let change = Change::plan(&reachable, &settings, self.restart_command.as_deref(), &stop.flag())?;
         let restore = match change.saved().settings.as_slice() {
             [] => None,
             _ => {
-                let identity = server_identity(&mut reachable.connect()?);
+                let identity = server_identity(&mut *reachable.connect_until(&stop.flag())?);
                 let (target, saved) = (reachable.to_string(), change.saved().clone());
                 let restore = Restore::new(&self.campaign, target, identity, saved, self.kept.as_deref());
                 restore.write()?;
@@ -166,10 +166,11 @@ pub(super) fn put_back_earlier(
     server: &ConnectionInfo,
     restart_command: Option<&str>,
     progress: &mut dyn Progress,
+    stop: &Stop,
 ) -> Result<(), ArchiveError> {
-    if let (Some(kept), Ok(reachable)) = (kept, server.first_reachable()) {
+    if let (Some(kept), Ok(reachable)) = (kept, server.first_reachable_until(&stop.flag())) {
         let identity = reachable
-            .connect()
+            .connect_until(&stop.flag())
             .ok()
             .and_then(|mut client| server_identity(&mut client));
         if let Some(saved) = identity.and_then(|identity| Restore::kept(kept, &identity)) {
@@ -181,7 +182,7 @@ pub(super) fn put_back_earlier(
         if campaign.is_under_way() {
             continue;
         }
-        put_back_of(&campaign.path, server, restart_command, progress);
+        put_back_of(&campaign.path, server, restart_command, progress, stop);
     }
     Ok(())
 }
@@ -192,15 +193,16 @@ pub(super) fn put_back_of(
     server: &ConnectionInfo,
     restart_command: Option<&str>,
     progress: &mut dyn Progress,
+    stop: &Stop,
 ) {
     let Some(saved) = Restore::read(campaign) else { return };
-    let Ok(reachable) = server.first_reachable() else {
+    let Ok(reachable) = server.first_reachable_until(&stop.flag()) else {
         return;
     };
     let is_same = match &saved.server {
         Some(identity) => {
             let now = reachable
-                .connect()
+                .connect_until(&stop.flag())
                 .ok()
                 .and_then(|mut client| server_identity(&mut client));
             now.as_ref() == Some(identity)
@@ -253,7 +255,7 @@ struct Settings {
 }
 
 /// The experiment's settings as this server knows them.
-fn wanted(server: &ConnectionInfo, experiment: &Resolved) -> Result<Settings, RunError> {
+fn wanted(server: &ConnectionInfo, experiment: &Resolved, stop: &Stop) -> Result<Settings, RunError> {
     let mut notes = Vec::new();
     let here = server.is_local().then(|| host_facts(None).capacity());
     let mut absolute = Vec::new();
@@ -272,7 +274,7 @@ fn wanted(server: &ConnectionInfo, experiment: &Resolved) -> Result<Settings, Ru
             notes,
         });
     }
-    let mut client = server.connect()?;
+    let mut client = server.connect_until(&stop.flag())?;
     let mapped = plan_for_server(&mut client, &absolute)?;
     notes.extend(mapped.notes);
     Ok(Settings {
@@ -293,25 +295,35 @@ pub(super) struct Terms<'a> {
 }
 
 /// Makes sure that a server has room and place for an experiment, and can have the settings that the campaign varies, before anything is changed or made.
-pub(super) fn check(server: &ConnectionInfo, experiment: &Resolved, terms: Terms<'_>) -> Result<(), RunError> {
-    let wanted = wanted(server, experiment)?;
-    let mut client = server.connect()?;
+pub(super) fn check(
+    server: &ConnectionInfo,
+    experiment: &Resolved,
+    terms: Terms<'_>,
+    stop: &Stop,
+) -> Result<(), RunError> {
+    let wanted = wanted(server, experiment, stop)?;
+    let mut client = server.connect_until(&stop.flag())?;
     let raises = |(name, _): &(String, String)| name == settings::MAX_CONNECTIONS;
     if terms.leave || !wanted.settings.iter().any(raises) {
         settings::check_connections(&mut client, experiment)?;
     }
-    check_varied(server, &wanted.settings, terms)?;
+    check_varied(server, &wanted.settings, terms, stop)?;
     super::data::remote::check(&mut client, &experiment.name, &experiment.data)
 }
 
 /// A cell whose level the server does not take would be measured like another one: that is no comparison.
-fn check_varied(server: &ConnectionInfo, wanted: &[(String, String)], terms: Terms<'_>) -> Result<(), RunError> {
+fn check_varied(
+    server: &ConnectionInfo,
+    wanted: &[(String, String)],
+    terms: Terms<'_>,
+    stop: &Stop,
+) -> Result<(), RunError> {
     let varied = wanted.iter().filter(|(name, _)| terms.varied.contains(&name.as_str()));
     let varied: Vec<_> = varied.cloned().collect();
     if varied.is_empty() {
         return Ok(());
     }
-    let change = Change::plan(server, &varied, terms.restart_command)?;
+    let change = Change::plan(server, &varied, terms.restart_command, &stop.flag())?;
     if let Some(unset) = change.unset().first() {
         return Err(RunError::Unsettable {
             what: unset.to_string(),

@@ -86,7 +86,7 @@ impl Bench<'_> {
         let statements = compiled.iter().map(Compiled::statements).collect();
         let load = workload::load(experiment, compiled, &ready.info, self.threads.clone())?;
         if let Target::Address(_) = target {
-            data::remote::mark_used(&ready.info, self.wanted(experiment))?;
+            data::remote::mark_used(&ready.info, self.wanted(experiment), self.stop)?;
         }
         let entry = Entry {
             experiment,
@@ -181,7 +181,7 @@ impl Bench<'_> {
                 self.check_stop()?;
                 // To be set, the server may have been restarted.
                 self.reserved.ensure(server, &mut Vec::new(), self.stop, progress)?;
-                super::settings::check_connections(&mut set.info.connect()?, experiment)?;
+                super::settings::check_connections(&mut *set.info.connect_until(&self.stop.flag())?, experiment)?;
                 let info = data::remote::prepare(&set.info, self.wanted(experiment), &mut notes, progress, self.stop)?;
                 self.check_stop()?;
                 rest(&info, &scope, &mut notes, progress, self.stop)?;

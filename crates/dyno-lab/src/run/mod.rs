@@ -158,7 +158,14 @@ pub fn run(
         .filter_map(Target::address)
         .filter(|_| !request.share_server)
     {
-        borrowed::put_back_earlier(&request.archive, kept.as_deref(), server, restart_command, progress)?;
+        borrowed::put_back_earlier(
+            &request.archive,
+            kept.as_deref(),
+            server,
+            restart_command,
+            progress,
+            stop,
+        )?;
     }
     preflight::check(&plan, &targets, record.leave_settings, restart_command, progress, stop)?;
     if stop.requested() {
@@ -237,8 +244,15 @@ pub fn resume(
         .filter_map(Target::address)
         .filter(|_| !record.share_server)
     {
-        borrowed::put_back_of(&path, server, restart_command, progress);
-        borrowed::put_back_earlier(&resumption.archive, kept.as_deref(), server, restart_command, progress)?;
+        borrowed::put_back_of(&path, server, restart_command, progress, stop);
+        borrowed::put_back_earlier(
+            &resumption.archive,
+            kept.as_deref(),
+            server,
+            restart_command,
+            progress,
+            stop,
+        )?;
     }
     let missing = plan.runs.iter().any(|planned| !found.has(planned));
     if missing {

@@ -122,8 +122,8 @@ pub(super) fn check(
         progress.step(&format!("Connecting to {server}"));
         let reachable = server.first_reachable_until(&stop.flag());
         let checked = reachable.map_err(RunError::from).and_then(|reachable| {
-            check_locale(&reachable, &cell.experiment)?;
-            borrowed::check(&reachable, &cell.experiment, terms)
+            check_locale(&reachable, &cell.experiment, stop)?;
+            borrowed::check(&reachable, &cell.experiment, terms, stop)
         });
         checked.map_err(|cause| match stop.requested() {
             true => RunError::Stopped,
@@ -152,11 +152,11 @@ fn check_route(server: &ConnectionInfo, experiment: &Resolved) -> Result<(), Run
 }
 
 /// A database that is not dyno's own has the locale that it has.
-fn check_locale(server: &ConnectionInfo, experiment: &Resolved) -> Result<(), RunError> {
+fn check_locale(server: &ConnectionInfo, experiment: &Resolved, stop: &Stop) -> Result<(), RunError> {
     let Some(wanted) = &experiment.locale else {
         return Ok(());
     };
-    let found = server_facts(&mut server.connect()?)
+    let found = server_facts(&mut *server.connect_until(&stop.flag())?)
         .map_err(|error| RunError::Server {
             what: "read the locale".to_owned(),
             message: error.to_string(),

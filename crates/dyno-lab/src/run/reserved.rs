@@ -115,6 +115,8 @@ impl Server {
             }
         };
         taken.map_err(|error| match error {
+            // What was cancelled failed for no other reason.
+            _ if stop.requested() => RunError::Stopped,
             LockError::Stopped => RunError::Stopped,
             LockError::Connect(error) => error.into(),
             error @ LockError::Server { .. } => RunError::Lock(error),

@@ -107,10 +107,10 @@ async fn within<T>(limit: Option<Duration>, work: impl Future<Output = Result<T,
 }
 
 impl Route {
-    /// Asks the server, on a connection of its own, to give up what another one executes.
-    pub(crate) fn cancel(&self, token: &CancelToken) -> Result<(), DialError> {
+    /// Asks the server, on a connection of its own, to give up what another one executes, for as long as `limit`.
+    pub(crate) fn cancel(&self, token: &CancelToken, limit: Duration) -> Result<(), DialError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(within(self.endpoint.connect_timeout, async {
+        runtime.block_on(within(Some(limit), async {
             let wire = self.open().await?;
             token.cancel_query_raw(wire, Made).await.map_err(DialError::LogIn)
         }))

@@ -7,12 +7,15 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the flag is looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// A control connection whose statements are cancelled at the server once a flag is raised: they fail then.
+/// How long a server may go on with what it was asked to cancel, before nothing is expected of it any more.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A control connection whose statements are cancelled at the server once a flag is raised: they fail then, also if the server does not care.
 pub struct Interruptible {
     client: Client,
     /// Dropped with the connection, which ends the thread that watches the flag.
@@ -86,11 +89,25 @@ impl ConnectionInfo {
     }
 }
 
-/// Cancels what the connection executes, one statement after the other, from when the flag is raised until the connection is closed.
+/// Cancels what the connection executes, one statement after the other, from when the flag is raised until the connection is closed. Where that has no effect,
+/// ends the connection.
 fn watch(canceller: &Canceller, stop: &AtomicBool, closed: &Receiver<()>) {
+    let mut asked: Option<(u64, Instant)> = None;
     while let Err(RecvTimeoutError::Timeout) = closed.recv_timeout(PATIENCE) {
-        if stop.load(Ordering::Relaxed) {
-            canceller.cancel();
+        if !stop.load(Ordering::Relaxed) {
+            continue;
         }
+        let Some(executing) = canceller.executing() else {
+            continue;
+        };
+        let since = match asked {
+            Some((same, since)) if same == executing => since,
+            _ => Instant::now(),
+        };
+        asked = Some((executing, since));
+        if since.elapsed() >= GRACE {
+            return canceller.sever();
+        }
+        canceller.cancel(GRACE.saturating_sub(since.elapsed()));
     }
 }

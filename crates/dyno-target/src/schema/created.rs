@@ -1,9 +1,10 @@
 //! What came into a database outside of dyno's schema while an experiment's set-up ran.
 
 use super::SchemaError;
-use crate::Client;
-use crate::address::ConnectionInfo;
+use crate::address::{ConnectionInfo, Interruptible};
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Everything that a set-up could make, by catalogue and number, but for what is in the schema `$1`, belongs to an extension, or is a part of something else.
 const OBJECTS: &str = "select o.classid, o.oid from (
@@ -33,19 +34,19 @@ const OBJECTS: &str = "select o.classid, o.oid from (
 
 /// A look at everything that is outside of a schema.
 pub struct Catalogue {
-    client: Client,
+    client: Interruptible,
     schema: String,
     before: HashSet<(u32, u32)>,
 }
 
 impl Catalogue {
-    /// Remembers what is there, outside of `schema`.
+    /// Remembers what is there, outside of `schema`. `stop` ends this look and the next.
     ///
     /// # Errors
     /// No connection.
-    pub fn outside_of(info: &ConnectionInfo, schema: &str) -> Result<Self, SchemaError> {
+    pub fn outside_of(info: &ConnectionInfo, schema: &str, stop: &Arc<AtomicBool>) -> Result<Self, SchemaError> {
         let mut catalogue = Self {
-            client: info.connect()?,
+            client: info.connect_until(stop)?,
             schema: schema.to_owned(),
             before: HashSet::new(),
         };

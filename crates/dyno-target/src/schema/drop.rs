@@ -12,22 +12,29 @@ use crate::address::ConnectionInfo;
 use crate::{Client, Transaction};
 use postgres::Row;
 use postgres_protocol::escape::escape_identifier;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-/// How long the drop may wait for others who use the schema, in the server's notation.
-const LOCK_TIMEOUT: &str = "30s";
+/// How long the drop may wait for others who use the schema.
+pub const DROP_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Drops the schema `name` with all that is in it, and the extensions that came with it and that nobody uses. Gives back the extensions that stay because
-/// something else needs them, each with the reason; dyno's they still are. Without such a schema nothing happens.
+/// something else needs them, each with the reason; dyno's they still are. Without such a schema nothing happens. `stop` gives it up.
 ///
 /// # Errors
 /// See [`SchemaError`]. Nothing was dropped then.
-pub fn drop_schema(info: &ConnectionInfo, name: &str) -> Result<Vec<(Extension, String)>, SchemaError> {
-    let mut client = info.connect()?;
+pub fn drop_schema(
+    info: &ConnectionInfo,
+    name: &str,
+    stop: &Arc<AtomicBool>,
+) -> Result<Vec<(Extension, String)>, SchemaError> {
+    let mut client = info.connect_until(stop)?;
     let Some(mark) = mark_of(&mut client, name)? else {
         return Ok(Vec::new());
     };
     let failed = |error: postgres::Error| SchemaError::server(&format!("drop the schema {name}"), &error);
-    let mut witness = info.connect()?;
+    let mut witness = info.connect_until(stop)?;
     // The server then names objects with their schemas.
     witness.batch_execute("set search_path to pg_catalog").map_err(failed)?;
     let seeds = seeds(&mut witness, name, &mark).map_err(failed)?;
@@ -43,7 +50,8 @@ pub fn drop_schema(info: &ConnectionInfo, name: &str) -> Result<Vec<(Extension, 
     let mut transaction = client.transaction().map_err(failed)?;
     transaction
         .batch_execute(&format!(
-            "set local lock_timeout = '{LOCK_TIMEOUT}'; set local search_path to pg_catalog"
+            "set local lock_timeout = '{}s'; set local search_path to pg_catalog",
+            DROP_PATIENCE.as_secs()
         ))
         .map_err(failed)?;
     transaction

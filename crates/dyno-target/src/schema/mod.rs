@@ -10,9 +10,11 @@ use crate::Client;
 use crate::address::{ConnectError, ConnectionInfo};
 use crate::server_message;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 pub use created::Catalogue;
-pub use drop::drop_schema;
+pub use drop::{DROP_PATIENCE, drop_schema};
 pub use mark::{Extension, MARK, Mark};
 pub use set_up::SetUp;
 
@@ -160,14 +162,19 @@ pub fn search_path(client: &mut Client) -> Result<String, SchemaError> {
 ///
 /// # Errors
 /// No connection, or the sessions do not get the search path (some poolers ignore it): then they would work on data that is not dyno's.
-pub fn within_schema(info: &ConnectionInfo, schema: &str, path: &str) -> Result<ConnectionInfo, SchemaError> {
+pub fn within_schema(
+    info: &ConnectionInfo,
+    schema: &str,
+    path: &str,
+    stop: &Arc<AtomicBool>,
+) -> Result<ConnectionInfo, SchemaError> {
     let path = match path {
         "" => escape_identifier(schema),
         path => format!("{}, {path}", escape_identifier(schema)),
     };
     let own = info.with_settings(&[("search_path".to_owned(), path)]);
     let row = own
-        .connect()?
+        .connect_until(stop)?
         .query_one("select coalesce(current_schema()::text, '')", &[])
         .map_err(|error| SchemaError::server("read the search path", &error))?;
     let found: String = row.get(0);

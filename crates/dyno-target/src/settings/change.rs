@@ -11,6 +11,8 @@ use crate::Client;
 use crate::address::{ConnectError, ConnectionInfo};
 use crate::server_message;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// How long the server's processes may take to follow a reload.
@@ -192,7 +194,7 @@ enum Way {
 impl Change {
     /// Finds out how each setting can be set by this role on this server, and what is there now. Changes nothing. Names are those of any version: they
     /// are mapped as by [`plan_for`](super::plan_for), and names that only this server has are accepted. `restart_command` is a shell command
-    /// that restarts the server; without it nothing is touched that would need one.
+    /// that restarts the server; without it nothing is touched that would need one. `stop` gives it up.
     ///
     /// # Errors
     /// No connection, a setting that this version does not have, or a value that the server refuses.
@@ -200,8 +202,9 @@ impl Change {
         info: &ConnectionInfo,
         settings: &[(String, String)],
         restart_command: Option<&str>,
+        stop: &Arc<AtomicBool>,
     ) -> Result<Self, ChangeError> {
-        let mut client = info.connect()?;
+        let mut client = info.connect_until(stop)?;
         let survey = Survey::read(&mut client).map_err(|error| unreadable(&error))?;
         let mapped = plan_with(settings, survey.version, &|name| survey.row(name).is_some())?;
         let mut change = Self {

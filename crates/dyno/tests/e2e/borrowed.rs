@@ -199,3 +199,34 @@ fn one_dyno_at_a_time_by_whatever_address() {
         .expect(2)
         .says("the connection by which dyno reserves the server was lost");
 }
+
+/// Others may hold a table for hours: that is said, and one Ctrl-C ends the waiting with everything put back.
+#[test]
+fn a_lock_of_others_is_waited_for_with_a_word_and_until_ctrl_c() {
+    let (desk, database) = (Desk::new(), database_alone("e2e_locked"));
+    desk.file(
+        "locked.toml",
+        "title = \"x\"\n[data]\nstate = \"reload\"\nsetup = \"create table victim (id int)\"\n\
+         [[workload]]\nscript = \"select 1;\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\n\
+         [server.settings]\nbgwriter_lru_multiplier = \"3\"\n",
+    );
+    desk.alone_on(&database.target(), ["locked.toml"]).expect(0);
+    let setting = || database.value("select current_setting('bgwriter_lru_multiplier')");
+    let usual = setting();
+    let mut other = database.connect();
+    other
+        .batch_execute("begin; lock table dyno_locked.victim in access share mode")
+        .unwrap();
+    let mut running = Running::start(desk.command_alone_on(&database.target(), ["locked.toml"]));
+    running.until("Dropping the schema dyno_locked; waits up to 30 s for others who use it");
+    let waiting = "select count(*) from pg_locks where not granted and mode = 'AccessExclusiveLock'
+        and database = (select oid from pg_database where datname = current_database())";
+    wait_for("the drop to wait", || database.value(waiting) == "1");
+    assert_eq!(setting(), "3");
+    running.signal(Signal::INT);
+    running.end().expect(1).says("Putting the server's settings back");
+    assert_eq!(setting(), usual);
+    assert_eq!(database.value(waiting), "0");
+    other.batch_execute("rollback").unwrap();
+    assert_eq!(database.value("select count(*) from dyno_locked.victim"), "0");
+}

@@ -9,7 +9,7 @@ use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::server_version;
 use dyno_target::load::settle;
 use dyno_target::schema::{
-    Catalogue, Mark, SetUp, create_schema, drop_schema, mark_of, search_path, set_mark, within_schema,
+    Catalogue, DROP_PATIENCE, Mark, SetUp, create_schema, drop_schema, mark_of, search_path, set_mark, within_schema,
 };
 use dyno_target::scope::Scope;
 use dyno_target::tablespaces;
@@ -67,7 +67,7 @@ pub(in crate::run) fn prepare(
     let loaded = loaded(&fingerprint);
     let mut extensions = Vec::new();
     if let Some(mark) = mark_of(&mut client, &schema)? {
-        let own = || within_schema(info, &schema, &path);
+        let own = || within_schema(info, &schema, &path, &stop.flag());
         if mark.state == loaded && data.state != State::Reload {
             progress.step("Using the loaded data");
             return Ok(own()?);
@@ -76,7 +76,11 @@ pub(in crate::run) fn prepare(
             progress.step("Going on with the data as the last run left it");
             return Ok(own()?);
         }
-        for (extension, reason) in drop_schema(info, &schema)? {
+        progress.step(&format!(
+            "Dropping the schema {schema}; waits up to {} s for others who use it",
+            DROP_PATIENCE.as_secs()
+        ));
+        for (extension, reason) in drop_schema(info, &schema, &stop.flag())? {
             notes.push(format!(
                 "The extension {}, which dyno created, stays: {reason}.",
                 extension.name
@@ -86,8 +90,8 @@ pub(in crate::run) fn prepare(
     }
     let mark = Mark::now("loading", extensions);
     create_schema(&mut client, &schema, &mark)?;
-    let own = within_schema(info, &schema, &path)?;
-    let mut outside = Catalogue::outside_of(info, &schema)?;
+    let own = within_schema(info, &schema, &path, &stop.flag())?;
+    let mut outside = Catalogue::outside_of(info, &schema, &stop.flag())?;
     let mut set_up = SetUp {
         schema: &schema,
         path: &path,
@@ -122,12 +126,12 @@ fn told(created: &[String], schema: &str) -> Option<String> {
 }
 
 /// Notes that the data in `info`'s schema is about to be worked on, so that no other campaign takes it for fresh.
-pub(in crate::run) fn mark_used(info: &ConnectionInfo, wanted: Wanted<'_>) -> Result<(), RunError> {
+pub(in crate::run) fn mark_used(info: &ConnectionInfo, wanted: Wanted<'_>, stop: &Stop) -> Result<(), RunError> {
     let data = &wanted.experiment.data;
     if !has_data(data) || data.read_only {
         return Ok(());
     }
-    let mut client = info.connect()?;
+    let mut client = info.connect_until(&stop.flag())?;
     let version = server_version(&mut client).map_err(|error| RunError::server("read the version", &error))?;
     let used = used(&fingerprint(data, version, None), wanted.campaign);
     let schema = schema_of(&wanted.experiment.name);

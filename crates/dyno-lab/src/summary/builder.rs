@@ -11,6 +11,9 @@ use dyno_stats::Running;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
+/// An interval is complete if it lasted for this share of its time. Connecting may shorten the first; its own length tells its rate.
+const COMPLETE_SHARE: f64 = 0.9;
+
 /// Sums up the measured phase of a run, interval by interval.
 #[derive(Clone, Debug)]
 pub struct SummaryBuilder {
@@ -153,8 +156,7 @@ impl SummaryBuilder {
 
     /// Adds the counts of a workload in an interval.
     pub(crate) fn counts(&mut self, workload: usize, duration_s: f64, counts: Counts, lag: Option<Lag>) {
-        // The clock of an interval is exact; the allowance is for times that went through the archive's rounding.
-        let complete = duration_s >= self.interval_s * 0.99;
+        let complete = duration_s >= self.interval_s * COMPLETE_SHARE;
         let stage = self.stages.last_mut();
         let share = stage.and_then(|stage| stage.workloads.get_mut(workload));
         let Some(workload) = self.workloads.get_mut(workload) else {

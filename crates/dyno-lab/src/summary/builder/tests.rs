@@ -86,6 +86,17 @@ fn figures_are_those_of_all_intervals_together() {
 }
 
 #[test]
+fn an_interval_shortened_by_connecting_counts_with_its_own_rate() {
+    let mut builder = SummaryBuilder::new(&facts(Pacing::Closed), SECOND);
+    builder.interval(MEASURE, &interval(190, 1_000_000, Duration::from_millis(950)));
+    builder.interval(MEASURE, &interval(100, 1_000_000, SECOND));
+    builder.interval(MEASURE, &interval(100, 1_000_000, SECOND));
+    let steadiness = builder.build().workloads[0].steadiness.unwrap();
+    assert_eq!((steadiness.intervals, steadiness.tps_min), (3, 100.0));
+    assert!((steadiness.tps_max - 200.0).abs() < 1e-9);
+}
+
+#[test]
 fn percentiles_are_of_the_sum_not_averaged() {
     let mut builder = SummaryBuilder::new(&facts(Pacing::Closed), SECOND);
     builder.interval(MEASURE, &interval(990, 1_000_000, SECOND));

@@ -36,7 +36,7 @@ use crate::archive::{
     Archive, Campaign, CampaignRecord, CampaignWriter, PlannedRun, RunState, check_writable, word_without_secrets,
 };
 use crate::plan::{OnFailure, Plan};
-use crate::summary::Summary;
+use crate::summary::{Summary, Warning};
 use course::{Course, Lending};
 use dyno_engine::{Stop, ThreadOptions};
 use jiff::Zoned;
@@ -99,6 +99,18 @@ pub struct FinishedRun {
     pub analysis: Option<Analysis>,
     /// What ended it before its time, in full; `None` if nothing did, or if that was asked for.
     pub failure: Option<String>,
+}
+
+impl FinishedRun {
+    /// Why the archive lacks a part of it; none if it has all. A run that does not count may well be archived whole.
+    #[must_use]
+    pub fn archive_error(&self) -> Option<&str> {
+        let mut warnings = self.summary.iter().flat_map(|summary| &summary.warnings);
+        warnings.find_map(|warning| match warning {
+            Warning::ArchiveStopped { error } => Some(error.as_str()),
+            _ => None,
+        })
+    }
 }
 
 /// A campaign that has ended, for now.
@@ -298,4 +310,26 @@ fn find(resumption: &Resumption<'_>) -> Result<PathBuf, RunError> {
         .ok_or_else(|| RunError::NothingToResume {
             archive: resumption.archive.clone(),
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_with_too_many_errors_may_be_archived_whole() {
+        let mut run = FinishedRun {
+            folder: PathBuf::new(),
+            planned: PlannedRun::repetition(1),
+            state: RunState::Faulty,
+            summary: Some(Summary::default()),
+            analysis: None,
+            failure: Some("6 % of the transactions failed".to_owned()),
+        };
+        assert_eq!(run.archive_error(), None);
+        let error = "no space left".to_owned();
+        let warning = Warning::ArchiveStopped { error };
+        run.summary.get_or_insert_default().warnings.push(warning);
+        assert_eq!(run.archive_error(), Some("no space left"));
+    }
 }

@@ -93,15 +93,21 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
             };
         }
     };
-    let mut archived = true;
+    let mut archive_error = None;
     if let Some(ledger) = ledger {
         let kept = ledger.close(&outcome, None);
         message::info(&format!("archived in {}", kept.folder.display()));
-        archived = kept.failure.is_none();
+        archive_error = kept.archive_error().map(str::to_owned);
     }
     let code = finish(options, server_version, tables, &watch, &outcome);
-    // What the archive could not take was told when it happened.
-    if code == 0 && !archived { ABORTED } else { code }
+    match archive_error {
+        Some(error) => {
+            message::error(&format!("the archived run is incomplete: {error}"));
+            if code == 0 { ABORTED } else { code }
+        }
+        // How many errors the archive allows is no matter of pgbench's.
+        None => code,
+    }
 }
 
 /// Everything before the load: the first line, the tables, vacuum.

@@ -62,6 +62,6 @@ pub struct Live {
     pub tps: f64,
     /// The latency of each workload in this interval, in the experiment's order.
     pub latencies: Vec<LiveLatency>,
-    /// Transactions that failed so far, in all phases.
+    /// Transactions that failed so far: of the time measured, or of the warm-up while it lasts.
     pub errors: u64,
 }

@@ -26,6 +26,8 @@ pub struct Recorder<'a> {
     cpu: Cpu,
     host: CpuMeter,
     load_host: Option<HostCpu>,
+    warmup_errors: u64,
+    /// Of the time measured alone.
     errors: u64,
     /// For each workload how many of its clients were aborted, and why the first was.
     aborts: Vec<(u64, String)>,
@@ -61,6 +63,7 @@ impl<'a> Recorder<'a> {
             cpu: Cpu::default(),
             host: CpuMeter::new(),
             load_host: None,
+            warmup_errors: 0,
             errors: 0,
             aborts: Vec::new(),
             warnings: Vec::new(),
@@ -175,10 +178,12 @@ impl Observer for Recorder<'_> {
         let mut times = LatencyHistogram::new();
         connected.connect_time.iter().for_each(|workload| times.add(workload));
         // There are none yet if each transaction has its own.
+        // The middle of the histogram's last step, so that the only one there is takes as long as the mean.
+        let max_ns = times.inner().median_equivalent(times.max_ns());
         self.connection = (times.count() > 0).then(|| Connection {
             count: times.count(),
             mean_us: times.mean_ns() / 1e3,
-            max_us: times.max_ns() as f64 / 1e3,
+            max_us: max_ns as f64 / 1e3,
             total_us: connected.total.as_secs_f64() * 1e6,
         });
         let transports = connected.transports.iter().map(ToString::to_string);
@@ -210,11 +215,14 @@ impl Observer for Recorder<'_> {
             self.cpu.end = own_cpu();
         }
         let transactions: u64 = interval.recordings.iter().map(|recording| recording.transactions).sum();
-        self.errors += interval
-            .recordings
-            .iter()
-            .map(|recording| recording.errors)
-            .sum::<u64>();
+        let errors: u64 = interval.recordings.iter().map(|recording| recording.errors).sum();
+        let errors_so_far = if phase == WARMUP {
+            &mut self.warmup_errors
+        } else {
+            &mut self.errors
+        };
+        *errors_so_far += errors;
+        let errors = *errors_so_far;
         let facts = self.writer.record_mut().workloads.iter();
         let latencies = facts.zip(&interval.recordings).map(|(facts, recording)| LiveLatency {
             workload: facts.name.clone(),
@@ -227,7 +235,7 @@ impl Observer for Recorder<'_> {
             left: self.planned.map(|planned| planned.saturating_sub(elapsed)),
             tps: transactions as f64 / interval.duration.as_secs_f64().max(1e-9),
             latencies: latencies.collect(),
-            errors: self.errors,
+            errors,
         };
         if phase == WARMUP {
             self.mark_begin();
@@ -291,7 +299,7 @@ mod tests {
     use dyno_target::address::ConnectionInfo;
 
     #[derive(Default)]
-    struct Lefts(Vec<Option<Duration>>);
+    struct Lefts(Vec<(Option<Duration>, u64)>);
 
     impl Progress for Lefts {
         fn note(&mut self, text: &str) {
@@ -299,7 +307,7 @@ mod tests {
         }
 
         fn live(&mut self, live: &Live) {
-            self.0.push(live.left);
+            self.0.push((live.left, live.errors));
         }
     }
 
@@ -365,6 +373,7 @@ mod tests {
         });
         let mut recording = Recording::new(1);
         recording.transactions = 10;
+        recording.errors = 2;
         let interval = Interval {
             phase: 0,
             start: Duration::ZERO,
@@ -372,10 +381,18 @@ mod tests {
             first_thread_whole: true,
             recordings: vec![recording],
         };
-        assert!(recorder.interval(&interval).is_continue());
+        // As if there were a warm-up: its errors are not of what is measured.
+        recorder.phases = vec!["measure".to_owned(), WARMUP.to_owned()];
+        let warmup = Interval {
+            phase: 1,
+            ..interval.clone()
+        };
+        for interval in [&warmup, &warmup, &interval] {
+            assert!(recorder.interval(interval).is_continue());
+        }
         let (summary, writer, _) = recorder.finish();
         writer.finish(RunState::Complete, summary).unwrap();
-        assert_eq!(lefts.0, [None]);
+        assert_eq!(lefts.0, [(None, 2), (None, 4), (None, 2)]);
 
         let run = Archive::new(folder.path())
             .campaigns()

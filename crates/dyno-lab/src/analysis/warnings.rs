@@ -88,7 +88,7 @@ pub(super) fn growth(run: &Run, recording: &Recording, column: &str) -> Option<f
     )
 }
 
-/// How far a counter rose in `window`, from when it was what.
+/// How far a counter rose in `window`, from its values and their times.
 fn risen(counter: impl Iterator<Item = (f64, f64)>, window: Window) -> Option<f64> {
     let within = (window.start_s)..=(window.end_s + 1.0);
     let mut within = counter.filter(|(at_s, value)| value.is_finite() && within.contains(at_s));

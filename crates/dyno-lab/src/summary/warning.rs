@@ -356,8 +356,8 @@ impl fmt::Display for Warning {
                 f,
                 "{} % of the transactions of \"{workload}\" failed and count neither in TPS nor in latency. The first message of each kind is shown with the errors.",
                 match *percent {
-                    ..0.001 => "Less than 0.001".to_owned(),
-                    percent => format!("{percent:.3}"),
+                    ..0.1 => "Less than 0.1".to_owned(),
+                    percent => format!("{percent:.1}"),
                 }
             ),
             Self::Unfinished { workload, count } => write!(
@@ -622,7 +622,10 @@ fn rate(per_s: f64) -> String {
         10.0.. => 1,
         _ => 2,
     };
-    format!("{per_s:.decimals$}")
+    let text = format!("{per_s:.decimals$}");
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let groups: Vec<_> = whole.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(",") + rest
 }
 
 /// A number with its noun.
@@ -630,5 +633,25 @@ fn counted(number: u64, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),
         _ => format!("{number} {noun}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_they_have_in_tables() {
+        assert_eq!(
+            [1_165.2, 999.6, 1_234_567.0, 12.34].map(rate),
+            ["1,165", "1,000", "1,234,567", "12.3"]
+        );
+        let errors = |percent| {
+            let workload = "main".to_owned();
+            Warning::Errors { workload, percent }.to_string()
+        };
+        assert!(errors(100.0).starts_with("100.0 % of"));
+        assert!(errors(0.505).starts_with("0.5 % of"));
+        assert!(errors(0.01).starts_with("Less than 0.1 % of"));
     }
 }

@@ -154,6 +154,8 @@ fn stages(summary: &Summary) -> Table {
                 value(stage.start_s),
                 value(stage.end_s - stage.start_s),
                 value(workload.tps),
+                value(workload.asked_per_s),
+                value(workload.variation_percent),
             ]
             .into_iter()
             .chain(latencies.map(ms))
@@ -168,6 +170,8 @@ fn stages(summary: &Summary) -> Table {
             number("begins", "s"),
             number("lasts", "s"),
             number("throughput", "TPS"),
+            number("asked", "TPS"),
+            number("variation", "%"),
             number("p50", "ms"),
             number("p95", "ms"),
             number("p99", "ms"),

@@ -32,22 +32,32 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    fn of(summaries: &[Summary]) -> Option<Self> {
-        let workloads = || summaries.iter().flat_map(|summary| &summary.workloads);
+    /// Of the workload `only`, or of all of them.
+    fn of(summaries: &[Summary], only: Option<&str>) -> Option<Self> {
+        let meant = |name: &str| only.is_none_or(|only| only == name);
+        let workloads = || {
+            let all = summaries.iter().flat_map(|summary| &summary.workloads);
+            all.filter(|workload| meant(&workload.name))
+        };
         let open = workloads().all(|workload| workload.pacing.is_open() && !workload.pacing.is_closed());
         let asked = |workload: &WorkloadSummary| match workload.pacing {
             Pacing::Open { rate_per_s } => Some(rate_per_s),
             Pacing::Closed | Pacing::Staged { .. } => None,
         };
         let kept = |summary: &Summary| {
-            let mut workloads = summary.workloads.iter();
-            let missed = |warning: &Warning| matches!(warning, Warning::RateMissed { .. });
+            let mut workloads = summary.workloads.iter().filter(|workload| meant(&workload.name));
+            let missed = |warning: &Warning| matches!(warning, Warning::RateMissed { workload, .. } if meant(workload));
             workloads.all(|workload| workload.kept_rate(summary.measured_s) != Some(false))
                 && !summary.warnings.iter().any(missed)
         };
         let first = summaries.first().filter(|_| open && workloads().count() > 0)?;
         Some(Self {
-            asked_per_s: first.workloads.iter().map(asked).sum(),
+            asked_per_s: first
+                .workloads
+                .iter()
+                .filter(|workload| meant(&workload.name))
+                .map(asked)
+                .sum(),
             kept: summaries.iter().all(kept),
         })
     }
@@ -62,6 +72,8 @@ pub(crate) struct OfWorkload {
     pub latencies: Vec<Latency>,
     /// Variation between the intervals of its only run, in percent.
     pub variation_percent: Option<f64>,
+    /// What its schedule asked for, if it has one.
+    pub schedule: Option<Schedule>,
 }
 
 /// What is told of a cell in a line: one of its workloads, or of several all together.
@@ -89,6 +101,21 @@ impl Cell {
     /// TPS of all workloads together; `None` without a complete run.
     pub fn mean_tps(&self) -> Option<f64> {
         over_runs(&self.tps)
+    }
+
+    /// The same cell with one of its workloads alone.
+    pub fn only(&self, name: &str) -> Self {
+        let workload = self.workloads.get(name).cloned();
+        Self {
+            levels: self.levels.clone(),
+            tps: workload.as_ref().map_or_else(Vec::new, |workload| workload.tps.clone()),
+            schedule: workload.as_ref().and_then(|workload| workload.schedule),
+            workloads: workload
+                .map(|workload| (name.to_owned(), workload))
+                .into_iter()
+                .collect(),
+            ..Self::default()
+        }
     }
 
     /// A metric, over the runs that have it.
@@ -245,7 +272,7 @@ fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
     let summaries: Vec<Summary> = runs.iter().filter_map(|run| run.summary().ok()).collect();
     let mut cell = Cell {
         levels: levels.clone(),
-        schedule: Schedule::of(&summaries),
+        schedule: Schedule::of(&summaries, None),
         ..Cell::default()
     };
     for summary in &summaries {
@@ -257,6 +284,7 @@ fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
             let of = cell.workloads.entry(workload.name.clone()).or_default();
             of.tps.push(workload.tps);
             of.latencies.extend(workload.latency);
+            of.schedule = Schedule::of(&summaries, Some(&workload.name));
             of.variation_percent = workload.steadiness.and_then(|steadiness| steadiness.variation_percent);
         }
     }

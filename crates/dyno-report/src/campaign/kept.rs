@@ -9,6 +9,32 @@ pub(crate) fn follow_schedules<'a>(cells: impl IntoIterator<Item = &'a Cell>) ->
     cells.peek().is_some() && cells.all(|cell| cell.schedule.is_some())
 }
 
+/// The open workload whose rate is varied among `cells` beside closed ones, and the cells with it alone. What is asked for is part of the sum of all
+/// workloads' TPS, which therefore says nothing of what the system can do: the finding is the rate that this workload kept.
+pub(crate) fn varied_rate<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<(&'a str, Vec<Cell>)> {
+    let cells: Vec<&Cell> = cells.into_iter().collect();
+    let counting: Vec<&&Cell> = cells.iter().filter(|cell| !cell.tps.is_empty()).collect();
+    if counting.iter().all(|cell| cell.schedule.is_some()) {
+        return None;
+    }
+    let is_varied = |name: &&String| {
+        let asked = |cell: &&&Cell| cell.workloads.get(*name)?.schedule?.asked_per_s;
+        let asked: Option<Vec<f64>> = counting.iter().map(asked).collect();
+        asked.is_some_and(|asked| asked.iter().any(|rate| *rate != asked[0]))
+    };
+    let name = counting.first()?.workloads.keys().find(is_varied)?;
+    Some((name, cells.iter().map(|cell| cell.only(name)).collect()))
+}
+
+/// What is to be said of the rates of `cells`, with the name of the workload if it is one beside closed ones; `None` if there is no rate to speak of.
+pub(crate) fn rate_finding<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<String> {
+    let cells: Vec<&Cell> = cells.into_iter().collect();
+    match varied_rate(cells.iter().copied()) {
+        Some((name, alone)) => kept_rate(&alone).map(|words| format!("{name}: {words}")),
+        None => kept_rate(cells),
+    }
+}
+
 /// Cells with the rate of each, the lowest first, and whether it was kept.
 type Ranked<'a> = Vec<(f64, bool, &'a Cell)>;
 
@@ -40,12 +66,15 @@ pub(crate) fn highest_kept<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Opt
 
 /// The same as a sentence; `None` unless all of them have one rate each.
 pub(crate) fn kept_rate<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<String> {
-    let cells = ranked(cells)?;
+    let all: Vec<&Cell> = cells.into_iter().collect();
+    let planned = all.len();
+    let cells = ranked(all)?;
     let (lowest, highest) = (cells.first()?.0, cells.last()?.0);
     if lowest == highest {
         let kept = cells.iter().filter(|(_, kept, _)| *kept).count();
         let of = match cells.len() {
-            all if all == kept => "in all cells".to_owned(),
+            all if all == kept && all == planned => "in all cells".to_owned(),
+            all if all == kept => "in all cells that count".to_owned(),
             all => format!("in {kept} of {}", counted(all as u64, "cell")),
         };
         return Some(format!(
@@ -142,6 +171,52 @@ mod tests {
         assert_eq!(
             words(&cells),
             "Not even the lowest rate of 500/s was kept: 501 were reached."
+        );
+    }
+
+    #[test]
+    fn a_rate_that_is_varied_beside_a_closed_loop_is_judged_by_itself() {
+        let mixed = |asked: f64, reached: f64, kept: bool| {
+            let open = cell(asked, reached, kept);
+            let mut workload = open.workloads["main"].clone();
+            workload.schedule = open.schedule;
+            let closed = OfWorkload {
+                tps: vec![9_000.0],
+                ..OfWorkload::default()
+            };
+            Cell {
+                tps: vec![9_000.0 + reached],
+                workloads: IndexMap::from([("cls".to_owned(), closed), ("opn".to_owned(), workload)]),
+                ..Cell::default()
+            }
+        };
+        let cells = [
+            mixed(500.0, 501.0, true),
+            mixed(2_000.0, 1_998.0, true),
+            mixed(5_000.0, 4_210.0, false),
+        ];
+        assert_eq!(
+            rate_finding(&cells).unwrap(),
+            "opn: The highest rate that was kept is 2,000/s, with a p99 of 2 ms; of 5,000/s 4,210 were reached."
+        );
+        let levels = factor("opn.rate", &["500", "2000", "5000"]);
+        assert_eq!(knee_of(&cells.iter().collect::<Vec<_>>(), &levels), None);
+        // With one rate the sum says what the closed loop does.
+        assert!(varied_rate(&cells[..1]).is_none());
+    }
+
+    #[test]
+    fn cells_without_a_run_that_counts_kept_nothing() {
+        let cells = [cell(400.0, 400.0, true), Cell::default()];
+        assert!(
+            kept_rate(&cells)
+                .unwrap()
+                .starts_with("The rate of 400/s was kept in all cells that count.")
+        );
+        assert!(
+            kept_rate(&cells[..1])
+                .unwrap()
+                .starts_with("The rate of 400/s was kept in all cells.")
         );
     }
 

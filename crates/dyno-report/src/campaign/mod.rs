@@ -19,7 +19,7 @@ use dyno_lab::analysis::campaign_warnings;
 use dyno_lab::archive::{Campaign, Run, RunState};
 use dyno_lab::summary::{Latency, over_runs};
 use indexmap::IndexSet;
-use kept::{follow_schedules, kept_rate};
+use kept::{follow_schedules, rate_finding, varied_rate};
 use ratio::ratio;
 
 /// More columns of a matrix do not fit on a page.
@@ -156,7 +156,8 @@ pub(crate) fn ordered<'a>(cells: &'a [Cell], factors: &[&Factor]) -> Vec<&'a Cel
 
 /// The position of the knee among cells of a factor whose levels are numbers. There is none where the throughput follows schedules.
 pub(crate) fn knee_of(cells: &[&Cell], factor: &Factor) -> Option<usize> {
-    if !factor.levels.iter().all(|level| number(level).is_some()) || follow_schedules(cells.iter().copied()) {
+    let asked = || follow_schedules(cells.iter().copied()) || varied_rate(cells.iter().copied()).is_some();
+    if !factor.levels.iter().all(|level| number(level).is_some()) || asked() {
         return None;
     }
     let tps: Option<Vec<f64>> = cells.iter().map(|cell| cell.mean_tps()).collect();
@@ -170,6 +171,8 @@ fn list(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> String {
         [factor] => knee_of(&ordered, factor),
         _ => None,
     };
+    // Of what was asked for, a ratio says nothing.
+    let shows_ratio = !baseline.is_empty() && varied_rate(cells).is_none();
     let several_runs = cells.iter().any(|cell| cell.tps.len() > 1);
     let several_workloads = cells.iter().any(|cell| cell.workloads.len() > 1);
     let metrics: IndexSet<&String> = cells.iter().flat_map(|cell| cell.metrics.keys()).collect();
@@ -189,7 +192,7 @@ fn list(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> String {
     }
     ["CV", "p50 (ms)", "p95", "p99"].into_iter().for_each(&mut heading);
     metrics.iter().for_each(|name| heading(name));
-    if !baseline.is_empty() {
+    if shows_ratio {
         heading("ratio");
     }
     if knee.is_some() {
@@ -215,7 +218,7 @@ fn list(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> String {
         // Metrics and ratios are of the cell, not of one of its workloads.
         let of_cell = |text: String| if line.whole { text } else { String::new() };
         row.extend(metrics.iter().map(|name| of_cell(rate(cell.metric(name)))));
-        if !baseline.is_empty() {
+        if shows_ratio {
             row.push(of_cell(ratio(cells, baseline, cell)));
         }
         if let Some(knee) = knee {
@@ -240,8 +243,8 @@ fn list(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> String {
 /// What the knee means, for a factor whose levels are numbers; of open loops, which rate was kept.
 fn knee_words(cells: &[Cell], factor: &Factor) -> String {
     let ordered = ordered(cells, &[factor]);
-    if follow_schedules(cells) {
-        return kept_rate(cells).map_or_else(String::new, |words| paragraph(INDENT, &one_line(&words)));
+    if follow_schedules(cells) || varied_rate(cells).is_some() {
+        return rate_finding(cells).map_or_else(String::new, |words| paragraph(INDENT, &one_line(&words)));
     }
     let numbers = factor.levels.len() >= 3 && factor.levels.iter().all(|level| number(level).is_some());
     if !numbers || ordered.iter().any(|cell| cell.mean_tps().is_none()) {
@@ -303,9 +306,9 @@ fn matrices(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> 
 
 /// Where the knee of each column is, or which rate was kept, if the rows are how much load there is: of other numbers, such as rows, more is not asked for to get more done.
 fn knees(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> String {
-    if follow_schedules(cells) {
+    if follow_schedules(cells) || varied_rate(cells).is_some() {
         let of_column = |column: &Vec<(&Factor, &str)>| {
-            let words = kept_rate(column_cells(cells, rows, column).into_iter().flatten())?;
+            let words = rate_finding(column_cells(cells, rows, column).into_iter().flatten())?;
             Some(format!("{}: {words}", column_name(column)))
         };
         let words: Vec<_> = columns.iter().filter_map(of_column).collect();

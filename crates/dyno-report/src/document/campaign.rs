@@ -11,7 +11,7 @@ use super::recorded::Recorded;
 use super::table::{exactly, ms, number, text, value, words};
 use super::{bars, matrix, sweep};
 use crate::campaign::cells::{Cell, Factor, Levels, cells, extremes, factors, of_workload, total_tps, workload_names};
-use crate::campaign::kept::{follow_schedules, highest_kept, kept_rate};
+use crate::campaign::kept::{follow_schedules, highest_kept, rate_finding, varied_rate};
 use crate::campaign::ratio::ratio_of;
 use crate::campaign::{level, ordered, reason};
 use crate::figures::{counted, decimal, one_line, rate};
@@ -101,7 +101,7 @@ impl<'a> Together<'a> {
                 ..Headline::default()
             }];
         };
-        let paced = follow_schedules(&self.cells);
+        let paced = follow_schedules(&self.cells) || varied_rate(&self.cells).is_some();
         let runs = extremes(&best.tps);
         headlines.extend(paced.then(|| self.kept_rate()).flatten());
         headlines.extend((!paced).then(|| Headline {
@@ -138,12 +138,15 @@ impl<'a> Together<'a> {
 
     /// Up to which rate open loops kept their schedule.
     fn kept_rate(&self) -> Option<Headline> {
-        let best = highest_kept(&self.cells);
+        let best = match varied_rate(&self.cells) {
+            Some((_, alone)) => highest_kept(&alone),
+            None => highest_kept(&self.cells),
+        };
         Some(Headline {
             subject: "Highest rate kept".to_owned(),
             figure: best.map_or_else(|| "none".to_owned(), |best| format!("{} TPS", rate(best))),
             interval: String::new(),
-            verdict: kept_rate(&self.cells)?,
+            verdict: rate_finding(&self.cells)?,
         })
     }
 

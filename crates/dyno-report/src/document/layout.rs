@@ -1,7 +1,7 @@
 //! Which factor goes where in the charts of a campaign.
 
 use crate::campaign::cells::{Cell, Factor, Levels, number};
-use crate::campaign::kept::follow_schedules;
+use crate::campaign::kept::{follow_schedules, varied_rate};
 use crate::campaign::level;
 
 /// The name under which campaigns are a factor when several are shown side by side.
@@ -29,8 +29,8 @@ pub(super) struct Facet<'a> {
 impl Facet<'_> {
     /// Whether throughput is what schedules asked for.
     pub fn follows_schedules(&self) -> bool {
-        let points = self.lines.iter().flat_map(|(_, points)| points);
-        follow_schedules(points.map(|(_, cell)| *cell))
+        let points = || self.lines.iter().flat_map(|(_, points)| points).map(|(_, cell)| *cell);
+        follow_schedules(points()) || varied_rate(points()).is_some()
     }
 }
 

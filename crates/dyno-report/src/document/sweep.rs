@@ -4,7 +4,7 @@ use super::layout::{Facet, is_load, position};
 use super::measures::Measure;
 use super::model::{Figure, FigureData, Sweep, SweepLine, SweepPanel, SweepPoint};
 use super::table::rounded;
-use crate::campaign::kept::kept_rate;
+use crate::campaign::kept::rate_finding;
 
 /// The figure of `measures` over the axis of `facet`, a panel each.
 pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {
@@ -118,7 +118,7 @@ fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
     // What was asked for is no achievement.
     let highest = if facet.follows_schedules() {
         let lines = facet.lines.iter().filter_map(|(name, points)| {
-            let words = kept_rate(points.iter().map(|(_, cell)| *cell))?;
+            let words = rate_finding(points.iter().map(|(_, cell)| *cell))?;
             Some(if name.is_empty() {
                 words
             } else {

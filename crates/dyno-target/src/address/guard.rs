@@ -1,4 +1,4 @@
-//! What a server may send before it has let us in.
+//! What a server may send: little before it has let us in, and afterwards nothing without end that is kept.
 
 use dyno_wire::{AuthenticationGuard, Channel};
 use std::io;
@@ -10,6 +10,12 @@ use tokio_postgres::tls::{ChannelBinding, TlsStream};
 /// How much a server may send until it is ready for the first query, in bytes. PostgreSQL sends less than a thousand.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// The longest message after the log-in, in bytes.
+const MAX_MESSAGE_BYTES: u64 = 64 << 20;
+
+/// How much of what nobody asked for (reports of settings, notices, notifications) may come before an answer is complete, in bytes.
+const MAX_ASIDE_BYTES: u64 = 16 << 20;
+
 /// Type byte and length.
 const HEADER_BYTES: usize = 5;
 
@@ -20,18 +26,19 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 
 /// A connection on which the log-in may not take more than [`MAX_BYTES`].
 ///
-/// The messages of the log-in are looked at on their way, because whoever reads them makes room for the length that a message announces. Nothing
-/// is looked at once the server is ready. Nor does the crate that logs in know of a policy of authentication: it never sees a request that is refused.
+/// Messages are looked at on their way, because whoever reads them makes room for the length that a message announces. Nor does the crate that logs in know of a policy of authentication: it never sees a request that is refused.
 pub(super) struct Guarded {
     wire: Box<dyn Wire>,
     authentication: AuthenticationGuard,
-    log_in: Option<LogIn>,
+    messages: Messages,
 }
 
-/// Where in the messages of the log-in the bytes so far ended.
+/// Where in the messages the bytes so far ended.
 #[derive(Default)]
-struct LogIn {
-    /// What the messages so far have announced.
+struct Messages {
+    /// The server has let us in.
+    is_in: bool,
+    /// What the messages so far have announced: all of the log-in, afterwards those that nobody asked for since the server was ready last.
     announced: u64,
     header: [u8; HEADER_BYTES],
     /// How much of the header is here.
@@ -40,15 +47,15 @@ struct LogIn {
     left: usize,
 }
 
-impl LogIn {
-    /// Goes through what was received. True once the server has said that it is ready.
-    fn advance(&mut self, mut received: &[u8]) -> io::Result<bool> {
+impl Messages {
+    /// Goes through what was received.
+    fn advance(&mut self, mut received: &[u8]) -> io::Result<()> {
         loop {
             let skipped = received.len().min(self.left);
             self.left -= skipped;
             received = &received[skipped..];
             let Some((&byte, rest)) = received.split_first() else {
-                return Ok(false);
+                return Ok(());
             };
             self.header[self.header_length] = byte;
             self.header_length += 1;
@@ -60,12 +67,21 @@ impl LogIn {
             let [tag, length @ ..] = self.header;
             // The length counts itself, not the type byte.
             let length = u32::from_be_bytes(length);
-            self.announced += u64::from(length) + 1;
-            if self.announced > MAX_BYTES {
-                return Err(too_much());
+            let bytes = u64::from(length) + 1;
+            if !self.is_in || matches!(tag, b'S' | b'N' | b'A') {
+                self.announced += bytes;
+            }
+            match self.is_in {
+                false if self.announced > MAX_BYTES => return Err(too_much(MAX_BYTES, "before it lets anybody in")),
+                true if bytes > MAX_MESSAGE_BYTES => return Err(too_much(MAX_MESSAGE_BYTES, "in one message")),
+                true if self.announced > MAX_ASIDE_BYTES => {
+                    return Err(too_much(MAX_ASIDE_BYTES, "that nobody asked for, without an answer"));
+                }
+                _ => {}
             }
             if tag == b'Z' {
-                return Ok(true);
+                self.is_in = true;
+                self.announced = 0;
             }
             // Shorter than itself: whoever reads the message will say so.
             self.left = (length as usize).saturating_sub(HEADER_BYTES - 1);
@@ -74,11 +90,8 @@ impl LogIn {
 }
 
 #[cold]
-fn too_much() -> io::Error {
-    let what = format!(
-        "the server sends more than {} MiB before it lets anybody in",
-        MAX_BYTES >> 20
-    );
+fn too_much(limit: u64, what: &str) -> io::Error {
+    let what = format!("the server sends more than {} MiB {what}", limit >> 20);
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
@@ -87,7 +100,7 @@ impl Guarded {
         Self {
             wire,
             authentication,
-            log_in: Some(LogIn::default()),
+            messages: Messages::default(),
         }
     }
 }
@@ -101,11 +114,7 @@ impl AsyncRead for Guarded {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.wire).poll_read(context, buffer))?;
         let received = &buffer.filled()[before..];
-        if let Some(log_in) = &mut self.log_in
-            && log_in.advance(received)?
-        {
-            self.log_in = None;
-        }
+        self.messages.advance(received)?;
         self.authentication.inspect(received).map_err(io::Error::other)?;
         Poll::Ready(Ok(()))
     }
@@ -152,20 +161,42 @@ mod tests {
     fn an_announced_length_is_refused_before_its_bytes_come() {
         for length in [1 << 20, 1 << 30, u32::MAX] {
             for tag in [b'R', b'E', b'S', b'N', b'Z', b'H'] {
-                assert!(LogIn::default().advance(&announcing(tag, length)).is_err());
+                assert!(Messages::default().advance(&announcing(tag, length)).is_err());
             }
         }
         // Too short for itself is for whoever reads the message.
-        assert!(!LogIn::default().advance(&announcing(b'R', 0)).unwrap());
+        Messages::default().advance(&announcing(b'R', 0)).unwrap();
+    }
+
+    #[test]
+    fn what_comes_after_the_log_in_is_bounded_too() {
+        let entered = || {
+            let mut messages = Messages::default();
+            messages.advance(&message(b'Z', b"I")).unwrap();
+            messages
+        };
+        entered().advance(&announcing(b'D', 60 << 20)).unwrap();
+        let error = entered().advance(&announcing(b'D', 0x7fff_fff0)).unwrap_err();
+        assert_eq!(error.to_string(), "the server sends more than 64 MiB in one message");
+        for tag in [b'S', b'N', b'A'] {
+            let report = message(tag, &[b'x'; 1 << 20]);
+            let mut messages = entered();
+            (0..15).for_each(|_| messages.advance(&report).unwrap());
+            messages.advance(&message(b'Z', b"I")).unwrap();
+            (0..15).for_each(|_| messages.advance(&report).unwrap());
+            assert!(messages.advance(&report).is_err());
+        }
+        let mut rows = entered();
+        (0..100).for_each(|_| rows.advance(&message(b'D', &[b'x'; 1 << 20])).unwrap());
     }
 
     #[test]
     fn many_short_messages_are_refused_too() {
         let report = message(b'S', b"name\0value\0");
-        let mut log_in = LogIn::default();
+        let mut log_in = Messages::default();
         let most = (1 << 20) / report.len();
         for _ in 0..most {
-            assert!(!log_in.advance(&report).unwrap());
+            log_in.advance(&report).unwrap();
         }
         assert!(log_in.advance(&report).is_err());
     }
@@ -180,17 +211,16 @@ mod tests {
             let mut bytes: Vec<u8> = bodies.iter().flat_map(|(tag, body)| message(*tag, body)).collect();
             let before_ready = bytes.len();
             bytes.extend(message(b'Z', b"I"));
-            let mut log_in = LogIn::default();
+            let mut log_in = Messages::default();
             let mut seen = 0;
-            let mut ready = false;
             for part in bytes.chunks(piece) {
-                ready = log_in.advance(part).unwrap();
+                log_in.advance(part).unwrap();
                 seen += part.len();
-                if ready {
+                if log_in.is_in {
                     break;
                 }
             }
-            prop_assert!(ready);
+            prop_assert!(log_in.is_in);
             prop_assert!(seen >= before_ready + HEADER_BYTES);
         }
     }

@@ -284,7 +284,7 @@ fn what_comes_to_depend_on_a_schema_while_it_is_dropped_is_kept() {
     let shared = server();
     let info = database(&shared, "schemas");
     let mut client = info.connect().unwrap();
-    create_schema(&mut client, "dyno_own", &Mark::now("loaded", Vec::new())).unwrap();
+    create_schema(&mut client, "dyno_own", &Mark::now("loading", Vec::new())).unwrap();
     client
         .batch_execute(
             "create table dyno_own.items (id int); create type dyno_own.mood as enum ('calm');

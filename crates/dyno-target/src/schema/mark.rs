@@ -41,17 +41,17 @@ impl Mark {
     /// Reads a comment; `None`: it is not dyno's.
     #[must_use]
     pub fn parse(comment: &str) -> Option<Self> {
-        let rest = comment.strip_prefix(MARK)?;
-        let mut parts = rest.strip_prefix(": ").unwrap_or_default().split("; ");
+        let mut parts = comment.strip_prefix(MARK)?.strip_prefix(": ")?.split("; ");
+        let state = parts.next().filter(|state| is_state(state))?;
         let mut mark = Self {
-            state: parts.next().unwrap_or_default().to_owned(),
+            state: state.to_owned(),
             ..Self::default()
         };
         for part in parts {
             match part.split_once(' ') {
                 Some(("since", when)) => mark.changed = when.parse().ok(),
                 Some(("extensions", list)) => mark.extensions = list.split(' ').filter_map(Extension::parse).collect(),
-                _ => {}
+                _ => return None,
             }
         }
         Some(mark)
@@ -62,6 +62,18 @@ impl Mark {
     pub fn is_older_than_days(&self, days: u32) -> Option<bool> {
         let limit = Timestamp::now().checked_sub((i64::from(days) * 24).hours()).ok()?;
         self.changed.map(|changed| changed <= limit)
+    }
+}
+
+/// Whether dyno writes such a state: other people write comments, too.
+fn is_state(state: &str) -> bool {
+    let is_fingerprint = |word: &str| word.len() == 12 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match state.split_once(' ') {
+        None => state == "loading" || is_fingerprint(state),
+        Some(("loaded", fingerprint)) => is_fingerprint(fingerprint),
+        Some((fingerprint, user)) => {
+            is_fingerprint(fingerprint) && (user.starts_with("used by ") || user.starts_with("of "))
+        }
     }
 }
 
@@ -104,7 +116,7 @@ mod tests {
     proptest! {
         #[test]
         fn is_read_as_it_was_written(
-            state in "[a-z0-9][a-z0-9 ]{0,40}",
+            state in "(loading|(loaded )?[0-9a-f]{12}|[0-9a-f]{12} (used by|of) [a-z0-9-]{1,20})",
             second in proptest::option::of(0_i64..4_000_000_000),
             extensions in proptest::collection::vec(("[a-z/_-]{1,12}", any::<u32>()), 0..4),
         ) {
@@ -118,16 +130,28 @@ mod tests {
 
         #[test]
         fn any_comment_is_read_or_refused(comment in "(made by dyno)?(: |; |since|extensions|[ -~]){0,8}") {
-            prop_assert_eq!(Mark::parse(&comment).is_some(), comment.starts_with(MARK));
+            prop_assert!(Mark::parse(&comment).is_none() || comment.starts_with(MARK));
         }
     }
 
     #[test]
     fn reads_what_earlier_versions_wrote() {
-        let mark = Mark::parse("made by dyno: 0123 used by 2026-01-01-pk-update").unwrap();
-        assert_eq!(mark.state, "0123 used by 2026-01-01-pk-update");
+        let mark = Mark::parse("made by dyno: 0123456789ab used by 2026-01-01-pk-update").unwrap();
+        assert_eq!(mark.state, "0123456789ab used by 2026-01-01-pk-update");
         assert_eq!((mark.changed, mark.is_older_than_days(0)), (None, None));
-        assert_eq!(Mark::parse("the shop's data"), None);
+        for known in ["loading", "loaded 0123456789ab"] {
+            assert!(Mark::parse(&format!("made by dyno: {known}")).is_some(), "{known}");
+        }
+        for foreign in [
+            "the shop's data",
+            "made by dyno",
+            "made by dyno the dinosaur dept",
+            "made by dyno: the dinosaur dept",
+            "made by dyno: loaded by Ann",
+            "made by dyno: loading; do not touch",
+        ] {
+            assert_eq!(Mark::parse(foreign), None, "{foreign}");
+        }
         assert_eq!(Mark::now("loaded", Vec::new()).is_older_than_days(1), Some(false));
         assert_eq!(Mark::now("loaded", Vec::new()).is_older_than_days(0), Some(true));
     }

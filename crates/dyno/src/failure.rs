@@ -36,19 +36,24 @@ impl Failure {
 
     /// Says what there is to say and gives the exit code.
     pub fn report(self) -> ExitCode {
+        // An address in the wrong place is repeated as what it was taken for.
+        let words: Vec<String> = std::env::args_os()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let say = |message: &str| say::aside(&format!("error: {}", text_without_secrets(message, &words)));
         match self {
             Self::SetUp(message) => {
-                say::aside(&format!("error: {message}"));
+                say(&message);
                 ExitCode::from(1)
             }
             Self::PartWay(message) => {
                 if let Some(message) = message {
-                    say::aside(&format!("error: {message}"));
+                    say(&message);
                 }
                 ExitCode::from(2)
             }
             Self::Gate(message) => {
-                say::aside(&format!("error: {message}"));
+                say(&message);
                 ExitCode::from(3)
             }
         }

@@ -118,6 +118,12 @@ pub fn text_without_secrets(text: &str, words: &[String]) -> String {
         {
             hide(word, shown);
         }
+        // What follows "embedded:" is said alone.
+        if let (Some((_, word)), Some((_, shown))) = (word.split_once(':'), shown.split_once(':'))
+            && word.contains('@')
+        {
+            hide(word, shown);
+        }
     }
     text
 }
@@ -211,7 +217,10 @@ fn in_conninfo(text: &str) -> String {
             shown.push_str(HIDDEN);
             return shown;
         };
-        let strange = !value.starts_with('\'') && value[..length].contains('=') && !may_hold_equals(keyword);
+        // An address in the place of a part of one.
+        let misplaced = value[..length].contains("://") && value[..length].contains('@');
+        let strange =
+            misplaced || (!value.starts_with('\'') && value[..length].contains('=') && !may_hold_equals(keyword));
         match kind(&decoded(keyword)) {
             Kind::Known if !strange => {
                 shown.push_str(before);
@@ -361,6 +370,8 @@ mod tests {
             ("host=db wort=s3cret", "host=db ***"),
             ("target=host=db wort=s3cret", "target=host=db ***"),
             ("host=db scram_client_key=s3cret", "host=db scram_client_key=***"),
+            ("dbname=postgres://ann:s3cret@db/x", "***"),
+            ("embedded:s3cret@db", "embedded:***@db"),
             ("PGPASSWORD=s3cret psql -c x", "password=*** ***"),
             ("env PGPASSWORD=s3cret psql", "env PGPASSWORD=*** psql"),
             (

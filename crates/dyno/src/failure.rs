@@ -34,12 +34,10 @@ impl Failure {
         }
     }
 
-    /// Says what there is to say and gives the exit code.
-    pub fn report(self) -> ExitCode {
-        // An address in the wrong place is repeated as what it was taken for.
-        let words: Vec<String> = std::env::args_os()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
+    /// Says what there is to say and gives the exit code. `words` are those that were typed: an address among them that stands in the wrong place is repeated
+    /// as what it was taken for.
+    pub fn report(self, words: &[OsString]) -> ExitCode {
+        let words = texts(words);
         let say = |message: &str| say::aside(&format!("error: {}", text_without_secrets(message, &words)));
         match self {
             Self::SetUp(message) => {
@@ -62,9 +60,9 @@ impl Failure {
 
 /// Prints what clap has to say about these words: help and version are no failure.
 pub fn usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
-    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let typed = texts(words);
     let text = error.render().to_string();
-    let shown = text_without_secrets(&text, &words);
+    let shown = text_without_secrets(&text, &typed);
     if error.use_stderr() && visible(&shown) != text {
         // It repeats the word that it cannot place.
         say::aside(&shown);
@@ -72,7 +70,11 @@ pub fn usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
     }
     match error.print().and_then(|()| io::stdout().flush()) {
         _ if error.use_stderr() => ExitCode::from(1),
-        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => say::unwritten(&cause).report(),
+        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => say::unwritten(&cause).report(words),
         _ => ExitCode::SUCCESS,
     }
+}
+
+fn texts(words: &[OsString]) -> Vec<String> {
+    words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }

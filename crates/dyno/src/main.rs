@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Command::Ceiling(arguments) => ceiling::ceiling(&arguments),
         Command::Responder(arguments) => ceiling::responder(&arguments),
     };
-    done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+    done.map_or_else(|failure: Failure| failure.report(&words), |()| ExitCode::SUCCESS)
 }
 
 /// The name we were called by, if it is pgbench's: dyno may be linked under it.

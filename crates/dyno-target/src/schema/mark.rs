@@ -1,6 +1,6 @@
 //! The comment by which dyno knows a schema as its own, and what it keeps there.
 
-use jiff::{Timestamp, ToSpan, Unit};
+use jiff::{RoundMode, Timestamp, TimestampRound, ToSpan, Unit};
 use std::fmt;
 
 /// What begins the comment on a schema or database that dyno made.
@@ -31,9 +31,11 @@ impl Mark {
     #[must_use]
     pub fn now(state: &str, extensions: Vec<Extension>) -> Self {
         let now = Timestamp::now();
+        // Not to the nearest one, which may be to come.
+        let whole = TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Trunc);
         Self {
             state: state.to_owned(),
-            changed: Some(now.round(Unit::Second).unwrap_or(now)),
+            changed: Some(now.round(whole).unwrap_or(now)),
             extensions,
         }
     }

@@ -297,7 +297,7 @@ fn what_comes_to_depend_on_a_schema_while_it_is_dropped_is_kept() {
     let own = own_schemas(&mut client).unwrap();
     assert_eq!(
         (own.len(), own[0].name.as_str(), own[0].mark.state.as_str()),
-        (1, "dyno_own", "loaded")
+        (1, "dyno_own", "loading")
     );
     let dropping = std::thread::spawn({
         let info = info.clone();

@@ -60,8 +60,15 @@ impl<'a> Checks<'a> {
 
     /// It is to differ by no more than a share of the truth, or by a fixed amount if that is more.
     pub fn near(&mut self, figure: &'static str, dyno: f64, truth: f64, share: f64, least: f64) {
-        let room = (truth.abs() * share).max(least);
-        self.within(figure, dyno, truth - room, truth + room);
+        self.near_all(figure, dyno, &[truth], share, least);
+    }
+
+    /// The same of a truth that was measured several times, and is as uncertain as these differ.
+    pub fn near_all(&mut self, figure: &'static str, dyno: f64, truths: &[f64], share: f64, least: f64) {
+        let low = truths.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = truths.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let room = |truth: f64| (truth.abs() * share).max(least);
+        self.within(figure, dyno, low - room(low), high + room(high));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether what dyno prints is true: every figure beside one that was found independently of dyno. `docs/truth.md` says what is checked against what.
 //!
-//!     cargo bench -p dyno-bench --bench truth -- [--seconds 3] [--rounds 2] [--filter "open loop"]
+//!     cargo bench -p dyno-bench --bench truth -- [--seconds 3] [--rounds 3] [--filter "open loop"]
 //!
 //! It needs pgbench on the PATH and a machine at rest. A case lasts so many seconds, one at the scripted server twice that in each round. With `--filter` only cases
 //! whose names contain the text are run.
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 fn main() -> Result<ExitCode> {
     let seconds: u64 = option("--seconds", 3)?;
-    let rounds: usize = option("--rounds", 2)?;
+    let rounds: usize = option("--rounds", 3)?;
     let filter: String = option("--filter", String::new())?;
     let wanted = |name: &str| name.contains(&filter);
     dyno_engine::raise_descriptor_limit();

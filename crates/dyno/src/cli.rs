@@ -430,9 +430,9 @@ pub enum Format {
 /// The sizes as typed.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub enum SizeName {
-    /// About a minute, loading included
+    /// A shape in minutes, loading included
     Small,
-    /// Some minutes
+    /// More data and longer runs
     Medium,
     /// As published
     Full,

@@ -62,9 +62,9 @@ choice! {
 choice! {
     /// How much of an experiment is done.
     Size {
-        /// About a minute, loading included.
+        /// A shape in minutes, loading included.
         Small = "small",
-        /// Some minutes.
+        /// More data and longer runs.
         Medium = "medium",
         /// As published.
         Full = "full",

@@ -227,7 +227,7 @@ pub fn server_version(client: &mut Client) -> Result<u32, postgres::Error> {
 }
 
 /// Reads version and settings. Settings of this very connection (source `client` or `session`) are left out, and so are those that can
-/// hold a password of a standby or an archive's access.
+/// hold a password of a standby, an archive's access, or an extension's secret.
 ///
 /// # Errors
 /// The connection is broken.
@@ -241,19 +241,16 @@ pub fn server_facts(client: &mut Client) -> Result<ServerFacts, FactsError> {
         .query(
             "select name, current_setting(name), source from pg_settings
               where source not in ('default', 'client', 'session')
-                and name not in ('primary_conninfo', 'archive_command', 'restore_command', 'ssl_passphrase_command')
               order by name",
             &[],
         )
         .map_err(failed)?;
-    let settings = rows
-        .iter()
-        .map(|row| ServerSetting {
-            name: row.get(0),
-            value: row.get(1),
-            source: row.get(2),
-        })
-        .collect();
+    let settings = rows.iter().map(|row| ServerSetting {
+        name: row.get(0),
+        value: row.get(1),
+        source: row.get(2),
+    });
+    let settings = settings.filter(|setting| !may_hold_password(&setting.name)).collect();
     // Only superusers and readers of all settings see the row.
     let data_folder = client
         .query_opt("select setting from pg_settings where name = 'data_directory'", &[])
@@ -266,6 +263,19 @@ pub fn server_facts(client: &mut Client) -> Result<ServerFacts, FactsError> {
         data_folder,
         locale: locale_facts(client, version_number).map_err(failed)?,
     })
+}
+
+/// Whether the value of the setting `name` may be secret, or have a secret in it: a server's own are known, those of extensions go by what they are called.
+fn may_hold_password(name: &str) -> bool {
+    match name.split_once('.') {
+        None => name == "primary_conninfo" || name.ends_with("_command"),
+        Some((_, name)) => {
+            let name = name.to_ascii_lowercase();
+            ["passw", "pwd", "secret", "key", "token", "conninfo"]
+                .iter()
+                .any(|part| name.contains(part))
+        }
+    }
 }
 
 fn locale_facts(client: &mut Client, version: u32) -> Result<LocaleFacts, postgres::Error> {
@@ -334,6 +344,30 @@ mod tests {
         };
         assert!(icu.is("icu:zh") && !icu.is("C.UTF-8"));
         assert_eq!(icu.to_string(), "UTF8, collate C, ctype C.UTF-8, icu zh");
+    }
+
+    #[test]
+    fn settings_that_may_hold_a_password_are_left_out() {
+        for name in [
+            "primary_conninfo",
+            "archive_command",
+            "archive_cleanup_command",
+            "recovery_end_command",
+            "restore_command",
+            "ssl_passphrase_command",
+            "vault.secret_key",
+            "audit.Password",
+        ] {
+            assert!(may_hold_password(name), "{name}");
+        }
+        for name in [
+            "password_encryption",
+            "ssl_key_file",
+            "shared_buffers",
+            "pg_stat_statements.max",
+        ] {
+            assert!(!may_hold_password(name), "{name}");
+        }
     }
 
     #[test]

@@ -28,6 +28,7 @@ use std::time::Duration;
 pub use connect::ConnectError;
 pub use endpoint::{Endpoint, Socket};
 pub use interruptible::Interruptible;
+pub(crate) use secrets::statement_without_secrets;
 pub use secrets::{text_without_secrets, without_secrets, word_without_secrets, words_without_secrets};
 pub use tls::{RootCertificate, TlsError, TlsSettings};
 

@@ -13,6 +13,9 @@ const HIDDEN: &str = "***";
 /// Keywords whose values are never shown, besides those that the table of keywords marks.
 const PASSWORD: &str = "password";
 
+/// What is in names of passwords, those of other programs included.
+const PARTS: [&str; 3] = ["passw", "pwd", "secret"];
+
 /// How many letters may be wrong in a keyword that is still taken for `password`.
 const SLIPS: usize = 2;
 
@@ -41,7 +44,7 @@ fn kind(keyword: &str) -> Kind {
 
 /// Whether a lower-case keyword was probably meant to be one with a password, or is some other program's.
 fn resembles_password(keyword: &str) -> bool {
-    ["passw", "pwd", "secret"].iter().any(|part| keyword.contains(part))
+    PARTS.iter().any(|part| keyword.contains(part))
         || (keyword.len() > SLIPS + 2 && strsim::osa_distance(keyword, PASSWORD) <= SLIPS)
 }
 
@@ -126,6 +129,20 @@ pub fn text_without_secrets(text: &str, words: &[String]) -> String {
         }
     }
     text
+}
+
+/// A statement that somebody else executes, or the begin of it, as it may be shown and archived: not at all if it may hold a password.
+pub(crate) fn statement_without_secrets(statement: &str) -> &str {
+    let named = statement.to_lowercase();
+    let named = PARTS.iter().any(|part| named.contains(part)) || without_assignments(statement) != statement;
+    // Where an address is cut off, the sign for what comes before a host may be missing.
+    let addressed = statement.split_once("://").is_some_and(|(_, after)| {
+        after.contains('@') || !after.contains(|end: char| end.is_whitespace() || end == '\'')
+    });
+    match named || addressed {
+        true => "a statement with a password",
+        false => statement,
+    }
 }
 
 /// Whether this begins like a URI of any kind.
@@ -387,6 +404,33 @@ mod tests {
         let said = "no --taget=postgres://ann:s3cret@db, no 'postgres://ann:s3cret@db', no 'ann:s3cret@db'";
         let shown = "no --taget=postgres://ann:***@db, no 'postgres://ann:***@db', no 'ann:***@db'";
         assert_eq!(text_without_secrets(said, &words), shown);
+    }
+
+    #[test]
+    fn a_statement_with_a_password_is_not_shown() {
+        for statement in [
+            "alter role a PassWord 's3cret'",
+            "create subscription s connection 'postgres://rep:s3cret@h/db' publication p",
+            // Only so much of it was read.
+            "select dblink_connect('a', 'postgresql://rep:s3cr",
+            "select dblink_connect('host=h user=a pasword=s3cret')",
+            "select dblink_connect('host=h scram_client_key=s3cret')",
+            "create user mapping for a server f options (aws_secret_access_key 's3cret')",
+        ] {
+            assert_eq!(
+                statement_without_secrets(statement),
+                "a statement with a password",
+                "{statement}"
+            );
+        }
+        for statement in [
+            "lock table t",
+            "update t set mail = 'a@b', keys = $1 where key = $2",
+            "-- see https://host/page\nselect 1",
+            "select * from pages where address = 'https://host/page'",
+        ] {
+            assert_eq!(statement_without_secrets(statement), statement);
+        }
     }
 
     /// Not in any other part of an address.

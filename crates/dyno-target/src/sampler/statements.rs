@@ -6,7 +6,7 @@ use super::link::{Link, quiet};
 use super::server::number_columns;
 use super::{Moment, SampleError, Sampler, Series, Sink, Value};
 use crate::Client;
-use crate::address::ConnectionInfo;
+use crate::address::{ConnectionInfo, statement_without_secrets};
 use crate::scope::Scope;
 use crate::server_message;
 use std::collections::HashMap;
@@ -140,12 +140,8 @@ impl Sampler for StatementsSampler {
         entries.retain(|entry| figure(entry, self.calls) > 0.0);
         entries.sort_by(|a, b| figure(b, self.time).total_cmp(&figure(a, self.time)));
         for (_, text, numbers) in entries.into_iter().take(MOST) {
-            // Commands are kept as they were typed.
-            let text = if text.to_lowercase().contains("password") {
-                "a statement with a password".to_owned()
-            } else {
-                text
-            };
+            // The extension keeps commands as they were typed.
+            let text = statement_without_secrets(&text).to_owned();
             let values: Vec<Value> = std::iter::once(Value::Text(text))
                 .chain(numbers.into_iter().map(Value::Number))
                 .collect();

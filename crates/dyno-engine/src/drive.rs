@@ -236,7 +236,7 @@ struct Portion {
     transport: TransportKind,
 }
 
-/// Connects all clients, runs the phases, and reports to `observer`.
+/// Connects all clients, runs the phases, and reports to `observer`. A raised `stop` ends the load early; it is never raised here.
 ///
 /// # Errors
 /// The load could not begin. Once it has begun, whatever ends it early is in the [`Outcome`].
@@ -245,6 +245,8 @@ pub fn drive<S: Session, P: Program>(
     observer: &mut impl Observer,
     stop: &Stop,
 ) -> Result<Outcome, DriveError> {
+    // What ends this load by its own fault says nothing to whoever else looks at the caller's flag.
+    let stop = &stop.within();
     let chosen = Chosen::new(load.threads.transport)?;
     let workloads = load.workloads.iter().enumerate();
     let portions: Vec<Portion> = workloads

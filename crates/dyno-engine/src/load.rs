@@ -253,7 +253,11 @@ pub struct Tls {
 
 /// Asks a running load to end early; clones share one flag.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop {
+    flag: Arc<AtomicBool>,
+    /// When this asks to stop, so does the flag.
+    outer: Option<Arc<Stop>>,
+}
 
 impl Stop {
     /// A flag not yet raised.
@@ -262,20 +266,29 @@ impl Stop {
         Self::default()
     }
 
-    /// Asks the load to end: no transaction begins from now on.
-    pub fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
+    /// A flag for a part of what this one is for: it counts as raised when this one is, and raising it ends that part alone.
+    #[must_use]
+    pub fn within(&self) -> Self {
+        Self {
+            flag: Arc::default(),
+            outer: Some(Arc::new(self.clone())),
+        }
     }
 
-    /// The flag itself, for code that knows nothing of loads. True asks to stop.
+    /// Asks the load to end: no transaction begins from now on.
+    pub fn request(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+
+    /// The flag itself, for code that knows nothing of loads. True asks to stop. What it is within is not seen in it.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.flag)
     }
 
     /// Whether the end was asked for.
     #[must_use]
     pub fn requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.flag.load(Ordering::Relaxed) || self.outer.as_ref().is_some_and(|outer| outer.requested())
     }
 }

@@ -125,10 +125,15 @@ fn errors_are_counted_by_state_and_the_load_goes_on(transport: TransportChoice) 
 fn a_statement_that_can_never_work_ends_the_load_at_once(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| Behaviour::Fail("42P01"));
     let load = load(transport, &server, 2, 1, CLOSED, &[("measure", 60_000)]);
-    let outcome = drive(&load, &mut Keep::default(), &Stop::new()).expect("the load begins");
+    let stop = Stop::new();
+    let outcome = drive(&load, &mut Keep::default(), &stop).expect("the load begins");
     assert!(
         matches!(outcome.ended_early, Some(Ending::Statement { .. })),
         "{outcome:?}"
+    );
+    assert!(
+        !stop.requested(),
+        "what a load ends by is not what its caller asked for"
     );
 }
 

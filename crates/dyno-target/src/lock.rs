@@ -256,8 +256,14 @@ fn own_name() -> &'static str {
     })
 }
 
-/// Keeps an eye on locks while `work` goes on, and asks it to stop when one of them is lost. Gives back what `work` does, and whether all were held to the end.
-pub fn while_held<T>(locks: &[&ServerLock], stop: &AtomicBool, work: impl FnOnce() -> T) -> (T, bool) {
+/// Keeps an eye on locks while `work` goes on, and raises `ending`, which is to end it, when one of them is lost; from when `stop` is raised nobody looks.
+/// Gives back what `work` does, and whether all were held to the end.
+pub fn while_held<T>(
+    locks: &[&ServerLock],
+    stop: &AtomicBool,
+    ending: &AtomicBool,
+    work: impl FnOnce() -> T,
+) -> (T, bool) {
     let (over, lost) = (AtomicBool::new(false), AtomicBool::new(false));
     let watch = || {
         while !over.load(Ordering::Relaxed) {
@@ -268,7 +274,7 @@ pub fn while_held<T>(locks: &[&ServerLock], stop: &AtomicBool, work: impl FnOnce
             }
             if !held {
                 lost.store(true, Ordering::Relaxed);
-                stop.store(true, Ordering::Relaxed);
+                ending.store(true, Ordering::Relaxed);
                 return;
             }
             std::thread::park_timeout(RETRY);

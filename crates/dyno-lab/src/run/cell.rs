@@ -110,12 +110,16 @@ impl Bench<'_> {
         let mut ledger = Ledger::open(self.campaign, planned, entry, progress)?;
         let (driven, lost) = self
             .reserved
-            .during(self.stop, || dyno_engine::drive(&load, ledger.observer(), self.stop));
+            .during(self.stop, |stop| dyno_engine::drive(&load, ledger.observer(), stop));
         match driven {
-            Ok(outcome) => Ok(ledger.close(&outcome, lost.or_else(|| self.server_end(&outcome)))),
+            Ok(outcome) => {
+                let lost = lost.map(|error| error.to_string());
+                Ok(ledger.close(&outcome, lost.or_else(|| self.server_end(&outcome))))
+            }
             Err(error) => {
+                let error = lost.unwrap_or_else(|| error.into());
                 ledger.abandon(&error.to_string());
-                Err(error.into())
+                Err(error)
             }
         }
     }

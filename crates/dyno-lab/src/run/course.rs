@@ -126,6 +126,9 @@ impl<'a> Course<'a> {
                 .saturating_sub(experiment.duration().unwrap_or_default());
             self.made += 1;
             progress.finished(&run);
+            if self.bench.reserved.is_lost() {
+                return Ok(Some(RunError::Unreserved.to_string()));
+            }
             let failed = run.state != RunState::Complete;
             let last = self.plan.on_failure == OnFailure::Stop || !self.bench.several;
             if failed && last {

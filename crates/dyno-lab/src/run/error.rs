@@ -61,6 +61,10 @@ pub enum RunError {
     #[error(transparent)]
     Lock(LockError),
     #[error(
+        "the connection by which dyno reserves the server was lost, so that another dyno may have changed it; see why the server ended it, and rerun"
+    )]
+    Unreserved,
+    #[error(
         "the experiment needs {needed} connections, but the server allows {available} (max_connections less what is reserved); set max_connections to at least {advice}, or use fewer clients with --set clients=N"
     )]
     TooFewConnections {

@@ -12,6 +12,7 @@ use dyno_target::lock::{LockError, ServerLock, while_held};
 pub(super) struct Reserved {
     shared: bool,
     servers: Vec<Server>,
+    lost: bool,
 }
 
 struct Server {
@@ -65,7 +66,11 @@ impl Reserved {
                 cause => cause,
             })?;
         }
-        Ok(Self { shared, servers })
+        Ok(Self {
+            shared,
+            servers,
+            lost: false,
+        })
     }
 
     /// Makes sure that the server of `info` is reserved before it is worked on: it may have been restarted since. Who shares it is said in `notes`.
@@ -88,15 +93,22 @@ impl Reserved {
         Ok(())
     }
 
-    /// Does `work`, which a raised `stop` ends, as long as all servers are reserved. Gives back what it does, and what to say if a lock was lost.
-    pub(super) fn during<T>(&self, stop: &Stop, work: impl FnOnce() -> T) -> (T, Option<String>) {
+    /// Does `work`, which the flag that it gets ends: that is raised with `stop`, and when a lock is lost. Gives back what it does, and the error if a
+    /// lock was lost.
+    pub(super) fn during<T>(&mut self, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> (T, Option<RunError>) {
         let locks: Vec<&ServerLock> = self.servers.iter().filter_map(|server| server.lock.as_ref()).collect();
         if locks.is_empty() {
-            return (work(), None);
+            return (work(stop), None);
         }
-        let (done, held) = while_held(&locks, &stop.flag(), work);
-        let lost = "the connection by which dyno reserves the server was lost, so that another dyno may have changed it; see why the server ended it, and rerun";
-        (done, (!held).then(|| lost.to_owned()))
+        let run = stop.within();
+        let (done, held) = while_held(&locks, &stop.flag(), &run.flag(), || work(&run));
+        self.lost |= !held;
+        (done, (!held).then_some(RunError::Unreserved))
+    }
+
+    /// Whether a lock was lost during a run.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost
     }
 }
 

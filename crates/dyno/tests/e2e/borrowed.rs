@@ -186,7 +186,7 @@ fn one_dyno_at_a_time_by_whatever_address() {
     first.end().expect(2);
     second.end().expect(0);
     // pgbench never asks whether it may.
-    let mut first = Running::start(desk.command_alone_on(&database.target(), ["long.toml"]));
+    let mut first = Running::start(desk.command_alone_on(&database.target(), ["long.toml", "--repeat", "2"]));
     first.until(" tps ");
     let pgbench = format!("pgbench -n -t 1 -f one.sql {}", database.target());
     desk.file("one.sql", "select 1;");
@@ -197,7 +197,9 @@ fn one_dyno_at_a_time_by_whatever_address() {
     first
         .end()
         .expect(2)
-        .says("the connection by which dyno reserves the server was lost");
+        .says("the connection by which dyno reserves the server was lost")
+        .says("2 of 2 runs are not complete");
+    assert_eq!(run_folders(&desk.archive()).len(), 3, "nothing is made after that");
 }
 
 /// Others may hold a table for hours: that is said, and one Ctrl-C ends the waiting with everything put back.

@@ -60,6 +60,34 @@ fn a_table_that_is_not_there() {
 }
 
 #[test]
+fn a_run_that_ends_by_its_own_fault_is_one_of_the_campaign() {
+    let (desk, database) = (Desk::new(), database("e2e_own_fault"));
+    desk.file(
+        "divide.toml",
+        "title = \"x\"\n[parameters]\ndivisor = 1\n[[workload]]\nscript = '''\n\\set b 10 / :divisor\nselect :b;\n'''\n\
+         [phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\ninterval = \"100ms\"\n\
+         [factors]\ndivisor = [0, 1, 2]\n[plan]\norder = \"listed\"\n",
+    );
+    let states = || {
+        let runs = run_folders(&desk.archive());
+        runs.iter().map(|run| run.state()).collect::<Vec<_>>()
+    };
+    let incomplete = "1 of 3 runs are not complete. Make them with: dyno run --resume";
+    desk.on(&database.target(), ["divide.toml"]).expect(2).says(incomplete);
+    assert_eq!(states(), ["incomplete", "complete", "complete"]);
+    // The others that are missing are made, though this one fails again.
+    std::fs::remove_dir_all(&run_folders(&desk.archive())[1].0).unwrap();
+    desk.on(&database.target(), ["--resume"]).expect(2).says(incomplete);
+    assert_eq!(states(), ["incomplete", "complete", "complete"]);
+    std::fs::remove_dir_all(run_folders(&desk.archive())[0].0.parent().unwrap()).unwrap();
+    desk.on(&database.target(), ["divide.toml", "--on-failure", "stop"])
+        .expect(2)
+        .says("division by zero")
+        .says("3 of 3 runs are not complete");
+    assert_eq!(states(), ["incomplete"]);
+}
+
+#[test]
 fn data_that_cannot_be_made() {
     let (desk, database) = (Desk::new(), database("e2e_data"));
     let file = |name: &str, data: &str| {

@@ -18,13 +18,13 @@ pub fn handle(stop: &Stop, emergency: &Emergency) -> io::Result<()> {
         for _ in signals.forever() {
             if stop.requested() {
                 emergency.stop_now();
-                say::aside(
+                say::in_passing(
                     "\nEnding at once. What was measured is in the archive, without a summary; dyno show makes one.",
                 );
                 std::process::exit(2);
             }
             stop.request();
-            say::aside("\nEnding: what was measured is kept. Once more ends at once.");
+            say::in_passing("\nEnding: what was measured is kept. Once more ends at once.");
         }
     })?;
     Ok(())

@@ -1,5 +1,6 @@
 //! The command line: what was typed, turned into calls of the libraries.
 
+mod announcer;
 mod arguments;
 mod ceiling;
 mod clean;

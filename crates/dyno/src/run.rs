@@ -1,5 +1,6 @@
 //! `dyno run`: from words to a request.
 
+use crate::announcer::Announcer;
 use crate::cli::RunArguments;
 use crate::failure::Failure;
 use crate::live::LivePage;
@@ -27,8 +28,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             restart_command: arguments.restart_command.clone(),
             environment: &environment,
         };
-        return make(archive, arguments.live, |terminal, stop, emergency| {
-            dyno_lab::run::resume(&resumption, terminal, stop, emergency)
+        return make(archive, arguments.live, |progress, stop, emergency| {
+            dyno_lab::run::resume(&resumption, progress, stop, emergency)
         });
     };
     let plan = plan(name, arguments)?;
@@ -55,8 +56,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         },
         environment: &environment,
     };
-    make(archive, arguments.live, |terminal, stop, emergency| {
-        dyno_lab::run::run(&request, terminal, stop, emergency)
+    make(archive, arguments.live, |progress, stop, emergency| {
+        dyno_lab::run::run(&request, progress, stop, emergency)
     })
 }
 
@@ -81,15 +82,15 @@ fn plan(name: &str, arguments: &RunArguments) -> Result<Plan, Failure> {
 fn make(
     archive: &Path,
     live: bool,
-    campaign: impl FnOnce(&mut Terminal, &Stop, &Emergency) -> Result<Finished, RunError>,
+    campaign: impl FnOnce(&mut Announcer<Terminal>, &Stop, &Emergency) -> Result<Finished, RunError>,
 ) -> Result<(), Failure> {
     let stop = Stop::new();
     let emergency = Emergency::default();
     interrupt::handle(&stop, &emergency)?;
     let page = live.then(|| LivePage::open(archive)).transpose()?;
-    let mut terminal = Terminal::new();
-    let finished = campaign(&mut terminal, &stop, &emergency);
-    let told = terminal.close();
+    let mut announcer = Announcer::start(Terminal::new())?;
+    let finished = campaign(&mut announcer, &stop, &emergency);
+    let told = announcer.close().close();
     if let Some(page) = page {
         page.close();
     }

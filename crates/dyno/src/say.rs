@@ -3,6 +3,12 @@
 use crate::failure::Failure;
 use dyno_text::visible;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// How long somebody who cannot wait does so for a reader.
+const MOMENT: Duration = Duration::from_millis(300);
 
 /// To standard output: results. A reader that has gone away, such as `head` or a closed terminal, has what it wanted; anything else that keeps them from
 /// being written is a failure.
@@ -31,6 +37,18 @@ pub fn unwritten(error: &io::Error) -> Failure {
 /// To standard error: progress and complaints. If they cannot be written there is nobody to tell.
 pub fn aside(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(text));
+}
+
+/// The same, by somebody who cannot wait: while nobody reads what was said before, it goes on after a moment.
+pub fn in_passing(text: &'static str) {
+    let (sender, said) = mpsc::channel();
+    let speaker = thread::Builder::new().spawn(move || {
+        aside(text);
+        let _ = sender.send(());
+    });
+    if speaker.is_ok() {
+        let _ = said.recv_timeout(MOMENT);
+    }
 }
 
 #[cfg(test)]

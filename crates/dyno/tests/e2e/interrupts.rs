@@ -1,8 +1,11 @@
 //! Ctrl-C and SIGTERM: the first ends in order, the second at once. Either way no server is left behind.
 
 use crate::support::{Database, Desk, Home, Running, database, run_folders, wait_for};
+use rustix::fs::OFlags;
 use rustix::process::Signal;
+use std::io::{Read, Write};
 use std::path::Path;
+use std::process::Stdio;
 
 /// A long run on a server by address that is measuring.
 fn measuring(desk: &Desk, database: &Database) -> Running {
@@ -143,6 +146,50 @@ fn nobody_reads_what_is_said() {
     let run = first().unwrap();
     assert_eq!(run.state(), "incomplete");
     assert_eq!(run.measured(), run.summed_up());
+}
+
+/// As with `2>&1 | less` left alone: what is said waits, and nothing else does.
+#[test]
+fn what_nobody_reads_yet_holds_up_neither_the_run_nor_its_end() {
+    let database = database("e2e_unread");
+    let desk = Desk::new();
+    let full = || {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
+        while writer.write(&[b'x'; 512]).is_ok() {}
+        rustix::fs::fcntl_setfl(&writer, OFlags::empty()).unwrap();
+        (reader, Stdio::from(writer))
+    };
+    let state = || {
+        let begun = run_folders(&desk.archive()).pop();
+        begun
+            .filter(|run| run.0.join("run.json").is_file())
+            .map(|run| run.state())
+    };
+    desk.experiment("short.toml", "", "select 1;", "300ms");
+    let (mut reader, unread) = full();
+    let mut running = Running::start_unread(desk.command_on(&database.target(), ["short.toml"]), unread);
+    wait_for("the run", || state().as_deref() == Some("complete"));
+    let said = std::thread::spawn(move || {
+        let mut said = String::new();
+        reader.read_to_string(&mut said).map(|_| said)
+    });
+    assert_eq!(running.code(), Some(0));
+    let said = said.join().unwrap().unwrap();
+    assert!(said.contains("Connecting 1 client\n"), "{said}");
+
+    desk.experiment("long.toml", "", "select 1;", "1h");
+    let (_reader, unread) = full();
+    let mut running = Running::start_unread(desk.command_on(&database.target(), ["long.toml"]), unread);
+    wait_for("intervals", || {
+        run_folders(&desk.archive())
+            .get(1)
+            .is_some_and(|run| run.intervals_so_far() > 3)
+    });
+    running.signal(Signal::INT);
+    wait_for("the end of the run", || state().as_deref() == Some("incomplete"));
+    running.signal(Signal::INT);
+    assert_eq!(running.code(), Some(2));
 }
 
 /// What a signal finds in the server's hands is cancelled there: a query of an hour keeps nobody waiting, and does not go on without dyno.

@@ -77,6 +77,16 @@ impl Running {
         running
     }
 
+    /// With a standard error that is full: what it says there waits until somebody reads `full`.
+    pub fn start_unread(mut command: Command, full: Stdio) -> Self {
+        let command = command.stdout(Stdio::null()).stderr(full).process_group(0);
+        Self {
+            child: command.spawn().unwrap(),
+            stderr: Arc::default(),
+            readers: Vec::new(),
+        }
+    }
+
     fn spawn(mut command: Command) -> Self {
         let command = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         Self {

@@ -22,6 +22,12 @@ const LEAST_COUNT: f64 = 20.0;
 /// A fall that transactions arriving at random show by themselves, once in 30,000 stretches, is no dip: as many of the spreads of such counts.
 const LEAST_SPREADS: f64 = 4.0;
 
+/// A load that has no intervals for so long, in seconds, is a damaged file: a dyno that goes on records each, and one that stood still does so afterwards.
+const LONGEST_GAP_S: f64 = 86_400.0;
+
+/// So many stretches of standstill are made up for intervals that are missing, and no more.
+const MOST_MISSING: usize = 1_000_000;
+
 /// Transactions per second of all workloads together in the time measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Throughput {
@@ -67,16 +73,21 @@ impl Throughput {
         self.phases.len() < 2 && !self.phases.iter().any(|phase| phase.ramp)
     }
 
-    /// From rows of phase, begin, length in seconds, and transactions; the rows of one interval follow each other.
+    /// From rows of phase, begin, length in seconds, and transactions; the rows of one interval follow each other. A row whose time cannot be ends them.
     fn of(rows: impl Iterator<Item = (String, f64, f64, u64)>) -> Self {
         let mut result = Self::default();
         let mut phase = String::new();
         let mut bin: Option<(Window, u64)> = None;
+        let mut missing = 0;
         for (row_phase, start_s, length_s, transactions) in rows {
             let window = Window {
                 start_s,
                 end_s: start_s + length_s,
             };
+            let before_s = bin.as_ref().map_or(start_s, |(open, _)| open.end_s);
+            if !window.end_s.is_finite() || start_s - before_s > LONGEST_GAP_S {
+                break;
+            }
             let new_phase = row_phase != phase;
             match &mut bin {
                 // Another workload in the same interval, or an interval that the bin still has room for.
@@ -91,7 +102,7 @@ impl Throughput {
                         result.push(done, sum);
                         // Intervals that are missing are of a time in which nothing was done.
                         if !new_phase {
-                            result.fill(done, window.start_s);
+                            missing += result.fill(done, window.start_s, MOST_MISSING - missing);
                         }
                     }
                     bin = Some((window, transactions));
@@ -120,14 +131,18 @@ impl Throughput {
         }
     }
 
-    fn fill(&mut self, last: Window, until_s: f64) {
+    /// Adds stretches without transactions after `last` until `until_s`, at most so many. Gives back how many.
+    fn fill(&mut self, last: Window, until_s: f64, most: usize) -> usize {
         let step_s = last.length_s().max(SHORTEST_S);
         let mut start_s = last.end_s;
-        while until_s - start_s > 0.5 * step_s {
+        let mut count = 0;
+        while until_s - start_s > 0.5 * step_s && count < most {
             let end_s = until_s.min(start_s + step_s);
             self.push(Window { start_s, end_s }, 0);
             start_s = end_s;
+            count += 1;
         }
+        count
     }
 
     /// The phases in which the load was the same all the time.
@@ -263,6 +278,23 @@ mod tests {
             .map(|phase| (phase.name.as_str(), phase.first))
             .collect();
         assert_eq!(phases, [("ramp", 0), ("hold", 5)]);
+    }
+
+    #[test]
+    fn rows_whose_time_cannot_be_end_what_is_read() {
+        for damaged_s in [1e12, 1e17, f64::INFINITY, f64::NAN] {
+            let rows = [
+                row("measure", 0.0, 1.0, 100),
+                row("measure", 1.0, 1.0, 100),
+                row("measure", damaged_s, 1.0, 100),
+                row("measure", 2.0, 1.0, 100),
+            ];
+            let found = Throughput::of(rows.into_iter());
+            assert_eq!(found.tps, [100.0, 100.0], "{damaged_s}");
+        }
+        // Each gap by itself could be.
+        let days = (0..40).map(|day| row("measure", 80_000.0 * f64::from(day), 1.0, 100));
+        assert_eq!(Throughput::of(days).tps.len(), 40 + MOST_MISSING);
     }
 
     /// Name, whether the load changes, and what is done second by second.

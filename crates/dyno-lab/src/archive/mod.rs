@@ -21,7 +21,7 @@ pub use campaign::{CampaignRecord, CampaignWriter, PlannedRun, check_writable};
 pub use command::{redacted, without_hidden, without_secrets, word_without_secrets, words_without_secrets};
 pub use events::{Autovacuum, Blocked, Checkpoint, Event, EventKind, Stalled, Vacuum, Who};
 pub use intervals::IntervalRow;
-pub use latencies::{LatencyCounts, LatencyLine, LatencyParser, is_measured};
+pub use latencies::{LOG_TOLERANCE_S, LatencyCounts, LatencyLine, LatencyParser, is_measured};
 pub use outline::{CampaignOutline, RunOutline, campaign_folders, folder_name, is_running, is_under_way, run_folders};
 pub use reader::{Archive, Campaign, Run};
 pub(crate) use restore::Restore;

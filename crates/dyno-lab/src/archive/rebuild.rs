@@ -3,7 +3,7 @@
 use super::events::EventKind;
 use super::intervals::IntervalRow;
 use super::reader::{Run, json, open};
-use super::{ArchiveError, CAMPAIGN_JSON, CampaignRecord, LATENCY_HLOG, latencies};
+use super::{ArchiveError, CAMPAIGN_JSON, CampaignRecord, LATENCY_HLOG, LOG_TOLERANCE_S, latencies};
 use crate::experiment::{Resolved, WARMUP};
 use crate::summary::{Counts, Summary, SummaryBuilder, Warning, WorkloadFacts, metrics};
 use std::time::Duration;
@@ -58,9 +58,7 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
         return Ok(builder.build());
     };
 
-    // The log rounds to milliseconds, and no interval is as short as ten of them.
-    const TOLERANCE_S: f64 = 0.002;
-    let began_in_time = |at_s: f64| (start_s - TOLERANCE_S..end_s - TOLERANCE_S).contains(&at_s);
+    let began_in_time = |at_s: f64| (start_s - LOG_TOLERANCE_S..end_s - LOG_TOLERANCE_S).contains(&at_s);
     if let Ok(log) = open(&run.path.join(LATENCY_HLOG)) {
         latencies::for_each_line(log, |line| {
             if let Some(workload) = position(&line.workload).filter(|_| began_in_time(line.start_s)) {
@@ -81,7 +79,7 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
                 example,
             } = event.kind
                 && phase != WARMUP
-                && event.at_s <= end_s + TOLERANCE_S
+                && event.at_s <= end_s + LOG_TOLERANCE_S
                 && let Some(workload) = position(&workload)
             {
                 builder.error(workload, &sqlstate, count, &example);

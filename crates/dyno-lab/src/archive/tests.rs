@@ -282,6 +282,34 @@ fn a_killed_run_is_summed_up_from_what_it_left() {
 }
 
 #[test]
+fn however_short_an_interval_is_a_killed_run_counts_it_where_it_belongs() {
+    let archive = TempDir::new().unwrap();
+    let campaign = CampaignWriter::create(archive.path(), &campaign_record()).unwrap();
+    let mut run = campaign.run(&planned_run(1), record()).unwrap();
+    run.begin().unwrap();
+    let mut builder = SummaryBuilder::new(&facts(), SECOND);
+    // Phases of 1,001 ms.
+    for (mut interval, (start_ms, lasts_ms)) in
+        intervals(2)
+            .into_iter()
+            .zip([(0, 1000), (1000, 1), (1001, 1000), (2001, 1)])
+    {
+        (interval.start, interval.duration) = (Duration::from_millis(start_ms), Duration::from_millis(lasts_ms));
+        run.interval(&interval).unwrap();
+        if interval.phase == 1 {
+            builder.interval(MEASURE, &interval);
+        }
+    }
+    let phases = run.record_mut().phases.clone();
+    assert_eq!(
+        [0.0, 1.0, 1.001, 2.001].map(|at_s| is_measured(&phases, at_s)),
+        [false, false, true, true]
+    );
+    drop(run);
+    assert_alike(&only_run(&archive).summary().unwrap(), &builder.build());
+}
+
+#[test]
 fn a_killed_run_has_the_metrics_of_its_cell() {
     let archive = TempDir::new().unwrap();
     let mut cell = campaign_record().experiment;

@@ -5,6 +5,7 @@ use super::{
     ErrorSummary, Lag, Latency, Pacing, ScriptSummary, StageSummary, StageWorkload, StatementSummary, Steadiness,
     Summary, Total, Warning, WorkloadFacts, WorkloadSummary,
 };
+use crate::archive::LOG_TOLERANCE_S;
 use crate::experiment::Span;
 use dyno_engine::{Interval, LatencyHistogram, ScriptRecording, SparseHistogram};
 use dyno_stats::Running;
@@ -194,8 +195,9 @@ impl SummaryBuilder {
         if let Some(workload) = self.workloads.get_mut(workload) {
             add(&mut workload.latency);
         }
-        // The allowance is for times that went through the archive's rounding.
-        let stage = self.stages.iter_mut().rfind(|stage| stage.start_s <= start_s + 0.002);
+        // The allowance is for times that come from the archive's log.
+        let begun = |stage: &&mut Stage| stage.start_s <= start_s + LOG_TOLERANCE_S;
+        let stage = self.stages.iter_mut().rfind(begun);
         if let Some(share) = stage.and_then(|stage| stage.workloads.get_mut(workload)) {
             add(&mut share.latency);
         }

@@ -1,12 +1,10 @@
 //! The figures of a run that is going on: the builders of reports, fed row by row.
 
 use dyno_lab::analysis::Dip;
-use dyno_lab::archive::{Event, IntervalRow, LatencyParser, RunRecord, WaitRow};
+use dyno_lab::archive::{Event, IntervalRow, LOG_TOLERANCE_S, LatencyParser, RunRecord, WaitRow};
 use dyno_report::document::model::{Figure, FigureData};
 use dyno_report::document::{Backdrop, Counters, Grid, Latency, Throughput, Waits};
 
-/// The log of latencies rounds times to milliseconds.
-const LOG_TOLERANCE_S: f64 = 0.002;
 /// As coarse as for a report of so many runs: a page that is drawn every second gets half as many points.
 const COARSER: usize = 2;
 

@@ -21,8 +21,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::ops::Range;
 
-/// The log rounds times to milliseconds, and no interval is as short as ten of them.
-const LOG_TOLERANCE_S: f64 = 0.002;
+/// How far times of the log may be from those of the intervals, which are exact to a microsecond: it rounds to milliseconds. The last interval of a phase may
+/// be as short as one.
+pub const LOG_TOLERANCE_S: f64 = 0.000_501;
 
 /// Some hundred lines at a time.
 const BUFFER_BYTES: usize = 1 << 18;

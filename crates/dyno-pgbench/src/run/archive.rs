@@ -3,6 +3,7 @@
 use crate::message;
 use crate::options::Options;
 use dyno_engine::{Connected, Interval, Observer, Remark};
+use dyno_lab::archive::word_without_secrets;
 use dyno_lab::experiment::{ErrorLimit, Protocol, Resolved, Scripts, Value, Workload};
 use dyno_lab::run::{Entry, Ledger, Progress, Recorder, RunError};
 use dyno_target::address::ConnectionInfo;
@@ -74,13 +75,23 @@ fn experiment(options: &Options) -> Resolved {
     };
     let mut experiment = Resolved::of_load("pgbench".to_owned(), title, vec![workload]);
     for (name, value) in &options.definitions {
-        experiment.parameters.insert(name.clone(), Value::from(value.as_str()));
+        let shown = shown(name, value);
+        experiment.parameters.insert(name.clone(), Value::from(shown));
     }
     let seconds = |seconds: i32| Duration::from_secs(seconds.unsigned_abs().into());
     experiment.warmup = options.warmup_s.map(seconds).unwrap_or_default();
     experiment.measure = options.duration_s.map(seconds);
     experiment.interval = super::load::interval(options);
     experiment
+}
+
+/// The value of a definition as the command line shows it: hidden if it would be hidden there.
+fn shown<'a>(name: &str, value: &'a str) -> &'a str {
+    let word = format!("{name}={value}");
+    match word_without_secrets(&word) == word {
+        true => value,
+        false => "***",
+    }
 }
 
 /// Lets two see the load: who reports and who keeps.
@@ -111,5 +122,33 @@ impl<W: Observer> Observer for Both<'_, '_, W> {
         if let Some(recorder) = &mut self.recorder {
             recorder.remark(remark);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{Request, parse};
+
+    #[test]
+    fn a_definition_is_archived_as_the_command_line_shows_it() {
+        let words = [
+            "-D",
+            "password=s3cret",
+            "-D",
+            "copy=postgres://a:s3cret@h/d",
+            "-Drows=7",
+        ];
+        let parsed = parse(words.map(str::to_owned).to_vec(), &|_| None);
+        let Ok(Request::Run(options)) = parsed else {
+            panic!("a load was asked for")
+        };
+        assert!(!options.command.contains("s3cret"), "{}", options.command);
+        let parameters = experiment(&options).parameters;
+        let shown: Vec<_> = parameters
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(shown, ["password=***", "copy=***", "rows=7"]);
     }
 }

@@ -1,5 +1,6 @@
 //! One connection: a socket, and TLS over it if agreed on.
 
+use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustls::ClientConnection;
 use std::io::{self, BufRead, Write};
@@ -54,9 +55,13 @@ impl Socket {
         Ok(rustix::net::recv(self, buffer, RecvFlags::empty())?.0)
     }
 
-    /// Sends once; never raises a signal when the peer is gone.
+    /// Sends once; never raises a signal when the peer is gone. What such a peer does not get counts as sent: receiving tells
+    /// that it is gone, after its last words.
     fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::net::send(self, bytes, SendFlags::NOSIGNAL)?)
+        match rustix::net::send(self, bytes, SendFlags::NOSIGNAL) {
+            Err(error) if is_gone(error) => Ok(bytes.len()),
+            sent => Ok(sent?),
+        }
     }
 }
 
@@ -213,6 +218,11 @@ impl Connection {
         self.sent(sent);
         result
     }
+}
+
+/// Whether this says of a peer that it has closed the connection.
+pub(super) fn is_gone(error: Errno) -> bool {
+    matches!(error, Errno::PIPE | Errno::CONNRESET)
 }
 
 /// The end of the stream as an error.

@@ -54,6 +54,7 @@ over_each_transport!(
     a_stream_arrives_whole_from_each_connection,
     what_the_peer_does_not_take_is_sent_later_and_in_order,
     the_last_words_come_before_the_end,
+    the_last_words_come_though_something_was_sent_meanwhile,
     a_new_connection_hears_nothing_of_the_old_one,
     a_closed_connection_says_what_it_was_to_say,
     what_is_flushed_needs_no_poll,
@@ -194,6 +195,17 @@ fn the_last_words_come_before_the_end<T: Make>() {
     assert!(transport.send(1, b"too late").is_err());
     theirs[1].write_all(b"still here").expect("it is read");
     arrived.poll_until(&mut transport, |arrived| arrived.bytes[2] == b"still here");
+}
+
+fn the_last_words_come_though_something_was_sent_meanwhile<T: Make>() {
+    let (mut transport, mut theirs) = several::<T>(2);
+    theirs[1].write_all(b"farewell").expect("it is read");
+    theirs.remove(1);
+    transport.send(1, b"and now").expect("it is taken over");
+    let mut arrived = Arrived::new(2);
+    arrived.poll_until(&mut transport, |arrived| arrived.closed[1].is_some());
+    assert_eq!(arrived.bytes[1], b"farewell");
+    assert_eq!(arrived.closed[0], None);
 }
 
 fn a_new_connection_hears_nothing_of_the_old_one<T: Make>() {

@@ -8,7 +8,7 @@
 mod buffers;
 mod operation;
 
-use super::connection::closed_by_peer;
+use super::connection::{closed_by_peer, is_gone};
 use super::{Arrival, Connection, Transport, Wait};
 use buffers::Buffers;
 use io_uring::squeue::Entry;
@@ -233,6 +233,11 @@ impl Place {
         match (result, &mut self.connection) {
             (Ok(count), Some(connection)) => connection.sent(count),
             (Err(Errno::AGAIN | Errno::INTR), _) | (Ok(_), None) => {}
+            // As for other transports, receiving tells of that.
+            (Err(error), Some(connection)) if is_gone(error) => {
+                connection.sent(connection.unsent().len());
+                return Ok(Next::Nothing);
+            }
             (Err(error), _) => return Err(error.into()),
         }
         self.stuck = true;

@@ -26,8 +26,9 @@ pub struct Load<S: dyno_wire::Session, P: crate::Program> {
     /// Whether the phases begin before the connections are made, as pgbench's `-T` does, rather than when all stand. The first phase is then
     /// shorter by the time that connecting took.
     pub include_connecting: bool,
-    /// Whether the load ends with its last transaction, as pgbench does: those that finish after the last phase are recorded in its last interval, which
-    /// then lasts until the last of them, and nobody waits for a phase to end in which nothing is scheduled any more. Otherwise what finishes later is left out.
+    /// Whether the load ends with its last transaction, as pgbench does: the intervals of the last phase go on until the last
+    /// of those that finish after it, and nobody waits for a phase to end in which nothing is scheduled any more. Otherwise
+    /// what finishes later is left out.
     pub record_finishing: bool,
     /// How the threads work.
     pub threads: ThreadOptions,

@@ -28,6 +28,8 @@ pub(crate) struct Timeline {
     phase: usize,
     phase_start_ns: u64,
     next_ns: u64,
+    /// Whether the last phase has slices beyond its end.
+    open: bool,
 }
 
 impl Timeline {
@@ -41,11 +43,16 @@ impl Timeline {
             phase: 0,
             phase_start_ns: start_ns.saturating_sub(spent_ns),
             next_ns: start_ns,
+            open: false,
         }
     }
-}
 
-impl Timeline {
+    /// The same with a last phase whose slices go on without end, in whole intervals: what is finished after its end is recorded, too.
+    pub fn open(mut self) -> Self {
+        self.open = true;
+        self
+    }
+
     /// When the last phase is over.
     pub fn end_ns(&self) -> u64 {
         let phases = self.durations_ns.iter().skip(self.phase);
@@ -60,7 +67,11 @@ impl Iterator for Timeline {
 
     fn next(&mut self) -> Option<Slice> {
         loop {
-            let phase_end_ns = self.phase_start_ns.saturating_add(*self.durations_ns.get(self.phase)?);
+            let duration_ns = *self.durations_ns.get(self.phase)?;
+            let phase_end_ns = match self.open && self.phase + 1 == self.durations_ns.len() {
+                true => u64::MAX,
+                false => self.phase_start_ns.saturating_add(duration_ns),
+            };
             if self.next_ns < phase_end_ns {
                 let step_ns = self.interval_ns - (self.next_ns - self.phase_start_ns) % self.interval_ns;
                 let slice = Slice {
@@ -138,6 +149,19 @@ mod tests {
         }];
         let first = Timeline::new(&endless, Duration::MAX, 45_000_007, 45_000_000).next();
         assert!(first.is_some_and(|slice| slice.end_ns > u64::MAX / 2));
+    }
+
+    #[test]
+    fn an_open_end_goes_on_in_whole_intervals() {
+        let phases = [phase("warmup", 25), phase("measure", 15)];
+        let mut timeline = Timeline::new(&phases, Duration::from_millis(10), 5, 0).open();
+        let slices: Vec<_> = timeline
+            .by_ref()
+            .take(6)
+            .map(|slice| slice.end_ns / 1_000_000)
+            .collect();
+        assert_eq!(slices, [10, 20, 25, 35, 45, 55]);
+        assert_eq!(timeline.end_ns(), 40_000_005);
     }
 
     proptest::proptest! {

@@ -501,14 +501,20 @@ fn what_is_lost_while_it_is_executed_is_no_failure_to_send_it(transport: Transpo
 
 fn what_finishes_after_the_end_is_recorded_if_asked_for(transport: TransportChoice) {
     for (asked, expected) in [(true, 2), (false, 0)] {
-        let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_millis(300)));
+        let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_millis(450)));
         let mut load = load(transport, &server, 2, 1, Pacing::Closed, &[("measure", 150)]);
         load.record_finishing = asked;
         let mut keep = Keep::default();
         let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
         assert!(outcome.ended_early.is_none());
         assert_eq!(keep.total(0).transactions, expected);
-        let last = keep.intervals.last().expect("an interval");
-        assert_eq!(last.duration > Duration::from_millis(100), asked, "{:?}", last.duration);
+        // As before the end, each interval is told when it is over.
+        let whole = keep.intervals.iter().filter(|interval| interval.first_thread_whole);
+        let ends: Vec<_> = whole.map(|interval| interval.start + interval.duration).collect();
+        let planned: &[u64] = if asked { &[100, 200, 300, 400] } else { &[100, 150] };
+        assert_eq!(
+            ends,
+            planned.iter().copied().map(Duration::from_millis).collect::<Vec<_>>()
+        );
     }
 }

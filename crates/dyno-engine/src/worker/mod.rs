@@ -97,7 +97,7 @@ struct Clients<'a, S: Session, P: Program> {
     end_ns: u64,
     /// The slice being recorded, if any still is.
     slice: Option<Slice>,
-    /// Its end, when the next one is to begin.
+    /// When the next one is to begin, or no transaction any more.
     boundary_ns: u64,
     /// Whether no more transactions are to begin.
     over: bool,
@@ -196,10 +196,21 @@ pub(crate) fn run<S: Session, P: Program>(share: Share<'_, S, P>, mut transport:
     clients.close(&mut transport)
 }
 
+/// When the recording or the course of things changes next.
+fn boundary_ns(slice: Option<Slice>, end_ns: u64, over: bool) -> u64 {
+    let slice_end_ns = slice.map_or(u64::MAX, |slice| slice.end_ns);
+    if over { slice_end_ns } else { slice_end_ns.min(end_ns) }
+}
+
 impl<'a, S: Session, P: Program> Clients<'a, S, P> {
     fn new(share: Share<'a, S, P>) -> Self {
-        let mut timeline = share.timeline;
+        let mut timeline = match share.record_finishing {
+            true => share.timeline.open(),
+            false => share.timeline,
+        };
+        let end_ns = timeline.end_ns();
         let slice = timeline.next();
+        let over = share.start_ns >= end_ns;
         let workload = share.workload;
         let all_known = workload.protocol != Protocol::Prepared || workload.preparing == Preparing::AtStart;
         let mut program = workload.program.thread(share.part);
@@ -263,11 +274,11 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             schedule: share.schedule,
             changes: share.changes.into_iter().peekable(),
             change_ns: 0,
-            end_ns: timeline.end_ns(),
+            end_ns,
             timeline,
-            over: slice.is_none(),
+            over,
             ended: 0,
-            boundary_ns: slice.map_or(u64::MAX, |slice| slice.end_ns),
+            boundary_ns: boundary_ns(slice, end_ns, over),
             slice,
             record_finishing: share.record_finishing,
             recording: tally::recording(workload),
@@ -281,7 +292,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             latency_limit_ns: workload.latency_limit.map_or(u64::MAX, duration_ns),
             succeeded: false,
             departure: Departure {
-                complete: slice.is_none(),
+                complete: over,
                 ..Departure::default()
             },
             ending: None,
@@ -302,19 +313,15 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
 
     #[cold]
     fn turn_page(&mut self, now_ns: u64) {
-        while let Some(slice) = self.slice
-            && now_ns >= self.boundary_ns
-        {
-            let next = self.timeline.next();
-            self.boundary_ns = next.map_or(u64::MAX, |slice| slice.end_ns);
-            self.over = next.is_none();
-            self.departure.complete |= self.over;
-            if self.over && self.record_finishing {
-                return;
-            }
+        while let Some(slice) = self.slice.filter(|slice| now_ns >= slice.end_ns) {
             self.report(slice, true);
-            self.slice = next;
+            self.slice = self.timeline.next();
         }
+        if now_ns >= self.end_ns {
+            self.over = true;
+            self.departure.complete = true;
+        }
+        self.boundary_ns = boundary_ns(self.slice, self.end_ns, self.over);
     }
 
     fn report(&mut self, slice: Slice, whole: bool) {
@@ -404,7 +411,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
         } else {
             0
         };
-        let duty_ns = if self.over { drain_until_ns } else { self.boundary_ns };
+        let duty_ns = self.boundary_ns.min(drain_until_ns);
         let now_ns = self.clock.now_ns();
         Wait {
             due: Duration::from_nanos(due_ns.saturating_sub(now_ns)),

@@ -106,9 +106,7 @@ impl Progress {
         let lasted = interval.duration + Duration::from_secs_f64(taken_s);
         // As in pgbench, no line tells of a rest at the end, nor of what others do once the thread that tells is done.
         if interval.first_thread_whole && lasted >= self.every.mul_f64(0.99) {
-            // The last one lasts until the last transaction is over; its line is one of the regular instants all the same.
-            let instants = (ended.saturating_sub(self.warmup).as_secs_f64() / self.every.as_secs_f64() + 0.01).floor();
-            self.say(self.every.mul_f64(instants), lasted, recording);
+            self.say(ended.saturating_sub(self.warmup), lasted, recording);
         }
     }
 

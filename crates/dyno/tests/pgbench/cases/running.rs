@@ -123,6 +123,22 @@ fn partitioned() {
     );
 }
 
+/// Lines go on to come while transactions end that outlast the time.
+#[test]
+fn progress_of_the_last_transactions() {
+    let slow = |words: &str| case(&format!("-n -P 1 {words}")).file("s.sql", "select pg_sleep(2.5);");
+    compare_all(
+        "last_progress",
+        &[],
+        vec![
+            slow("-T 1 -f s.sql"),
+            slow("-T 2 -f s.sql -c 2"),
+            slow("-t 1 -f s.sql"),
+            slow("-T 1 -f s.sql -R 1000 --random-seed=1"),
+        ],
+    );
+}
+
 #[test]
 fn progress_counts_from_the_first_connection() {
     // There is a line about the time that connecting took, in which nothing happened.

@@ -97,8 +97,13 @@ impl Driver {
             let moved = traffic.as_mut().map(|traffic| traffic.as_mut().poll(context));
             if let Some(Poll::Ready(ended)) = moved {
                 *traffic = None;
-                if let Err(error) = ended {
-                    return Poll::Ready(Err(error));
+                if let Err(ended) = ended {
+                    // Unless the server said it before.
+                    return match work.as_mut().poll(context) {
+                        Poll::Ready(Err(error)) if error.as_db_error().is_none() => Poll::Ready(Err(ended)),
+                        Poll::Pending => Poll::Ready(Err(ended)),
+                        told => told,
+                    };
                 }
             }
             work.as_mut().poll(context)
@@ -120,6 +125,14 @@ impl Drop for Driver {
 }
 
 impl Client {
+    /// Where the server is: the path of its socket, or its numeric address with the port. See [`ConnectionInfo::host_at`].
+    ///
+    /// [`ConnectionInfo::host_at`]: crate::address::ConnectionInfo::host_at
+    #[must_use]
+    pub fn address(&self) -> String {
+        self.route.address()
+    }
+
     pub(crate) fn new(runtime: Runtime, route: Route, client: tokio_postgres::Client, traffic: Traffic) -> Self {
         Self {
             client,

@@ -10,13 +10,16 @@ use postgres::SimpleQueryMessage;
 use rustix::io::Errno;
 use std::fmt;
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 
 /// What to say about a server that is silent, and what to do.
 const NO_ANSWER: (&str, &str) = (
     "no answer within the time allowed",
     "check host, port and firewalls, or raise connect_timeout",
 );
+
+/// SQLSTATE "cannot connect now": the server starts, stops or recovers.
+const CANNOT_CONNECT_NOW: &str = "57P03";
 
 const CHECK_SERVER: &str = "check that a PostgreSQL server runs there";
 
@@ -60,7 +63,7 @@ impl ConnectError {
         Self {
             failures: vec![Failure {
                 host: host.to_string(),
-                libpq: in_libpq_words(host, &what),
+                libpq: host.libpq_failure(&what),
                 what,
                 advice: advice.into(),
                 sqlstate: None,
@@ -154,7 +157,14 @@ impl ConnectionInfo {
             let connected = self.connect_one(server);
             match connected.and_then(|client| check_kind(client, kind, &server.host)) {
                 Ok(client) => return Ok((client, server)),
-                Err(error) => failures.extend(error.failures),
+                Err(error) => {
+                    // As libpq sees it, others would refuse the same, unless this one cannot serve anybody now.
+                    let is_final = error.sqlstate().is_some_and(|state| state != CANNOT_CONNECT_NOW);
+                    failures.extend(error.failures);
+                    if is_final {
+                        break;
+                    }
+                }
             }
         }
         Err(ConnectError { failures })
@@ -220,7 +230,7 @@ impl ConnectionInfo {
         let reason = libpq_reason(&server.host, error);
         for failure in &mut failure.failures {
             if let Some(reason) = &reason {
-                failure.libpq = in_libpq_words(&server.host, reason);
+                failure.libpq = server.host.libpq_failure(reason);
             }
             if let DialError::LogIn(error) = error {
                 failure.sqlstate = error.code().map(|code| code.code().to_owned());
@@ -241,7 +251,7 @@ impl ConnectionInfo {
             ),
             "3D000" => format!("create the database {} or name another one", self.database),
             "53300" => "close other connections or raise the server's max_connections".to_owned(),
-            "57P03" => "the server is starting or stopping: try again shortly".to_owned(),
+            CANNOT_CONNECT_NOW => "the server is starting or stopping: try again shortly".to_owned(),
             _ => String::new(),
         }
     }
@@ -313,32 +323,13 @@ fn check_kind(mut client: Client, kind: SessionKind, host: &Host) -> Result<Clie
     }
 }
 
-/// That a connection failed, and why, as libpq tells it.
-fn in_libpq_words(host: &Host, reason: &str) -> String {
-    match host {
-        Host::Unix { .. } => format!("connection to server on socket \"{host}\" failed: {reason}"),
-        Host::Tcp { name, port, address } => {
-            // A name is told with the address that was tried last.
-            let found = match (address, name.parse::<IpAddr>()) {
-                (None, Err(_)) => socket_addresses(host).ok().and_then(|found| found.last().copied()),
-                _ => None,
-            };
-            let found = found.map(|found| format!(" ({})", found.ip())).unwrap_or_default();
-            let name = address.map_or_else(|| name.clone(), |address| address.to_string());
-            format!("connection to server at \"{name}\"{found}, port {port} failed: {reason}")
-        }
-    }
-}
-
 /// Why a connection failed in libpq's words, where it has some of its own.
 fn libpq_reason(host: &Host, error: &DialError) -> Option<String> {
-    let kind = match error {
-        DialError::Late => ErrorKind::TimedOut,
-        DialError::Socket(error) => error.kind(),
-        DialError::Tls(TlsRefusal::Refused(_)) => {
-            return Some("server does not support SSL, but SSL was required".to_owned());
-        }
-        DialError::Tls(_) | DialError::Distrusted(_) => return None,
+    match error {
+        DialError::Late => Some(host.libpq_reason(&ErrorKind::TimedOut.into())),
+        DialError::Socket(error) => Some(host.libpq_reason(error)),
+        DialError::Tls(TlsRefusal::Refused(_)) => Some("server does not support SSL, but SSL was required".to_owned()),
+        DialError::Tls(_) | DialError::Distrusted(_) => None,
         DialError::LogIn(error) => {
             if let Some(refusal) = error.as_db_error() {
                 let more = [("DETAIL", refusal.detail()), ("HINT", refusal.hint())];
@@ -351,24 +342,12 @@ fn libpq_reason(host: &Host, error: &DialError) -> Option<String> {
             if server_message(error).contains("password missing") {
                 return Some("fe_sendauth: no password supplied".to_owned());
             }
-            io_error(error)?.kind()
+            match refusal(error) {
+                Some(_) => None,
+                None => Some(host.libpq_reason(io_error(error)?)),
+            }
         }
-    };
-    let system = match kind {
-        ErrorKind::ConnectionRefused => "Connection refused",
-        ErrorKind::NotFound => "No such file or directory",
-        ErrorKind::PermissionDenied => "Permission denied",
-        ErrorKind::TimedOut => return Some("timeout expired".to_owned()),
-        _ => return None,
-    };
-    Some(match host {
-        Host::Unix { .. } => {
-            format!("{system}\n\tIs the server running locally and accepting connections on that socket?")
-        }
-        Host::Tcp { .. } => {
-            format!("{system}\n\tIs the server running on that host and accepting TCP/IP connections?")
-        }
-    })
+    }
 }
 
 /// That our guard refused what the server asks for.

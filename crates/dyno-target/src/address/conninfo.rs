@@ -1,21 +1,23 @@
 //! The `keyword=value` form: values may be quoted with `'`, a backslash takes the next character as it is.
 
 use super::AddressError;
-use super::keyword;
+use super::keyword::{self, Pairs};
+use super::secrets::{HIDDEN, is_secret};
 
-fn syntax(what: String) -> AddressError {
-    AddressError::Syntax { what }
+fn syntax(what: String, libpq: Option<String>) -> AddressError {
+    AddressError::Syntax { what, libpq }
 }
 
 /// Splits a connection string into keywords and values.
-pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
-    let mut pairs: Vec<(String, String)> = Vec::new();
+pub(super) fn parse(text: &str) -> Result<Pairs, AddressError> {
+    let mut pairs = Pairs::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         let end = rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(rest.len());
         let (keyword, after) = rest.split_at(end);
+        // What stands here may be a piece of an unquoted password: it is not repeated.
+        let may_be_secret = pairs.iter().any(|(before, _)| is_secret(before));
         let Some(after) = after.trim_start().strip_prefix('=') else {
-            // What stands here may be a piece of an unquoted password: it is not repeated.
             let what = match pairs.last() {
                 Some((last, _)) => {
                     let last = shown(last);
@@ -23,22 +25,29 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
                 }
                 None => "\"=\" is missing after the first keyword".to_owned(),
             };
-            return Err(syntax(what));
+            let found = if may_be_secret { HIDDEN } else { keyword };
+            let libpq = format!("missing \"=\" after \"{found}\" in connection info string");
+            return Err(syntax(what, Some(libpq)));
         };
         if keyword.is_empty() {
-            return Err(syntax("a keyword is missing before \"=\"".to_owned()));
+            let libpq = "invalid connection option \"\"".to_owned();
+            return Err(syntax("a keyword is missing before \"=\"".to_owned(), Some(libpq)));
         }
         let after = after.trim_start();
         let quoted = after.starts_with('\'');
         let (value, after) = value(after, keyword)?;
+        let Some(known) = keyword::find(keyword) else {
+            return Err(keyword::unknown(keyword, "invalid connection option", may_be_secret));
+        };
         // libpq would take it for a part of the value; most likely a space is missing, perhaps before a password.
         if !quoted && value.contains('=') && !may_hold_equals(keyword) {
-            return Err(syntax(format!(
+            let what = format!(
                 "the value in {} has an \"=\": a space is missing before the next keyword, or the value needs quotes ('…')",
                 shown(keyword)
-            )));
+            );
+            return Err(syntax(what, None));
         }
-        pairs.push((keyword.to_owned(), value));
+        pairs.push((known.name, value));
         rest = after.trim_start();
     }
     Ok(pairs)
@@ -52,8 +61,8 @@ pub(super) fn may_hold_equals(keyword: &str) -> bool {
 /// A keyword for a message, unless it may be a piece of a password.
 fn shown(keyword: &str) -> String {
     match keyword::find(keyword) {
-        Ok(known) => format!("{}=…", known.name),
-        Err(_) => "…=…".to_owned(),
+        Some(known) => format!("{}=…", known.name),
+        None => "…=…".to_owned(),
     }
 }
 
@@ -76,10 +85,9 @@ fn value<'a>(text: &'a str, keyword: &str) -> Result<(String, &'a str), AddressE
         }
     }
     if quoted {
-        return Err(syntax(format!(
-            "the quoted value in {} has no closing '",
-            shown(keyword)
-        )));
+        let what = format!("the quoted value in {} has no closing '", shown(keyword));
+        let libpq = "unterminated quoted string in connection info string".to_owned();
+        return Err(syntax(what, Some(libpq)));
     }
     Ok((value, ""))
 }
@@ -89,12 +97,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn pairs(text: &str) -> Vec<(String, String)> {
+    fn pairs(text: &str) -> Pairs {
         parse(text).unwrap()
     }
 
-    fn pair(keyword: &str, value: &str) -> (String, String) {
-        (keyword.to_owned(), value.to_owned())
+    fn pair(keyword: &'static str, value: &str) -> (&'static str, String) {
+        (keyword, value.to_owned())
     }
 
     #[test]
@@ -120,8 +128,22 @@ mod tests {
             "password=top secret",
             "password=top secret dbname=x",
         ] {
-            let error = parse(text).unwrap_err().to_string();
-            assert!(!error.contains("secret"), "{error}");
+            let error = parse(text).unwrap_err();
+            assert!(!format!("{error} {}", error.libpq()).contains("secret"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn says_what_libpq_says() {
+        for (text, expected) in [
+            ("host", "missing \"=\" after \"host\" in connection info string"),
+            ("host=h x", "missing \"=\" after \"x\" in connection info string"),
+            ("foo=1 x", "invalid connection option \"foo\""),
+            ("=1", "invalid connection option \"\""),
+            ("password=top zzz=1", "invalid connection option \"***\""),
+            ("host='h", "unterminated quoted string in connection info string"),
+        ] {
+            assert_eq!(parse(text).unwrap_err().libpq(), expected, "{text}");
         }
     }
 

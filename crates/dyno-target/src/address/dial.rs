@@ -107,6 +107,14 @@ async fn within<T>(limit: Option<Duration>, work: impl Future<Output = Result<T,
 }
 
 impl Route {
+    /// The path of the socket, or the numeric address with the port.
+    pub(crate) fn address(&self) -> String {
+        match &self.place {
+            Place::Unix(path) => path.display().to_string(),
+            Place::Tcp(address) => address.to_string(),
+        }
+    }
+
     /// Asks the server, on a connection of its own, to give up what another one executes, for as long as `limit`.
     pub(crate) fn cancel(&self, token: &CancelToken, limit: Duration) -> Result<(), DialError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

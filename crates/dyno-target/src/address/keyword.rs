@@ -4,6 +4,7 @@
 //! lost without it. Source: PostgreSQL 18 documentation, chapter "libpq", "Parameter Key Words" and "Environment Variables".
 
 use super::AddressError;
+use super::secrets::HIDDEN;
 
 /// What dyno does with a keyword.
 #[derive(Clone, Copy, Debug)]
@@ -123,12 +124,26 @@ pub(super) fn keyword_of(origin: &str) -> &str {
     }
 }
 
+/// Keywords with their values, in the order in which they are given.
+pub(super) type Pairs = Vec<(&'static str, String)>;
+
 /// Looks a keyword up.
-pub(super) fn find(name: &str) -> Result<&'static Keyword, AddressError> {
-    let known = KEYWORDS.iter().find(|known| known.name == name);
-    known.ok_or_else(|| AddressError::UnknownKeyword {
-        suggestion: nearest(name).map(|nearest| (name.to_owned(), nearest)),
-    })
+pub(super) fn find(name: &str) -> Option<&'static Keyword> {
+    KEYWORDS.iter().find(|known| known.name == name)
+}
+
+/// That there is no such keyword, of which libpq says `words` and then the keyword, unless it may be a piece of a password.
+pub(super) fn unknown(name: &str, words: &str, may_be_secret: bool) -> AddressError {
+    let suggestion = nearest(name).map(|nearest| (name.to_owned(), nearest));
+    let shown = if may_be_secret && suggestion.is_none() {
+        HIDDEN
+    } else {
+        name
+    };
+    AddressError::UnknownKeyword {
+        libpq: format!("{words} \"{shown}\""),
+        suggestion,
+    }
 }
 
 impl Keyword {
@@ -230,7 +245,7 @@ mod tests {
         }
         assert_eq!(judged("gssencmode", "prefer").unwrap(), None);
         assert!(judged("keepalives", "1").unwrap().unwrap().contains("no effect"));
-        assert!(find("hosst").is_err());
+        assert!(find("hosst").is_none());
     }
 
     #[test]

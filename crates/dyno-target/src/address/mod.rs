@@ -11,6 +11,7 @@ mod endpoint;
 mod guard;
 mod interruptible;
 mod keyword;
+mod libpq;
 mod passfile;
 mod resolve;
 mod safety;
@@ -28,6 +29,7 @@ use std::time::Duration;
 pub use connect::ConnectError;
 pub use endpoint::{Endpoint, Socket};
 pub use interruptible::Interruptible;
+pub use libpq::LIBPQ_LOST;
 pub(crate) use secrets::statement_without_secrets;
 pub use secrets::{text_without_secrets, without_secrets, word_without_secrets, words_without_secrets};
 pub use tls::{RootCertificate, TlsError, TlsSettings};
@@ -42,12 +44,16 @@ pub enum AddressError {
     Syntax {
         /// What was found, where.
         what: String,
+        /// What libpq says of it; `None`: it takes it.
+        libpq: Option<String>,
     },
     /// A keyword that libpq does not know. It is repeated only if it is like one that is known: it may be a piece of a password with a space in it.
     #[error("the target's address has an unknown keyword{}", suggestion.as_ref().map(|(keyword, nearest)| format!(" \"{keyword}\"; did you mean \"{nearest}\"?")).unwrap_or_else(|| "; a value with spaces needs quotes ('…')".to_owned()))]
     UnknownKeyword {
         /// As written, and the nearest known keyword.
         suggestion: Option<(String, &'static str)>,
+        /// What libpq says of it.
+        libpq: String,
     },
     /// A keyword that libpq knows and dyno cannot honour.
     #[error("{origin} asks for {keyword}={value}, which dyno does not support; leave it out")]
@@ -76,6 +82,18 @@ pub enum AddressError {
     Port {
         /// Keyword or environment variable.
         origin: String,
+        /// What libpq says of it.
+        libpq: String,
+    },
+    /// A time to connect that is no whole number.
+    #[error("the value \"{value}\" of {origin} is not valid: a whole number of seconds, 0 to wait without limit")]
+    ConnectTimeout {
+        /// Keyword or environment variable.
+        origin: String,
+        /// As written.
+        value: String,
+        /// The server that it was to be used for.
+        host: Host,
     },
     /// A named service is in no service file.
     #[error("the service \"{name}\" is not defined in {}; define it there as [{name}] or leave the service out", files.join(" or "))]
@@ -94,6 +112,8 @@ pub enum AddressError {
         line: usize,
         /// What is wrong.
         what: String,
+        /// What libpq calls that.
+        libpq: &'static str,
     },
     /// Neither the target nor the system says who connects.
     #[error("no user name is known for user id {uid}; give one as user=… or in PGUSER")]
@@ -104,18 +124,31 @@ pub enum AddressError {
 }
 
 impl AddressError {
-    /// What libpq says of it, where it has words of its own for just this; else the same as `Display`.
+    /// What libpq says of it, where it has words of its own for just this; else the same as `Display`. What may be a password is `***`.
     #[must_use]
     pub fn libpq(&self) -> String {
         match self {
+            Self::Syntax { libpq: Some(text), .. }
+            | Self::UnknownKeyword { libpq: text, .. }
+            | Self::Port { libpq: text, .. } => text.clone(),
+            Self::ConnectTimeout { value, host, .. } => {
+                let option = "connection option \"connect_timeout\"";
+                host.libpq_failure(&format!("invalid integer value \"{value}\" for {option}"))
+            }
+            Self::ServiceFile {
+                file,
+                line: line @ 1..,
+                libpq,
+                ..
+            } => {
+                format!("{libpq} in service file \"{}\", line {line}", file.display())
+            }
+            Self::NoUser { uid } => format!("local user with ID {uid} does not exist"),
             Self::UnknownService { name, .. } => format!("definition of service \"{name}\" not found"),
             Self::Value {
                 keyword: origin, value, ..
             } => match keyword::keyword_of(origin) {
                 "hostaddr" => format!("could not parse network address \"{value}\": Name or service not known"),
-                "connect_timeout" => {
-                    format!("invalid integer value \"{value}\" for connection option \"connect_timeout\"")
-                }
                 keyword => format!("invalid {keyword} value: \"{value}\""),
             },
             other => other.to_string(),

@@ -1,6 +1,6 @@
 //! From target, service file, environment and defaults to one [`ConnectionInfo`].
 
-use super::keyword::{KEYWORDS, find};
+use super::keyword::{KEYWORDS, Pairs};
 use super::passfile::PassFile;
 use super::safety;
 use super::{AddressError, ConnectionInfo, Host, Password, Server};
@@ -46,17 +46,15 @@ pub(super) struct Parameters {
 
 impl Parameters {
     /// Takes a list in which later values replace earlier ones, without replacing what an earlier list gave.
-    fn add_list(&mut self, list: Vec<(String, String)>, origin: &str) -> Result<(), AddressError> {
+    fn add_list(&mut self, list: Pairs, origin: &str) {
         let mut values = HashMap::new();
         for (keyword, value) in list {
-            let known = find(&keyword)?.name;
-            let origin = format!("{origin} ({known})");
-            values.insert(known, Given { value, origin });
+            let origin = format!("{origin} ({keyword})");
+            values.insert(keyword, Given { value, origin });
         }
         for (keyword, given) in values {
             self.values.entry(keyword).or_insert(given);
         }
-        Ok(())
     }
 
     /// Refuses what cannot be honoured, and notes what has no effect.
@@ -111,7 +109,7 @@ pub(super) fn resolve(
 ) -> Result<ConnectionInfo, AddressError> {
     let mut parameters = Parameters::default();
     if let Some(target) = target.map(str::trim).filter(|text| !text.is_empty()) {
-        parameters.add_list(target_list(target)?, "the target")?;
+        parameters.add_list(target_list(target)?, "the target");
     }
     let service = parameters
         .get("service")
@@ -119,7 +117,7 @@ pub(super) fn resolve(
         .or_else(|| env("PGSERVICE").filter(|name| !name.is_empty()));
     if let Some(name) = service {
         let list = service::parameters(&name, env)?;
-        parameters.add_list(list, &format!("the service {name}"))?;
+        parameters.add_list(list, &format!("the service {name}"));
     }
     for keyword in KEYWORDS {
         if let Some(variable) = keyword.variable
@@ -134,15 +132,16 @@ pub(super) fn resolve(
 }
 
 /// The keywords and values of the target in any of its three forms.
-fn target_list(target: &str) -> Result<Vec<(String, String)>, AddressError> {
+fn target_list(target: &str) -> Result<Pairs, AddressError> {
     if let Some(rest) = uri::strip_scheme(target) {
-        return uri::parse(rest);
+        return uri::parse(target, rest);
     }
     if let Some((scheme, _)) = target.split_once("://")
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
     {
         return Err(AddressError::Syntax {
             what: format!("the scheme {scheme}:// is not one of postgres:// and postgresql://"),
+            libpq: None,
         });
     }
     if target.contains('=') {
@@ -154,9 +153,10 @@ fn target_list(target: &str) -> Result<Vec<(String, String)>, AddressError> {
             what:
                 "it does not begin with postgres://, but goes on like a URI (a database of such a name is dbname='…')"
                     .to_owned(),
+            libpq: None,
         });
     }
-    Ok(vec![("dbname".to_owned(), target.to_owned())])
+    Ok(vec![("dbname", target.to_owned())])
 }
 
 fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Result<ConnectionInfo, AddressError> {
@@ -166,15 +166,6 @@ fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Re
         None => system_user()?,
     };
     let database = parameters.get("dbname").unwrap_or(&user).to_owned();
-    let connect_timeout = parameters
-        .parse(
-            "connect_timeout",
-            "a whole number of seconds, 0 to wait without limit",
-            |text| text.trim().parse::<i32>().ok(),
-        )?
-        .map_or(Some(CONNECT_TIMEOUT), |seconds| {
-            u64::try_from(seconds).ok().filter(|s| *s > 0).map(Duration::from_secs)
-        });
     let (session_kind, second_kind) = parameters
         .parse(
             "target_session_attrs",
@@ -203,6 +194,7 @@ fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Re
         parameters.warnings.push(ENCODING_IGNORED.to_owned());
     }
     let hosts = hosts(&parameters)?;
+    let connect_timeout = connect_timeout(&parameters, &hosts)?;
     let servers = with_passwords(hosts, &mut parameters, &database, &user, home.as_deref());
     Ok(ConnectionInfo {
         servers,
@@ -224,6 +216,21 @@ fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Re
         user,
         database,
     })
+}
+
+/// How long a host may take to answer, which is told as something between us and the first of them.
+fn connect_timeout(parameters: &Parameters, hosts: &[Host]) -> Result<Option<Duration>, AddressError> {
+    let (Some(given), Some(host)) = (parameters.given("connect_timeout"), hosts.first()) else {
+        return Ok(Some(CONNECT_TIMEOUT));
+    };
+    match given.value.trim().parse::<i32>() {
+        Ok(seconds) => Ok(u64::try_from(seconds).ok().filter(|s| *s > 0).map(Duration::from_secs)),
+        Err(_) => Err(AddressError::ConnectTimeout {
+            origin: given.origin.clone(),
+            value: given.value.clone(),
+            host: host.clone(),
+        }),
+    }
 }
 
 /// The name of the user running this process.
@@ -248,8 +255,17 @@ fn hosts(parameters: &Parameters) -> Result<Vec<Host>, AddressError> {
         if allowed {
             return Ok(());
         }
+        let libpq = match keyword {
+            "port" => format!("could not match {found} port numbers to {count} hosts"),
+            _ => format!(
+                "could not match {} host names to {} hostaddr values",
+                names.len(),
+                addresses.len()
+            ),
+        };
         Err(AddressError::Syntax {
             what: format!("{found} values are given for {keyword}, but there are {count} hosts"),
+            libpq: Some(libpq),
         })
     };
     length("host", names.len(), names.is_empty() || names.len() == count)?;
@@ -267,22 +283,26 @@ fn hosts(parameters: &Parameters) -> Result<Vec<Host>, AddressError> {
             } else {
                 ports.get(index).copied().unwrap_or_default()
             };
-            let port = port_number(port, parameters)?;
+            let origin = parameters.given("port").map_or("port", |given| given.origin.as_str());
+            let port = port_number(port, origin, port)?;
             host(&text(&names), &text(&addresses), port)
         })
         .collect()
 }
 
-fn port_number(text: &str, parameters: &Parameters) -> Result<u16, AddressError> {
+/// A port, or the default one for an empty text. An error shows it as `shown`.
+pub(super) fn port_number(text: &str, origin: &str, shown: &str) -> Result<u16, AddressError> {
     if text.is_empty() {
         return Ok(DEFAULT_PORT);
     }
     match text.parse() {
         Ok(port) if port > 0 => Ok(port),
         _ => Err(AddressError::Port {
-            origin: parameters
-                .given("port")
-                .map_or_else(|| "port".to_owned(), |given| given.origin.clone()),
+            origin: origin.to_owned(),
+            libpq: match text.parse::<i32>() {
+                Ok(_) => format!("invalid port number: \"{shown}\""),
+                Err(_) => format!("invalid integer value \"{shown}\" for connection option \"port\""),
+            },
         }),
     }
 }

@@ -8,7 +8,7 @@ use super::keyword::{KEYWORDS, Standing};
 use super::uri::strip_scheme;
 
 /// What stands in the place of a secret.
-const HIDDEN: &str = "***";
+pub(super) const HIDDEN: &str = "***";
 
 /// Keywords whose values are never shown, besides those that the table of keywords marks.
 const PASSWORD: &str = "password";
@@ -40,6 +40,11 @@ fn kind(keyword: &str) -> Kind {
         None if resembles_password(&keyword) => Kind::Secret,
         None => Kind::Unknown,
     }
+}
+
+/// Whether the value of this keyword may be a password.
+pub(super) fn is_secret(keyword: &str) -> bool {
+    kind(keyword) != Kind::Known
 }
 
 /// Whether a lower-case keyword was probably meant to be one with a password, or is some other program's.

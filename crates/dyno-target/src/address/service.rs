@@ -1,13 +1,16 @@
 //! Service files (`~/.pg_service.conf`): named sets of connection parameters in an INI form.
 
 use super::AddressError;
+use super::keyword::{Pairs, find};
 use std::path::PathBuf;
 
+/// What libpq says of a line that it does not understand.
+const SYNTAX: &str = "syntax error";
+
+const NESTED: &str = "a service cannot name another service";
+
 /// Finds a service in the user's file, then in the system's, and gives its parameters.
-pub(super) fn parameters(
-    name: &str,
-    env: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<(String, String)>, AddressError> {
+pub(super) fn parameters(name: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<Pairs, AddressError> {
     let user_file = env("PGSERVICEFILE")
         .map(PathBuf::from)
         .or_else(|| env("HOME").map(|home| PathBuf::from(home).join(".pg_service.conf")));
@@ -23,6 +26,7 @@ pub(super) fn parameters(
                     file: file.clone(),
                     line: 0,
                     what: error.to_string(),
+                    libpq: SYNTAX,
                 });
             }
         };
@@ -33,6 +37,10 @@ pub(super) fn parameters(
                 return Err(AddressError::ServiceFile {
                     file: file.clone(),
                     line,
+                    libpq: match what == NESTED {
+                        true => "nested service specifications not supported",
+                        false => SYNTAX,
+                    },
                     what,
                 });
             }
@@ -43,9 +51,6 @@ pub(super) fn parameters(
         files: files.iter().map(|file| file.display().to_string()).collect(),
     })
 }
-
-/// Parameters as read from a section.
-type Pairs = Vec<(String, String)>;
 
 /// The parameters of the section `[name]`; an error has its line and what is wrong there.
 fn section(text: &str, name: &str) -> Result<Option<Pairs>, (usize, String)> {
@@ -72,9 +77,10 @@ fn section(text: &str, name: &str) -> Result<Option<Pairs>, (usize, String)> {
         };
         let keyword = keyword.trim();
         if keyword == "service" {
-            return Err((index + 1, "a service cannot name another service".to_owned()));
+            return Err((index + 1, NESTED.to_owned()));
         }
-        pairs.push((keyword.to_owned(), value.trim().to_owned()));
+        let known = find(keyword).ok_or_else(|| (index + 1, format!("the keyword \"{keyword}\" is unknown")))?;
+        pairs.push((known.name, value.trim().to_owned()));
     }
     Ok(pairs)
 }
@@ -86,12 +92,13 @@ mod tests {
     #[test]
     fn reads_one_section() {
         let text = "# c\n[a]\nhost=x\n\n[b]\nhost = y\nport=1\n[c]\nnonsense\n";
-        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        let pair = |keyword: &'static str, value: &str| (keyword, value.to_owned());
         assert_eq!(
             section(text, "b").unwrap(),
             Some(vec![pair("host", "y"), pair("port", "1")])
         );
         assert_eq!(section(text, "d").unwrap(), None);
         assert_eq!(section(text, "c").unwrap_err().0, 9);
+        assert_eq!(section("[a]\nhosst=x\n", "a").unwrap_err().0, 2);
     }
 }

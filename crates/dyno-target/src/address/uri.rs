@@ -1,9 +1,15 @@
 //! The URI form: `postgres://user:password@host:port,host:port/database?keyword=value&…`, percent-encoded.
 
 use super::AddressError;
+use super::keyword::{Pairs, find, unknown};
+use super::resolve::port_number;
+use super::secrets::{HIDDEN, is_secret, without_secrets};
 
-fn syntax(what: &str) -> AddressError {
-    AddressError::Syntax { what: what.to_owned() }
+fn syntax(what: &str, libpq: Option<String>) -> AddressError {
+    AddressError::Syntax {
+        what: what.to_owned(),
+        libpq,
+    }
 }
 
 /// What follows `postgres://` or `postgresql://`, if the text is a URI.
@@ -12,12 +18,12 @@ pub(super) fn strip_scheme(text: &str) -> Option<&str> {
         .or_else(|| text.strip_prefix("postgres://"))
 }
 
-/// Splits the part after the scheme into keywords and values.
-pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
-    let mut pairs = Vec::new();
-    let mut add = |keyword: &str, value: String| {
+/// Splits a URI, of which `text` is the part after the scheme, into keywords and values.
+pub(super) fn parse(uri: &str, text: &str) -> Result<Pairs, AddressError> {
+    let mut pairs = Pairs::new();
+    let mut add = |keyword: &'static str, value: String| {
         if !value.is_empty() {
-            pairs.push((keyword.to_owned(), value));
+            pairs.push((keyword, value));
         }
     };
     let authority_end = text.find(['/', '?']).unwrap_or(text.len());
@@ -32,9 +38,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
             Some((user, password)) => (user, Some(password)),
             None => (credentials, None),
         };
-        add("user", decode(user, "the user name")?);
+        add("user", decode(user, "the user name", user)?);
         if let Some(password) = password {
-            add("password", decode(password, "the password")?);
+            add("password", decode(password, "the password", HIDDEN)?);
         }
     }
     let looks_like_password = authority
@@ -43,14 +49,19 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
     if rest.contains('@') && credentials.is_none() && looks_like_password {
         return Err(syntax(
             "an \"@\" stands after the first \"/\" or \"?\"; write \"/\" in a password as %2F, \"?\" as %3F, \"@\" as %40",
+            None,
         ));
     }
     let mut names = Vec::new();
     let mut ports = Vec::new();
+    let mut at = uri.len() - rest.len() - hosts.len();
     for host in hosts.split(',') {
-        let (name, port) = split_port(host)?;
-        names.push(decode(name, "a host name")?);
+        let (name, port) = split_port(uri, host, at)?;
+        names.push(decode(name, "a host name", name)?);
+        // What is no port may be a password without its host.
+        port_number(port, "the target (port)", HIDDEN)?;
         ports.push(port.to_owned());
+        at += host.len() + 1;
     }
     if names.iter().any(|name| !name.is_empty()) {
         add("host", names.join(","));
@@ -65,57 +76,90 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, AddressError> {
     if database.contains('=') {
         return Err(syntax(
             "an \"=\" stands before the first \"?\"; parameters begin with \"?\", and in a database's name it is written %3D",
+            None,
         ));
     }
-    add(
-        "dbname",
-        decode(database.strip_prefix('/').unwrap_or(database), "the database name")?,
-    );
+    let database = database.strip_prefix('/').unwrap_or(database);
+    add("dbname", decode(database, "the database name", database)?);
     for parameter in query.split('&').filter(|part| !part.is_empty()) {
-        let Some((keyword, value)) = parameter.split_once('=') else {
-            return Err(syntax("a parameter after \"?\" has no \"=\""));
-        };
-        // As libpq has it; most likely an "&" is missing.
-        if value.contains('=') {
-            return Err(syntax(
-                "a parameter after \"?\" has two \"=\"; between parameters stands \"&\", and in a value \"=\" is written %3D",
-            ));
-        }
-        let keyword = decode(keyword, "a parameter's name")?;
-        let value = decode(value, "a parameter's value")?;
-        // The JDBC spelling that libpq accepts too.
-        if keyword == "ssl" && value == "true" {
-            pairs.push(("sslmode".to_owned(), "require".to_owned()));
-        } else {
-            pairs.push((keyword, value));
-        }
+        pairs.push(query_parameter(parameter)?);
     }
     Ok(pairs)
 }
 
-/// Splits `host:port`, `[v6]:port`, `host`, and the empty string.
-fn split_port(host: &str) -> Result<(&str, &str), AddressError> {
+/// Reads `keyword=value` of a query. What may be a piece of a password is not repeated.
+fn query_parameter(parameter: &str) -> Result<(&'static str, String), AddressError> {
+    let keyword = parameter.split('=').next().unwrap_or_default();
+    let shown = find(keyword).map_or(HIDDEN, |known| known.name);
+    let libpq = |what: &str| format!("{what} key/value separator \"=\" in URI query parameter: \"{shown}\"");
+    let Some((keyword, value)) = parameter.split_once('=') else {
+        return Err(syntax("a parameter after \"?\" has no \"=\"", Some(libpq("missing"))));
+    };
+    // As libpq has it; most likely an "&" is missing.
+    if value.contains('=') {
+        return Err(syntax(
+            "a parameter after \"?\" has two \"=\"; between parameters stands \"&\", and in a value \"=\" is written %3D",
+            Some(libpq("extra")),
+        ));
+    }
+    let keyword = decode(keyword, "a parameter's name", HIDDEN)?;
+    let shown = if is_secret(&keyword) { HIDDEN } else { value };
+    let value = decode(value, "a parameter's value", shown)?;
+    // The JDBC spelling that libpq accepts too.
+    if keyword == "ssl" && value == "true" {
+        return Ok(("sslmode", "require".to_owned()));
+    }
+    match find(&keyword) {
+        Some(known) => Ok((known.name, value)),
+        None => Err(unknown(&keyword, "invalid URI query parameter:", true)),
+    }
+}
+
+/// Splits `host:port`, `[v6]:port`, `host`, and the empty string, which begins at byte `at` of `uri`.
+fn split_port<'a>(uri: &str, host: &'a str, at: usize) -> Result<(&'a str, &'a str), AddressError> {
+    let refused = |what: &str, libpq: &str| {
+        let libpq = format!("{libpq}: \"{}\"", without_secrets(uri));
+        Err(syntax(what, Some(libpq)))
+    };
     if let Some(rest) = host.strip_prefix('[') {
         let Some((name, after)) = rest.split_once(']') else {
-            return Err(syntax("an IPv6 address has \"[\" without \"]\""));
+            return refused(
+                "an IPv6 address has \"[\" without \"]\"",
+                "end of string reached when looking for matching \"]\" in IPv6 host address in URI",
+            );
         };
-        return match (after, after.strip_prefix(':')) {
-            ("", _) => Ok((name, "")),
+        if name.is_empty() {
+            return refused(
+                "there is no address between \"[\" and \"]\"",
+                "IPv6 host address may not be empty in URI",
+            );
+        }
+        return match (after.chars().next(), after.strip_prefix(':')) {
+            (None, _) => Ok((name, "")),
             (_, Some(port)) => Ok((name, port)),
-            _ => Err(syntax("after an IPv6 address in brackets only \":port\" may follow")),
+            (Some(found), None) => refused(
+                "after an IPv6 address in brackets only \":port\" may follow",
+                &format!(
+                    "unexpected character \"{found}\" at position {} in URI (expected \":\" or \"/\")",
+                    at + host.len() - after.len() + 1
+                ),
+            ),
         };
     }
     match host.split_once(':') {
-        Some((_, port)) if port.contains(':') => {
-            Err(syntax("an IPv6 address must stand in brackets, as in [::1]:5432"))
-        }
+        Some((_, port)) if port.contains(':') => Err(syntax(
+            "an IPv6 address must stand in brackets, as in [::1]:5432",
+            Some(format!(
+                "invalid integer value \"{HIDDEN}\" for connection option \"port\""
+            )),
+        )),
         Some((name, port)) => Ok((name, port)),
         None => Ok((host, "")),
     }
 }
 
-/// Undoes percent-encoding.
-fn decode(text: &str, what: &str) -> Result<String, AddressError> {
+/// Undoes percent-encoding. An error shows the text as `shown`.
+fn decode(text: &str, what: &str, shown: &str) -> Result<String, AddressError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut input = text.bytes();
     while let Some(byte) = input.next() {
@@ -124,16 +168,24 @@ fn decode(text: &str, what: &str) -> Result<String, AddressError> {
             continue;
         }
         let mut digit = || input.next().and_then(|byte| char::from(byte).to_digit(16));
-        match (digit(), digit()) {
+        let digits = (digit(), digit());
+        match digits {
             (Some(high), Some(low)) if high + low > 0 => bytes.push((high * 16 + low) as u8),
             _ => {
-                return Err(syntax(&format!(
-                    "{what} has a \"%\" that is not followed by two hexadecimal digits (a literal % is written %25, and %00 is not allowed)"
-                )));
+                let libpq = match digits {
+                    (Some(_), Some(_)) => "forbidden value %00 in percent-encoded value",
+                    _ => "invalid percent-encoded token",
+                };
+                return Err(syntax(
+                    &format!(
+                        "{what} has a \"%\" that is not followed by two hexadecimal digits (a literal % is written %25, and %00 is not allowed)"
+                    ),
+                    Some(format!("{libpq}: \"{shown}\"")),
+                ));
             }
         }
     }
-    String::from_utf8(bytes).map_err(|_| syntax(&format!("{what} is not UTF-8 after decoding")))
+    String::from_utf8(bytes).map_err(|_| syntax(&format!("{what} is not UTF-8 after decoding"), None))
 }
 
 /// Percent-encodes all but unreserved characters (RFC 3986, section 2.3).
@@ -156,8 +208,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn parsed(text: &str) -> Result<Pairs, AddressError> {
+        parse(&format!("postgres://{text}"), text)
+    }
+
     fn get(text: &str) -> String {
-        parse(text)
+        parsed(text)
             .unwrap()
             .iter()
             .map(|(keyword, value)| format!("{keyword}={value}"))
@@ -191,20 +247,51 @@ mod tests {
             "u:secret/x@h/d",
             "h%00",
         ] {
-            let error = parse(text).unwrap_err().to_string();
-            assert!(!error.contains("secret"), "{error}");
+            let error = parsed(text).unwrap_err();
+            assert!(!format!("{error} {}", error.libpq()).contains("secret"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn says_what_libpq_says() {
+        for (text, expected) in [
+            (
+                "u:p@[::1",
+                "end of string reached when looking for matching \"]\" in IPv6 host address in URI: \"postgres://u:***@[:***\"",
+            ),
+            ("h,[]", "IPv6 host address may not be empty in URI: \"postgres://h,[]\""),
+            (
+                "h,[::1]x",
+                "unexpected character \"x\" at position 19 in URI (expected \":\" or \"/\"): \"postgres://h,[::1]x\"",
+            ),
+            ("h:x", "invalid integer value \"***\" for connection option \"port\""),
+            ("h:0", "invalid port number: \"***\""),
+            (
+                "h/d?sslmode",
+                "missing key/value separator \"=\" in URI query parameter: \"sslmode\"",
+            ),
+            (
+                "h/d?host=a=b",
+                "extra key/value separator \"=\" in URI query parameter: \"host\"",
+            ),
+            ("h/d?hosst=a", "invalid URI query parameter: \"hosst\""),
+            ("h/d?x=a", "invalid URI query parameter: \"***\""),
+            ("h/%zz", "invalid percent-encoded token: \"%zz\""),
+            ("h/%00", "forbidden value %00 in percent-encoded value: \"%00\""),
+        ] {
+            assert_eq!(parsed(text).unwrap_err().libpq(), expected, "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn never_panics(text in any::<String>()) {
-            let _ = parse(&text);
+            let _ = parsed(&text);
         }
 
         #[test]
         fn encoding_comes_back(text in "[^\0]*") {
-            prop_assert_eq!(decode(&encode(&text), "it").unwrap(), text);
+            prop_assert_eq!(decode(&encode(&text), "it", "it").unwrap(), text);
         }
     }
 }

@@ -71,19 +71,27 @@ impl FaultKind {
             }
             FaultKind::DivisionByZero => "division by zero".to_owned(),
             FaultKind::DoubleToInt(value) => {
-                format!(
-                    "double to int overflow for {}",
-                    format!("{value:.6}").replace("inf", "Infinity")
-                )
+                format!("double to int overflow for {}", six_digits(value))
             }
             FaultKind::EmptyRange => "empty range given to random".to_owned(),
             FaultKind::RangeTooLarge => "random range is too large".to_owned(),
-            FaultKind::Gaussian(value) => format!("gaussian parameter must be at least 2.000000 (not {value:.6})"),
+            FaultKind::Gaussian(value) => {
+                format!(
+                    "gaussian parameter must be at least 2.000000 (not {})",
+                    six_digits(value)
+                )
+            }
             FaultKind::Exponential(value) => {
-                format!("exponential parameter must be greater than zero (not {value:.6})")
+                format!(
+                    "exponential parameter must be greater than zero (not {})",
+                    six_digits(value)
+                )
             }
             FaultKind::Zipfian(value) => {
-                format!("zipfian parameter must be in range [1.001, 1000] (not {value:.6})")
+                format!(
+                    "zipfian parameter must be in range [1.001, 1000] (not {})",
+                    six_digits(value)
+                )
             }
             FaultKind::PermuteSize => "permute size parameter must be greater than zero".to_owned(),
             FaultKind::TooManyArguments => {
@@ -91,6 +99,11 @@ impl FaultKind {
             }
         }
     }
+}
+
+/// A number as PostgreSQL's `printf` writes it with `%f`.
+fn six_digits(value: f64) -> String {
+    format!("{value:.6}").replace("inf", "Infinity")
 }
 
 /// Whether pgbench tries to read a text as an integer, and if so whether it has any digits: perhaps white space, perhaps a sign, then digits or nothing.

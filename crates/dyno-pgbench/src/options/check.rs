@@ -68,7 +68,9 @@ fn database(given: Option<String>, operands: Vec<String>, environment: Environme
             let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
             Some(user.name)
         })
-        .ok_or(OptionError::NoUser)
+        .ok_or_else(|| OptionError::NoUser {
+            uid: nix::unistd::geteuid().as_raw(),
+        })
 }
 
 fn check_run(options: &mut Options) -> Result<(), OptionError> {

@@ -76,8 +76,8 @@ pub enum OptionError {
     TimestampWithoutProgress,
     #[error("an unlimited number of transaction tries can only be used with --latency-limit or a duration (-T)")]
     UnlimitedTries,
-    #[error("no user name is known for this process; name the database")]
-    NoUser,
+    #[error("could not look up effective user ID {uid}: user does not exist")]
+    NoUser { uid: u32 },
     #[error("invalid report format: \"{0}\"")]
     ReportFormat(String),
     #[error("invalid percentiles: \"{0}\"")]
@@ -104,6 +104,7 @@ impl OptionError {
         let text = text_without_secrets(&self.to_string(), words);
         match self {
             Self::Getopt(_) => message::raw(&format!("{called}: {text}\n")),
+            Self::NoUser { .. } => message::info(&text),
             _ => message::error(&text),
         }
         match self {

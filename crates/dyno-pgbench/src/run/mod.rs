@@ -65,7 +65,7 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
         Err(LoadError::Address(error)) => return fail_to_connect(&error.libpq(), "for setup"),
         Err(error) => return fail(&error.to_string()),
     };
-    let mut watch = Watch::new(options);
+    let mut watch = Watch::new(options, target);
     let mut notes = archive::Notes;
     let mut ledger = None;
     if let Some(folder) = &options.archive {
@@ -86,8 +86,12 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
                 ledger.abandon(&error.to_string());
             }
             return match error {
-                DriveError::Connect { client, cause, .. } => {
-                    fail_to_connect(&server_text::of_connecting(&cause), &format!("for client {client}"))
+                DriveError::Connect { client, cause, .. } => fail_to_connect(
+                    &server_text::of_connecting(&cause, target),
+                    &format!("for client {client}"),
+                ),
+                DriveError::Thread { cause, .. } => {
+                    fail(&format!("could not create thread: {}", crate::system_text(&cause)))
                 }
                 other => fail(&other.to_string()),
             };
@@ -122,21 +126,22 @@ fn prepare(options: &Options, target: &ConnectionInfo, signals: &Signals) -> Res
         crate::print(&banner);
     }
     if options.debug {
-        message::info(&debug_line(options, target));
+        let host = target.host_at(&client.address());
+        message::info(&debug_line(options, host, target.database()));
     }
     let mut tables = Tables {
         scale: options.scale.unwrap_or(1).into(),
         partitions: None,
     };
     if options.scripts.any_builtin {
-        tables = setup::tables(&mut client, options.scale.is_some()).map_err(|error| {
+        tables = setup::tables(&mut client, options).map_err(|error| {
             if signals.stop().requested() {
                 return STATIC_ERROR;
             }
             let code = fail(&error.to_string());
             if matches!(
                 error,
-                TablesError::NoAccounts | TablesError::Count { missing: true, .. }
+                TablesError::NoAccounts { .. } | TablesError::Count { missing: true, .. }
             ) {
                 let database = target.database();
                 message::hint(&format!(
@@ -156,8 +161,8 @@ fn prepare(options: &Options, target: &ConnectionInfo, signals: &Signals) -> Res
 }
 
 /// What `--debug` says of the connection.
-fn debug_line(options: &Options, target: &ConnectionInfo) -> String {
-    let (host, port) = match target.hosts().next() {
+fn debug_line(options: &Options, host: Option<&Host>, database: &str) -> String {
+    let (host, port) = match host {
         Some(Host::Unix { directory, port }) => (directory.display().to_string(), *port),
         Some(Host::Tcp { name, port, .. }) => (name.clone(), *port),
         None => (String::new(), 0),
@@ -167,9 +172,8 @@ fn debug_line(options: &Options, target: &ConnectionInfo) -> String {
         (None, transactions) => ("nxacts", transactions.unwrap_or(0)),
     };
     format!(
-        "pghost: {host} pgport: {port} nclients: {} {limit}: {number} dbName: {}",
-        options.clients,
-        target.database()
+        "pghost: {host} pgport: {port} nclients: {} {limit}: {number} dbName: {database}",
+        options.clients
     )
 }
 

@@ -8,6 +8,7 @@ use crate::scripts::Chosen;
 use crate::version::Version;
 use dyno_engine::{AbortReason, CaptureFault, Doing, Remark, Trace};
 use dyno_script::Command;
+use dyno_target::address::{ConnectionInfo, LIBPQ_LOST};
 
 /// What remarks need to know of the run.
 #[derive(Clone, Debug)]
@@ -20,10 +21,9 @@ pub struct Manner {
     pub max_tries: u32,
     /// `--latency-limit`.
     pub latency_limit_us: Option<u64>,
+    /// Where the database is.
+    pub target: ConnectionInfo,
 }
-
-/// What libpq says of a connection that ends without a word.
-const LOST: &str = "server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally\n\tbefore or while processing the request.";
 
 /// Tells a remark on stderr.
 pub fn tell(remark: &Remark, manner: &Manner) {
@@ -34,7 +34,7 @@ pub fn tell(remark: &Remark, manner: &Manner) {
             command,
             why,
             ..
-        } => aborted(*client, *script, *command, why),
+        } => aborted(*client, *script, *command, why, &manner.target),
         Remark::Notice { notice, .. } => message::raw(&format!("{}\n", notice)),
         Remark::Failed {
             client,
@@ -131,7 +131,7 @@ fn meta_words(command: &Command) -> Option<String> {
     Some(words.take(shown).collect::<Vec<_>>().join(" "))
 }
 
-fn aborted(client: usize, script: usize, command: usize, why: &AbortReason) {
+fn aborted(client: usize, script: usize, command: usize, why: &AbortReason, target: &ConnectionInfo) {
     let meta = |name: &str, reason: &str| {
         format!("client {client} aborted in command {command} ({name}) of script {script}; {reason}")
     };
@@ -151,7 +151,10 @@ fn aborted(client: usize, script: usize, command: usize, why: &AbortReason) {
                 (Doing::Executing, Some(text)) => query(0, &text),
                 (Doing::Executing, None) => meta("SQL", "perhaps the backend died while processing"),
                 (Doing::Preparing, text) => {
-                    message::error(&format!("{}{LOST}", text.map(|text| text + "\n").unwrap_or_default()));
+                    message::error(&format!(
+                        "{}{LIBPQ_LOST}",
+                        text.map(|text| text + "\n").unwrap_or_default()
+                    ));
                     meta("SQL", "SQL command send failed")
                 }
                 (Doing::RollingBack, _) => format!(
@@ -189,7 +192,7 @@ fn aborted(client: usize, script: usize, command: usize, why: &AbortReason) {
             server_text(error, None)
         ),
         AbortReason::Connect(error) => {
-            message::error(&of_connecting(error));
+            message::error(&of_connecting(error, target));
             format!("client {client} aborted while establishing connection")
         }
     };

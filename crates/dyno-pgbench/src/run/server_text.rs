@@ -2,14 +2,25 @@
 
 use crate::excerpt::server_text;
 use dyno_engine::ConnectError;
+use dyno_target::address::{ConnectionInfo, Host, LIBPQ_LOST};
 use dyno_wire::{ServerError, SqlState};
-use postgres::error::ErrorPosition;
+use postgres::error::{ErrorPosition, Severity};
+use std::io;
 
 /// An error of the connection for everything else.
 pub fn of_client(error: &postgres::Error, query: &str) -> String {
     let Some(said) = error.as_db_error() else {
-        return error.to_string();
+        let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
+        let is_lost = cause.is_some_and(|cause| {
+            use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+            matches!(cause.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+        });
+        return match is_lost || error.is_closed() {
+            true => LIBPQ_LOST.to_owned(),
+            false => error.to_string(),
+        };
     };
+    let is_last = matches!(said.parsed_severity(), Some(Severity::Fatal | Severity::Panic));
     let mut error = ServerError {
         severity: said.severity().to_owned(),
         sqlstate: SqlState::default(),
@@ -27,28 +38,28 @@ pub fn of_client(error: &postgres::Error, query: &str) -> String {
         }
         None => {}
     }
-    server_text(&error, Some(query))
+    let text = server_text(&error, Some(query));
+    if is_last { format!("{text}\n{LIBPQ_LOST}") } else { text }
 }
 
 /// Why one of the load's own connections could not be made.
-pub fn of_connecting(error: &ConnectError) -> String {
-    let server = |address: &str| match address.strip_prefix("unix socket ") {
-        Some(path) => format!("on socket \"{path}\""),
-        None => match address.rsplit_once(':') {
-            Some((host, port)) => format!("at \"{host}\", port {port}"),
-            None => format!("at \"{address}\""),
-        },
+pub fn of_connecting(error: &ConnectError, target: &ConnectionInfo) -> String {
+    let failure = |address: &str, reason: &dyn Fn(&Host) -> String| {
+        let path = address.strip_prefix("unix socket ").unwrap_or(address);
+        target.host_at(path).map(|host| host.libpq_failure(&reason(host)))
     };
-    match error {
-        ConnectError::Refused { address, error } => {
-            format!("connection to server {} failed: {error}", server(address))
+    let told = match error {
+        ConnectError::Refused { address, error } => failure(address, &|_| error.to_string()),
+        ConnectError::Unreachable { address, cause } | ConnectError::Broken { address, cause, .. } => {
+            failure(address, &|host| host.libpq_reason(cause))
         }
-        ConnectError::Unreachable { address, cause } => {
-            let cause = crate::system_text(cause);
-            format!("connection to server {} failed: {cause}", server(address))
+        ConnectError::Unwanted { address, why } => failure(address, &|_| (*why).to_owned()),
+        ConnectError::Distrusted { address, why } => failure(address, &|_| why.clone()),
+        ConnectError::Everywhere(errors) => {
+            let each = errors.iter().map(|error| of_connecting(error, target));
+            Some(each.collect::<Vec<_>>().join("\n"))
         }
-        ConnectError::Unwanted { address, why } => format!("connection to server {} failed: {why}", server(address)),
-        ConnectError::Everywhere(errors) => errors.iter().map(of_connecting).collect::<Vec<_>>().join("\n"),
-        other => other.to_string(),
-    }
+        _ => None,
+    };
+    told.unwrap_or_else(|| error.to_string())
 }

@@ -3,8 +3,9 @@
 use super::server_text;
 use crate::message;
 use crate::options::{Environment, Options};
+use crate::version::Version;
 use dyno_target::Client;
-use dyno_target::address::{AddressError, ConnectionInfo};
+use dyno_target::address::{AddressError, ConnectionInfo, LIBPQ_LOST};
 use postgres::SimpleQueryMessage;
 
 /// Finds out how pgbench's accounts are partitioned: method (null: not at all) and number. No row if there is no such table in the search path.
@@ -33,8 +34,11 @@ pub enum TablesError {
         missing: bool,
     },
     /// There are branches but no accounts.
-    #[error("no pgbench_accounts table found in search_path")]
-    NoAccounts,
+    #[error("no pgbench_accounts table found in {setting}")]
+    NoAccounts {
+        /// The setting where it was looked for, in quotes since 17.
+        setting: &'static str,
+    },
     /// A method that is not known here.
     #[error("unexpected partition method: \"{0}\"")]
     Method(String),
@@ -70,7 +74,7 @@ pub fn server_version(client: &mut Client) -> String {
 ///
 /// # Errors
 /// They are not there.
-pub fn tables(client: &mut Client, scale_given: bool) -> Result<Tables, TablesError> {
+pub fn tables(client: &mut Client, options: &Options) -> Result<Tables, TablesError> {
     const COUNT: &str = "select count(*) from pgbench_branches";
     let counted = first_row(client, COUNT).map_err(|error| TablesError::Count {
         text: server_text::of_client(&error, COUNT),
@@ -78,7 +82,7 @@ pub fn tables(client: &mut Client, scale_given: bool) -> Result<Tables, TablesEr
     })?;
     let number = |value: Option<&Option<String>>| value?.as_deref()?.parse::<i64>().ok();
     let scale = counted.and_then(|row| number(row.first())).unwrap_or(0);
-    if scale_given {
+    if options.scale.is_some() {
         message::warning(&format!(
             "scale option ignored, using count from pgbench_branches table ({scale})"
         ));
@@ -90,7 +94,11 @@ pub fn tables(client: &mut Client, scale_given: bool) -> Result<Tables, TablesEr
             partitions: None,
         });
     };
-    let row = found.ok_or(TablesError::NoAccounts)?;
+    let setting = match options.report_format >= Version::V17 {
+        true => "\"search_path\"",
+        false => "search_path",
+    };
+    let row = found.ok_or(TablesError::NoAccounts { setting })?;
     let method = match row.first().cloned().flatten().as_deref() {
         None => None,
         Some("r") => Some("range"),
@@ -106,27 +114,35 @@ pub fn tables(client: &mut Client, scale_given: bool) -> Result<Tables, TablesEr
 
 /// Vacuums the small tables and empties the history; with `all`, accounts too. What fails is told and left: a script of one's own needs no such tables.
 pub fn vacuum(client: &mut Client, all: bool) {
+    let mut lost = false;
     message::raw("starting vacuum...");
     for statement in [
         "vacuum pgbench_branches",
         "vacuum pgbench_tellers",
         "truncate pgbench_history",
     ] {
-        attempt(client, statement);
+        attempt(client, statement, &mut lost);
     }
     message::raw("end.\n");
     if all {
         message::raw("starting vacuum pgbench_accounts...");
-        attempt(client, "vacuum analyze pgbench_accounts");
+        attempt(client, "vacuum analyze pgbench_accounts", &mut lost);
         message::raw("end.\n");
     }
 }
 
-fn attempt(client: &mut Client, statement: &str) {
-    if let Err(error) = client.batch_execute(statement) {
-        message::error(&server_text::of_client(&error, statement));
-        message::detail("(ignoring this error and continuing anyway)");
-    }
+/// Executes a statement, unless the connection was lost before.
+fn attempt(client: &mut Client, statement: &str, lost: &mut bool) {
+    let text = match *lost {
+        true => "no connection to the server".to_owned(),
+        false => match client.batch_execute(statement) {
+            Ok(()) => return,
+            Err(error) => server_text::of_client(&error, statement),
+        },
+    };
+    *lost |= text.ends_with(LIBPQ_LOST);
+    message::error(&text);
+    message::detail("(ignoring this error and continuing anyway)");
 }
 
 /// The values of the first row, as text.

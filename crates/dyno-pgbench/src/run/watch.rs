@@ -6,6 +6,7 @@ use crate::message;
 use crate::options::Options;
 use crate::report::fixed;
 use dyno_engine::{AbortReason, Connected, Interval, Observer, Recording, Remark};
+use dyno_target::address::ConnectionInfo;
 use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -33,8 +34,8 @@ struct Progress {
 }
 
 impl Watch {
-    /// Watches a load made from these options.
-    pub fn new(options: &Options) -> Self {
+    /// Watches a load of this target made from these options.
+    pub fn new(options: &Options, target: &ConnectionInfo) -> Self {
         Self {
             recording: Recording::default(),
             connecting: Duration::ZERO,
@@ -45,6 +46,7 @@ impl Watch {
                 scripts: options.scripts.list.clone(),
                 max_tries: options.max_tries,
                 latency_limit_us: options.latency_limit_us,
+                target: target.clone(),
             },
             progress: options.progress_s.map(|seconds| Progress {
                 connecting: Duration::ZERO,

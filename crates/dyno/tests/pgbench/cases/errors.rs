@@ -105,3 +105,93 @@ fn aborted_clients() {
         ],
     );
 }
+
+#[test]
+fn values_that_are_refused() {
+    let set = |expression: &str| script(&format!("\\set a {expression}\n"));
+    let many = |number: usize| ":a ".repeat(number);
+    let words = |number: usize| " x".repeat(number);
+    compare_all(
+        "refused_values",
+        &[],
+        vec![
+            set("int(1.0 / 0)"),
+            set("int(-1.0 / 0)"),
+            set("int(double(0) / 0)"),
+            set("int(1e19)"),
+            set("random_gaussian(1, 10, -1.0 / 0)"),
+            set("random_exponential(1, 10, -1.0 / 0)"),
+            set("random_exponential(1, 10, 0)"),
+            set("random_zipfian(1, 10, 1.0 / 0)"),
+            set("random_zipfian(1, 10, 1)"),
+            set("random_zipfian(1, 10, 1001)"),
+            set("random(-9223372036854775807, 9223372036854775807)"),
+            set("permute(1, 0)"),
+            set("permute(1, null)"),
+            set("9223372036854775807 * 2"),
+            set("-9223372036854775807 - 2"),
+            set("(-9223372036854775807 - 1) / -1"),
+            set("1 % 0"),
+            set("1 and true"),
+            set("not 1"),
+            set("true + 1.0"),
+            set("least(true, 1)"),
+            set("null & true"),
+            script("\\set 1a 1\n"),
+            script("\\set a-b 1\n"),
+            script("\\setshell a-b echo 1\n"),
+            script("\\setshell a true\n"),
+            script("\\setshell a echo 1 2\n"),
+            script("\\shell :nosuch\n"),
+            script("\\shell nosuchprogram 2>/dev/null\n"),
+            script(&format!("select {};", many(255))).with("-M extended"),
+            script(&format!("select {};", many(256))).with("-M extended"),
+            script(&format!("select {};", many(256))).with("-M prepared"),
+            script(&format!("\\shell true{}\n", words(255))),
+            script(&format!("\\set a {}\n", words(2))),
+            script(&format!("\\else{}\n", words(255))),
+            case(&format!("-n -t 1{}", " -f s.sql".repeat(129))).file("s.sql", "select 1;"),
+        ],
+    );
+}
+
+/// The connection for everything else ends before the load begins.
+#[test]
+fn the_setup_is_cut_off() {
+    let tables = "drop table if exists pgbench_history cascade; drop view if exists pgbench_branches; \
+         create table pgbench_history (i int); \
+         create or replace function cut_off() returns trigger language plpgsql as \
+         'begin perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(1); return null; end'; \
+         create trigger cut_off before truncate on pgbench_history execute function cut_off()";
+    let view = "drop view if exists pgbench_branches; \
+         create view pgbench_branches as select * from pg_terminate_backend(pg_backend_pid())";
+    compare_all(
+        "cut_off",
+        &[],
+        vec![
+            case("-t 1 -f s.sql").file("s.sql", "select 1;").before(tables),
+            case("-v -t 1 -f s.sql").file("s.sql", "select 1;").before(tables),
+            case("-n -S -t 1").before(view),
+        ],
+    );
+}
+
+#[test]
+fn strange_tables() {
+    let drop = "drop table if exists pgbench_accounts, pgbench_branches";
+    compare_all(
+        "strange_tables",
+        &[],
+        vec![
+            case("-n -S -t 1")
+                .before(drop)
+                .before("create table pgbench_branches ()"),
+            case("-n -S -t 1").before(drop).before(
+                "create table pgbench_branches (); create table pgbench_accounts (aid int) partition by list (aid)",
+            ),
+            case("-n -S -t 1").before(drop).before(
+                "create table pgbench_branches (); create table pgbench_accounts (aid int) partition by range (aid)",
+            ),
+        ],
+    );
+}

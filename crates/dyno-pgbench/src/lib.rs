@@ -88,13 +88,21 @@ fn initialize(options: &Options, target: &ConnectionInfo, signals: &Signals) -> 
 
 /// Says why an initialization ended early.
 fn explain(error: &InitError) {
-    if let InitError::Connect(error) = error {
-        message::error(&error.libpq());
+    let unconnected = match error {
+        InitError::Connect(error) => Some(error.libpq()),
+        InitError::LogIn(error) => Some(error.to_string()),
+        _ => None,
+    };
+    if let Some(text) = unconnected {
+        message::error(&text);
         message::error("could not create connection for initialization");
         return;
     }
     if error.is_stop() {
         message::raw("Cancel request sent\n");
+    }
+    if let Some(remark) = error.remark() {
+        message::raw(&format!("{remark}\n"));
     }
     message::error(&error.to_string());
     if let Some(detail) = error.detail() {

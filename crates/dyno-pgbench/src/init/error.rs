@@ -2,8 +2,9 @@
 
 use super::step::Step;
 use crate::excerpt::server_text;
-use dyno_target::address::ConnectError;
+use dyno_target::address::{ConnectError, LIBPQ_LOST};
 use dyno_target::load::LoaderError;
+use std::io::ErrorKind;
 
 /// Why an initialization ended early. pgbench's exit code for all of these is 1.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +32,7 @@ pub enum InitError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// A connection was made, but not in a way that is of use; nothing was done.
-    #[error("could not create connection for initialization: {0}")]
+    #[error("{0}")]
     LogIn(LoaderError),
     /// A step failed or was interrupted.
     #[error("{failure}")]
@@ -48,6 +49,15 @@ impl InitError {
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Step { failure, .. } if matches!(failure.error, LoaderError::Stopped))
+    }
+
+    /// What libpq prints before pgbench tells the error.
+    #[must_use]
+    pub fn remark(&self) -> Option<String> {
+        match self {
+            Self::Step { failure, .. } => failure.remark(),
+            _ => None,
+        }
     }
 
     /// What pgbench prints as `detail`.
@@ -70,6 +80,17 @@ impl InitError {
     }
 }
 
+/// How far a statement was when it failed: pgbench's words depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It brings in no rows, or pgbench does not know it.
+    Executing,
+    /// COPY was not let begin.
+    CopyRefused,
+    /// Rows were under way.
+    Copying,
+}
+
 /// What stopped a step.
 #[derive(Debug)]
 pub struct StepFailure {
@@ -77,6 +98,8 @@ pub struct StepFailure {
     pub(super) error: LoaderError,
     /// While this was executed.
     pub(super) statement: String,
+    /// How far it was.
+    pub(super) stage: Stage,
     /// In this step.
     pub(super) step: Step,
 }
@@ -84,11 +107,12 @@ pub struct StepFailure {
 impl std::fmt::Display for StepFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.error {
-            LoaderError::Refused(error) | LoaderError::Ended(error) => {
-                write!(f, "query failed: {}", server_text(error, Some(&self.statement)))
-            }
             LoaderError::Stopped => write!(f, "initialization was stopped during the step \"{}\"", self.step.name()),
-            other => write!(f, "query failed: {other}"),
+            _ => match self.stage {
+                Stage::Executing => write!(f, "query failed: {}", self.cause()),
+                Stage::CopyRefused => write!(f, "unexpected copy in result: {}", self.cause()),
+                Stage::Copying => f.write_str("PQendcopy failed"),
+            },
         }
     }
 }
@@ -97,7 +121,24 @@ impl StepFailure {
     fn detail(&self) -> Option<String> {
         match self.error {
             LoaderError::Stopped => None,
+            _ if self.stage != Stage::Executing => None,
             _ => Some(format!("Query was: {}", self.statement)),
+        }
+    }
+
+    /// Why, where the error itself does not say it.
+    fn remark(&self) -> Option<String> {
+        let untold = self.stage == Stage::Copying && !matches!(self.error, LoaderError::Stopped);
+        untold.then(|| self.cause())
+    }
+
+    /// What happened, in libpq's words.
+    fn cause(&self) -> String {
+        match &self.error {
+            LoaderError::Refused(error) => server_text(error, Some(&self.statement)),
+            LoaderError::Ended(error) => format!("{}\n{LIBPQ_LOST}", server_text(error, Some(&self.statement))),
+            LoaderError::Lost(cause) if cause.kind() == ErrorKind::UnexpectedEof => LIBPQ_LOST.to_owned(),
+            other => other.to_string(),
         }
     }
 

@@ -4,10 +4,10 @@
 //! several connections that is not possible: branches and tellers come first, then all connections take pieces of accounts in turn, which keeps
 //! the rows in about their order on disk, and commit together once all have succeeded.
 
-use super::error::StepFailure;
+use super::error::{Stage, StepFailure};
 use super::progress::Progress;
 use super::rows::{Accounts, branches, tellers};
-use super::tables::{ACCOUNTS, BEGIN, COMMIT, TRUNCATE};
+use super::tables::{ACCOUNTS, BEGIN, COMMIT, TELLERS, TRUNCATE};
 use super::work::Work;
 use dyno_target::load::{Loader, LoaderError};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -24,27 +24,23 @@ const FREEZE_SINCE: u32 = 14;
 pub(super) fn client_side(work: &mut Work<'_, '_>) -> Result<(), StepFailure> {
     work.execute(BEGIN)?;
     work.execute(TRUNCATE)?;
-    copy_lines(work, "pgbench_branches", &mut branches(work.options.scale))?;
-    copy_lines(work, "pgbench_tellers", &mut tellers(work.options.scale))?;
+    let scale = work.options.scale;
+    copy_lines(work, "pgbench_branches", scale, &mut branches(scale))?;
+    copy_lines(work, "pgbench_tellers", TELLERS * scale, &mut tellers(scale))?;
     if work.options.load_jobs > 1 {
         work.execute(COMMIT)?;
         return several(work);
     }
-    let mut progress = Progress::new(work.options);
-    let mut accounts = Accounts::new(0..ACCOUNTS * work.options.scale);
-    let end = ACCOUNTS * work.options.scale;
-    let statement = copy_statement(work, "pgbench_accounts")?;
-    let (loader, out) = work.parts();
-    let copied = loader.copy_in(&statement, &mut |buffer| {
-        progress.sent(accounts.next(), out);
+    let end = ACCOUNTS * scale;
+    let mut progress = Progress::new(work.options, "pgbench_accounts", end);
+    let mut accounts = Accounts::new(0..end);
+    let copied = copy(work, "pgbench_accounts", &mut |buffer, out| {
         accounts.append(buffer, progress.next_stop(accounts.next()), Loader::message_bytes());
+        progress.sent(accounts.next(), out);
         accounts.next() < end
     });
-    if copied.is_ok() {
-        progress.sent(end, out);
-    }
-    progress.finish(out);
-    work.judge(copied, &statement)?;
+    progress.finish(work.out);
+    copied?;
     work.execute(COMMIT)
 }
 
@@ -58,22 +54,50 @@ fn copy_statement(work: &mut Work<'_, '_>, table: &str) -> Result<String, StepFa
     ))
 }
 
+/// Appends rows to a buffer and reports; gives whether more are to come.
+type Fill<'a> = &'a mut dyn FnMut(&mut Vec<u8>, &mut dyn FnMut(&str)) -> bool;
+
+/// Brings the rows that `fill` gives into `table`.
+fn copy(work: &mut Work<'_, '_>, table: &str, fill: Fill<'_>) -> Result<(), StepFailure> {
+    let statement = copy_statement(work, table)?;
+    let mut stage = Stage::CopyRefused;
+    let (loader, out) = work.parts();
+    let copied = loader.copy_in(&statement, &mut |buffer| {
+        stage = Stage::Copying;
+        fill(buffer, out)
+    });
+    work.judge_at(stage, copied, &statement).map(drop)
+}
+
+/// Brings the `count` rows of a small table in. Only versions that name tables report on them.
 fn copy_lines(
     work: &mut Work<'_, '_>,
-    table: &str,
+    table: &'static str,
+    count: i64,
     lines: &mut dyn Iterator<Item = String>,
 ) -> Result<(), StepFailure> {
-    let statement = copy_statement(work, table)?;
-    let copied = work.loader.copy_in(&statement, &mut |buffer| {
+    let mut progress = match work.options.progress_names_table {
+        true => Some(Progress::new(work.options, table, count)),
+        false => None,
+    };
+    let mut rows = 0;
+    let copied = copy(work, table, &mut |buffer, out| {
         while buffer.len() < Loader::message_bytes() {
             let Some(line) = lines.next() else {
                 return false;
             };
             buffer.extend_from_slice(line.as_bytes());
+            rows += 1;
+            if let Some(progress) = &mut progress {
+                progress.sent(rows, out);
+            }
         }
         true
     });
-    work.judge(copied, &statement).map(drop)
+    if let Some(progress) = progress {
+        progress.finish(work.out);
+    }
+    copied
 }
 
 /// What the connections that load together share.
@@ -102,7 +126,7 @@ fn several(work: &mut Work<'_, '_>) -> Result<(), StepFailure> {
         let loader = work.loader.another(&stop_or_failed);
         loaders.push(work.judge(loader, COPY_ACCOUNTS)?);
     }
-    let mut progress = Progress::new(work.options);
+    let mut progress = Progress::new(work.options, "pgbench_accounts", end);
     let mut rows = 0;
     let mut outcome = Ok(());
     std::thread::scope(|scope| {

@@ -12,7 +12,8 @@ pub(super) struct Progress {
     total: i64,
     quiet: bool,
     in_place: bool,
-    names_table: bool,
+    /// The table, in versions that name it.
+    table: Option<&'static str>,
     started: Instant,
     /// Rows at the last report.
     reported: i64,
@@ -23,13 +24,13 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Time counts from now.
-    pub(super) fn new(options: &InitOptions) -> Self {
+    /// Of a table that gets `total` rows. Time counts from now.
+    pub(super) fn new(options: &InitOptions, table: &'static str, total: i64) -> Self {
         Self {
-            total: ACCOUNTS * options.scale,
+            total,
             quiet: options.quiet,
             in_place: options.progress_in_place,
-            names_table: options.progress_names_table,
+            table: options.progress_names_table.then_some(table),
             started: Instant::now(),
             reported: 0,
             interval: 1.0,
@@ -49,7 +50,8 @@ impl Progress {
 
     fn sent_after(&mut self, rows: i64, elapsed_s: f64, out: &mut dyn FnMut(&str)) {
         let due = if self.quiet {
-            rows == self.total || elapsed_s >= self.interval * QUIET_S
+            // pgbench looks at every hundredth row, so a last one that is none is not told.
+            rows == self.total && rows % 100 == 0 || elapsed_s >= self.interval * QUIET_S
         } else {
             rows / ACCOUNTS > self.reported / ACCOUNTS
         };
@@ -59,7 +61,7 @@ impl Progress {
         self.reported = rows;
         self.interval = (elapsed_s / QUIET_S).ceil();
         let remaining_s = (self.total - rows) as f64 * elapsed_s / rows as f64;
-        let table = if self.names_table { " of pgbench_accounts" } else { "" };
+        let table = self.table.map(|table| format!(" of {table}")).unwrap_or_default();
         let mut text = format!(
             "{rows} of {} tuples ({}%){table} done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)",
             self.total,
@@ -73,10 +75,13 @@ impl Progress {
         out(&text);
     }
 
-    /// Leaves the line that reports replaced each other on.
-    pub(super) fn finish(self, out: &mut dyn FnMut(&str)) {
-        if self.in_place {
-            out("\n");
+    /// Leaves the line that reports replaced each other on. Versions that name the table blank it.
+    pub(super) fn finish(&self, out: &mut dyn FnMut(&str)) {
+        match self.table {
+            _ if !self.in_place => {}
+            None => out("\n"),
+            Some(_) if self.width == 0 => {}
+            Some(_) => out(&format!("{:1$}\r", "", self.width)),
         }
     }
 }
@@ -86,7 +91,7 @@ mod tests {
     use super::*;
 
     fn reports(options: &InitOptions, sent: &[(i64, f64)]) -> Vec<String> {
-        let mut progress = Progress::new(options);
+        let mut progress = Progress::new(options, "pgbench_accounts", ACCOUNTS * options.scale);
         let mut lines = Vec::new();
         for (rows, elapsed_s) in sent {
             progress.sent_after(*rows, *elapsed_s, &mut |text| lines.push(text.to_owned()));
@@ -172,5 +177,31 @@ mod tests {
             "200000 of 300000 tuples (66%) done (elapsed 10.50 s, remaining 5.25 s) \r"
         );
         assert_eq!(lines[3], "\n");
+        let named = InitOptions {
+            progress_names_table: true,
+            ..options
+        };
+        let lines = reports(&named, &[(100_000, 10.0)]);
+        assert_eq!(lines[1], format!("{}\r", " ".repeat(lines[0].len() - 1)));
+    }
+
+    #[test]
+    fn quiet_tells_the_end_if_it_is_a_hundredth_row() {
+        let options = InitOptions {
+            quiet: true,
+            progress_names_table: true,
+            ..InitOptions::default()
+        };
+        let end = |total: i64| {
+            let mut lines = Vec::new();
+            let mut progress = Progress::new(&options, "pgbench_tellers", total);
+            progress.sent_after(total, 0.0, &mut |text| lines.push(text.to_owned()));
+            lines
+        };
+        assert_eq!(
+            end(200),
+            ["200 of 200 tuples (100%) of pgbench_tellers done (elapsed 0.00 s, remaining 0.00 s)\n"]
+        );
+        assert_eq!(end(210), [] as [&str; 0]);
     }
 }

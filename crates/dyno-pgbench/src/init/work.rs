@@ -1,6 +1,6 @@
 //! One step at work: the connection, what is asked for, and where to report.
 
-use super::error::StepFailure;
+use super::error::{Stage, StepFailure};
 use super::options::InitOptions;
 use super::step::Step;
 use dyno_target::load::{Loader, LoaderError, StopRequested};
@@ -41,9 +41,20 @@ impl<'a> Work<'a, '_> {
 
     /// Says of what failed during which statement and step it did.
     pub(super) fn judge<T>(&self, outcome: Result<T, LoaderError>, statement: &str) -> Result<T, StepFailure> {
+        self.judge_at(Stage::Executing, outcome, statement)
+    }
+
+    /// The same of a statement that had come this far.
+    pub(super) fn judge_at<T>(
+        &self,
+        stage: Stage,
+        outcome: Result<T, LoaderError>,
+        statement: &str,
+    ) -> Result<T, StepFailure> {
         outcome.map_err(|error| StepFailure {
             error,
             statement: statement.to_owned(),
+            stage,
             step: self.step,
         })
     }

@@ -71,6 +71,35 @@ fn definitions() {
     );
 }
 
+/// Tables that fill, but for accounts, and who may.
+const LOADABLE: &str = "create table pgbench_branches (bid int, bbalance int, filler char(88)); \
+     create table pgbench_tellers (tid int, bid int, tbalance int, filler char(84)); \
+     create table pgbench_history (i int); \
+     do $$ begin create role pgbench_loader login; exception when duplicate_object then null; end $$; \
+     grant truncate, insert, select on all tables in schema public to pgbench_loader";
+
+#[test]
+fn rows_that_are_refused() {
+    let load = |words: &str, accounts: &'static str| case(words).before(DROP).before(accounts).before(LOADABLE);
+    let accounts = "create table pgbench_accounts (aid int, bid int, abalance int, filler char(84))";
+    let last = "create table pgbench_accounts (aid int check (aid < 100000), bid int, abalance int, filler char(84))";
+    let cut_off = "create or replace function cut_off() returns trigger language plpgsql as \
+         'begin perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(1); return null; end'; \
+         create trigger cut_off before truncate on pgbench_accounts execute function cut_off()";
+    compare_all(
+        "refused_rows",
+        &[],
+        vec![
+            load("-i -I g", last),
+            load("-i -I g -q", last),
+            load("-i -I g -U pgbench_loader", accounts).before("revoke insert on pgbench_accounts from pgbench_loader"),
+            load("-i -I g", accounts)
+                .before(cut_off)
+                .differs(Stderr, "dyno says which steps are done"),
+        ],
+    );
+}
+
 #[test]
 fn content() {
     let with = |words: &str| case(words).before(DROP).rows(CONTENT);

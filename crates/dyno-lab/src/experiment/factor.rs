@@ -38,7 +38,7 @@ impl Experiment {
     /// If the value cannot be.
     pub(crate) fn level(&self, factor: &str, value: &Value) -> Result<String, SetError> {
         let mut trial = self.clone();
-        if factor.ends_with("threads") || self.named.contains_key(factor) {
+        if crate::plan::is_count_of("threads", factor) || self.named.contains_key(factor) {
             // Whether there are clients enough depends on the cell.
             for workload in &mut trial.workloads {
                 workload.clients = usize::try_from(MOST_CLIENTS).unwrap_or(usize::MAX);

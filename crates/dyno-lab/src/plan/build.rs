@@ -165,10 +165,10 @@ impl Experiment {
         let meant = levels.iter().filter_map(|(factor, level)| self.meaning(factor, level));
         let meant: HashSet<&str> = meant.flat_map(|meaning| meaning.keys()).map(String::as_str).collect();
         let said = levels.keys().map(String::as_str).chain(meant.iter().copied());
-        let varies_clients = said.into_iter().any(|name| name.ends_with("clients"));
+        let varies_clients = said.into_iter().any(|name| is_count_of("clients", name));
         let (threads, others): (Vec<_>, Vec<_>) = fixed
             .iter()
-            .partition(|given| varies_clients && given.name.ends_with("threads"));
+            .partition(|given| varies_clients && is_count_of("threads", given.name));
         for given in others {
             let set = experiment.put(given.name, &given.value);
             set.map_err(|cause| refused(given.name, &given.value.to_string(), cause))?;
@@ -193,7 +193,7 @@ impl Experiment {
         let undone =
             |name: &str| name.ends_with(".clients") || self.factor(name).is_ok_and(|name| meant.contains(&*name));
         for given in fixed.iter().filter(|given| undone(given.name)) {
-            if given.name.ends_with("threads") {
+            if is_count_of("threads", given.name) {
                 experiment.limit_threads(given.name, &given.value);
                 continue;
             }
@@ -224,6 +224,11 @@ pub(crate) fn rank(name: &str) -> u8 {
         Some("threads") => 2 + special,
         _ => 4 + special,
     }
+}
+
+/// Whether a factor is the number of clients, or of threads, of all workloads or of one. A parameter may have a name that ends alike.
+pub(crate) fn is_count_of(what: &str, name: &str) -> bool {
+    name.rsplit('.').next() == Some(what)
 }
 
 /// Levels as one text.

@@ -13,7 +13,7 @@ pub mod room;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use build::rank;
+pub(crate) use build::{is_count_of, rank};
 pub(crate) use design::Design;
 pub use design::NoCells;
 pub use error::PlanError;

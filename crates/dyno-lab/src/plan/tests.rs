@@ -156,6 +156,20 @@ fn threads_follow_the_clients_unless_they_are_levels() {
 }
 
 #[test]
+fn a_parameter_may_be_called_as_a_count_is() {
+    let file = FILE.replacen("[parameters]", "[parameters]\napp_threads = 2", 1);
+    let with = |set: &[(&str, &str)]| plan(&file, Size::Full, &[&[("clients", "20,10")], set].concat()).unwrap();
+    let (given, default) = (with(&[("app_threads", "3")]), with(&[]));
+    for (cell, other) in given.cells.iter().zip(&default.cells) {
+        assert_eq!(cell.experiment.parameters["app_threads"].to_string(), "3");
+        assert_eq!(
+            cell.experiment.workloads[0].threads,
+            other.experiment.workloads[0].threads
+        );
+    }
+}
+
+#[test]
 fn a_workload_can_be_left_out() {
     let plan = plan(
         FILE,

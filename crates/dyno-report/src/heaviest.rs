@@ -15,7 +15,7 @@ pub(crate) fn heaviest(summary: &Summary) -> (Vec<Shown<'_>>, Option<String>) {
         let statements = workload.statement_latencies.iter().enumerate();
         statements.map(move |(index, statement)| (workload, index, statement))
     });
-    let mut all: Vec<Shown> = each.collect();
+    let all: Vec<Shown> = each.collect();
     if all.len() <= SHOWN {
         return (all, None);
     }
@@ -23,14 +23,15 @@ pub(crate) fn heaviest(summary: &Summary) -> (Vec<Shown<'_>>, Option<String>) {
         let mean_us = statement.latency.as_ref().map_or(0.0, |latency| latency.mean_us);
         mean_us * statement.count as f64
     };
-    let mut sorted: Vec<f64> = all.iter().map(|(_, _, statement)| taken_us(statement)).collect();
-    sorted.sort_unstable_by(|one, other| other.total_cmp(one));
-    let least_us = sorted.get(SHOWN - 1).copied().unwrap_or(0.0);
-    let of = all.len();
-    all.retain(|(_, _, statement)| taken_us(statement) >= least_us);
-    all.truncate(SHOWN);
-    let note = format!("the {SHOWN} of {of} that took most time; run.json has them all");
-    (all, Some(note))
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|one, other| taken_us(all[*other].2).total_cmp(&taken_us(all[*one].2)));
+    order.truncate(SHOWN);
+    order.sort_unstable();
+    let note = format!(
+        "the {SHOWN} of {} that took most time; run.json has them all",
+        all.len()
+    );
+    (order.into_iter().map(|index| all[index]).collect(), Some(note))
 }
 
 #[cfg(test)]
@@ -58,5 +59,20 @@ mod tests {
         assert_eq!(shown.len(), SHOWN);
         assert!(shown.iter().all(|(_, _, statement)| statement.count > 70));
         assert!(shown.is_sorted_by_key(|(_, index, _)| *index));
+    }
+
+    #[test]
+    fn what_took_no_time_does_not_displace_what_did() {
+        let mut summary = fixture::two_workloads();
+        summary.workloads.truncate(1);
+        let statement = summary.workloads[0].statement_latencies[0].clone();
+        let each = (0..40).map(|index| StatementSummary {
+            count: if index < 20 { 0 } else { 5 },
+            ..statement.clone()
+        });
+        summary.workloads[0].statement_latencies = each.collect();
+        let (shown, _) = heaviest(&summary);
+        let heavy = shown.iter().filter(|(_, _, statement)| statement.count == 5).count();
+        assert_eq!((shown.len(), heavy), (SHOWN, 20));
     }
 }

@@ -19,6 +19,12 @@ const SURE_DEPTH: f64 = 0.9;
 /// A running median below this share of the overall one is itself within a dip that is longer than half the window.
 const LOST: f64 = 0.1;
 
+/// A series that is 0 for most of the time stood still if something was done in one value of so many …
+const LEAST_BUSY: usize = 5;
+
+/// … and if it turns from nothing to something, or back, once in so many values at most.
+const TURNS_APART: usize = 20;
+
 /// A stretch of low values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dip {
@@ -34,7 +40,7 @@ pub struct Dip {
 /// somewhat below it. Dips with a single value between them are one: the recovery of a moment is none.
 #[must_use]
 pub fn dips(values: &[f64], window: usize) -> Vec<Dip> {
-    let Some(overall) = median(values).filter(|overall| *overall > 0.0) else {
+    let Some(overall) = usual_level(values) else {
         return Vec::new();
     };
     let mut usual = running_median(values, window);
@@ -78,6 +84,21 @@ pub fn dips(values: &[f64], window: usize) -> Vec<Dip> {
     dips
 }
 
+/// The level of a series while anything is done. Half of it and more may be a standstill; where there is something now and then, nothing is usual.
+fn usual_level(values: &[f64]) -> Option<f64> {
+    let overall = median(values)?;
+    if overall > 0.0 {
+        return Some(overall);
+    }
+    let busy: Vec<f64> = values.iter().copied().filter(|value| *value > 0.0).collect();
+    let turns = values
+        .windows(2)
+        .filter(|pair| (pair[0] > 0.0) != (pair[1] > 0.0))
+        .count();
+    let stood_still = busy.len() * LEAST_BUSY >= values.len() && turns * TURNS_APART <= values.len();
+    median(&busy).filter(|_| stood_still)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,6 +122,21 @@ mod tests {
         values[51] = 1_000.0;
         values[52] = 1_000.0;
         assert_eq!(dips(&values, 61).len(), 2);
+    }
+
+    #[test]
+    fn a_standstill_of_more_than_half_the_time_is_a_dip() {
+        let mut values = calm(120);
+        values[20..90].fill(0.0);
+        let found = dips(&values, 61);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].range.clone(), found[0].depth), (20..90, 1.0));
+        // Something now and then is no load that stood still.
+        let rare: Vec<f64> = (0..120).map(|index| f64::from(index % 3 == 0)).collect();
+        assert!(dips(&rare, 61).is_empty());
+        let mut rarer = vec![0.0; 120];
+        (rarer[10], rarer[70]) = (1.0, 1.0);
+        assert!(dips(&rarer, 61).is_empty());
     }
 
     #[test]

@@ -90,9 +90,9 @@ fn row(campaign: &Campaign) -> Row {
     let outline = campaign.outline.as_ref();
     let text = |of: fn(&dyno_lab::archive::CampaignOutline) -> String| outline.map_or_else(String::new, of);
     let outlines = || campaign.runs.iter().filter_map(|run| run.outline.as_ref());
-    // Runs with too many errors say nothing of what was measured, but how many errors there were.
+    // As in reports: what ended early or had too many errors says nothing of what was to be measured, but how many errors there were.
     let counting = || {
-        let runs = campaign.runs.iter().filter(|run| run.state != RunState::Faulty);
+        let runs = campaign.runs.iter().filter(|run| run.state == RunState::Complete);
         runs.filter_map(|run| run.outline.as_ref())
     };
     let range = |value: &dyn Fn(&RunOutline) -> Option<f64>, show: fn(f64) -> String| {
@@ -218,5 +218,8 @@ mod tests {
             ("9,000", "1 of 2")
         );
         assert_eq!(of(&[]).tps, "");
+        let mut stopped = campaign("a", "pk-update", false, &[9_000.0, 1.0]);
+        stopped.runs[1].state = RunState::Incomplete;
+        assert_eq!(row(&stopped).tps, "9,000");
     }
 }

@@ -111,7 +111,8 @@ impl Parser {
             Id::Json => options.json = Some(crate::path(&value)),
             Id::LatencyLimit => {
                 let limit_ms = above_zero(&value).ok_or(OptionError::LatencyLimit(value))?;
-                options.latency_limit_us = Some((limit_ms * 1000.0) as u64);
+                // As in pgbench, less than a microsecond is no limit.
+                options.latency_limit_us = Some((limit_ms * 1000.0) as u64).filter(|limit_us| *limit_us > 0);
             }
             Id::LoadJobs => options.init.load_jobs = positive("--load-jobs", &value)?.unsigned_abs() as usize,
             Id::Log => options.log = true,

@@ -84,8 +84,7 @@ fn check_run(options: &mut Options) -> Result<(), OptionError> {
     if options.progress_timestamp && options.progress_s.is_none() {
         return Err(OptionError::TimestampWithoutProgress);
     }
-    if options.max_tries == 0 && options.latency_limit_us.is_none_or(|limit| limit == 0) && options.duration_s.is_none()
-    {
+    if options.max_tries == 0 && options.latency_limit_us.is_none() && options.duration_s.is_none() {
         return Err(OptionError::UnlimitedTries);
     }
     if options.warmup_s.is_some() {

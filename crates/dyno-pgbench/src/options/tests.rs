@@ -79,6 +79,15 @@ fn connection_strings_win_over_options() {
 }
 
 #[test]
+fn a_limit_of_less_than_a_microsecond_is_none() {
+    let limit = |line: &str| match parse_with(line, &[]) {
+        Ok(Request::Run(options)) => options.latency_limit_us,
+        _ => panic!("{line}"),
+    };
+    assert_eq!((limit("-L 0.0001"), limit("-L 0.002")), (None, Some(2)));
+}
+
+#[test]
 fn the_first_fault_is_told() {
     assert_eq!(fault("-c 0 -M x"), "-c/--clients must be in range 1..2147483647");
     assert_eq!(fault("-M x -c 0"), "invalid query mode (-M): \"x\"");

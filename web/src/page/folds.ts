@@ -18,9 +18,19 @@ export function openFolded(): void {
   openTarget();
 }
 
+/** The name that the address ends with; as it stands there if it is no proper one. */
+function targetName(): string {
+  const name = location.hash.slice(1);
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
 /** Opens what the target of the address is in. */
 function openTarget(): void {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(targetName());
   if (target === null) return;
   let folded = target.closest("details");
   if (folded === null) return;

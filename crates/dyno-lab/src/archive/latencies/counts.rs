@@ -112,7 +112,7 @@ impl LatencyCounts {
                 let wanted = ((percent / 100.0 * self.total as f64).ceil() as u64).clamp(1, self.total);
                 while below < wanted {
                     let Some((class, count)) = classes.next() else { break };
-                    below += count;
+                    below = below.saturating_add(count);
                     highest_us = Self::highest_us(class);
                 }
                 highest_us

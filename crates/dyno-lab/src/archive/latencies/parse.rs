@@ -157,7 +157,7 @@ fn decode(payload: &[u8], counts: &mut Vec<(u32, u64)>) -> Option<()> {
             if value > 0 {
                 counts.push((u32::try_from(class).ok()?, value.unsigned_abs()));
             }
-            class += 1;
+            class = class.checked_add(1)?;
         }
     }
     let is_known = |(class, _): &(u32, u64)| (*class as usize) < LatencyCounts::classes();

@@ -1,4 +1,4 @@
-//! A server that an earlier process left on a data folder: found by its pid file, known by its working folder, stopped.
+//! A server that an earlier process left on a data folder: found by its pid file, known by its program and its working folder, stopped.
 
 use super::{EmbeddedError, Progress};
 use rustix::process::{Pid, Signal};
@@ -19,23 +19,34 @@ const CHILDREN_LIMIT: Duration = Duration::from_secs(5);
 
 const POLL: Duration = Duration::from_millis(20);
 
+/// The program of a server and of its children.
+const PROGRAM: &str = "postgres";
+
 /// Whose process an id is.
 #[derive(Debug, PartialEq, Eq)]
 enum Owner {
-    /// A server on this data folder: a postmaster's working folder is its data folder.
+    /// A server on this data folder or one of its children: all of them work in it.
     Ours,
-    /// A process that has nothing to do with it.
+    /// A process that has nothing to do with it, or somebody's who looks at the data: a shell, a pager.
     Other,
     /// None, or one that we may not look at and that so is not ours.
     Nobody,
 }
 
 fn owner(pid: Pid, data: &Path) -> Owner {
-    match fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero())) {
-        Ok(folder) if folder == data => Owner::Ours,
-        Ok(_) => Owner::Other,
-        Err(_) => Owner::Nobody,
+    let link = |name: &str| fs::read_link(format!("/proc/{}/{name}", pid.as_raw_nonzero()));
+    match (link("cwd"), link("exe")) {
+        (Ok(folder), Ok(program)) if folder == data && is_server(&program) => Owner::Ours,
+        (Ok(_), Ok(_)) => Owner::Other,
+        _ => Owner::Nobody,
     }
+}
+
+/// Whether a process that executes this file is a server's. Which folder the file is in does not matter: the same release may have been installed
+/// elsewhere, or anew, and then Linux writes " (deleted)" after the name.
+fn is_server(program: &Path) -> bool {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(" (deleted)").unwrap_or(&name) == PROGRAM
 }
 
 /// Stops the server of a leftover pid file. The caller holds the cluster's lock. A pid file without a process is left to PostgreSQL,
@@ -77,7 +88,7 @@ pub(super) fn stop(data: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()
     })
 }
 
-/// Waits until no process works in a data folder whose server has ended. A server that was killed leaves its children to notice, which they
+/// Waits until a server that has ended has no children left on its data folder. A server that was killed leaves its children to notice, which they
 /// do within moments; one that does not is killed.
 pub(super) fn await_children(data: &Path) {
     let started = Instant::now();
@@ -97,7 +108,7 @@ pub(super) fn await_children(data: &Path) {
     }
 }
 
-/// All processes whose working folder this is.
+/// All processes of a server on this data folder.
 fn processes_in(data: &Path) -> Vec<Pid> {
     let Ok(items) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -127,15 +138,52 @@ fn read_pid(file: &Path) -> Result<Option<Pid>, EmbeddedError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command};
+
+    /// A process that sleeps in a folder, by a program called like this.
+    fn sleeper(program: &str, folder: &Path) -> Child {
+        let found = Command::new("sh").args(["-c", "command -v sleep"]).output().unwrap();
+        let sleep = fs::canonicalize(String::from_utf8(found.stdout).unwrap().trim()).unwrap();
+        let programs = tempfile::tempdir().unwrap();
+        let program = programs.path().join(program);
+        fs::copy(sleep, &program).unwrap();
+        // By its own name, for where one program is many.
+        let mut command = Command::new(&program);
+        command.arg0("sleep").arg("1000").current_dir(folder).spawn().unwrap()
+    }
+
+    fn end(mut process: Child) {
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
 
     #[test]
     fn ends_children_that_stay() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().canonicalize().unwrap();
-        let mut child = Command::new("sleep").arg("1000").current_dir(&data).spawn().unwrap();
+        let mut child = sleeper(PROGRAM, &data);
         await_children(&data);
         assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn neither_waits_for_nor_ends_a_shell_in_the_data_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().canonicalize().unwrap();
+        let mut shell = sleeper("sleep", &data);
+        assert_eq!(processes_in(&data), []);
+        await_children(&data);
+        assert_eq!(shell.try_wait().unwrap(), None);
+        end(shell);
+    }
+
+    #[test]
+    fn knows_the_program_of_a_server() {
+        assert!(is_server(Path::new("/opt/18/bin/postgres")));
+        assert!(is_server(Path::new("/opt/18/bin/postgres (deleted)")));
+        assert!(!is_server(Path::new("/usr/bin/less")));
+        assert!(!is_server(Path::new("/opt/postgres/dyno")));
     }
 
     #[test]
@@ -145,16 +193,16 @@ mod tests {
         let mut told = Vec::new();
         stop(&data, &mut |step| told.push(step)).unwrap();
 
-        let mut other = Command::new("sleep").arg("1000").current_dir("/").spawn().unwrap();
-        fs::write(pid_file(&data), format!("{}\n", other.id())).unwrap();
-        stop(&data, &mut |step| told.push(step)).unwrap();
-        assert!(!pid_file(&data).exists());
-        assert_eq!(other.try_wait().unwrap(), None);
-        other.kill().unwrap();
-        other.wait().unwrap();
+        for mut other in [sleeper(PROGRAM, Path::new("/")), sleeper("sleep", &data)] {
+            fs::write(pid_file(&data), format!("{}\n", other.id())).unwrap();
+            stop(&data, &mut |step| told.push(step)).unwrap();
+            assert!(!pid_file(&data).exists());
+            assert_eq!(other.try_wait().unwrap(), None);
+            end(other);
+        }
         assert_eq!(told, vec![]);
 
-        let mut ours = Command::new("sleep").arg("1000").current_dir(&data).spawn().unwrap();
+        let mut ours = sleeper(PROGRAM, &data);
         fs::write(pid_file(&data), format!("{}\n", ours.id())).unwrap();
         stop(&data, &mut |step| told.push(step)).unwrap();
         assert_eq!(told, vec![Progress::StoppingLeftover { pid: ours.id() }]);

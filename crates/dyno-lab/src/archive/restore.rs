@@ -31,6 +31,9 @@ pub(crate) struct Restore {
     /// Where it stands.
     #[serde(skip)]
     paths: Vec<PathBuf>,
+    /// What an earlier change left to be put back, which this one goes on from.
+    #[serde(skip)]
+    earlier: Option<Box<Self>>,
 }
 
 /// The file in the folder `kept` for the server of this identity.
@@ -58,10 +61,12 @@ impl Restore {
             saved,
             server,
             paths: Vec::new(),
+            earlier: None,
         };
         if let (Some(kept), Some(server)) = (kept, &restore.server) {
             if let Some(earlier) = Self::kept(kept, server) {
-                restore.saved = earlier.saved.before(&restore.saved);
+                restore.saved = earlier.saved.clone().before(&restore.saved);
+                restore.earlier = Some(Box::new(earlier));
             }
             paths.push(kept_in(kept, server));
         }
@@ -103,6 +108,17 @@ impl Restore {
         Ok(())
     }
 
+    /// The change was not made: what is left to be put back is what an earlier one left.
+    pub(crate) fn withdraw(mut self) -> Result<(), ArchiveError> {
+        match self.earlier.take() {
+            Some(earlier) => {
+                let paths = self.paths;
+                Self { paths, ..*earlier }.write()
+            }
+            None => self.remove(),
+        }
+    }
+
     /// It is done.
     pub(crate) fn remove(self) -> Result<(), ArchiveError> {
         for path in &self.paths {
@@ -113,5 +129,49 @@ impl Restore {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_target::settings::SavedSetting;
+
+    fn saved(value: &str, set_to: &str) -> Saved {
+        let setting = SavedSetting {
+            name: "shared_buffers".to_owned(),
+            value: Some(value.to_owned()),
+            needs_restart: true,
+            set_to: Some(set_to.to_owned()),
+        };
+        Saved {
+            settings: vec![setting],
+        }
+    }
+
+    /// The record of a change on a server that tells its identity.
+    fn change(folder: &Path, campaign: &str, saved: Saved) -> Restore {
+        let campaign = folder.join(campaign);
+        fs::create_dir_all(&campaign).unwrap();
+        let server = Some("7".to_owned());
+        Restore::new(&campaign, "db".to_owned(), server, saved, Some(&folder.join("kept")))
+    }
+
+    #[test]
+    fn a_change_that_was_not_made_leaves_what_an_earlier_one_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = || Restore::kept(&folder.path().join("kept"), "7").map(|restore| restore.saved);
+        let first = change(folder.path(), "first", saved("1GB", "2GB"));
+        first.write().unwrap();
+        first.withdraw().unwrap();
+        assert_eq!(kept(), None);
+        assert_eq!(Restore::read(&folder.path().join("first")), None);
+
+        change(folder.path(), "first", saved("1GB", "2GB")).write().unwrap();
+        let second = change(folder.path(), "second", saved("2GB", "3GB"));
+        assert_eq!(second.saved, saved("1GB", "3GB"));
+        second.write().unwrap();
+        second.withdraw().unwrap();
+        assert_eq!(kept(), Some(saved("1GB", "2GB")));
     }
 }

@@ -102,9 +102,10 @@ impl Borrowed {
         let applied = match change.apply() {
             Ok(applied) => applied,
             Err(error) => {
-                // Nothing stayed changed.
-                if let Some(restore) = restore {
-                    restore.remove()?;
+                match restore {
+                    Some(restore) if error.is_undone() => restore.withdraw()?,
+                    Some(restore) => progress.note(&still_kept(&restore)),
+                    None => {}
                 }
                 return Err(error.into());
             }
@@ -242,10 +243,18 @@ fn back(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, 
             }
         }
         Err(error) => progress.note(&format!(
-            "The server's settings could not be put back: {error}. What they were is in {}; the next dyno run on this server tries again.",
-            saved.path().display()
+            "The server's settings could not be put back: {error}. {}",
+            still_kept(&saved)
         )),
     }
+}
+
+/// That a later dyno can put back what could not be put back now.
+fn still_kept(restore: &Restore) -> String {
+    format!(
+        "What the server's settings were is in {}; the next dyno run on this server tries again.",
+        restore.path().display()
+    )
 }
 
 /// What an experiment wants of a server.

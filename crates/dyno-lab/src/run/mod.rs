@@ -33,7 +33,7 @@ pub use workload::CompileError;
 
 use crate::analysis::Analysis;
 use crate::archive::{
-    Archive, Campaign, CampaignRecord, CampaignWriter, PlannedRun, RunState, check_writable, word_without_secrets,
+    Archive, Campaign, CampaignRecord, CampaignWriter, PlannedRun, Restore, RunState, check_writable, word_without_secrets,
 };
 use crate::plan::{OnFailure, Plan};
 use crate::summary::{Summary, Warning};
@@ -129,7 +129,7 @@ pub struct Finished {
 }
 
 /// Runs a campaign. A run that fails is recorded and the next one made, unless the plan says to stop. A campaign of one run that could not begin leaves
-/// nothing behind.
+/// nothing behind, unless a server's settings are still to be put back.
 ///
 /// # Errors
 /// Nothing could be measured at all, or the archive cannot be written any more.
@@ -190,7 +190,8 @@ pub fn run(
         reserved,
     };
     let ended = Course::new(&campaign, &record, &plan, &targets, lent, stop, emergency).go(progress);
-    if ended.is_err() && plan.runs.len() == 1 {
+    // What is to be put back on a server must not be forgotten.
+    if ended.is_err() && plan.runs.len() == 1 && Restore::read(campaign.path()).is_none() {
         campaign.discard();
     }
     ended

@@ -138,6 +138,14 @@ pub enum ChangeError {
     NotRestored { name: String, message: String },
 }
 
+impl ChangeError {
+    /// Whether the server is as it was before the change that failed.
+    #[must_use]
+    pub fn is_undone(&self) -> bool {
+        !matches!(self, Self::NotUndone { .. })
+    }
+}
+
 fn remedy(saved: &Saved) -> String {
     let each = saved.settings.iter().map(|setting| match &setting.value {
         Some(value) => format!("{} = '{value}'", setting.name),

@@ -2,6 +2,7 @@
 
 use crate::support::{Database, Desk, Running, database_alone, is_alive, run_folders, wait_for};
 use rustix::process::Signal;
+use std::fs;
 
 /// An experiment that varies a setting which no other test has.
 fn experiment(desk: &Desk, name: &str, setting: &str, measure: &str) {
@@ -160,6 +161,32 @@ fn are_put_back_to_what_was_before_the_first_of_those_that_were_killed() {
         .says("was killed before it could put the server's settings back; that is done now");
     assert_eq!(setting(), "150ms");
     database.execute("alter system reset bgwriter_delay");
+}
+
+/// A change that fails, and that cannot be undone because the server does not let dyno in any more, is put back by a later dyno.
+#[test]
+fn are_put_back_later_after_a_change_that_could_not_be_undone() {
+    let (desk, database) = (Desk::new(), database_alone("e2e_undone"));
+    desk.experiment("undone.toml", "", "select 1;", "300ms");
+    desk.experiment("next.toml", "", "select 1;", "300ms");
+    desk.file("lock-out.sql", "alter role e2e_undone_boss nologin;");
+    let boss = by_tcp(&database, "e2e_undone_boss");
+    let dyno = env!("CARGO_BIN_EXE_dyno");
+    let lock_out = format!("{dyno} pgbench -n -t 1 -f lock-out.sql '{}'; exit 1", database.target());
+    let words = ["undone.toml", "--set", "settings.max_worker_processes=9", "--restart-command", &lock_out];
+    desk.alone_on(&boss, words)
+        .expect(1)
+        .says("what had been changed could not be put back")
+        .says("the next dyno run on this server tries again");
+    assert_eq!(in_files(&database, "max_worker_processes"), "1");
+    let campaigns = fs::read_dir(desk.archive()).unwrap();
+    let records = campaigns.filter(|campaign| campaign.as_ref().unwrap().path().join("restore.json").exists());
+    assert_eq!(records.count(), 1);
+    database.execute("alter role e2e_undone_boss login");
+    desk.alone_on(&boss, ["next.toml"])
+        .expect(0)
+        .says("before it could put the server's settings back; that is done now");
+    assert_eq!(in_files(&database, "max_worker_processes"), "0");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `restore.json`: what a campaign has changed on a server that is not ours, and has to put back.
 //!
 //! It stands in the campaign's folder and, where the server tells its identity, also in the home folder: whoever measures the server next finds it there, by
-//! whatever address and with whatever archive.
+//! whatever address and with whatever archive. A campaign over several servers that could not be put back has one for each, from the second on with a number.
 
 use super::reader::json;
 use super::{ArchiveError, FORMAT, replace_json};
@@ -12,6 +12,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 const RESTORE_JSON: &str = "restore.json";
+
+/// What the names of these files begin with and end with.
+const NAME: (&str, &str) = ("restore", ".json");
 
 /// The content of `restore.json`, which is there from before a change until it was put back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,9 +45,20 @@ fn kept_in(kept: &Path, server: &str) -> PathBuf {
     kept.join(format!("{}.json", server.chars().map(harmless).collect::<String>()))
 }
 
+/// The first name in the folder `campaign` that no record has.
+fn free_in(campaign: &Path) -> PathBuf {
+    let mut path = campaign.join(RESTORE_JSON);
+    let mut number = 1;
+    while path.exists() {
+        number += 1;
+        path = campaign.join(format!("{}-{number}{}", NAME.0, NAME.1));
+    }
+    path
+}
+
 impl Restore {
-    /// What the campaign in the folder `campaign` has to put back on the server `target`, of this identity. If the folder `kept` knows of an earlier change that
-    /// was not put back, it is what was there before that one.
+    /// What the campaign in the folder `campaign` has to put back on the server `target`, of this identity. If this folder or the folder `kept` knows of an
+    /// earlier change that was not put back, it is what was there before that one.
     pub(crate) fn new(
         campaign: &Path,
         target: String,
@@ -53,43 +67,68 @@ impl Restore {
         kept: Option<&Path>,
     ) -> Self {
         let campaign = campaign.canonicalize().unwrap_or_else(|_| campaign.to_owned());
-        let mut paths = vec![campaign.join(RESTORE_JSON)];
-        let mut restore = Self {
-            format: FORMAT,
-            target,
-            campaign,
-            saved,
-            server,
-            paths: Vec::new(),
-            earlier: None,
-        };
-        if let (Some(kept), Some(server)) = (kept, &restore.server) {
-            if let Some(earlier) = Self::kept(kept, server) {
-                restore.saved = earlier.saved.clone().before(&restore.saved);
-                restore.earlier = Some(Box::new(earlier));
-            }
+        let here = Self::left_by(&campaign)
+            .into_iter()
+            .find(|left| left.is_of(&target, server.as_deref()));
+        let mut paths = vec![
+            here.as_ref()
+                .map_or_else(|| free_in(&campaign), |left| left.path().to_owned()),
+        ];
+        let mut earlier = None;
+        if let (Some(kept), Some(server)) = (kept, &server) {
+            earlier = Self::kept(kept, server);
             paths.push(kept_in(kept, server));
         }
-        Self { paths, ..restore }
+        let earlier = earlier.or(here);
+        Self {
+            format: FORMAT,
+            target,
+            server,
+            campaign,
+            saved: match &earlier {
+                Some(earlier) => earlier.saved.clone().before(&saved),
+                None => saved,
+            },
+            paths,
+            earlier: earlier.map(Box::new),
+        }
     }
 
-    /// What the campaign in the folder `campaign` left undone; `None` if there is nothing.
-    pub(crate) fn read(campaign: &Path) -> Option<Self> {
-        let path = campaign.join(RESTORE_JSON);
-        let restore = json::<Self>(&path).ok()?;
-        Some(Self {
-            paths: vec![path],
-            campaign: campaign.to_owned(),
-            ..restore
-        })
+    /// What the campaign in the folder `campaign` left undone, on one server or several.
+    pub(crate) fn left_by(campaign: &Path) -> Vec<Self> {
+        let is_record = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(NAME.0) && name.ends_with(NAME.1)
+        };
+        let files = fs::read_dir(campaign).into_iter().flatten().flatten();
+        let records = files.map(|file| file.path()).filter(is_record);
+        let read = |path: PathBuf| {
+            let restore = json::<Self>(&path).ok()?;
+            Some(Self {
+                paths: vec![path],
+                campaign: campaign.to_owned(),
+                ..restore
+            })
+        };
+        records.filter_map(read).collect()
     }
 
     /// What is left undone on the server of this identity, as the folder `kept` knows; `None` if there is nothing.
     pub(crate) fn kept(kept: &Path, server: &str) -> Option<Self> {
         let path = kept_in(kept, server);
         let restore = json::<Self>(&path).ok()?;
-        let paths = vec![restore.campaign.join(RESTORE_JSON), path];
+        let there = Self::left_by(&restore.campaign).into_iter();
+        let there = there.filter(|left| left.is_of(&restore.target, Some(server)));
+        let paths = there.flat_map(|left| left.paths).chain([path]).collect();
         Some(Self { paths, ..restore })
+    }
+
+    /// Whether it is of the server `target`, which says that it is `server`.
+    pub(crate) fn is_of(&self, target: &str, server: Option<&str>) -> bool {
+        match &self.server {
+            Some(identity) => server == Some(identity),
+            None => self.target == target,
+        }
     }
 
     /// Where it stands.
@@ -157,6 +196,27 @@ mod tests {
         Restore::new(&campaign, "db".to_owned(), server, saved, Some(&folder.join("kept")))
     }
 
+    /// Servers before 9.6 do not say who they are: they are known by their address, in the campaign's folder alone.
+    #[test]
+    fn what_could_not_be_put_back_is_not_forgotten_for_the_next_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let change = |target: &str, saved: Saved| Restore::new(folder.path(), target.to_owned(), None, saved, None);
+        let left = |target: &str| {
+            let left = Restore::left_by(folder.path()).into_iter();
+            left.filter(|left| left.is_of(target, None))
+                .map(|left| left.saved)
+                .collect::<Vec<_>>()
+        };
+        change("a", saved("1GB", "2GB")).write().unwrap();
+        change("b", saved("5GB", "6GB")).write().unwrap();
+        change("a", saved("2GB", "3GB")).write().unwrap();
+        change("b", saved("6GB", "7GB")).write().unwrap();
+        assert_eq!(left("a"), [saved("1GB", "3GB")]);
+        assert_eq!(left("b"), [saved("5GB", "7GB")]);
+        change("a", saved("3GB", "4GB")).remove().unwrap();
+        assert_eq!((left("a"), left("b")), (vec![], vec![saved("5GB", "7GB")]));
+    }
+
     #[test]
     fn a_change_that_was_not_made_leaves_what_an_earlier_one_left() {
         let folder = tempfile::tempdir().unwrap();
@@ -165,7 +225,7 @@ mod tests {
         first.write().unwrap();
         first.withdraw().unwrap();
         assert_eq!(kept(), None);
-        assert_eq!(Restore::read(&folder.path().join("first")), None);
+        assert_eq!(Restore::left_by(&folder.path().join("first")), []);
 
         change(folder.path(), "first", saved("1GB", "2GB")).write().unwrap();
         let second = change(folder.path(), "second", saved("2GB", "3GB"));

@@ -196,22 +196,20 @@ pub(super) fn put_back_of(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) {
-    let Some(saved) = Restore::read(campaign) else { return };
+    let left = Restore::left_by(campaign);
+    if left.is_empty() {
+        return;
+    }
     let Ok(reachable) = server.first_reachable_until(&stop.flag()) else {
         return;
     };
-    let is_same = match &saved.server {
-        Some(identity) => {
-            let now = reachable
-                .connect_until(&stop.flag())
-                .ok()
-                .and_then(|mut client| server_identity(&mut client));
-            now.as_ref() == Some(identity)
-        }
-        None => saved.target == reachable.to_string(),
-    };
-    if is_same {
-        again(&reachable, saved, restart_command, progress);
+    let identity = reachable
+        .connect_until(&stop.flag())
+        .ok()
+        .and_then(|mut client| server_identity(&mut client));
+    let target = reachable.to_string();
+    for restore in left.into_iter().filter(|left| left.is_of(&target, identity.as_deref())) {
+        again(&reachable, restore, restart_command, progress);
     }
 }
 

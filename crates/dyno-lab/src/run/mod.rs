@@ -191,7 +191,7 @@ pub fn run(
     };
     let ended = Course::new(&campaign, &record, &plan, &targets, lent, stop, emergency).go(progress);
     // What is to be put back on a server must not be forgotten.
-    if ended.is_err() && plan.runs.len() == 1 && Restore::read(campaign.path()).is_none() {
+    if ended.is_err() && plan.runs.len() == 1 && Restore::left_by(campaign.path()).is_empty() {
         campaign.discard();
     }
     ended

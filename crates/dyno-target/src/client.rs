@@ -79,6 +79,8 @@ struct Driver {
     runtime: Runtime,
     traffic: Option<Traffic>,
     course: Arc<Course>,
+    /// How long the server may take each time.
+    patience: Option<Duration>,
 }
 
 impl Driver {
@@ -87,9 +89,19 @@ impl Driver {
         let mut work = pin!(work);
         let traffic = &mut self.traffic;
         let course = &*self.course;
+        let patience = self.patience;
+        let mut late = pin!(async move {
+            match patience {
+                Some(patience) => tokio::time::sleep(patience).await,
+                None => std::future::pending().await,
+            }
+        });
         course.steps.fetch_add(1, Ordering::Release);
         let done = self.runtime.block_on(poll_fn(|context| {
             course.waker.register(context.waker());
+            if late.as_mut().poll(context).is_ready() {
+                course.severed.store(true, Ordering::Release);
+            }
             if course.severed.load(Ordering::Acquire) {
                 // Without it the work fails.
                 *traffic = None;
@@ -140,9 +152,16 @@ impl Client {
                 runtime,
                 traffic: Some(traffic),
                 course: Arc::default(),
+                patience: None,
             },
             route,
         }
+    }
+
+    /// The same connection, which ends when the server takes longer than `limit` for anything that it is asked from now on.
+    pub(crate) fn with_patience(mut self, limit: Duration) -> Self {
+        self.driver.patience = Some(limit);
+        self
     }
 
     pub(crate) fn canceller(&self) -> Canceller {

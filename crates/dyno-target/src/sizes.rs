@@ -39,6 +39,9 @@ pub struct SizesError {
     message: String,
 }
 
+/// A table's size is read under a lock, for which somebody else's schema change is not waited for long.
+const BEGIN: &str = "begin; set local lock_timeout = '3s'; set local statement_timeout = '60s'";
+
 /// Reads the sizes of the experiment's tables in the connected database.
 ///
 /// # Errors
@@ -47,13 +50,21 @@ pub fn database_sizes(client: &mut Client, scope: &Scope) -> Result<DatabaseSize
     let failed = |error: postgres::Error| SizesError {
         message: server_message(&error),
     };
+    client.batch_execute(BEGIN).map_err(failed)?;
+    let sizes = read(client, scope).map_err(failed);
+    // Also after an error, so that nothing is held while the load runs.
+    let ended = client.batch_execute("rollback").map_err(failed);
+    ended.and(sizes)
+}
+
+fn read(client: &mut Client, scope: &Scope) -> Result<DatabaseSizes, postgres::Error> {
     let query = format!(
         "select n.nspname::text, c.relname::text, pg_table_size(c.oid), pg_indexes_size(c.oid), c.reltuples::float8,
                 (select row_to_json(s)::text from pg_stat_all_tables s where s.relid = c.oid)
            {} order by 1, 2",
         scope.tables()
     );
-    let rows = client.query(&query, &[]).map_err(failed)?;
+    let rows = client.query(&query, &[])?;
     let tables: Vec<TableSizes> = rows
         .iter()
         .map(|row| {
@@ -76,7 +87,7 @@ pub fn database_sizes(client: &mut Client, scope: &Scope) -> Result<DatabaseSize
         .collect();
     let database_bytes = if scope.is_database() {
         let row = client.query_one("select pg_database_size(current_database())", &[]);
-        row.map_err(failed)?.get(0)
+        row?.get(0)
     } else {
         tables.iter().map(|table| table.table_bytes + table.index_bytes).sum()
     };

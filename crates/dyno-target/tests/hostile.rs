@@ -212,6 +212,16 @@ fn a_server_gone_quiet_is_left_when_asked_to_stop() {
 }
 
 #[test]
+fn a_server_gone_quiet_is_left_when_patience_ends() {
+    let server = hostile(&[Log::Quiet]);
+    for target in &server.targets {
+        let mut client = info(target).connect_with_patience(Duration::from_millis(100)).unwrap();
+        assert!(client.batch_execute("select 1").is_err());
+        assert!(client.is_closed());
+    }
+}
+
+#[test]
 fn a_loader_keeps_little_of_what_comes() {
     for logs in [
         &[Log::Ready, Log::LongError][..],

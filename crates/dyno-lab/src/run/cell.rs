@@ -101,6 +101,7 @@ impl Bench<'_> {
             sampling: self.sampling,
             threads: &self.threads,
             notes: ready.notes,
+            stop: self.stop,
         };
         let clients: usize = experiment.workloads.iter().map(|workload| workload.clients).sum();
         progress.step(&match clients {

@@ -11,9 +11,8 @@ use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunS
 use crate::experiment::{ErrorLimit, Resolved};
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
 use dyno_ceiling::Route;
-use dyno_engine::{Ending, MOST_STATEMENTS, Outcome, ThreadOptions};
-use dyno_target::Client;
-use dyno_target::address::ConnectionInfo;
+use dyno_engine::{Ending, MOST_STATEMENTS, Outcome, Stop, ThreadOptions};
+use dyno_target::address::{ConnectionInfo, Interruptible};
 use dyno_target::facts::{host_facts, server_facts};
 use dyno_target::scope::Scope;
 use dyno_target::sizes::{DatabaseSizes, SizesError, database_sizes};
@@ -46,6 +45,8 @@ pub struct Entry<'a> {
     pub threads: &'a ThreadOptions,
     /// What is to be kept in mind already, as sentences.
     pub notes: Vec<String>,
+    /// What ends waiting for the server before and after the load.
+    pub stop: &'a Stop,
 }
 
 /// Keeps one run. It is opened when the data is ready, watches the load, and is closed when the load is over.
@@ -57,7 +58,7 @@ pub struct Ledger<'a> {
     planned: PlannedRun,
     planned_s: Option<f64>,
     experiment: Resolved,
-    control: Client,
+    control: Interruptible,
     scope: Scope,
     sizes_before: Result<DatabaseSizes, SizesError>,
     warnings: Vec<Warning>,
@@ -102,7 +103,7 @@ impl<'a> Ledger<'a> {
     /// Opens the ledger of a run of `campaign`: describes the server and this machine, and makes the run's folder.
     ///
     /// # Errors
-    /// The server does not answer, or the archive cannot be written.
+    /// The server does not answer, or was not waited for any more, or the archive cannot be written.
     pub fn open(
         campaign: &CampaignWriter,
         planned: &PlannedRun,
@@ -110,7 +111,7 @@ impl<'a> Ledger<'a> {
         progress: &'a mut dyn Progress,
     ) -> Result<Self, RunError> {
         let Entry { experiment, target, .. } = entry;
-        let mut control = target.connect()?;
+        let mut control = target.connect_until(&entry.stop.flag())?;
         let server = server_facts(&mut control).map_err(|error| RunError::Server {
             what: "describe the server".to_owned(),
             message: error.to_string(),
@@ -119,6 +120,10 @@ impl<'a> Ledger<'a> {
         let mut warnings = settings::durability(&server);
         warnings.append(&mut settings::differences(&mut control, entry.settings)?);
         let sizes_before = database_sizes(&mut control, &entry.scope);
+        let sampling = match entry.sampling {
+            true => Sampling::prepare(target, &entry.scope, entry.log, entry.stop).ok_or(RunError::Stopped)?,
+            false => Sampling::none(),
+        };
 
         let together: Vec<_> = experiment
             .workloads
@@ -151,11 +156,6 @@ impl<'a> Ledger<'a> {
         record.host = serde_json::to_value(&host).unwrap_or_default();
         let writer = campaign.run(planned, record)?;
         let folder = writer.path().to_owned();
-        let sampling = if entry.sampling {
-            Sampling::prepare(target, &entry.scope, entry.log, &folder)
-        } else {
-            Sampling::none()
-        };
         let mut notes = target.warnings().to_vec();
         notes.extend(entry.notes);
         notes.extend_from_slice(&sampling.warnings);
@@ -202,15 +202,16 @@ impl<'a> Ledger<'a> {
             (None, 0_u64) => RunState::Complete,
             _ => RunState::Incomplete,
         };
-        let sizes = self.sizes_before;
-        match sizes.and_then(|before| Ok((before, database_sizes(&mut self.control, &self.scope)?))) {
-            Ok((before, after)) => {
-                summary.tables = growth(&before, &after, &self.scope);
-                writer.record_mut().tables = serde_json::to_value(Tables { before, after }).unwrap_or_default();
+        // Whoever ends a run early does not want to wait, and a server that did it may be gone or stand still.
+        if outcome.ended_early.is_none() {
+            let before = self.sizes_before;
+            match before.and_then(|before| Ok((before, database_sizes(&mut self.control, &self.scope)?))) {
+                Ok((before, after)) => {
+                    summary.tables = growth(&before, &after, &self.scope);
+                    writer.record_mut().tables = serde_json::to_value(Tables { before, after }).unwrap_or_default();
+                }
+                Err(error) => self.notes.push(error.to_string()),
             }
-            Err(error) if state == RunState::Complete => self.notes.push(error.to_string()),
-            // A server that is gone has said enough.
-            Err(_) => {}
         }
         match ceiling::known(self.route, writer.record_mut()) {
             Ok(point) => writer.record_mut().ceiling = point,

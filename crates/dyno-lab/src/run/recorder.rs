@@ -197,7 +197,7 @@ impl Observer for Recorder<'_> {
             self.archive_failed(&error);
         }
         // The first phase begins when this returns.
-        self.sampler = self.sampling.take().map(Sampling::start);
+        self.sampler = self.sampling.take().map(|sampling| sampling.start(self.writer.path()));
         self.begun = Some(Instant::now());
         self.mark_begin();
     }
@@ -346,7 +346,13 @@ mod tests {
         // Nobody listens there: the server is not sampled, which is no reason to stop.
         let nowhere = format!("host={} user=nobody", folder.path().display());
         let nowhere = ConnectionInfo::resolve(Some(&nowhere), &|_| None).unwrap();
-        let sampling = Sampling::prepare(&nowhere, &dyno_target::scope::Scope::Nothing, None, writer.path());
+        let sampling = Sampling::prepare(
+            &nowhere,
+            &dyno_target::scope::Scope::Nothing,
+            None,
+            &dyno_engine::Stop::new(),
+        )
+        .unwrap();
         assert_eq!(sampling.warnings.len(), 1);
 
         let mut lefts = Lefts::default();

@@ -2,7 +2,8 @@
 
 use crate::archive::{ArchiveError, Event, SampleWriter};
 use crate::summary::SamplingCost;
-use dyno_target::address::ConnectionInfo;
+use dyno_engine::Stop;
+use dyno_target::address::{ConnectionInfo, unless_stopped};
 use dyno_target::sampler::{Happening, Moment, Sampler, Series, Sink, Surroundings, Value};
 use dyno_target::scope::Scope;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -28,7 +29,6 @@ const STANDSTILL: Duration = Duration::from_secs(1);
 /// The sampling of one run, ready to begin.
 pub(super) struct Sampling {
     samplers: Vec<Box<dyn Sampler>>,
-    folder: PathBuf,
     /// What will not be sampled, as sentences.
     pub warnings: Vec<String>,
 }
@@ -71,27 +71,24 @@ struct Cost {
 }
 
 impl Sampling {
-    /// Makes ready all samplers for `target`, whose log is `log` if it is dyno's own. Their files will be in `folder`.
-    pub fn prepare(target: &ConnectionInfo, scope: &Scope, log: Option<&Path>, folder: &Path) -> Self {
-        let Surroundings { samplers, warnings } = Surroundings::of(target, scope, log);
-        Self {
-            samplers,
-            folder: folder.to_owned(),
-            warnings,
-        }
+    /// Makes ready all samplers for `target`, whose log is `log` if it is dyno's own; `None` if `stop` is raised before they are.
+    pub fn prepare(target: &ConnectionInfo, scope: &Scope, log: Option<&Path>, stop: &Stop) -> Option<Self> {
+        let (target, scope, log) = (target.clone(), scope.clone(), log.map(Path::to_owned));
+        let find = move || Surroundings::of(&target, &scope, log.as_deref());
+        let Surroundings { samplers, warnings } = unless_stopped(&stop.flag(), find)?;
+        Some(Self { samplers, warnings })
     }
 
     /// Samples nothing.
     pub fn none() -> Self {
         Self {
             samplers: Vec::new(),
-            folder: PathBuf::new(),
             warnings: Vec::new(),
         }
     }
 
-    /// Begins: the time of every sample counts from now.
-    pub fn start(self) -> Running {
+    /// Begins: the time of every sample counts from now. The files are made in `folder`.
+    pub fn start(self, folder: &Path) -> Running {
         let begin = Instant::now();
         let (events_to, events) = mpsc::channel();
         let (warnings_to, warnings) = mpsc::channel();
@@ -102,7 +99,7 @@ impl Sampling {
             let (stop, stopped) = mpsc::channel();
             let subject = sampler.subject();
             let files = Files {
-                folder: self.folder.clone(),
+                folder: folder.to_owned(),
                 writers: HashMap::new(),
                 events: events_to.clone(),
                 warnings: warnings_to.clone(),

@@ -2,7 +2,7 @@
 
 use crate::message;
 use crate::options::Options;
-use dyno_engine::{Connected, Interval, Observer, Remark};
+use dyno_engine::{Connected, Interval, Observer, Remark, Stop};
 use dyno_lab::archive::word_without_secrets;
 use dyno_lab::experiment::{ErrorLimit, Protocol, Resolved, Scripts, Value, Workload};
 use dyno_lab::run::{Entry, Ledger, Progress, Recorder, RunError};
@@ -31,6 +31,7 @@ pub fn open<'a>(
     target: &ConnectionInfo,
     statements: Vec<String>,
     notes: &'a mut Notes,
+    stop: &Stop,
 ) -> Result<Ledger<'a>, RunError> {
     let experiment = experiment(options);
     let entry = Entry {
@@ -46,6 +47,7 @@ pub fn open<'a>(
         sampling: true,
         threads: &options.threading,
         notes: Vec::new(),
+        stop,
     };
     Ledger::open_alone(archive, entry, options.seed, notes)
 }

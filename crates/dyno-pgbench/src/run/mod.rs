@@ -70,8 +70,10 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
     let mut ledger = None;
     if let Some(folder) = &options.archive {
         let statements = load.workloads.first().map(|workload| workload.program.statements());
-        match archive::open(folder, options, target, statements.unwrap_or_default(), &mut notes) {
+        let statements = statements.unwrap_or_default();
+        match archive::open(folder, options, target, statements, &mut notes, signals.stop()) {
             Ok(opened) => ledger = Some(opened),
+            Err(_) if signals.stop().requested() => return STATIC_ERROR,
             Err(error) => return fail(&error.to_string()),
         }
     }

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use std::fmt;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
 
 /// What to say about a server that is silent, and what to do.
 const NO_ANSWER: (&str, &str) = (
@@ -128,6 +129,15 @@ impl ConnectionInfo {
     /// [`ConnectError`] with every server tried.
     pub fn connect(&self) -> Result<Client, ConnectError> {
         self.connect_any().map(|(client, _)| client)
+    }
+
+    /// Opens a control connection to the first server that accepts. It ends, and what was asked fails, when the server takes longer than `limit` for one
+    /// statement: for work that is to be done even after a request to stop, if the server does its part.
+    ///
+    /// # Errors
+    /// [`ConnectError`] with every server tried.
+    pub fn connect_with_patience(&self, limit: Duration) -> Result<Client, ConnectError> {
+        Ok(self.connect()?.with_patience(limit))
     }
 
     /// The same address narrowed to the first server that accepts a connection, so that the load goes where the control connection went.

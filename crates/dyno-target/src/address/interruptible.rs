@@ -60,31 +60,39 @@ impl ConnectionInfo {
         self.unless(stop, Self::first_reachable)
     }
 
-    /// Connects on a thread of its own, which is left alone when `stop` is raised: a look-up of a name cannot be interrupted.
     fn unless<T: Send + 'static>(
         &self,
         stop: &AtomicBool,
         connect: fn(&Self) -> Result<T, ConnectError>,
     ) -> Result<T, ConnectError> {
-        let (sender, receiver) = mpsc::sync_channel(1);
         let info = self.clone();
-        let attempt = move || {
+        unless_stopped(stop, move || connect(&info)).unwrap_or_else(|| Err(ConnectError::stopped()))
+    }
+}
+
+/// Does `work` on a thread of its own, which is left alone when `stop` is raised: neither a look-up of a name nor a server that stands still can be
+/// interrupted. `None` then.
+pub fn unless_stopped<T: Send + 'static>(
+    stop: &AtomicBool,
+    work: impl FnOnce() -> T + Clone + Send + 'static,
+) -> Option<T> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let attempt = {
+        let work = work.clone();
+        move || {
             // Nobody receives once the attempt is given up.
-            let _ = sender.send(connect(&info));
-        };
-        if std::thread::Builder::new()
-            .name("connect".to_owned())
-            .spawn(attempt)
-            .is_err()
-        {
-            return connect(self);
+            let _ = sender.send(work());
         }
-        loop {
-            match receiver.recv_timeout(PATIENCE) {
-                Ok(connected) => return connected,
-                Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
-                Err(_) => return Err(ConnectError::stopped()),
-            }
+    };
+    let thread = std::thread::Builder::new().name("connect".to_owned());
+    if thread.spawn(attempt).is_err() {
+        return Some(work());
+    }
+    loop {
+        match receiver.recv_timeout(PATIENCE) {
+            Ok(done) => return Some(done),
+            Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
+            Err(_) => return None,
         }
     }
 }

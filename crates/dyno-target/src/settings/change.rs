@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 /// How long the server's processes may take to follow a reload.
 const RELOAD_LIMIT: Duration = Duration::from_secs(20);
 
+/// How long a server may take for anything that it is asked while it is changed or put back. One that stands still must not keep dyno from its end.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
 const POLL: Duration = Duration::from_millis(50);
 
 /// Settings by which dyno reaches the server: never changed.
@@ -308,7 +311,7 @@ impl Change {
         };
         let info = self.info.with_settings(&self.session);
         if !self.session.is_empty()
-            && let Err(error) = info.connect()
+            && let Err(error) = info.connect_with_patience(PATIENCE)
         {
             return Err(self.undo(error.into()));
         }
@@ -323,7 +326,7 @@ impl Change {
         if self.server.is_empty() {
             return Ok(false);
         }
-        let mut client = self.info.connect()?;
+        let mut client = self.info.connect_with_patience(PATIENCE)?;
         for Wanted { name, value, .. } in &self.server {
             let refused = |message: String| ChangeError::Refused {
                 name: name.clone(),
@@ -457,7 +460,7 @@ fn take_over(
 fn await_settings(info: &ConnectionInfo, missing: &dyn Fn(&Survey) -> Vec<String>) -> Result<Vec<String>, ChangeError> {
     let began = Instant::now();
     loop {
-        let names = missing(&Survey::read(&mut info.connect()?).map_err(|error| unreadable(&error))?);
+        let names = missing(&Survey::read(&mut info.connect_with_patience(PATIENCE)?).map_err(|error| unreadable(&error))?);
         if names.is_empty() || began.elapsed() > RELOAD_LIMIT {
             return Ok(names);
         }
@@ -474,7 +477,7 @@ pub fn restore(info: &ConnectionInfo, saved: &Saved, restart_command: Option<&st
     if saved.settings.is_empty() {
         return Ok(Restored::default());
     }
-    let mut client = info.connect()?;
+    let mut client = info.connect_with_patience(PATIENCE)?;
     let survey = Survey::read(&mut client).map_err(|error| unreadable(&error))?;
     let (own, others): (Vec<_>, Vec<_>) = saved
         .settings

@@ -1,5 +1,6 @@
 //! Restarting a server that is not ours, by the command that its owner gave.
 
+use super::change::PATIENCE;
 use crate::Client;
 use crate::address::ConnectionInfo;
 use std::io::{Read, Seek};
@@ -19,11 +20,11 @@ fn started(client: &mut Client) -> Option<String> {
 
 /// Runs the command with the shell and waits for the new server; else says why there is none.
 pub(super) fn restart(info: &ConnectionInfo, command: &str) -> Result<(), String> {
-    let before = info.connect().ok().and_then(|mut client| started(&mut client));
+    let before = info.connect_with_patience(PATIENCE).ok().and_then(|mut client| started(&mut client));
     run(command)?;
     let began = Instant::now();
     loop {
-        let failure = match info.connect() {
+        let failure = match info.connect_with_patience(PATIENCE) {
             Ok(mut client) => match started(&mut client) {
                 now @ Some(_) if now != before => return Ok(()),
                 _ => "it ended well, but the server is still the one from before".to_owned(),

@@ -1,6 +1,6 @@
 //! Settings of a server that is not dyno's own: there while it is measured, and as they were afterwards, whatever happens.
 
-use crate::support::{Database, Desk, Running, database_alone, is_alive, run_folders, wait_for};
+use crate::support::{Database, Desk, Running, database, database_alone, is_alive, run_folders, wait_for};
 use rustix::process::Signal;
 use std::fs;
 
@@ -173,7 +173,13 @@ fn are_put_back_later_after_a_change_that_could_not_be_undone() {
     let boss = by_tcp(&database, "e2e_undone_boss");
     let dyno = env!("CARGO_BIN_EXE_dyno");
     let lock_out = format!("{dyno} pgbench -n -t 1 -f lock-out.sql '{}'; exit 1", database.target());
-    let words = ["undone.toml", "--set", "settings.max_worker_processes=9", "--restart-command", &lock_out];
+    let words = [
+        "undone.toml",
+        "--set",
+        "settings.max_worker_processes=9",
+        "--restart-command",
+        &lock_out,
+    ];
     desk.alone_on(&boss, words)
         .expect(1)
         .says("what had been changed could not be put back")
@@ -227,6 +233,37 @@ fn one_dyno_at_a_time_by_whatever_address() {
         .says("the connection by which dyno reserves the server was lost")
         .says("2 of 2 runs are not complete");
     assert_eq!(run_folders(&desk.archive()).len(), 3, "nothing is made after that");
+}
+
+/// The sizes of tables are no reason to wait, neither when a run ends nor when it is ended.
+#[test]
+fn a_lock_of_others_does_not_hold_up_the_end() {
+    let (desk, database) = (Desk::new(), database("e2e_sizes"));
+    let experiment = |name: &str, measure: &str| {
+        desk.file(
+            &format!("{name}.toml"),
+            &format!(
+                "title = \"x\"\n[data]\nsetup = \"create table victim (id int)\"\n[[workload]]\nscript = \"select 1;\"\n\
+                 [phases]\nwarmup = \"0s\"\nmeasure = \"{measure}\"\ninterval = \"100ms\"\n"
+            ),
+        );
+    };
+    experiment("ends", "2s");
+    experiment("ended", "1h");
+    for (name, code) in [("ends", 0), ("ended", 2)] {
+        let mut running = Running::start(desk.command_on(&database.target(), [format!("{name}.toml")]));
+        running.until(" tps ");
+        let mut other = database.connect();
+        other
+            .batch_execute(&format!("begin; lock table dyno_{name}.victim"))
+            .unwrap();
+        if name == "ended" {
+            running.signal(Signal::INT);
+        }
+        let ended = running.end().expect(code);
+        let told = ended.stdout.contains("the sizes of the tables cannot be read");
+        assert_eq!(told, name == "ends", "{}", ended.stdout);
+    }
 }
 
 /// Others may hold a table for hours: that is said, and one Ctrl-C ends the waiting with everything put back.

@@ -1,7 +1,7 @@
-//! Ctrl-C and SIGTERM: the first asks for an orderly end, the second ends at once.
+//! Ctrl-C and SIGTERM: the first asks for an orderly end, the second ends at once. Those that the process was started to ignore stay ignored.
 
 use crate::say;
-use dyno_engine::Stop;
+use dyno_engine::{Stop, heeded};
 use dyno_lab::run::Emergency;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub fn handle(stop: &Stop, emergency: &Emergency) -> io::Result<()> {
     // A file that reaches the limit on its size is an error to be told of, not the death that the system would have it be.
     signal_hook::flag::register(SIGXFSZ, Arc::default())?;
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let mut signals = Signals::new(heeded([SIGINT, SIGTERM, SIGHUP]))?;
     let (stop, emergency) = (stop.clone(), emergency.clone());
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for _ in signals.forever() {

@@ -3,6 +3,7 @@
 use crate::cli::ServeArguments;
 use crate::failure::Failure;
 use crate::say;
+use dyno_engine::heeded;
 use dyno_serve::{Options, Server, Token};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -16,7 +17,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         token: arguments.token.clone().map(Token::new).transpose()?,
     })?;
     let stopper = server.stopper();
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let mut signals = Signals::new(heeded([SIGINT, SIGTERM, SIGHUP]))?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if signals.forever().next().is_some() {
             stopper.stop();

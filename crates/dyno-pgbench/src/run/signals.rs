@@ -1,7 +1,7 @@
 //! Ctrl-C and its like: the run ends early and what was measured is reported; then the process dies of the signal, as pgbench does at once, so that a shell's
 //! loop around it ends too. An initialization is cancelled at the server, which pgbench answers Ctrl-C with too. A second signal ends it without delay.
 
-use dyno_engine::Stop;
+use dyno_engine::{Stop, heeded};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io;
 use std::sync::Arc;
@@ -21,11 +21,7 @@ impl Signals {
     pub fn take() -> io::Result<Self> {
         let stop = Stop::new();
         let received = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGINT, SIGTERM] {
-            // Background jobs of a script ignore Ctrl-C, which is not meant for them.
-            if is_ignored(signal) {
-                continue;
-            }
+        for signal in heeded([SIGINT, SIGTERM]) {
             let flag: Arc<AtomicBool> = stop.flag();
             // In this order: the first signal finds the flag lowered.
             signal_hook::flag::register_conditional_default(signal, Arc::clone(&flag))?;
@@ -52,12 +48,4 @@ impl Signals {
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     }
-}
-
-/// Whether the process was started with this signal ignored. Linux shows it as a bit of a hexadecimal number; asking by `sigaction` would need unsafe code.
-fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

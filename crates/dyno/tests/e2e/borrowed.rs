@@ -248,7 +248,7 @@ fn a_lock_of_others_does_not_hold_up_the_end() {
             ),
         );
     };
-    experiment("ends", "2s");
+    experiment("ends", "4s");
     experiment("ended", "1h");
     for (name, code) in [("ends", 0), ("ended", 2)] {
         let mut running = Running::start(desk.command_on(&database.target(), [format!("{name}.toml")]));

@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM: the first ends in order, the second at once. Either way no server is left behind.
 
-use crate::support::{Database, Desk, Home, Running, database, run_folders, wait_for};
+use crate::support::web::Server;
+use crate::support::{Database, Desk, Home, Running, database, in_background, run_folders, wait_for};
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 use std::io::{Read, Write};
@@ -41,6 +42,36 @@ fn a_signal_ends_the_run_and_keeps_it() {
         ended.shows("The run ended after").shows("(incomplete)");
         assert_kept(&desk);
     }
+}
+
+#[test]
+fn what_is_ignored_from_the_start_stays_ignored() {
+    let (desk, database) = (Desk::new(), database("e2e_background"));
+    desk.experiment("long.toml", "", "select 1;", "1h");
+    let mut running = Running::start(in_background(&desk.command_on(&database.target(), ["long.toml"])));
+    running.until(" tps ");
+    running.signal(Signal::HUP);
+    running.signal(Signal::INT);
+    let so_far = || run_folders(&desk.archive())[0].intervals_so_far();
+    let before = so_far();
+    wait_for("a few more intervals", || so_far() > before + 5);
+    running.signal(Signal::TERM);
+    let ended = running.end().expect(2);
+    assert_eq!(ended.stderr.matches("Ending:").count(), 1, "{}", ended.stderr);
+    assert_kept(&desk);
+
+    let server = Server::at(Running::start(in_background(&desk.command([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+    ]))));
+    for signal in [Signal::HUP, Signal::INT] {
+        server.signal(signal);
+        for _ in 0..20 {
+            server.get("/").expect(200);
+        }
+    }
+    server.end_by(Signal::TERM).expect(0);
 }
 
 #[test]

@@ -38,6 +38,25 @@ pub fn processes_in(folder: &Path) -> Vec<u32> {
         .collect()
 }
 
+/// The same command, started as `nohup` and the background jobs of scripts are: with the terminal's signals ignored.
+pub fn in_background(command: &Command) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell
+        .args(["-c", "trap '' HUP INT; exec \"$@\"", "sh"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        shell.current_dir(folder);
+    }
+    shell
+}
+
 /// A dyno under way. Dropped, it is killed.
 pub struct Running {
     child: Child,

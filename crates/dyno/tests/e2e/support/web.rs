@@ -93,6 +93,10 @@ impl Server {
         self.running.end()
     }
 
+    pub fn signal(&self, signal: Signal) {
+        self.running.signal(signal);
+    }
+
     /// Ends it with this signal.
     pub fn end_by(self, signal: Signal) -> Ended {
         self.running.signal(signal);

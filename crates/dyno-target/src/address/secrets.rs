@@ -110,7 +110,7 @@ pub fn words_without_secrets(words: &[String]) -> Vec<String> {
     .collect()
 }
 
-/// A text about the words of a command line, in which any may be repeated, without their secrets.
+/// A text about the words of a command line, in which any may be repeated, whole or in parts, without their secrets.
 #[must_use]
 pub fn text_without_secrets(text: &str, words: &[String]) -> String {
     let mut text = text.to_owned();
@@ -125,6 +125,15 @@ pub fn text_without_secrets(text: &str, words: &[String]) -> String {
             && word.len() > HIDDEN.len()
         {
             hide(word, shown);
+        }
+        // Somebody else may have repeated a part of it: what a shell's command calls says which address it cannot reach. To be safe, more than the
+        // password may be hidden in a word, up to another "@".
+        for part in hidden_parts(word, &in_text(word)) {
+            for secret in [part, part.split('@').next().unwrap_or_default()] {
+                if secret.len() > HIDDEN.len() {
+                    hide(secret, HIDDEN);
+                }
+            }
         }
         // What follows "embedded:" is said alone.
         if let (Some((_, word)), Some((_, shown))) = (word.split_once(':'), shown.split_once(':'))
@@ -148,6 +157,28 @@ pub(crate) fn statement_without_secrets(statement: &str) -> &str {
         true => "a statement with a password",
         false => statement,
     }
+}
+
+/// What of `word` does not stand in `shown`, in which it is hidden.
+fn hidden_parts<'a>(word: &'a str, shown: &str) -> Vec<&'a str> {
+    let mut parts = Vec::new();
+    let mut pieces = shown.split(HIDDEN);
+    let Some(mut rest) = pieces.next().and_then(|first| word.strip_prefix(first)) else {
+        return parts;
+    };
+    let mut pieces = pieces.peekable();
+    while let Some(piece) = pieces.next() {
+        let end = match pieces.peek() {
+            None => rest.len().checked_sub(piece.len()),
+            Some(_) => rest.find(piece),
+        };
+        let Some((part, from)) = end.and_then(|end| rest.split_at_checked(end)) else {
+            return parts;
+        };
+        parts.push(part);
+        rest = from.strip_prefix(piece).unwrap_or_default();
+    }
+    parts
 }
 
 /// Whether this begins like a URI of any kind.
@@ -409,6 +440,11 @@ mod tests {
         let said = "no --taget=postgres://ann:s3cret@db, no 'postgres://ann:s3cret@db', no 'ann:s3cret@db'";
         let shown = "no --taget=postgres://ann:***@db, no 'postgres://ann:***@db', no 'ann:***@db'";
         assert_eq!(text_without_secrets(said, &words), shown);
+        // What a command calls repeats a part of it.
+        let command = "curl https://ann:s3cret@db/restart; ssh bob@db; env PGPASSWORD=h1dden psql".to_owned();
+        let said = "cannot reach ann:s3cret@db; bob@db fails; h1dden is wrong";
+        let shown = "cannot reach ann:***@db; bob@db fails; *** is wrong";
+        assert_eq!(text_without_secrets(said, &[command]), shown);
     }
 
     #[test]

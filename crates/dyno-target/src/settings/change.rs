@@ -8,7 +8,7 @@ use super::mapping::{Mapped, MappingError, plan_with};
 use super::restart;
 use super::survey::{Kept, Survey, alter_system};
 use crate::Client;
-use crate::address::{ConnectError, ConnectionInfo};
+use crate::address::{ConnectError, ConnectionInfo, text_without_secrets, word_without_secrets};
 use crate::server_message;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -447,8 +447,8 @@ fn take_over(
     match restart_command {
         Some(command) if saved.settings.iter().any(|setting| setting.needs_restart) => {
             restart::restart(info, command).map_err(|message| ChangeError::Restart {
-                command: command.to_owned(),
-                message,
+                command: word_without_secrets(command),
+                message: text_without_secrets(&message, &[command.to_owned()]),
             })?;
             Ok(true)
         }
@@ -460,7 +460,8 @@ fn take_over(
 fn await_settings(info: &ConnectionInfo, missing: &dyn Fn(&Survey) -> Vec<String>) -> Result<Vec<String>, ChangeError> {
     let began = Instant::now();
     loop {
-        let names = missing(&Survey::read(&mut info.connect_with_patience(PATIENCE)?).map_err(|error| unreadable(&error))?);
+        let names =
+            missing(&Survey::read(&mut info.connect_with_patience(PATIENCE)?).map_err(|error| unreadable(&error))?);
         if names.is_empty() || began.elapsed() > RELOAD_LIMIT {
             return Ok(names);
         }

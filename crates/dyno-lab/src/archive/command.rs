@@ -12,6 +12,12 @@ pub fn redacted<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
 
 const HIDDEN: &str = "***";
 
+/// Whether something was hidden in `word`, so that it is not what was given.
+#[must_use]
+pub fn is_redacted(word: &str) -> bool {
+    word.contains(HIDDEN)
+}
+
 /// A word whose passwords were hidden, as it is without any: passwords are then found as if none had been given.
 #[must_use]
 pub fn without_hidden(word: &str) -> String {

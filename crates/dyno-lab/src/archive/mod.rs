@@ -18,7 +18,9 @@ mod samples;
 mod tables;
 
 pub use campaign::{CampaignRecord, CampaignWriter, PlannedRun, check_writable};
-pub use command::{redacted, without_hidden, without_secrets, word_without_secrets, words_without_secrets};
+pub use command::{
+    is_redacted, redacted, without_hidden, without_secrets, word_without_secrets, words_without_secrets,
+};
 pub use events::{Autovacuum, Blocked, Checkpoint, Event, EventKind, Stalled, Vacuum, Who};
 pub use intervals::IntervalRow;
 pub use latencies::{LOG_TOLERANCE_S, LatencyCounts, LatencyLine, LatencyParser, is_measured};

@@ -115,6 +115,10 @@ pub enum RunError {
     LeftAndVaried { names: Vec<String> },
     #[error("the metric \"{name}\" has no value: {cause}; change it under [metrics]")]
     Metric { name: String, cause: MetricError },
+    #[error(
+        "the command that restarts the server was kept without the secret that it seems to hold: {shown}\nGive it again with --restart-command."
+    )]
+    RestartCommandHidden { shown: String },
     #[error("stopped before anything was measured")]
     Stopped,
 }

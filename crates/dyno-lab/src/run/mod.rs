@@ -33,7 +33,8 @@ pub use workload::CompileError;
 
 use crate::analysis::Analysis;
 use crate::archive::{
-    Archive, Campaign, CampaignRecord, CampaignWriter, PlannedRun, Restore, RunState, check_writable, word_without_secrets,
+    Archive, Campaign, CampaignRecord, CampaignWriter, PlannedRun, Restore, RunState, check_writable, is_redacted,
+    word_without_secrets,
 };
 use crate::plan::{OnFailure, Plan};
 use crate::summary::{Summary, Warning};
@@ -242,8 +243,10 @@ pub fn resume(
             reason: "it was not made by dyno run, or by an earlier version of it",
         });
     }
-    let given = resumption.restart_command.as_deref();
-    let restart_command = given.or(record.restart_command.as_deref());
+    let restart_command = match (&resumption.restart_command, &record.restart_command) {
+        (None, Some(kept)) if is_redacted(kept) => return Err(RunError::RestartCommandHidden { shown: kept.clone() }),
+        (given, kept) => given.as_deref().or(kept.as_deref()),
+    };
     if let Some(target) = &resumption.target {
         preflight::give_again(&mut plan, target, resumption.environment, stop)?;
     }

@@ -1,6 +1,6 @@
 //! A password leaves by no way: not by the process list, the environment of what dyno starts, the screen, or the archive.
 
-use crate::support::{Desk, Ended, database, temporary};
+use crate::support::{Desk, Ended, database, database_alone, temporary};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -76,6 +76,40 @@ fn no_process_and_no_file_tells_it() {
     }
     desk.assert_nowhere(CANARY);
     desk.assert_nowhere(&encoded);
+}
+
+/// Neither while the command runs nor when it fails; and what was hidden is not taken for the command later.
+#[test]
+fn a_restart_command_keeps_it() {
+    const CANARY: &str = "R3st4rt-C4n4ry";
+    let (desk, database) = (Desk::new(), database_alone("e2e_restart_secret"));
+    desk.experiment("one.toml", "", "select 1;", "200ms");
+    let address = format!("https://ann:{CANARY}@db.example/restart");
+    let command = format!("cat /proc/[0-9]*/cmdline > seen; echo no answer from {address} >&2; exit 1");
+    let words = ["one.toml", "--set", "settings.max_worker_processes=9", "--repeat", "2"];
+    let ended = desk.alone_on(
+        &database.target(),
+        words.into_iter().chain(["--restart-command", &command]),
+    );
+    let ended = ended
+        .expect(2)
+        .shows("no answer from https://ann:***@db.example/restart");
+    assert!(
+        !ended.stdout.contains(CANARY) && !ended.stderr.contains(CANARY),
+        "{ended:?}"
+    );
+    desk.assert_nowhere(CANARY);
+
+    desk.alone_on(&database.target(), ["--resume"])
+        .expect(1)
+        .says("https://ann:***@db.example/restart")
+        .says("Give it again with --restart-command");
+    desk.alone_on(
+        &database.target(),
+        ["--resume", "--restart-command", "echo never mind; exit 1"],
+    )
+    .expect(2)
+    .shows("never mind");
 }
 
 #[test]

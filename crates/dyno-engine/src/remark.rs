@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Something worth saying about one client. Clients, scripts and commands count from 0; a command is an index into its script's commands.
 #[derive(Debug)]
 pub enum Remark {
-    /// A client has ended before its time.
+    /// A client has ended before its time: it was aborted, or its connection is lost for good.
     Aborted {
         /// The workload, as index.
         workload: usize,
@@ -147,7 +147,7 @@ pub enum Doing {
     RollingBack,
 }
 
-/// Why a client was aborted.
+/// Why a client has ended before its time.
 #[derive(Debug)]
 pub enum AbortReason {
     /// The server reported an error.

@@ -124,6 +124,19 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     /// Ends a client before its time.
     #[cold]
     pub(super) fn abort(&mut self, index: usize, why: AbortReason) {
+        self.remark_end(index, why);
+        self.departure.aborted += 1;
+        if self.clients[index].connected {
+            self.part(index);
+        }
+        self.retire(index);
+        if self.workload.failures.abort_load {
+            self.give_up(Ending::Aborted);
+        }
+    }
+
+    /// Says that a client ends before its time.
+    fn remark_end(&self, index: usize, why: AbortReason) {
         let program = &self.workload.program;
         let client = &self.clients[index];
         self.remark(Remark::Aborted {
@@ -133,14 +146,6 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             command: program.command(&client.program),
             why,
         });
-        self.departure.aborted += 1;
-        if self.clients[index].connected {
-            self.part(index);
-        }
-        self.retire(index);
-        if self.workload.failures.abort_load {
-            self.give_up(Ending::Aborted);
-        }
     }
 
     /// A client has nothing more to do.
@@ -191,11 +196,17 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                 self.abort(index, AbortReason::ConnectionLost { error, cause, doing });
             }
             _ => {
-                let error = lost_error(error, &cause);
+                let failed = lost_error(error.clone(), &cause);
                 let now_ns = self.clock.now_ns();
-                self.tally_failed(index, &error, now_ns);
+                self.tally_failed(index, &failed, now_ns);
+                if !self.over {
+                    let error = error.map(Box::new);
+                    self.remark_end(index, AbortReason::ConnectionLost { error, cause, doing });
+                }
                 self.retire(index);
-                self.tell(Message::Lost { message: shown(&error) });
+                self.tell(Message::Lost {
+                    message: shown(&failed),
+                });
             }
         }
     }

@@ -266,8 +266,15 @@ pub(crate) fn conclude(
             });
         }
     }
-    let aborted = |warning: &&Warning| matches!(warning, Warning::Aborted { .. });
-    let failure = summary.warnings.iter().find(aborted).map(Warning::to_string);
+    let ended = |warning: &Warning| matches!(warning, Warning::Aborted { .. });
+    if matches!(outcome.ended_early, Some(Ending::ConnectionsLost(_))) {
+        // That says it of all clients.
+        summary.warnings.retain(|warning| !ended(warning));
+    }
+    // With clients that lost their connection a run goes on, and counts unless too much failed.
+    let aborted = outcome.aborted.iter().any(|clients| *clients > 0);
+    let failure = summary.warnings.iter().find(|warning| aborted && ended(warning));
+    let failure = failure.map(Warning::to_string);
     let Some(ending) = outcome.ended_early.as_ref() else {
         return failure;
     };
@@ -404,9 +411,35 @@ mod tests {
             clients: 8,
             reason: "ERROR: division by zero".to_owned(),
         });
-        let failure = conclude(&mut summary, &outcome(None, 0), None, None).unwrap();
+        let outcome = Outcome {
+            aborted: vec![3],
+            ..outcome(None, 0)
+        };
+        let failure = conclude(&mut summary, &outcome, None, None).unwrap();
         let expected = "3 of 8 clients of \"main\" ended before their time, the first with: ERROR: division by zero.";
         assert!(failure.starts_with(expected), "{failure}");
+    }
+
+    #[test]
+    fn clients_whose_connection_was_lost_are_told_of_and_no_failure() {
+        let lost = || {
+            let mut summary = summary();
+            summary.warnings.push(Warning::Aborted {
+                workload: "main".to_owned(),
+                aborted: 1,
+                clients: 8,
+                reason: "connection lost: a reply though nothing was asked".to_owned(),
+            });
+            summary
+        };
+        let mut one = lost();
+        assert_eq!(conclude(&mut one, &outcome(None, 0), None, None), None);
+        assert_eq!(one.warnings, lost().warnings);
+        // When all are lost, that is said once.
+        let mut all = lost();
+        let ending = Ending::ConnectionsLost("terminating".to_owned());
+        conclude(&mut all, &outcome(Some(ending), 0), None, None);
+        assert!(matches!(all.warnings[..], [Warning::EndedEarly { .. }]), "{all:?}");
     }
 
     #[test]

@@ -193,6 +193,23 @@ fn a_run_with_too_many_errors_is_kept_and_does_not_count() {
 }
 
 #[test]
+fn a_connection_that_is_cut_while_others_go_on() {
+    let (desk, database) = (Desk::new(), database("e2e_cut_one"));
+    desk.experiment("cut.toml", "clients = 3", "select 1;", "3s");
+    let mut running = crate::support::Running::start(desk.command_on(&database.target(), ["cut.toml"]));
+    running.until(" tps ");
+    database.execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query = 'select 1;' limit 1",
+    );
+    running
+        .end()
+        .expect(0)
+        .shows("(complete)")
+        .shows("1 of 3 clients of \"main\" ended before their time, the first with: FATAL:  terminating connection");
+    assert_eq!(run_folders(&desk.archive())[0].state(), "complete");
+}
+
+#[test]
 fn connections_that_are_cut() {
     let (desk, database) = (Desk::new(), database("e2e_cut"));
     desk.experiment("cut.toml", "", "select 1;", "60s");

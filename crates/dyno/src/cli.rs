@@ -101,8 +101,8 @@ pub struct RunArguments {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub on_failure: Option<OnFailureName>,
 
-    /// With what share of errors a run still counts; one with more is kept, marked as faulty, and left out of all figures [default: what the experiment
-    /// says, else 1%]
+    /// With what share of errors, and of clients lost, a run still counts; one with more is kept, marked as faulty, and left out of all figures
+    /// [default: what the experiment says, else 1%]
     #[arg(long, value_name = "PERCENT")]
     pub max_errors: Option<ErrorLimit>,
 

@@ -118,7 +118,10 @@ fn unfinished(archive: &Path, finished: &Finished) -> Option<String> {
         ..
     } = finished;
     match (planned, missing, faulty) {
-        (1, 0, _) => return Some("the run does not count: too many of its transactions failed".to_owned()),
+        (1, 0, _) => {
+            let why = finished.failure.as_deref().unwrap_or("dyno show says why");
+            return Some(format!("the run does not count: {why}"));
+        }
         (1, ..) => {
             return finished
                 .failure
@@ -127,7 +130,7 @@ fn unfinished(archive: &Path, finished: &Finished) -> Option<String> {
         }
         (_, 0, _) => {
             return Some(format!(
-                "{faulty} of {planned} runs do not count: too many of their transactions failed"
+                "{faulty} of {planned} runs do not count: too many of their transactions failed, or of their clients were lost"
             ));
         }
         _ => {}

@@ -7,7 +7,7 @@ use super::series::Series;
 use super::{Analysis, warnings};
 use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, Run, RunRecord, RunState, Stalled, Who};
 use crate::experiment::{Experiment, MEASURE, Resolved, Size, Span};
-use crate::run::{Live, Progress, ledger, recorder, settings};
+use crate::run::{Live, Progress, ledger, settings};
 use crate::summary::{
     Counts, HostCpu, Lag, Pacing, SamplingCost, StageFacts, Summary, SummaryBuilder, Warning, WarningKind,
     WorkloadFacts, metrics,
@@ -410,7 +410,11 @@ fn concluded(ended_early: Option<Ending>, unfinished: u64) -> Vec<Warning> {
 }
 
 fn aborted(number: u64) -> Vec<Warning> {
-    recorder::aborted(&summary().workloads, &[(number, "ERROR: division by zero".to_owned())])
+    let mut builder = SummaryBuilder::new(&[facts(Pacing::Closed)], Duration::from_secs(1));
+    for _ in 0..number {
+        builder.ended(0, 12.3, "ERROR: division by zero\n  at line 1");
+    }
+    builder.build().warnings
 }
 
 /// What is said of the load's machine by its shares of CPU time in percent.

@@ -71,18 +71,24 @@ pub(super) fn summary(run: &Run) -> Result<Summary, ArchiveError> {
     }
     if let Ok(events) = run.events() {
         for event in events {
-            if let EventKind::Errors {
-                phase,
-                workload,
-                sqlstate,
-                count,
-                example,
-            } = event.kind
-                && phase != WARMUP
-                && event.at_s <= end_s + LOG_TOLERANCE_S
-                && let Some(workload) = position(&workload)
-            {
-                builder.error(workload, &sqlstate, count, &example);
+            match event.kind {
+                EventKind::Errors {
+                    phase,
+                    workload,
+                    sqlstate,
+                    count,
+                    example,
+                } if phase != WARMUP && event.at_s <= end_s + LOG_TOLERANCE_S => {
+                    if let Some(workload) = position(&workload) {
+                        builder.error(workload, &sqlstate, count, &example);
+                    }
+                }
+                EventKind::Aborted { workload, reason, .. } => {
+                    if let Some(workload) = position(&workload) {
+                        builder.ended(workload, event.at_s, &reason);
+                    }
+                }
+                _ => {}
             }
         }
     }

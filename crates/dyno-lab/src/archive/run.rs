@@ -80,7 +80,8 @@ pub enum RunState {
     Running,
     /// Every phase took its time.
     Complete,
-    /// Every phase took its time, but more transactions than allowed ended with an error: it is over, and its figures do not count.
+    /// Every phase took its time, but more transactions than allowed ended with an error, or more clients before their time: it is over, and its figures
+    /// do not count.
     Faulty,
     /// It ended early. What was measured is there.
     Incomplete,
@@ -162,7 +163,7 @@ impl RunRecord {
         }
     }
 
-    /// Marks a complete run as faulty if more of its transactions failed than may, and says so as the reason.
+    /// Marks a complete run as faulty if more of its transactions failed or of its clients were lost than may, and says so as the reason.
     pub(super) fn judge(&mut self) {
         if self.state != RunState::Complete {
             return;

@@ -190,7 +190,7 @@ fn cautions(comparison: &Comparison, unknown: &[String]) -> Vec<String> {
     for side in [&comparison.baseline, &comparison.candidate] {
         if side.other_runs > 0 {
             cautions.push(format!(
-                "{} of the {} runs of {} do not count: they are not complete, or too many of their transactions failed.",
+                "{} of the {} runs of {} do not count: they are not complete, or too many of their transactions failed or of their clients were lost.",
                 side.other_runs,
                 side.complete_runs + side.other_runs,
                 side.name

@@ -1,11 +1,12 @@
 //! How many transactions may fail before a run says nothing about the system that it measured.
 
-use crate::summary::{Summary, WorkloadSummary};
+use crate::summary::{Summary, Warning, WorkloadSummary};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The share of a workload's transactions that may end with an error, in percent. A run in which any workload has more does not count.
+/// The share of a workload's transactions that may end with an error, and of its clients that may end before their time, in percent. A run in which any
+/// workload has more does not count.
 ///
 /// Errors are often quicker than work, and what they leave undone makes room for the rest: throughput and latency of such a run are not those of the
 /// system under the load that was asked for. What was skipped, and what succeeded after a retry, is no error.
@@ -47,15 +48,34 @@ impl ErrorLimit {
         errors as f64 * 100.0 <= self.percent * all
     }
 
-    /// Why a run with these figures does not count: the workload with the largest share of errors. `None` if it counts.
+    /// Why a run with these figures does not count: a workload that had fewer clients than it should, or the one with the largest share of errors. `None` if
+    /// it counts.
     #[must_use]
     pub fn exceeded_by(self, summary: &Summary) -> Option<String> {
+        if let Some(reason) = summary.warnings.iter().find_map(|warning| self.shrunk(warning)) {
+            return Some(reason);
+        }
         let over = summary
             .workloads
             .iter()
             .filter(|workload| !self.allows(workload.transactions, workload.errors));
         let worst = over.max_by(|one, other| one.error_percent().total_cmp(&other.error_percent()))?;
         Some(self.reason(worst))
+    }
+
+    /// The reason, if too many clients ended before their time: the load was another one than was asked for.
+    fn shrunk(self, warning: &Warning) -> Option<String> {
+        match warning {
+            Warning::Aborted {
+                workload,
+                aborted,
+                clients,
+                ..
+            } if !self.allows(clients.saturating_sub(*aborted), *aborted) => Some(format!(
+                "{aborted} of {clients} clients of \"{workload}\" ended before their time, and a run counts with at most {self}"
+            )),
+            _ => None,
+        }
     }
 
     fn reason(self, workload: &WorkloadSummary) -> String {
@@ -137,6 +157,29 @@ mod tests {
         );
         let reason = judged("1%", vec![workload("a", 98_999, 1_001)]).unwrap();
         assert!(reason.starts_with("1.001 %"), "{reason}");
+    }
+
+    #[test]
+    fn too_few_clients_left_are_too_little_load() {
+        let judged = |limit: &str, aborted: u64| {
+            let summary = Summary {
+                workloads: vec![workload("a", 1_000_000, aborted)],
+                warnings: vec![Warning::Aborted {
+                    workload: "a".to_owned(),
+                    aborted,
+                    clients: 200,
+                    first_s: Some(3.0),
+                    reason: "connection lost: end of file".to_owned(),
+                }],
+                ..Summary::default()
+            };
+            limit.parse::<ErrorLimit>().unwrap().exceeded_by(&summary)
+        };
+        let reason = "3 of 200 clients of \"a\" ended before their time, and a run counts with at most 1 %";
+        assert_eq!(judged("1%", 3).as_deref(), Some(reason));
+        assert_eq!(judged("1%", 2), None);
+        assert!(judged("0%", 1).is_some());
+        assert_eq!(judged("100%", 199), None);
     }
 
     #[test]

@@ -409,6 +409,7 @@ mod tests {
             workload: "main".to_owned(),
             aborted: 3,
             clients: 8,
+            first_s: None,
             reason: "ERROR: division by zero".to_owned(),
         });
         let outcome = Outcome {
@@ -428,6 +429,7 @@ mod tests {
                 workload: "main".to_owned(),
                 aborted: 1,
                 clients: 8,
+                first_s: None,
                 reason: "connection lost: a reply though nothing was asked".to_owned(),
             });
             summary

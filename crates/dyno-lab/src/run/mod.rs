@@ -14,7 +14,7 @@ mod gateway;
 pub(crate) mod ledger;
 mod preflight;
 mod progress;
-pub(crate) mod recorder;
+mod recorder;
 mod reserved;
 mod sampling;
 mod server;
@@ -123,7 +123,7 @@ pub struct Finished {
     pub planned: usize,
     /// How many of them are not over.
     pub missing: usize,
-    /// How many do not count, because too many of their transactions failed.
+    /// How many do not count, because too many of their transactions failed or of their clients ended before their time.
     pub faulty: usize,
     /// What ended it before its time, or the only run; `None` if nothing did, or if that was asked for.
     pub failure: Option<String>,

@@ -4,7 +4,7 @@ use super::progress::{Live, LiveLatency, Progress};
 use super::sampling::{Running, Sampling};
 use crate::archive::{Event, EventKind, RunWriter};
 use crate::experiment::WARMUP;
-use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning, WorkloadSummary};
+use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning};
 use dyno_engine::{AbortReason, Connected, Interval, LatencyHistogram, Observer, Remark, TransportKind};
 use dyno_target::sampler::{CpuMeter, CpuShares};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -29,8 +29,6 @@ pub struct Recorder<'a> {
     warmup_errors: u64,
     /// Of the time measured alone.
     errors: u64,
-    /// For each workload how many of its clients were aborted, and why the first was.
-    aborts: Vec<(u64, String)>,
     warnings: Vec<Warning>,
 }
 
@@ -65,7 +63,6 @@ impl<'a> Recorder<'a> {
             load_host: None,
             warmup_errors: 0,
             errors: 0,
-            aborts: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -78,7 +75,6 @@ impl<'a> Recorder<'a> {
         self.keep_events(&sampled.events);
         self.read_host();
         let mut summary = self.builder.build();
-        self.warnings.extend(aborted(&summary.workloads, &self.aborts));
         let transactions: u64 = summary
             .workloads
             .iter()
@@ -136,20 +132,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Of which `workloads` clients were aborted: how many of each, and why the first was.
-pub(crate) fn aborted(workloads: &[WorkloadSummary], aborts: &[(u64, String)]) -> Vec<Warning> {
-    let aborts = workloads.iter().zip(aborts).filter(|(_, (aborted, _))| *aborted > 0);
-    let aborts = aborts.map(|(workload, (aborted, reason))| Warning::Aborted {
-        workload: workload.name.clone(),
-        aborted: *aborted,
-        clients: workload.clients as u64,
-        // The place in a script, drawn with a caret below it, has no room in a paragraph.
-        reason: reason.lines().next().unwrap_or_default().to_owned(),
-    });
-    aborts.collect()
-}
-
-/// Why a client was aborted, in a few words.
+/// Why a client ended before its time, in a few words.
 fn reason(why: &AbortReason) -> String {
     match why {
         AbortReason::Server { error, .. } => error.to_string(),
@@ -247,6 +230,7 @@ impl Observer for Recorder<'_> {
     }
 
     fn remark(&mut self, remark: &Remark) {
+        let at_s = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
         let workloads = &self.writer.record_mut().workloads;
         let workload = |index: usize| workloads.get(index).map(|facts| facts.name.clone()).unwrap_or_default();
         let kind = match remark {
@@ -257,13 +241,7 @@ impl Observer for Recorder<'_> {
                 ..
             } => {
                 let reason = reason(why);
-                let known = self.aborts.len().max(index + 1);
-                self.aborts.resize_with(known, Default::default);
-                let (aborted, first) = &mut self.aborts[*index];
-                *aborted += 1;
-                if *aborted == 1 {
-                    first.clone_from(&reason);
-                }
+                self.builder.ended(*index, at_s, &reason);
                 EventKind::Aborted {
                     workload: workload(*index),
                     client: *client,
@@ -282,7 +260,6 @@ impl Observer for Recorder<'_> {
             },
             _ => return,
         };
-        let at_s = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
         if let Err(error) = self.writer.event(&Event { at_s, kind }) {
             self.archive_failed(&error);
         }
@@ -410,13 +387,22 @@ mod tests {
         assert_eq!((record.phases[0].planned_s, record.phases[0].end_s), (None, Some(0.3)));
         let workload = &run.summary().unwrap().workloads[0];
         assert_eq!((workload.transactions, workload.transactions_per_client), (10, Some(5)));
-        let aborted = Warning::Aborted {
-            workload: "pgbench".to_owned(),
-            aborted: 1,
-            clients: 2,
-            reason: "the script ended inside a transaction".to_owned(),
+        let warnings = run.summary().unwrap().warnings;
+        let aborted = |warning: &&Warning| {
+            matches!(
+                warning,
+                Warning::Aborted {
+                    aborted: 1,
+                    clients: 2,
+                    ..
+                }
+            )
         };
-        assert!(run.summary().unwrap().warnings.contains(&aborted));
+        let said = warnings.iter().find(aborted).unwrap().to_string();
+        assert!(
+            said.contains(" s with: the script ended inside a transaction. "),
+            "{said}"
+        );
         assert_eq!(record.transport.as_deref(), Some("epoll"));
         let fallback = Warning::Note {
             text: "The load used epoll because the kernel is too old.".to_owned(),

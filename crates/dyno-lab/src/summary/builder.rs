@@ -47,6 +47,17 @@ struct Workload {
     statement_latencies: Vec<SparseHistogram>,
     errors_by_state: Vec<ErrorSummary>,
     scripts: Vec<ScriptRecording>,
+    ended: Option<Ended>,
+}
+
+/// Clients that ended before their time.
+#[derive(Clone, Debug)]
+struct Ended {
+    clients: u64,
+    /// When the first did, in seconds since the load began.
+    first_s: f64,
+    /// Why the first did.
+    reason: String,
 }
 
 /// What a workload did in a stage.
@@ -98,6 +109,7 @@ impl SummaryBuilder {
             statement_latencies: vec![SparseHistogram::default(); facts.statements.len()],
             errors_by_state: Vec::new(),
             scripts: Vec::new(),
+            ended: None,
         });
         Self {
             interval_s: interval.as_secs_f64(),
@@ -230,12 +242,33 @@ impl SummaryBuilder {
         }
     }
 
+    /// Adds a client of a workload that ended before its time, `at_s` seconds after the load began, during whatever phase.
+    pub(crate) fn ended(&mut self, workload: usize, at_s: f64, reason: &str) {
+        let Some(workload) = self.workloads.get_mut(workload) else {
+            return;
+        };
+        let ended = workload.ended.get_or_insert_with(|| Ended {
+            clients: 0,
+            first_s: at_s,
+            // The place in a script, drawn with a caret below it, has no room in a paragraph.
+            reason: reason.lines().next().unwrap_or_default().to_owned(),
+        });
+        ended.clients += 1;
+    }
+
     /// The summary of what was added, with the warnings its figures give reason for. What only the caller knows is for the caller to fill in.
     #[must_use]
     pub fn build(&self) -> Summary {
         let mut workloads = Vec::new();
         let mut warnings: Vec<Warning> = Vec::new();
         for (index, workload) in self.workloads.iter().enumerate() {
+            warnings.extend(workload.ended.as_ref().map(|ended| Warning::Aborted {
+                workload: workload.facts.name.clone(),
+                aborted: ended.clients,
+                clients: workload.facts.clients as u64,
+                first_s: Some(ended.first_s),
+                reason: ended.reason.clone(),
+            }));
             let stretches = self.stretches(index);
             let workload = workload.summary(self.measured_s, &stretches);
             let of_stretches = stretches.iter().flat_map(Stretch::warnings);

@@ -32,7 +32,10 @@ pub enum Warning {
         aborted: u64,
         /// Of how many.
         clients: u64,
-        /// Why the first was.
+        /// When the first did, in seconds since the load began; absent in archives of earlier dynos.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first_s: Option<f64>,
+        /// Why the first did.
         reason: String,
     },
     /// A workload completed nothing.
@@ -342,12 +345,22 @@ impl fmt::Display for Warning {
                 workload,
                 aborted,
                 clients,
+                first_s,
                 reason,
-            } => write!(
-                f,
-                "{aborted} of {} of \"{workload}\" ended before their time, the first with: {reason}. From then on the load was smaller than asked for. Fix the cause and rerun.",
-                counted(*clients, "client")
-            ),
+            } => {
+                let clients = counted(*clients, "client");
+                write!(
+                    f,
+                    "{aborted} of {clients} of \"{workload}\" ended before their time, the first"
+                )?;
+                if let Some(first_s) = first_s {
+                    write!(f, " after {first_s:.1} s")?;
+                }
+                write!(
+                    f,
+                    " with: {reason}. From then on the load was smaller than asked for. Fix the cause and rerun."
+                )
+            }
             Self::NoTransactions { workload } => write!(
                 f,
                 "No transaction of \"{workload}\" completed. Look at the errors; if there are none, measure longer."

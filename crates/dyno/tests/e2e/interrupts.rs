@@ -191,16 +191,16 @@ fn what_nobody_reads_yet_holds_up_neither_the_run_nor_its_end() {
         rustix::fs::fcntl_setfl(&writer, OFlags::empty()).unwrap();
         (reader, Stdio::from(writer))
     };
-    let state = || {
-        let begun = run_folders(&desk.archive()).pop();
+    let state = |desk: &Desk| {
+        let mut begun = run_folders(&desk.archive()).into_iter();
         begun
-            .filter(|run| run.0.join("run.json").is_file())
+            .find(|run| run.0.join("run.json").is_file())
             .map(|run| run.state())
     };
     desk.experiment("short.toml", "", "select 1;", "300ms");
     let (mut reader, unread) = full();
     let mut running = Running::start_unread(desk.command_on(&database.target(), ["short.toml"]), unread);
-    wait_for("the run", || state().as_deref() == Some("complete"));
+    wait_for("the run", || state(&desk).as_deref() == Some("complete"));
     let said = std::thread::spawn(move || {
         let mut said = String::new();
         reader.read_to_string(&mut said).map(|_| said)
@@ -209,16 +209,17 @@ fn what_nobody_reads_yet_holds_up_neither_the_run_nor_its_end() {
     let said = said.join().unwrap().unwrap();
     assert!(said.contains("Connecting 1 client\n"), "{said}");
 
+    let desk = Desk::new();
     desk.experiment("long.toml", "", "select 1;", "1h");
     let (_reader, unread) = full();
     let mut running = Running::start_unread(desk.command_on(&database.target(), ["long.toml"]), unread);
     wait_for("intervals", || {
         run_folders(&desk.archive())
-            .get(1)
+            .first()
             .is_some_and(|run| run.intervals_so_far() > 3)
     });
     running.signal(Signal::INT);
-    wait_for("the end of the run", || state().as_deref() == Some("incomplete"));
+    wait_for("the end of the run", || state(&desk).as_deref() == Some("incomplete"));
     running.signal(Signal::INT);
     assert_eq!(running.code(), Some(2));
 }

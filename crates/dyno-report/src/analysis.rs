@@ -121,14 +121,22 @@ fn dips(dips: &[Dip]) -> String {
         &[3, 4],
         rows,
     );
-    if let Some(more) = dips.len().checked_sub(MOST_DIPS).filter(|more| *more > 0) {
-        let verb = if more == 1 { "is" } else { "are" };
-        text.push_str(&format!(
-            "{INDENT}{} less deep {verb} in run.json.\n",
-            counted(more as u64, "more dip")
-        ));
+    if let Some(others) = other_dips(dips.len().saturating_sub(MOST_DIPS)) {
+        text.push_str(&format!("{INDENT}({others})\n"));
     }
     text
+}
+
+/// What is to be said of so many dips that are not shown beside the deepest; `None` if there are none.
+pub(crate) fn other_dips(number: usize) -> Option<String> {
+    match number {
+        0 => None,
+        1 => Some("the other dip, no deeper, is in run.json".to_owned()),
+        _ => Some(format!(
+            "the other {}, no deeper, are in run.json",
+            counted(number as u64, "dip")
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -185,7 +193,7 @@ mod tests {
             ..Analysis::default()
         };
         let text = analysis(&found);
-        assert!(text.contains("2 more dips less deep are in run.json."), "{text}");
+        assert!(text.contains("(the other 2 dips, no deeper, are in run.json)"), "{text}");
         assert!(
             !text.contains("20 %") && !text.contains("21 %") && text.contains("22 %"),
             "{text}"

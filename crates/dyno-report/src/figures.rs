@@ -1,39 +1,10 @@
-//! Numbers as people read them: digits in groups of three, and only as many as mean something.
+//! Numbers as people read them, with what they are of: rates, times, sizes.
+
+pub use dyno_lab::figures::{count, figure};
+pub(crate) use dyno_lab::figures::{counted, decimal, percent};
 
 use dyno_lab::summary::Pacing;
 use std::time::Duration;
-
-/// A whole number with its digits in groups of three.
-#[must_use]
-pub fn count(number: u64) -> String {
-    grouped(&number.to_string())
-}
-
-/// A number with `decimals` decimals and its digits in groups of three; `-` if there is none.
-pub(crate) fn decimal(number: impl Into<Option<f64>>, decimals: usize) -> String {
-    match number.into().filter(|number| number.is_finite()) {
-        Some(number) => grouped(&format!("{number:.decimals$}")),
-        None => "-".to_owned(),
-    }
-}
-
-/// A figure of any unit: with four digits, or all before the decimal point, and without zeros at its end. It is how every measured number is written that a
-/// person reads; what is smaller than most does not become 0.
-#[must_use]
-pub fn figure(number: f64) -> String {
-    let magnitude = if number == 0.0 {
-        0
-    } else {
-        number.abs().log10().floor() as i32
-    };
-    let decimals = (3 - magnitude).clamp(0, 12) as usize;
-    let text = decimal(number, decimals);
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
 
 /// A number of transactions or statements per second, or a metric; `-` if there is none.
 #[must_use]
@@ -76,30 +47,51 @@ pub(crate) fn pacing(pacing: Pacing) -> String {
     }
 }
 
-/// A number with its noun.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+/// Where the greatest of several figures is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Greatest {
+    /// The first place that has it.
+    pub place: usize,
+    /// How many are written like it.
+    pub alike: usize,
+    /// Of how many it is the greatest.
+    pub of: usize,
 }
 
-/// A share in percent with its sign; `-` if there is none.
-pub(crate) fn percent(share: impl Into<Option<f64>>) -> String {
-    match share.into().filter(|share| share.is_finite()) {
-        Some(share) => format!("{} %", decimal(share, 1)),
-        None => "-".to_owned(),
+impl Greatest {
+    /// Of `figures`; `None` of nothing. Those that a person cannot tell apart are alike.
+    pub fn of(figures: &[f64]) -> Option<Self> {
+        let greatest = figure(figures.iter().copied().max_by(f64::total_cmp)?);
+        let mut alike = figures
+            .iter()
+            .enumerate()
+            .filter(|(_, other)| figure(**other) == greatest);
+        let (place, _) = alike.next()?;
+        Some(Self {
+            place,
+            alike: 1 + alike.count(),
+            of: figures.len(),
+        })
     }
-}
 
-fn grouped(number: &str) -> String {
-    let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));
-    let (sign, digits) = whole.split_at(usize::from(whole.starts_with('-')));
-    let mut result = sign.to_owned();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position) % 3 == 0 {
-            result.push(',');
+    /// What is to be said of the cell that has it.
+    pub fn of_cells(self, what: &str) -> String {
+        let cells = counted(self.of as u64, "cell");
+        match self.alike {
+            _ if self.of == 1 => "The only cell that counts".to_owned(),
+            1 => format!("The highest{what} of {cells}"),
+            alike if alike == self.of => format!("The same{what} in all {cells}"),
+            alike => format!("The highest{what} of {cells}, shared by {alike} of them"),
         }
-        result.push(digit);
     }
-    result + rest
+
+    /// How many more `what` have it, as the end of a list; nothing if it is alone.
+    pub fn and_more(self, what: &str) -> String {
+        match self.alike - 1 {
+            0 => String::new(),
+            more => format!(" and {}", counted(more as u64, &format!("more {what}"))),
+        }
+    }
 }
 
 /// A number of bytes in the units of PostgreSQL, whose MB has 1,048,576 bytes.
@@ -153,54 +145,10 @@ pub(crate) fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
-    fn digits_are_grouped() {
-        assert_eq!(count(0), "0");
-        assert_eq!(count(999), "999");
-        assert_eq!(count(1_000), "1,000");
-        assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(decimal(-1234.56, 1), "-1,234.6");
-        assert_eq!(decimal(None, 1), "-");
-        assert_eq!(decimal(f64::NAN, 1), "-");
-        assert_eq!(percent(3.21), "3.2 %");
-    }
-
-    #[test]
-    fn a_figure_has_the_digits_that_mean_something() {
-        let numbers = [
-            0.0,
-            1.0,
-            12.34,
-            0.012_34,
-            1_234.5,
-            12_346.0,
-            1_234_567.0,
-            -0.5,
-            999.96,
-            0.000_000_123_4,
-        ];
-        assert_eq!(
-            numbers.map(figure),
-            [
-                "0",
-                "1",
-                "12.34",
-                "0.01234",
-                "1,234",
-                "12,346",
-                "1,234,567",
-                "-0.5",
-                "1,000",
-                "0.0000001234"
-            ]
-        );
-        assert_eq!(
-            (figure(0.0177), rate(0.0177)),
-            ("0.0177".to_owned(), "0.0177".to_owned())
-        );
-        assert_eq!((rate(None), rate(f64::NAN)), ("-".to_owned(), "-".to_owned()));
+    fn what_is_not_known_is_a_dash() {
+        assert_eq!((rate(0.0177), rate(None), rate(f64::NAN)), ("0.0177".to_owned(), "-".to_owned(), "-".to_owned()));
     }
 
     #[test]
@@ -212,13 +160,16 @@ mod tests {
         assert_eq!((ms(23_249.0), ms(None)), ("23.25".to_owned(), "-".to_owned()));
     }
 
-    proptest! {
-        #[test]
-        fn a_figure_is_within_half_of_its_fourth_digit(mantissa in 1.0_f64..10.0, power in -8_i32..12, sign in any::<bool>()) {
-            let number = if sign { -mantissa } else { mantissa } * 10_f64.powi(power);
-            let shown: f64 = figure(number).replace(',', "").parse().unwrap();
-            prop_assert!((shown / number - 1.0).abs() <= 0.5e-3 * (1.0 + 1e-9), "{} as {}", number, figure(number));
-        }
+    #[test]
+    fn what_is_alike_is_not_called_the_highest() {
+        let words = |figures: &[f64]| Greatest::of(figures).map(|greatest| greatest.of_cells(""));
+        assert_eq!(words(&[]), None);
+        assert_eq!(words(&[5.0]).unwrap(), "The only cell that counts");
+        assert_eq!(words(&[5.0, 7.0]).unwrap(), "The highest of 2 cells");
+        assert_eq!(words(&[7.0, 7.000_01]).unwrap(), "The same in all 2 cells");
+        assert_eq!(words(&[7.0, 5.0, 7.0]).unwrap(), "The highest of 3 cells, shared by 2 of them");
+        let greatest = Greatest::of(&[5.0, 7.0, 7.000_01]).unwrap();
+        assert_eq!((greatest.place, greatest.and_more("level").as_str()), (1, " and 1 more level"));
     }
 
     #[test]

@@ -358,9 +358,16 @@ fn costs(summary: &Summary) -> String {
         );
         ("load host CPU", text)
     });
-    let client = summary.client_cpu.map(|cpu| {
+    let completed = summary.workloads.iter().any(|workload| workload.transactions > 0);
+    let failed = summary.workloads.iter().any(|workload| workload.errors > 0);
+    let client = summary.client_cpu.filter(|_| completed || failed).map(|cpu| {
+        let of = match (completed, failed) {
+            (true, true) => "transaction, failed ones included",
+            (true, false) => "transaction",
+            (false, _) => "failed transaction",
+        };
         let text = format!(
-            "{} µs user, {} µs system per transaction",
+            "{} µs user, {} µs system per {of}",
             figure(cpu.user_us),
             figure(cpu.system_us)
         );

@@ -4,6 +4,7 @@
 
 use super::recording::Recording;
 use super::series::{Series, Window};
+use crate::figures::figure;
 
 /// How long before and after the begin of a checkpoint is compared, in seconds.
 const AROUND_S: f64 = 10.0;
@@ -140,7 +141,9 @@ fn burst(recording: &Recording) -> Option<String> {
     });
     let times = early_bytes / late_bytes;
     let figures = format!(
-        "{early_bytes:.0} bytes in the first quarter of a cycle, {late_bytes:.0} in the last, over {} cycles",
+        "{} bytes in the first quarter of a cycle, {} in the last, over {} cycles",
+        figure(early_bytes),
+        figure(late_bytes),
         cycles.len()
     );
     let images = images.unwrap_or_default();
@@ -226,7 +229,7 @@ mod tests {
         ));
         assert_eq!(
             found[1],
-            "After each checkpoint WAL per transaction was 5.2 times what it was before the next (1560 bytes in the first quarter of a cycle, 300 in the last, over 10 cycles)."
+            "After each checkpoint WAL per transaction was 5.2 times what it was before the next (1,560 bytes in the first quarter of a cycle, 300 in the last, over 10 cycles)."
         );
         let found = findings(&recording(|_| 1_000.0, |_| 300_000.0));
         assert!(found[1].starts_with("Checkpoints make no burst of WAL"), "{found:?}");

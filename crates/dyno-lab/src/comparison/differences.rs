@@ -3,6 +3,7 @@
 use super::Difference;
 use super::cells::{Cell, Cells, Matches};
 use super::facts::{Facts, is_of_factor, of_campaign, of_experiment, of_run};
+use crate::figures::decimal;
 use indexmap::{IndexMap, IndexSet};
 
 /// Sizes of loaded data that differ by less are the same: a file grows by whole pages and segments.
@@ -96,7 +97,7 @@ fn data_size(baseline: &[&Cell<'_>], candidate: &[&Cell<'_>]) -> Option<Differen
     };
     let (one, another) = (mean(baseline)?, mean(candidate)?);
     let differ = (one - another).abs() > SAME_SIZE * one.max(another);
-    let megabytes = |bytes: f64| format!("{:.1} MB", bytes / f64::from(1 << 20));
+    let megabytes = |bytes: f64| format!("{} MB", decimal(bytes / f64::from(1 << 20), 1));
     differ.then(|| Difference {
         what: "tables before the load".to_owned(),
         baseline: megabytes(one),

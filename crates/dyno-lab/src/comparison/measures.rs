@@ -4,7 +4,8 @@ use super::cells::Cell;
 use super::{CellComparison, WorkloadComparison};
 use crate::archive::{Run, RunRecord};
 use crate::experiment::WARMUP;
-use crate::summary::{Pacing, Summary, WorkloadSummary, over_runs};
+use crate::figures::{count, counted, percent};
+use crate::summary::{Pacing, Summary, WorkloadSummary, is_complete, over_runs};
 use dyno_stats::{CONFIDENCE, Outcome, batch_means, judge, ratio_of_means};
 use serde::Serialize;
 
@@ -272,12 +273,9 @@ fn within(workload: &str, baseline: &Run, candidate: &Run) -> Option<Interval> {
 }
 
 fn batches(workload: &str, run: &Run) -> Option<Vec<f64>> {
-    let whole_s = run
-        .record
-        .as_ref()
-        .map_or(0.0, |record: &RunRecord| 0.9 * record.interval_s);
+    let interval_s = run.record.as_ref().map_or(0.0, |record: &RunRecord| record.interval_s);
     let rows = run.intervals().ok()?;
-    let rows = rows.filter(|row| row.workload == workload && row.phase != WARMUP && row.interval_s >= whole_s);
+    let rows = rows.filter(|row| row.workload == workload && row.phase != WARMUP && is_complete(row.interval_s, interval_s));
     let tps: Vec<f64> = rows.map(|row| row.tps).collect();
     Some(batch_means(&tps, tps.len() / BATCHES)).filter(|means| means.len() >= FEWEST_BATCHES)
 }
@@ -294,14 +292,18 @@ fn failures(side: &str, runs: &Runs<'_>) -> Vec<String> {
         notes.push(format!("The {side} completed no transaction."));
     }
     if errors > 0 {
-        let percent = 100.0 * errors as f64 / (errors + done) as f64;
+        let share = 100.0 * errors as f64 / (errors + done) as f64;
         notes.push(format!(
-            "{percent:.2} % of the transactions of the {side} failed ({errors}); they count neither in TPS nor in latency."
+            "{} of the transactions of the {side} failed ({}); they count neither in TPS nor in latency.",
+            percent(share),
+            count(errors)
         ));
     }
     if skipped > 0 {
         notes.push(format!(
-            "{skipped} transactions of the {side} were skipped because they were too late; they have no latency."
+            "{} of the {side} {} skipped because of the latency limit; these have no latency.",
+            counted(skipped, "transaction"),
+            if skipped == 1 { "was" } else { "were" }
         ));
     }
     notes

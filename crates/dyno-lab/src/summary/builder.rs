@@ -15,6 +15,13 @@ use std::time::Duration;
 /// An interval is complete if it lasted for this share of its time. Connecting may shorten the first; its own length tells its rate.
 const COMPLETE_SHARE: f64 = 0.9;
 
+/// Whether an interval that lasted `lasted_s` is one of `interval_s`, both in seconds. The rate in a shorter one is mostly chance: it counts in
+/// averages alone, and neither as the least or the greatest, nor on a chart, nor as one of several.
+#[must_use]
+pub fn is_complete(lasted_s: f64, interval_s: f64) -> bool {
+    lasted_s >= interval_s * COMPLETE_SHARE
+}
+
 /// Sums up the measured phase of a run, interval by interval.
 #[derive(Clone, Debug)]
 pub struct SummaryBuilder {
@@ -169,7 +176,7 @@ impl SummaryBuilder {
 
     /// Adds the counts of a workload in an interval.
     pub(crate) fn counts(&mut self, workload: usize, duration_s: f64, counts: Counts, lag: Option<Lag>) {
-        let complete = duration_s >= self.interval_s * COMPLETE_SHARE;
+        let complete = is_complete(duration_s, self.interval_s);
         let stage = self.stages.last_mut();
         let share = stage.and_then(|stage| stage.workloads.get_mut(workload));
         let Some(workload) = self.workloads.get_mut(workload) else {

@@ -9,7 +9,7 @@ mod over_runs;
 mod stretch;
 mod warning;
 
-pub use builder::SummaryBuilder;
+pub use builder::{SummaryBuilder, is_complete};
 pub(crate) use builder::{Counts, latency_of};
 pub use over_runs::over_runs;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::stretch::ENOUGH_INTERVALS;
 use super::{Lag, WorkloadSummary};
+use crate::figures::{count, counted, figure, percent};
 use dyno_ceiling::Shape;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -365,13 +366,10 @@ impl fmt::Display for Warning {
                 f,
                 "No transaction of \"{workload}\" completed. Look at the errors; if there are none, measure longer."
             ),
-            Self::Errors { workload, percent } => write!(
+            Self::Errors { workload, percent: share } => write!(
                 f,
-                "{} % of the transactions of \"{workload}\" failed and count neither in TPS nor in latency. The first message of each kind is shown with the errors.",
-                match *percent {
-                    ..0.1 => "Less than 0.1".to_owned(),
-                    percent => format!("{percent:.1}"),
-                }
+                "{} of the transactions of \"{workload}\" failed and count neither in TPS nor in latency. The first message of each kind is shown with the errors.",
+                percent(*share)
             ),
             Self::Unfinished { workload, count } => write!(
                 f,
@@ -389,7 +387,8 @@ impl fmt::Display for Warning {
                 variation_percent,
             } => write!(
                 f,
-                "The TPS of \"{workload}\" varies by {variation_percent:.1} % between the intervals{}. Look for a trend or dips (dyno show); warm up or measure longer.",
+                "The TPS of \"{workload}\" varies by {} between the intervals{}. Look for a trend or dips (dyno show); warm up or measure longer.",
+                percent(*variation_percent),
                 of_stage("of", stage.as_deref())
             ),
             Self::RateMissed {
@@ -401,12 +400,12 @@ impl fmt::Display for Warning {
             } => write!(
                 f,
                 "\"{workload}\" did {} of the {} transactions/s asked for{}: {} skipped, because they would have missed the latency limit. Latencies are of the others alone. Lower the rate, or find out what keeps the clients busy; more of them help only if the server has something left.",
-                rate(*reached_per_s),
-                rate(*asked_per_s),
+                figure(*reached_per_s),
+                figure(*asked_per_s),
                 of_stage("in", stage.as_deref()),
                 match skipped {
                     1 => "1 was".to_owned(),
-                    _ => format!("{skipped} were"),
+                    _ => format!("{} were", count(*skipped)),
                 }
             ),
             Self::RateMissed {
@@ -418,8 +417,8 @@ impl fmt::Display for Warning {
             } => write!(
                 f,
                 "\"{workload}\" did {} of the {} transactions/s asked for{}: a backlog grew, so latencies depend on how long the load lasts. Lower the rate, or find out what keeps the clients busy; more of them help only if the server has something left.",
-                rate(*reached_per_s),
-                rate(*asked_per_s),
+                figure(*reached_per_s),
+                figure(*asked_per_s),
                 of_stage("in", stage.as_deref())
             ),
             Self::Late {
@@ -429,8 +428,8 @@ impl fmt::Display for Warning {
             } => {
                 write!(
                     f,
-                    "Transactions of \"{workload}\" began {:.1} ms late on average",
-                    mean_us / 1000.0
+                    "Transactions of \"{workload}\" began {} ms late on average",
+                    figure(mean_us / 1000.0)
                 )?;
                 match busy_percent {
                     Some(BUSY_PERCENT..) => write!(
@@ -461,9 +460,10 @@ impl fmt::Display for Warning {
                 f,
                 "Server and load shared a machine whose CPUs were only {idle_percent:.0} % idle: they compete for them. For figures to publish, load from another machine (--target URL)."
             ),
-            Self::Steal { percent } => write!(
+            Self::Steal { percent: share } => write!(
                 f,
-                "Other virtual machines on the same host took {percent:.1} % of the CPU time (steal). Repeat the run, or use a machine with dedicated cores."
+                "Other virtual machines on the same host took {} of the CPU time (steal). Repeat the run, or use a machine with dedicated cores.",
+                percent(*share)
             ),
             Self::NotDurable { settings } => {
                 // Without synchronous commits the data stays consistent.
@@ -539,7 +539,8 @@ impl fmt::Display for Warning {
             }
             Self::SlowClock { source, read_ns } => write!(
                 f,
-                "Reading the clock takes {read_ns:.0} ns here (clock source {source}), several times for each transaction. Have the kernel use a faster source, such as tsc or kvm-clock."
+                "Reading the clock takes {} ns here (clock source {source}), several times for each transaction. Have the kernel use a faster source, such as tsc or kvm-clock.",
+                figure(*read_ns)
             ),
             Self::NearCeiling {
                 statements_per_s,
@@ -547,8 +548,10 @@ impl fmt::Display for Warning {
                 shape,
             } => write!(
                 f,
-                "dyno executed {statements_per_s:.0} statements per second: {:.0} % of the {ceiling_per_s:.0} that it does here against a server that answers at once (dyno ceiling: {shape}). It may be the limit, not the server. Give the workload more threads, or load from a larger machine.",
-                statements_per_s / ceiling_per_s * 100.0
+                "dyno executed {} statements per second: {:.0} % of the {} that it does here against a server that answers at once (dyno ceiling: {shape}). It may be the limit, not the server. Give the workload more threads, or load from a larger machine.",
+                figure(*statements_per_s),
+                statements_per_s / ceiling_per_s * 100.0,
+                figure(*ceiling_per_s)
             ),
             Self::PowerSaving { governor } => write!(
                 f,
@@ -557,7 +560,7 @@ impl fmt::Display for Warning {
             Self::Swapping { bytes } => write!(
                 f,
                 "The machine moved {} MB of memory to disk meanwhile. Give the server less memory (shared_buffers, work_mem), or stop whatever else runs there.",
-                bytes / 1_048_576
+                count(bytes / 1_048_576)
             ),
             Self::CostlySamples { ms_per_s } => write!(
                 f,
@@ -570,8 +573,8 @@ impl fmt::Display for Warning {
             } => write!(
                 f,
                 "The data that the load touched ({} MB) is about as large as {cache} ({} MB), so how much of it is cached depends on chance. Choose a size clearly within or clearly beyond.",
-                data_bytes / 1_048_576,
-                cache_bytes / 1_048_576
+                count(data_bytes / 1_048_576),
+                count(cache_bytes / 1_048_576)
             ),
             Self::FewRows {
                 table,
@@ -582,7 +585,8 @@ impl fmt::Display for Warning {
             } => {
                 write!(
                     f,
-                    "{clients} clients share the {} of {table} that they update",
+                    "{} share the {} of {table} that they update",
+                    counted(*clients, "client"),
                     counted(*rows, "row")
                 )?;
                 match waiting {
@@ -628,43 +632,43 @@ fn of_stage(preposition: &str, stage: Option<&str>) -> String {
     stage.map_or_else(String::new, |stage| format!(" {preposition} stage \"{stage}\""))
 }
 
-/// A rate with as many digits as matter.
-fn rate(per_s: f64) -> String {
-    let decimals = match per_s {
-        100.0.. => 0,
-        10.0.. => 1,
-        _ => 2,
-    };
-    let text = format!("{per_s:.decimals$}");
-    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let groups: Vec<_> = whole.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
-    groups.join(",") + rest
-}
-
-/// A number with its noun.
-fn counted(number: u64, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ => format!("{number} {noun}s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyno_ceiling::Route;
 
     #[test]
     fn numbers_have_the_digits_they_have_in_tables() {
-        assert_eq!(
-            [1_165.2, 999.6, 1_234_567.0, 12.34].map(rate),
-            ["1,165", "1,000", "1,234,567", "12.3"]
-        );
         let errors = |percent| {
             let workload = "main".to_owned();
             Warning::Errors { workload, percent }.to_string()
         };
         assert!(errors(100.0).starts_with("100.0 % of"));
         assert!(errors(0.505).starts_with("0.5 % of"));
-        assert!(errors(0.01).starts_with("Less than 0.1 % of"));
+        assert!(errors(0.01).starts_with("<0.1 % of"));
+        let near = Warning::NearCeiling {
+            statements_per_s: 98_765.4,
+            ceiling_per_s: 123_456.7,
+            shape: Shape {
+                route: Route::Tcp,
+                clients: 8,
+                threads: 2,
+            },
+        };
+        assert!(near.to_string().starts_with("dyno executed 98,765 statements per second: 80 % of the 123,457 that"));
+        let clock = Warning::SlowClock {
+            source: "acpi_pm".to_owned(),
+            read_ns: 12_345.6,
+        };
+        assert!(clock.to_string().starts_with("Reading the clock takes 12,346 ns here"));
+        let skipped = Warning::RateMissed {
+            workload: "main".to_owned(),
+            stage: None,
+            asked_per_s: 12_345.6,
+            reached_per_s: 1_165.2,
+            skipped: 45_678,
+        };
+        let words = skipped.to_string();
+        assert!(words.starts_with("\"main\" did 1,165 of the 12,346 transactions/s asked for: 45,678 were skipped"));
     }
 }

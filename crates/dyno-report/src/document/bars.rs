@@ -5,7 +5,7 @@ use super::measures::Measure;
 use super::model::{BarSeries, Bars, Figure, FigureData};
 use super::table::rounded;
 use crate::campaign::cells::Cell;
-use crate::figures::one_line;
+use crate::figures::{Greatest, one_line};
 
 /// The figure of `measures`, which have the same unit, by the levels of the axis of `facet`: a bar for each of its lines, or of several measures of one
 /// line a bar for each. `None` of nothing.
@@ -46,16 +46,18 @@ fn caption(facet: &Facet, measure: &Measure, series: &[BarSeries]) -> String {
     let values = series
         .iter()
         .flat_map(|bars| facet.axis.levels.iter().zip(&bars.values).map(move |of| (bars, of)));
-    let known = values.filter_map(|(bars, (level, value))| Some((bars, level, (*value)?)));
-    let best = known.max_by(|one, other| one.2.total_cmp(&other.2));
-    let caption = best.map_or_else(String::new, |(bars, level, value)| {
+    let known = values.filter_map(|(bars, (level, value))| Some(((bars, level), (*value)?)));
+    let (known, values): (Vec<_>, Vec<f64>) = known.unzip();
+    let caption = Greatest::of(&values).map_or_else(String::new, |greatest| {
+        let (bars, level) = known[greatest.place];
         let bar = if bars.name.is_empty() {
             String::new()
         } else {
             format!(", {}", bars.name)
         };
-        let (value, axis) = (measure.words(value), &facet.axis.name);
-        format!("Highest: {value} with {axis} = {}{bar}.", one_line(level))
+        let (value, axis) = (measure.words(values[greatest.place]), &facet.axis.name);
+        let more = greatest.and_more("bar");
+        format!("Highest: {value} with {axis} = {}{bar}{more}.", one_line(level))
     });
     let whiskers = if series.iter().any(|bars| !bars.low.is_empty()) {
         " Whiskers reach from the least to the greatest run."

@@ -14,7 +14,7 @@ use crate::campaign::cells::{Cell, Factor, Levels, cells, extremes, factors, of_
 use crate::campaign::kept::{follow_schedules, highest_kept, rate_finding, varied_rate};
 use crate::campaign::ratio::ratio_of;
 use crate::campaign::{level, ordered, reason};
-use crate::figures::{counted, decimal, one_line, rate};
+use crate::figures::{Greatest, counted, decimal, one_line, rate};
 use dyno_lab::archive::{Campaign, LatencyCounts, Run, RunState};
 use dyno_stats::Outcome;
 use indexmap::IndexMap;
@@ -94,13 +94,15 @@ impl<'a> Together<'a> {
         const MOST: usize = 6;
         let mut headlines = Vec::new();
         let with_tps = self.cells.iter().filter_map(|cell| Some((cell, cell.mean_tps()?)));
-        let Some((best, tps)) = with_tps.max_by(|one, other| one.1.total_cmp(&other.1)) else {
+        let (cells, tps): (Vec<&Cell>, Vec<f64>) = with_tps.unzip();
+        let Some(greatest) = Greatest::of(&tps) else {
             return vec![Headline {
                 figure: "no figures".to_owned(),
                 verdict: "No run is complete, so there is nothing to compare.".to_owned(),
                 ..Headline::default()
             }];
         };
+        let (best, tps) = (cells[greatest.place], tps[greatest.place]);
         let paced = follow_schedules(&self.cells) || varied_rate(&self.cells).is_some();
         let runs = extremes(&best.tps);
         headlines.extend(paced.then(|| self.kept_rate()).flatten());
@@ -119,8 +121,8 @@ impl<'a> Together<'a> {
                 },
             ),
             verdict: format!(
-                "The highest throughput of {}{}.",
-                counted(self.cells.len() as u64, "cell"),
+                "{}{}.",
+                greatest.of_cells(" throughput"),
                 best.p99_words().map_or_else(String::new, |p99| format!(", with a p99 of {p99}"))
             ),
         }));
@@ -152,14 +154,14 @@ impl<'a> Together<'a> {
 
     /// The cell with the highest value of a metric.
     fn highest(&self, metric: &Measure) -> Option<Headline> {
-        let values = || self.cells.iter().filter_map(|cell| Some((cell, metric.value(cell)?)));
-        let (cell, value) = values().max_by(|one, other| one.1.total_cmp(&other.1))?;
-        let cells = counted(values().count() as u64, "cell");
+        let values = self.cells.iter().filter_map(|cell| Some((cell, metric.value(cell)?)));
+        let (cells, values): (Vec<&Cell>, Vec<f64>) = values.unzip();
+        let greatest = Greatest::of(&values)?;
         Some(Headline {
-            subject: format!("{}, {}", metric.title, self.name_of(cell)),
-            figure: rate(value),
+            subject: format!("{}, {}", metric.title, self.name_of(cells[greatest.place])),
+            figure: rate(values[greatest.place]),
             interval: String::new(),
-            verdict: format!("The highest of {cells}."),
+            verdict: format!("{}.", greatest.of_cells("")),
         })
     }
 

@@ -13,18 +13,21 @@ const MOST_NAMES: usize = 3;
 /// A warning by its wording, with the runs that have it.
 #[derive(Default)]
 struct Said {
-    /// As it was said first.
-    text: String,
+    /// What stands before, between and behind its figures.
+    words: Vec<String>,
+    /// The least and the greatest of each of its figures.
+    figures: Vec<Range>,
     runs: Vec<String>,
-    /// Whether some runs have other figures in it.
-    differs: bool,
 }
+
+/// Two figures as they were written, and as numbers.
+type Range = [(String, f64); 2];
 
 /// Gathers warnings.
 #[derive(Default)]
 pub(crate) struct Cautions {
     general: Vec<Caution>,
-    said: IndexMap<String, Said>,
+    said: IndexMap<Vec<String>, Said>,
     runs: usize,
 }
 
@@ -106,17 +109,20 @@ impl Cautions {
     }
 
     fn say(&mut self, run: &str, text: String) {
-        let text = one_line(&text);
-        // The same words with other numbers are the same warning.
-        let wording: String = text
-            .chars()
-            .filter(|character| !character.is_ascii_digit() && !".,".contains(*character))
-            .collect();
-        let said = self.said.entry(wording).or_insert_with(|| Said {
-            text: text.clone(),
-            ..Said::default()
+        // The same words with other figures are the same warning.
+        let (words, figures) = apart(&one_line(&text));
+        let said = self.said.entry(words.clone()).or_insert_with(|| Said {
+            words,
+            figures: figures.iter().map(|figure| [figure.clone(), figure.clone()]).collect(),
+            runs: Vec::new(),
         });
-        said.differs |= said.text != text;
+        for ([least, greatest], figure) in said.figures.iter_mut().zip(figures) {
+            if figure.1 < least.1 {
+                *least = figure;
+            } else if figure.1 > greatest.1 {
+                *greatest = figure;
+            }
+        }
         if said.runs.last().is_none_or(|last| last != run) {
             said.runs.push(run.to_owned());
         }
@@ -141,14 +147,67 @@ impl Cautions {
                     said.runs[0]
                 ),
             };
-            let figures = if said.differs { " (figures of the first)" } else { "" };
             Caution {
-                subject: subject + figures,
-                text: said.text,
+                subject,
+                text: said.text(),
             }
         });
         self.general.into_iter().chain(of_runs).collect()
     }
+}
+
+impl Said {
+    /// The warning, with the range of each figure that is not the same in all runs.
+    fn text(&self) -> String {
+        let figures = self.figures.iter().map(|[(least, low), (greatest, high)]| {
+            if low == high {
+                least.clone()
+            } else {
+                format!("{least}–{greatest}")
+            }
+        });
+        let figures = figures.chain([String::new()]);
+        self.words
+            .iter()
+            .cloned()
+            .zip(figures)
+            .map(|(words, figure)| words + &figure)
+            .collect()
+    }
+}
+
+/// Takes the figures out of a text: numbers that stand by themselves, and neither are part of a name, such as `tbl2`, nor a code, whose digits are not grouped.
+fn apart(text: &str) -> (Vec<String>, Vec<(String, f64)>) {
+    const LONGEST_UNGROUPED: usize = 3;
+    let (mut words, mut figures) = (vec![String::new()], Vec::new());
+    let mut rest = text;
+    let mut before = ' ';
+    while let Some(first) = rest.chars().next() {
+        let inside = |character: char| character.is_ascii_digit() || ".,".contains(character);
+        let end = rest.find(|character| !inside(character)).unwrap_or(rest.len());
+        let digits = rest[..end].trim_end_matches(['.', ',']);
+        let after = rest[digits.len()..].chars().next().unwrap_or(' ');
+        let whole = digits.split('.').next().unwrap_or_default();
+        let alone =
+            (before.is_whitespace() || "(<".contains(before)) && (after.is_whitespace() || ".,;:)%/".contains(after));
+        let number = digits.replace(',', "").parse().ok();
+        let figure = first.is_ascii_digit() && alone && (whole.contains(',') || whole.len() <= LONGEST_UNGROUPED);
+        let taken = if let Some(number) = number.filter(|_| figure) {
+            figures.push((digits.to_owned(), number));
+            words.push(String::new());
+            digits
+        } else {
+            // A number that is part of a name is taken as a whole.
+            let taken = &rest[..end.max(first.len_utf8())];
+            if let Some(last) = words.last_mut() {
+                last.push_str(taken);
+            }
+            taken
+        };
+        before = taken.chars().next_back().unwrap_or(before);
+        rest = &rest[taken.len()..];
+    }
+    (words, figures)
 }
 
 #[cfg(test)]
@@ -172,15 +231,35 @@ mod tests {
             .into_iter()
             .map(|caution| (caution.subject, caution.text))
             .collect();
-        assert_eq!(
-            all[1],
-            (
-                "all 5 runs (figures of the first)".to_owned(),
-                "TPS varies by 1.5 %".to_owned()
-            )
-        );
+        assert_eq!(all[1], ("all 5 runs".to_owned(), "TPS varies by 1.5–5.5 %".to_owned()));
         assert_eq!(all[2], ("001-rep1, 002-rep1, 003-rep1".to_owned(), "a b".to_owned()));
         assert!(all[0].1.starts_with("What is known of the run cannot be read: "));
         assert_eq!(all.len(), 3);
+    }
+
+    #[test]
+    fn of_figures_that_differ_the_range_is_told() {
+        let told = |texts: &[&str]| -> Vec<String> {
+            let mut cautions = Cautions::default();
+            for (number, text) in texts.iter().enumerate() {
+                cautions.remarks(&format!("run {number}"), [(*text).to_owned()].into_iter());
+            }
+            cautions.all().into_iter().map(|caution| caution.text).collect()
+        };
+        let missed = |reached: &str| format!("\"a1\" did {reached} of the 20,000 transactions/s asked for.");
+        assert_eq!(
+            told(&[&missed("12,345"), &missed("987.6"), &missed("19,000")]),
+            ["\"a1\" did 987.6–19,000 of the 20,000 transactions/s asked for."]
+        );
+        assert_eq!(told(&["none of 2", "none of 2."]).len(), 2);
+        // What is part of a name, or a code, is no figure.
+        let names = ["lock on tbl1 (40001) with -T 120", "lock on tbl2 (40001) with -T 120"];
+        assert_eq!(told(&names), names);
+        assert_eq!(told(&["failed with 40001", "failed with 57014"]).len(), 2);
+        assert_eq!(
+            told(&["10.0.0.1:5432 in 3 s, 9 %", "10.0.0.1:5432 in 5 s, 9 %"]),
+            ["10.0.0.1:5432 in 3–5 s, 9 %"]
+        );
+        assert_eq!(told(&["é 1,", "é 2,"]), ["é 1–2,"]);
     }
 }

@@ -4,7 +4,7 @@ use super::backdrop::cause_words;
 use super::model::Headline;
 use super::recorded::Recorded;
 use super::run::{state_words, steady_words};
-use crate::figures::{counted, figure, rate, time};
+use crate::figures::{counted, percent, rate, time};
 use dyno_lab::analysis::Analysis;
 use dyno_lab::summary::{Pacing, WorkloadSummary};
 use indexmap::IndexMap;
@@ -108,9 +108,9 @@ fn errors_words(workload: &WorkloadSummary) -> String {
     match workload.errors {
         0 => String::new(),
         errors => format!(
-            "{} failed ({} %).",
+            "{} failed ({}).",
             counted(errors, "transaction"),
-            figure(workload.error_percent())
+            percent(workload.error_percent())
         ),
     }
 }

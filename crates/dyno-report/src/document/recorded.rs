@@ -9,7 +9,7 @@ use super::waits::Waits;
 use dyno_lab::analysis::{Analysis, analyse};
 use dyno_lab::archive::{IntervalRow, PhaseRecord, Run, RunState, Samples, is_measured};
 use dyno_lab::experiment::WARMUP;
-use dyno_lab::summary::{Summary, WorkloadFacts};
+use dyno_lab::summary::{Summary, WorkloadFacts, is_complete};
 use indexmap::IndexMap;
 use std::ops::Range;
 use std::thread;
@@ -25,7 +25,7 @@ pub(super) struct Recorded<'a> {
     pub backdrop: Backdrop,
     pub throughput: Throughput,
     pub latency: Latency,
-    /// Transactions per second in each measured interval, by workload.
+    /// Transactions per second in each complete interval that was measured, by workload.
     pub tps: IndexMap<String, Vec<f64>>,
     /// What was sampled, unless only the load was to be read.
     pub samples: Option<Sampled>,
@@ -111,7 +111,7 @@ impl<'a> Recorded<'a> {
 
     fn interval(&mut self, row: &IntervalRow) {
         self.throughput.push(row);
-        if row.phase != WARMUP {
+        if row.phase != WARMUP && is_complete(row.interval_s, self.grid.interval_s()) {
             match self.tps.get_mut(&row.workload) {
                 Some(tps) => tps.push(row.tps),
                 None => drop(self.tps.insert(row.workload.clone(), vec![row.tps])),

@@ -3,6 +3,7 @@
 use super::model::{Block, Table, Value};
 use super::parts::table;
 use super::table::{exactly, ms, number, text, value, words};
+use crate::analysis::other_dips;
 use crate::figures::{one_line, rate};
 use crate::growth::largest;
 use dyno_lab::analysis::{Analysis, Dip};
@@ -259,11 +260,7 @@ pub(super) fn dips(analysis: &Analysis) -> Table {
             words(seen.join("; ")),
         ]
     });
-    let more = if left_out > 0 {
-        format!("; {left_out} less deep ones are in run.json")
-    } else {
-        String::new()
-    };
+    let more = other_dips(left_out).map_or_else(String::new, |others| format!("; {others}"));
     Table {
         caption: format!("Dips of the throughput{more}"),
         columns: vec![

@@ -5,7 +5,7 @@ use super::model::{Block, Section};
 use super::parts::{figure, list, paragraph, section, table};
 use super::recorded::Recorded;
 use super::{metrics, results, statements};
-use crate::figures::{one_line, rate, time};
+use crate::figures::{one_line, percent, rate, time};
 use dyno_lab::archive::RunState;
 use dyno_lab::experiment::Resolved;
 use dyno_lab::summary::Summary;
@@ -91,7 +91,7 @@ fn figures_in_words(summary: &Summary) -> String {
             format!(", p50 {}, p99 {}", time(latency.p50_us), time(latency.p99_us))
         });
         let errors = if workload.errors > 0 {
-            format!(", {} % errors", crate::figures::figure(workload.error_percent()))
+            format!(", {} errors", percent(workload.error_percent()))
         } else {
             String::new()
         };
@@ -156,7 +156,7 @@ fn over_time(recorded: &Recorded, prefix: &str, heat_maps: bool) -> Vec<Block> {
     }
     if blocks.is_empty() {
         blocks.push(paragraph(
-            "No interval was recorded, so there is nothing to show over time.",
+            "No complete interval was recorded, so there is nothing to show over time.",
         ));
     }
     blocks

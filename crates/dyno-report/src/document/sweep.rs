@@ -5,6 +5,7 @@ use super::measures::Measure;
 use super::model::{Figure, FigureData, Sweep, SweepLine, SweepPanel, SweepPoint};
 use super::table::rounded;
 use crate::campaign::kept::rate_finding;
+use crate::figures::Greatest;
 
 /// The figure of `measures` over the axis of `facet`, a panel each.
 pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {
@@ -82,10 +83,9 @@ fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
     let told = if named { measures } else { &measures[..1] };
     let several = told.len() > 1;
     let line = |measure: &Measure, line: &SweepLine| {
-        let best = line
-            .points
-            .iter()
-            .max_by(|one, other| one.value.total_cmp(&other.value))?;
+        let values: Vec<f64> = line.points.iter().map(|point| point.value).collect();
+        let greatest = Greatest::of(&values)?;
+        let best = &line.points[greatest.place];
         let of = several.then(|| measure.name().to_owned()).into_iter();
         let name: Vec<String> = of.chain((!line.name.is_empty()).then(|| line.name.clone())).collect();
         let name = match name.is_empty() {
@@ -94,10 +94,11 @@ fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
         };
         let knee = line.knee.map_or_else(String::new, |knee| format!(", knee at {knee}"));
         Some(format!(
-            "{name}{} at {} = {}{knee}",
+            "{name}{} at {} = {}{}{knee}",
             measure.words(best.value),
             facet.axis.name,
-            best.level
+            best.level,
+            greatest.and_more("level")
         ))
     };
     let lines: Vec<String> = told

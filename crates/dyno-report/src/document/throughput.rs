@@ -6,7 +6,7 @@ use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
 use crate::figures::rate;
 use dyno_lab::archive::IntervalRow;
-use dyno_lab::summary::metrics;
+use dyno_lab::summary::{is_complete, metrics};
 use indexmap::IndexMap;
 
 /// The throughput of a run in the making: rows of `intervals.csv` are added as they come.
@@ -50,14 +50,16 @@ impl Throughput {
             None => self.workloads.entry(row.workload.clone()).or_insert_with(new),
         };
         let (start_s, end_s) = (row.interval_start_s, row.interval_start_s + row.interval_s);
-        workload.tps.push(start_s, end_s, row.tps);
+        if is_complete(row.interval_s, self.grid.interval_s()) {
+            workload.tps.push(start_s, end_s, row.tps);
+        }
         workload.errors.push(start_s, end_s, row.errors as f64 / row.interval_s);
         workload.gathered[0].push(start_s, end_s, row.tps);
         workload.gathered[1].push(start_s, end_s, row.statements as f64 / row.interval_s);
         workload.failed |= row.errors > 0;
     }
 
-    /// The figure `id`: one line per workload, and beneath it the errors if there were any. `None` without an interval.
+    /// The figure `id`: one line per workload, and beneath it the errors if there were any. `None` without a complete interval.
     #[must_use]
     pub fn figure(&self, id: &str, backdrop: &Backdrop) -> Option<Figure> {
         if self.workloads.values().all(|workload| workload.tps.is_empty()) {
@@ -173,5 +175,27 @@ pub(super) fn names<'a>(names: impl Iterator<Item = &'a (impl AsRef<str> + ?Size
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         Some((only, _)) => (*only).to_owned(),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_was_cut_short_is_not_on_the_chart() {
+        let mut throughput = Throughput::new(Grid::new(1.0, 4.0));
+        for (start_s, lasted_s, tps) in [(0.2, 0.8, 1_500.0), (1.0, 1.0, 1_000.0), (2.0, 1.0, 1_100.0), (3.0, 0.002, 9_000.0)] {
+            let row = serde_json::json!({
+                "phase": "measure", "interval_start_s": start_s, "interval_s": lasted_s, "workload": "main",
+                "transactions": 1, "statements": 1, "errors": 0, "retries": 0, "skipped": 0, "tps": tps,
+            });
+            throughput.push(&serde_json::from_value(row).unwrap());
+        }
+        let figure = throughput.figure("t", &Backdrop::new("run", 1.0, 4.0)).unwrap();
+        assert!(figure.caption.starts_with("TPS 1,000 to 1,100."), "{}", figure.caption);
+        let FigureData::Timeline(timeline) = figure.data else { panic!() };
+        let line = &timeline.lanes[0].series[0];
+        assert_eq!((line.first_s, line.mean.as_slice()), (1.0, [Some(1_000.0), Some(1_100.0)].as_slice()));
     }
 }

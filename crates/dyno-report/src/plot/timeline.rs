@@ -8,6 +8,7 @@ use crate::figures::{counted, one_line};
 use crate::show::analysis_of;
 use dyno_lab::archive::{EventKind, Run};
 use dyno_lab::experiment::WARMUP;
+use dyno_lab::summary::is_complete;
 use indexmap::IndexMap;
 
 /// A label of time with the room around it.
@@ -21,6 +22,7 @@ pub(super) fn run(run: &Run, screen: Screen) -> Result<String, String> {
     let intervals = run.intervals().map_err(|error| error.to_string())?;
     let mut curves: IndexMap<String, Vec<(f64, f64)>> = IndexMap::new();
     let (mut warm_up, mut time) = (None, None);
+    let interval_s = run.record.as_ref().map_or(0.0, |record| record.interval_s);
     let add = |times: &mut Option<(f64, f64)>, start_s: f64, end_s: f64| {
         *times = Some(times.map_or((start_s, end_s), |(first_s, _)| (first_s, end_s)));
     };
@@ -30,12 +32,14 @@ pub(super) fn run(run: &Run, screen: Screen) -> Result<String, String> {
         if row.phase == WARMUP {
             add(&mut warm_up, row.interval_start_s, end_s);
         }
-        let middle_s = row.interval_start_s + row.interval_s / 2.0;
-        curves.entry(row.workload).or_default().push((middle_s, row.tps));
+        if is_complete(row.interval_s, interval_s) {
+            let middle_s = row.interval_start_s + row.interval_s / 2.0;
+            curves.entry(row.workload).or_default().push((middle_s, row.tps));
+        }
     }
-    let Some((start_s, end_s)) = time else {
+    let Some((start_s, end_s)) = time.filter(|_| !curves.is_empty()) else {
         return Err(format!(
-            "there is nothing to draw: {} has no intervals",
+            "there is nothing to draw: {} has no complete interval",
             run.path.display()
         ));
     };

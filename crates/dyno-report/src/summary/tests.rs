@@ -36,6 +36,9 @@ fn a_run_without_a_single_transaction() {
     workload.statement_latencies[0].latency = None;
     nothing.warnings = Warning::of(workload);
     assert_snapshot!(summary(&nothing));
+    assert!(!summary(&nothing).contains("own CPU"));
+    nothing.workloads[0].errors = 3;
+    assert!(summary(&nothing).contains("µs system per failed transaction"));
 }
 
 #[test]

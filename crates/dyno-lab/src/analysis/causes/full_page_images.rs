@@ -8,6 +8,7 @@ use super::super::recording::Recording;
 use super::super::series::{Signal, Window};
 use super::Evidence;
 use crate::archive::Checkpoint;
+use crate::figures::figure;
 
 /// How long after the begin of a checkpoint a dip may begin.
 const AFTER_S: f64 = 30.0;
@@ -168,11 +169,11 @@ impl<'a> Burst<'a> {
     }
 
     fn words(&self) -> String {
-        let (inside, usual) = (self.inside, self.signal.usual.median);
+        let (inside, usual) = (figure(self.inside), figure(self.signal.usual.median));
         if self.counted {
-            format!("{inside:.0} full page images per second, usually {usual:.0}")
+            format!("{inside} full page images per second, usually {usual}")
         } else {
-            format!("{inside:.0} bytes of write-ahead log per transaction, usually {usual:.0}")
+            format!("{inside} bytes of write-ahead log per transaction, usually {usual}")
         }
     }
 }

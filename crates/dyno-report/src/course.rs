@@ -1,8 +1,8 @@
 //! How a campaign goes on: its runs as they begin, go on and end.
 
 use crate::analysis::{in_short, with_warnings};
-use crate::campaign::cells::{p99_words, total_tps};
-use crate::figures::{counted, duration, one_line, rate};
+use crate::campaign::cells::{p99_words, tps_words};
+use crate::figures::{counted, duration, one_line};
 use crate::live::live_line;
 use crate::summary::summary;
 use crate::table::paragraph;
@@ -79,7 +79,7 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
 fn figures_in_short(summary: &Summary) -> String {
     let errors: u64 = summary.workloads.iter().map(|workload| workload.errors).sum();
     let p99 = p99_words(summary).map_or_else(String::new, |p99| format!(", p99 {p99}"));
-    format!("{} tps{p99}, {}", rate(total_tps(summary)), counted(errors, "error"))
+    format!("{} tps{p99}, {}", tps_words(summary), counted(errors, "error"))
 }
 
 /// The levels and the repetition of a run.

@@ -1,7 +1,6 @@
 //! The list of what is in an archive.
 
-use crate::campaign::cells::{p99_words, total_tps};
-use crate::figures::rate;
+use crate::campaign::cells::{p99_words, tps_words};
 use crate::table::unbroken;
 use dyno_lab::archive::{Campaign, Run};
 
@@ -57,13 +56,13 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
     )
 }
 
-/// TPS over all workloads and the 99th percentile of each; `-` where there is none.
+/// TPS and the 99th percentile of each workload; `-` where there is none.
 fn figures(run: &Run) -> [String; 2] {
     let Ok(summary) = run.summary() else {
         return ["-".to_owned(), "-".to_owned()];
     };
     let p99 = p99_words(&summary).unwrap_or_else(|| "-".to_owned());
-    [rate(total_tps(&summary)), p99]
+    [tps_words(&summary), p99]
 }
 
 #[cfg(test)]

@@ -73,7 +73,8 @@ fn throughput(summary: &Summary) -> String {
             ],
         ]
     });
-    let total = summary.total.iter().flat_map(|total| {
+    let total = summary.total.filter(|_| !summary.mixes_loops());
+    let total = total.iter().flat_map(|total| {
         let row = |what: &str, figure: f64| {
             let mut row = vec![String::new(); 6];
             (row[0], row[1]) = (what.to_owned(), rate(figure));

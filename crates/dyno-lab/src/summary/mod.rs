@@ -57,6 +57,25 @@ pub struct Summary {
     pub warnings: Vec<Warning>,
 }
 
+impl Summary {
+    /// Whether closed loops go beside workloads that have a schedule. What a schedule asks for is nothing that the server decides: a sum over both says
+    /// neither how fast it is nor how it was used.
+    #[must_use]
+    pub fn mixes_loops(&self) -> bool {
+        let scheduled = |workload: &WorkloadSummary| workload.pacing.is_scheduled();
+        self.workloads.iter().any(scheduled) && !self.workloads.iter().all(scheduled)
+    }
+
+    /// The transactions per second that the server decides: of all workloads together, but where loops are [mixed](Self::mixes_loops) of the closed
+    /// ones alone.
+    #[must_use]
+    pub fn tps(&self) -> f64 {
+        let mixed = self.mixes_loops();
+        let counts = |workload: &&WorkloadSummary| !(mixed && workload.pacing.is_scheduled());
+        self.workloads.iter().filter(counts).map(|workload| workload.tps).sum()
+    }
+}
+
 /// What all workloads did together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Total {
@@ -289,6 +308,12 @@ impl Pacing {
             Self::Open { .. } => false,
             Self::Staged { closed, .. } => closed,
         }
+    }
+
+    /// Whether all transactions have a schedule.
+    #[must_use]
+    pub fn is_scheduled(self) -> bool {
+        self.is_open() && !self.is_closed()
     }
 
     /// Whether transactions have a schedule, at least in some stages.

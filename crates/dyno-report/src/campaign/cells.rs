@@ -1,6 +1,6 @@
 //! The cells of a campaign with what was measured in each.
 
-use crate::figures::time;
+use crate::figures::{rate, time};
 use dyno_lab::archive::{Campaign, Run, RunState};
 use dyno_lab::summary::{Latency, Pacing, Summary, Warning, WorkloadSummary, over_runs};
 use indexmap::{IndexMap, IndexSet};
@@ -12,8 +12,10 @@ pub(crate) type Levels = IndexMap<String, String>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     pub levels: Levels,
-    /// TPS of all workloads together, run by run.
+    /// TPS of all workloads together, run by run; where loops are mixed, of the closed ones alone.
     pub tps: Vec<f64>,
+    /// Whether closed loops go beside schedules.
+    pub mixed: bool,
     /// Each workload by itself.
     pub workloads: IndexMap<String, OfWorkload>,
     /// Each metric of the experiment, run by run.
@@ -39,7 +41,7 @@ impl Schedule {
             let all = summaries.iter().flat_map(|summary| &summary.workloads);
             all.filter(|workload| meant(&workload.name))
         };
-        let open = workloads().all(|workload| workload.pacing.is_open() && !workload.pacing.is_closed());
+        let open = workloads().all(|workload| workload.pacing.is_scheduled());
         let asked = |workload: &WorkloadSummary| match workload.pacing {
             Pacing::Open { rate_per_s } => Some(rate_per_s),
             Pacing::Closed | Pacing::Staged { .. } => None,
@@ -76,9 +78,12 @@ pub(crate) struct OfWorkload {
     pub schedule: Option<Schedule>,
 }
 
+/// What the closed loops among several workloads are called.
+pub(crate) const CLOSED_LOOPS: &str = "closed loops";
+
 /// What is told of a cell in a line: one of its workloads, or of several all together.
 pub(crate) struct Line<'a> {
-    /// The workload's name, or "all".
+    /// The workload's name, "all", or where loops are mixed [`CLOSED_LOOPS`].
     pub name: &'a str,
     /// TPS, run by run.
     pub tps: &'a [f64],
@@ -98,7 +103,7 @@ pub(crate) struct Factor {
 }
 
 impl Cell {
-    /// TPS of all workloads together; `None` without a complete run.
+    /// Its TPS over all runs; `None` without a complete run.
     pub fn mean_tps(&self) -> Option<f64> {
         over_runs(&self.tps)
     }
@@ -152,7 +157,11 @@ impl Cell {
     pub fn lines(&self) -> Vec<Line<'_>> {
         let several = self.workloads.len() > 1;
         let all = Line {
-            name: if self.workloads.is_empty() { "-" } else { "all" },
+            name: match self.workloads.is_empty() {
+                true => "-",
+                false if self.mixed => CLOSED_LOOPS,
+                false => "all",
+            },
             tps: &self.tps,
             variation_percent: variation(&self.tps, None),
             latency: None,
@@ -239,9 +248,19 @@ pub(crate) fn factor(name: &str, levels: &[&str]) -> Factor {
     }
 }
 
-/// All workloads together.
-pub(crate) fn total_tps(summary: &Summary) -> f64 {
-    summary.workloads.iter().map(|workload| workload.tps).sum()
+/// Whose TPS that of cells is, if it is not of all workloads.
+pub(crate) fn whose_tps(cells: &[Cell]) -> Option<&'static str> {
+    cells.iter().any(|cell| cell.mixed).then_some(CLOSED_LOOPS)
+}
+
+/// TPS in one line: of all workloads together, but of mixed loops each with its name: `update 9,000, ingest 300`.
+pub(crate) fn tps_words(summary: &Summary) -> String {
+    if !summary.mixes_loops() {
+        return rate(summary.tps());
+    }
+    let each = summary.workloads.iter();
+    let each = each.map(|workload| format!("{} {}", workload.name, rate(workload.tps)));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// Levels as a map can be sought by.
@@ -276,7 +295,8 @@ fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
         ..Cell::default()
     };
     for summary in &summaries {
-        cell.tps.push(total_tps(summary));
+        cell.mixed |= summary.mixes_loops();
+        cell.tps.push(summary.tps());
         for (name, value) in &summary.metrics {
             cell.metrics.entry(name.clone()).or_default().push(*value);
         }

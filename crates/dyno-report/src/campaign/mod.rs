@@ -14,7 +14,9 @@ use crate::document::cautions::Cautions;
 use crate::document::model::Caution;
 use crate::figures::{counted, ms, one_line, percent, rate};
 use crate::table::{INDENT, paragraph, table, unbroken};
-use cells::{Cell, Factor, Levels, Line, cells, factors, number, of_workload, p99_words, total_tps, workload_names};
+use cells::{
+    Cell, Factor, Levels, Line, cells, factors, number, of_workload, p99_words, tps_words, whose_tps, workload_names,
+};
 use dyno_lab::analysis::campaign_warnings;
 use dyno_lab::archive::{Campaign, Run, RunState};
 use dyno_lab::summary::{Latency, over_runs};
@@ -286,7 +288,7 @@ fn matrices(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> 
         table(&header, &[0], lines)
     };
     let workloads = workload_names(cells);
-    let mut matrices = vec![matrix("TPS", &|cell| rate(cell.mean_tps()))];
+    let mut matrices = vec![matrix(&of_workload("TPS", whose_tps(cells)), &|cell| rate(cell.mean_tps()))];
     for name in workloads.iter().filter(|name| name.is_some()) {
         let tps = |cell: &Cell| rate(cell.workload(*name).and_then(|workload| over_runs(&workload.tps)));
         matrices.push(matrix(&of_workload("TPS", *name), &tps));
@@ -348,7 +350,7 @@ fn runs(campaign: &Campaign) -> String {
         let dips = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
         vec![
             run.state.to_string(),
-            rate(summary.as_ref().map(total_tps)),
+            summary.as_ref().map_or("-".to_owned(), tps_words),
             summary.as_ref().and_then(p99_words).unwrap_or_else(|| "-".to_owned()),
             dips.map_or("-".to_owned(), |analysis| analysis.dips.len().to_string()),
             run.name(),

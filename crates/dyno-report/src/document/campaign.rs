@@ -10,12 +10,15 @@ use super::parts::{figure, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::{exactly, ms, number, text, value, words};
 use super::{bars, matrix, sweep};
-use crate::campaign::cells::{Cell, Factor, Levels, cells, extremes, factors, of_workload, total_tps, workload_names};
+use crate::campaign::cells::{
+    Cell, Factor, Levels, cells, extremes, factors, of_workload, whose_tps, workload_names,
+};
 use crate::campaign::kept::{follow_schedules, highest_kept, rate_finding, varied_rate};
 use crate::campaign::ratio::ratio_of;
 use crate::campaign::{level, ordered, reason};
 use crate::figures::{Greatest, counted, decimal, one_line, rate};
 use dyno_lab::archive::{Campaign, LatencyCounts, Run, RunState};
+use dyno_lab::summary::Summary;
 use dyno_stats::Outcome;
 use indexmap::IndexMap;
 
@@ -122,7 +125,7 @@ impl<'a> Together<'a> {
             ),
             verdict: format!(
                 "{}{}.",
-                greatest.of_cells(" throughput"),
+                greatest.of_cells(&of_workload(" throughput", whose_tps(&self.cells))),
                 best.p99_words().map_or_else(String::new, |p99| format!(", with a p99 of {p99}"))
             ),
         }));
@@ -182,7 +185,7 @@ impl<'a> Together<'a> {
         };
         Some(Headline {
             subject: self.name_of(cell),
-            figure: format!("{} × the TPS", decimal(ratio.value, 2)),
+            figure: format!("{} × the {}", decimal(ratio.value, 2), of_workload("TPS", whose_tps(&self.cells))),
             interval: ratio.interval.map_or_else(String::new, |(low, high)| {
                 format!("95 % interval {} to {}", decimal(low, 2), decimal(high, 2))
             }),
@@ -250,8 +253,8 @@ impl<'a> Together<'a> {
         let of_workloads = Measure::of_workloads(&self.cells);
         // A latency is of a workload: beside the throughput of several it would be taken for one of all.
         let (first, others) = match of_workloads.is_empty() {
-            true => ([vec![Measure::tps()], p99s].concat(), Vec::new()),
-            false => (vec![Measure::tps()], vec![of_workloads, p99s]),
+            true => ([vec![Measure::tps(&self.cells)], p99s].concat(), Vec::new()),
+            false => (vec![Measure::tps(&self.cells)], vec![of_workloads, p99s]),
         };
         let mut groups = vec![first];
         groups.extend(others.into_iter().flat_map(|measures| alike(measures, &self.cells)));
@@ -338,13 +341,18 @@ impl<'a> Together<'a> {
             Some(vec![
                 words(name.as_str()),
                 words(recorded.name.as_str()),
-                value(total_tps(summary)),
+                value(summary.tps()),
                 value(dips),
             ])
         });
         let table = Table {
             caption: String::new(),
-            columns: vec![text("cell"), text("run"), number("mean", "TPS"), number("dips", "")],
+            columns: vec![
+                text("cell"),
+                text("run"),
+                number(&of_workload("mean", whose_tps(&self.cells)), "TPS"),
+                number("dips", ""),
+            ],
             rows: rows.collect(),
         };
         let lane = Lane {
@@ -376,7 +384,7 @@ impl<'a> Together<'a> {
         let mut columns: Vec<Column> = several.then(|| text("campaign")).into_iter().collect();
         columns.push(text("run"));
         columns.extend(varied.iter().map(|factor| text(&factor.name)));
-        columns.extend([text("state"), number("throughput", "TPS")]);
+        columns.extend([text("state"), number(&of_workload("throughput", whose_tps(&self.cells)), "TPS")]);
         columns.extend(
             workload_names(&self.cells)
                 .into_iter()
@@ -422,7 +430,7 @@ impl<'a> Together<'a> {
         row.push(words(run.name()));
         row.extend(varied.iter().map(|factor| words(one_line(level(&cell, factor)))));
         row.push(words(run.state.to_string()));
-        row.push(value(summary.as_ref().map(total_tps)));
+        row.push(value(summary.as_ref().map(Summary::tps)));
         row.extend(workload_names(&self.cells).into_iter().map(|name| ms(p99_us(name))));
         row.push(errors.map_or(value(None), exactly));
         row.push(value(dips));

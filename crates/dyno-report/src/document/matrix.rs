@@ -3,7 +3,7 @@
 use super::model::{Figure, FigureData, Matrix, MatrixCell, Table};
 use super::series::significant;
 use super::table::{number, text, value, words};
-use crate::campaign::cells::{Cell, Factor, Levels};
+use crate::campaign::cells::{Cell, Factor, Levels, of_workload, whose_tps};
 use crate::campaign::ratio::{Ratio, ratio_of};
 use crate::campaign::{column_cells, column_name, columns, rows_of};
 use crate::figures::{counted, one_line};
@@ -19,6 +19,7 @@ pub(super) fn figure(id: &str, cells: &[Cell], varied: &[&Factor], baseline: &Le
     if columns.len() > MOST_COLUMNS {
         return None;
     }
+    let whose = whose_tps(cells);
     let ratio = |cell: &Cell| ratio_of(cells, baseline, cell);
     let by_column: Vec<Vec<Option<Ratio>>> = columns
         .iter()
@@ -56,7 +57,7 @@ pub(super) fn figure(id: &str, cells: &[Cell], varied: &[&Factor], baseline: &Le
         .iter()
         .map(|(factor, level)| format!("{factor} = {level}"))
         .collect();
-    let title = format!("TPS, ratio to {}", one_line(&to.join(", ")));
+    let title = format!("{}, ratio to {}", of_workload("TPS", whose), one_line(&to.join(", ")));
     let others: indexmap::IndexSet<&str> = columns
         .iter()
         .flatten()

@@ -1,7 +1,7 @@
 //! What is measured in each cell of a campaign, as it is drawn over factors.
 
 use super::throughput::names;
-use crate::campaign::cells::{Cell, extremes, of_workload, workload_names};
+use crate::campaign::cells::{Cell, extremes, of_workload, whose_tps, workload_names};
 use crate::figures::rate;
 use dyno_lab::summary::over_runs;
 use indexmap::IndexSet;
@@ -30,9 +30,10 @@ enum Of {
 }
 
 impl Measure {
-    /// Transactions per second of all workloads together.
-    pub fn tps() -> Self {
-        Self::new("tps".to_owned(), "Throughput".to_owned(), "TPS", Of::Total)
+    /// Transactions per second of all workloads together; where loops are mixed, of the closed ones.
+    pub fn tps(cells: &[Cell]) -> Self {
+        let title = of_workload("Throughput", whose_tps(cells));
+        Self::new("tps".to_owned(), title, "TPS", Of::Total)
     }
 
     /// The 99th percentile of the latency of each workload.

@@ -27,7 +27,7 @@ pub(super) fn tables(summary: &Summary) -> Vec<Block> {
 
 fn throughput(summary: &Summary) -> Table {
     let mut rows: Vec<Vec<Value>> = summary.workloads.iter().map(throughput_row).collect();
-    rows.extend(summary.total.map(|total| {
+    rows.extend(summary.total.filter(|_| !summary.mixes_loops()).map(|total| {
         let mut row = vec![Value::Nothing(()); 12];
         (row[0], row[4], row[5]) = (words("all"), exactly(total.transactions), value(total.tps));
         (row[9], row[10]) = (value(total.statements_per_s), exactly(total.errors));

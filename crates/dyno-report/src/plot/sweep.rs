@@ -3,7 +3,7 @@
 use super::Screen;
 use super::axis::Axis;
 use super::chart::{Chart, Curve, Row, draw};
-use crate::campaign::cells::{Cell, Factor, cells, factors, number, of_workload, workload_names};
+use crate::campaign::cells::{Cell, Factor, cells, factors, number, of_workload, whose_tps, workload_names};
 use crate::campaign::{column_cells, column_name, columns, knee_of};
 use crate::figures::one_line;
 use dyno_lab::archive::Campaign;
@@ -64,7 +64,7 @@ pub(super) fn campaign(campaign: &Campaign, screen: Screen) -> Result<String, St
         each.map(|(line, symbol)| line.curve(&levels, *symbol, figure))
             .collect::<Vec<_>>()
     };
-    let mut charts = vec![chart("TPS".to_owned(), curves(&Cell::mean_tps))];
+    let mut charts = vec![chart(of_workload("TPS", whose_tps(&cells)), curves(&Cell::mean_tps))];
     for workload in workload_names(&cells) {
         let p99 = curves(&|cell| cell.p99_us(workload).map(|time_us| time_us / 1e3));
         if p99.iter().any(|curve| !curve.points.is_empty()) {

@@ -79,7 +79,10 @@ mod tests {
         assert_eq!(decimal(-1234.56, 1), "-1,234.6");
         assert_eq!(decimal(None, 1), "-");
         assert_eq!(decimal(f64::NAN, 1), "-");
-        assert_eq!((counted(1, "run"), counted(12_345, "run")), ("1 run".to_owned(), "12,345 runs".to_owned()));
+        assert_eq!(
+            (counted(1, "run"), counted(12_345, "run")),
+            ("1 run".to_owned(), "12,345 runs".to_owned())
+        );
     }
 
     #[test]

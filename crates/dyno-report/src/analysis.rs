@@ -193,7 +193,10 @@ mod tests {
             ..Analysis::default()
         };
         let text = analysis(&found);
-        assert!(text.contains("(the other 2 dips, no deeper, are in run.json)"), "{text}");
+        assert!(
+            text.contains("(the other 2 dips, no deeper, are in run.json)"),
+            "{text}"
+        );
         assert!(
             !text.contains("20 %") && !text.contains("21 %") && text.contains("22 %"),
             "{text}"

@@ -1,12 +1,13 @@
-//! The cells of campaigns as CSV: a row for each cell and workload, for those who go on with other tools. `docs/report-format.md` lists the columns.
+//! The cells of campaigns as CSV: a row for each cell and workload, and for each stage, for those who go on with other tools. `docs/report-format.md` lists the columns.
 
-use dyno_lab::archive::{Campaign, RunState};
-use dyno_lab::summary::{Latency, Summary, WorkloadSummary, over_runs};
+use crate::campaign::latencies::{stages_of, takes_part};
+use dyno_lab::archive::{Campaign, Run, RunState};
+use dyno_lab::summary::{Latency, StageWorkload, Summary, WorkloadSummary, over_runs};
 use dyno_stats::Running;
 use indexmap::{IndexMap, IndexSet};
 
 /// A cell of a campaign: its levels, and the figures of its complete runs.
-type Cell<'a> = (&'a IndexMap<String, String>, Vec<Summary>);
+type Cell<'a> = (&'a IndexMap<String, String>, Vec<(&'a Run, Summary)>);
 
 /// A field for each column.
 type Row = IndexMap<String, String>;
@@ -52,7 +53,7 @@ fn rows_of(campaign: &Campaign) -> Vec<Row> {
                 .entry(key)
                 .or_insert_with(|| (&record.cell, Vec::new()))
                 .1
-                .push(summary);
+                .push((run, summary));
         }
     }
     cells.values().flat_map(|cell| cell_rows(campaign, cell)).collect()
@@ -61,59 +62,113 @@ fn rows_of(campaign: &Campaign) -> Vec<Row> {
 fn cell_rows(campaign: &Campaign, (levels, runs): &Cell) -> Vec<Row> {
     let names: IndexSet<&String> = runs
         .iter()
-        .flat_map(|summary| &summary.workloads)
+        .flat_map(|(_, summary)| &summary.workloads)
         .map(|workload| &workload.name)
         .collect();
-    let row = |name: &String| {
-        let of: Vec<&WorkloadSummary> = runs
-            .iter()
-            .flat_map(|summary| &summary.workloads)
-            .filter(|workload| workload.name == *name)
-            .collect();
-        let mut row = Row::from([("campaign".to_owned(), campaign.name())]);
+    let begin = |name: &String| {
+        let mut row = Row::from([
+            ("campaign".to_owned(), campaign.name()),
+            ("workload".to_owned(), name.clone()),
+        ]);
         row.extend(
             levels
                 .iter()
                 .map(|(factor, level)| (format!("{FACTOR}{factor}"), level.clone())),
         );
-        let mut put = |name: &str, value: Option<f64>| {
-            let text = value
-                .filter(|value| value.is_finite())
-                .map_or_else(String::new, |value| value.to_string());
-            row.insert(name.to_owned(), text);
+        row
+    };
+    let whole = |name: &String| {
+        let of: Vec<(&Summary, &WorkloadSummary)> = runs
+            .iter()
+            .flat_map(|(_, summary)| summary.workloads.iter().map(move |workload| (summary, workload)))
+            .filter(|(_, workload)| workload.name == *name)
+            .collect();
+        let mut row = begin(name);
+        if of.iter().any(|(summary, _)| !summary.stages.is_empty()) {
+            row.insert("stage".to_owned(), String::new());
+        }
+        let figures: Vec<f64> = of.iter().map(|(_, workload)| workload.tps).collect();
+        let sum = |value: fn(&WorkloadSummary) -> u64| {
+            let values = of.iter().map(|(_, workload)| value(workload));
+            Some(values.sum::<u64>() as f64)
         };
-        let figures: Vec<f64> = of.iter().map(|workload| workload.tps).collect();
-        let tps: Running = figures.iter().copied().collect();
-        let sum =
-            |value: fn(&WorkloadSummary) -> u64| Some(of.iter().map(|workload| value(workload)).sum::<u64>() as f64);
-        put("runs", Some(of.len() as f64));
-        put("clients", of.first().map(|workload| workload.clients as f64));
-        put("transactions", sum(|workload| workload.transactions));
-        put("errors", sum(|workload| workload.errors));
-        put("tps_mean", over_runs(&figures));
-        put("tps_min", tps.min());
-        put("tps_max", tps.max());
-        put("tps_variation_percent", tps.variation().map(|share| share * 100.0));
-        let latencies: Vec<Latency> = of.iter().filter_map(|workload| workload.latency).collect();
+        put(&mut row, "runs", Some(of.len() as f64));
+        put(
+            &mut row,
+            "clients",
+            of.first().map(|(_, workload)| workload.clients as f64),
+        );
+        put(&mut row, "transactions", sum(|workload| workload.transactions));
+        put(&mut row, "errors", sum(|workload| workload.errors));
+        put_tps(&mut row, &figures);
+        let latencies: Vec<Latency> = of
+            .iter()
+            .filter_map(|(summary, workload)| summary.latency_of(workload))
+            .collect();
         let latency = Latency::over_runs(&latencies);
-        put("latency_mean_us", latency.map(|latency| latency.mean_us));
-        put("latency_p50_us", latency.map(|latency| latency.p50_us));
-        put("latency_p95_us", latency.map(|latency| latency.p95_us));
-        put("latency_p99_us", latency.map(|latency| latency.p99_us));
-        put("latency_p99_9_us", latency.map(|latency| latency.p99_9_us));
-        put("latency_max_us", latency.map(|latency| latency.max_us));
-        let metrics: IndexSet<&String> = runs.iter().flat_map(|summary| summary.metrics.keys()).collect();
+        put(&mut row, "latency_mean_us", latency.map(|latency| latency.mean_us));
+        put(&mut row, "latency_p50_us", latency.map(|latency| latency.p50_us));
+        put(&mut row, "latency_p95_us", latency.map(|latency| latency.p95_us));
+        put(&mut row, "latency_p99_us", latency.map(|latency| latency.p99_us));
+        put(&mut row, "latency_p99_9_us", latency.map(|latency| latency.p99_9_us));
+        put(&mut row, "latency_max_us", latency.map(|latency| latency.max_us));
+        let metrics: IndexSet<&String> = runs.iter().flat_map(|(_, summary)| summary.metrics.keys()).collect();
         for metric in metrics {
             let values: Vec<f64> = runs
                 .iter()
-                .filter_map(|summary| summary.metrics.get(metric).copied())
+                .filter_map(|(_, summary)| summary.metrics.get(metric).copied())
                 .collect();
-            put(&format!("metric_{metric}"), over_runs(&values));
+            put(&mut row, &format!("metric_{metric}"), over_runs(&values));
         }
-        row.shift_insert(1, "workload".to_owned(), name.clone());
         row
     };
-    names.into_iter().map(row).collect()
+    // Latencies are of one load, so of several stages each has a row.
+    let stages = |name: &String| {
+        let mut stages: IndexMap<&String, Vec<&StageWorkload>> = IndexMap::new();
+        for (run, summary) in runs {
+            let Some(workload) = summary.workloads.iter().find(|workload| workload.name == *name) else {
+                continue;
+            };
+            for (stage, figures) in stages_of(summary, name).filter(|(stage, _)| takes_part(run, workload, stage)) {
+                stages.entry(&stage.name).or_default().push(figures);
+            }
+        }
+        let row = |(stage, of): (&String, Vec<&StageWorkload>)| {
+            let mut row = begin(name);
+            row.insert("stage".to_owned(), stage.clone());
+            put(&mut row, "runs", Some(of.len() as f64));
+            put_tps(&mut row, &of.iter().map(|figures| figures.tps).collect::<Vec<_>>());
+            let percentile = |value: fn(&StageWorkload) -> Option<f64>| {
+                over_runs(&of.iter().filter_map(|figures| value(figures)).collect::<Vec<_>>())
+            };
+            put(&mut row, "latency_p50_us", percentile(|figures| figures.p50_us));
+            put(&mut row, "latency_p95_us", percentile(|figures| figures.p95_us));
+            put(&mut row, "latency_p99_us", percentile(|figures| figures.p99_us));
+            row
+        };
+        stages.into_iter().map(row).collect::<Vec<_>>()
+    };
+    names
+        .into_iter()
+        .flat_map(|name| std::iter::once(whole(name)).chain(stages(name)))
+        .collect()
+}
+
+/// A figure, exact; nothing if there is none.
+fn put(row: &mut Row, name: &str, value: Option<f64>) {
+    let text = value
+        .filter(|value| value.is_finite())
+        .map_or_else(String::new, |value| value.to_string());
+    row.insert(name.to_owned(), text);
+}
+
+/// The TPS of the runs together, and how they differ.
+fn put_tps(row: &mut Row, figures: &[f64]) {
+    let tps: Running = figures.iter().copied().collect();
+    put(row, "tps_mean", over_runs(figures));
+    put(row, "tps_min", tps.min());
+    put(row, "tps_max", tps.max());
+    put(row, "tps_variation_percent", tps.variation().map(|share| share * 100.0));
 }
 
 #[cfg(test)]
@@ -131,5 +186,25 @@ mod tests {
         // Of the three runs of the archive one is complete.
         insta::assert_snapshot!(csv);
         assert!(cells_csv(&[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn each_stage_has_a_row_with_its_latencies() {
+        let folder = tempfile::tempdir().unwrap();
+        let campaign = crate::campaign::overviews::campaign(folder.path(), "", |_| {
+            crate::campaign::overviews::Fate::Found(Box::new(crate::fixture::staged()))
+        });
+        let csv = cells_csv(&[campaign]).unwrap();
+        let mut reader = csv::Reader::from_reader(csv.as_slice());
+        let columns = reader.headers().unwrap().clone();
+        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        let of = |name: &str| -> Vec<&str> {
+            let place = columns.iter().position(|column| column == name).unwrap();
+            rows.iter().map(|row| &row[place]).collect()
+        };
+        assert_eq!(&columns[2], "stage");
+        assert_eq!(of("stage"), ["", "calm", "storm"]);
+        assert_eq!(of("latency_p99_us"), ["", "900", "40000"]);
+        assert_eq!(of("tps_mean"), ["10250", "500", "20000"]);
     }
 }

@@ -1,7 +1,8 @@
 //! How a campaign goes on: its runs as they begin, go on and end.
 
 use crate::analysis::{in_short, with_warnings};
-use crate::campaign::cells::{p99_words, tps_words};
+use crate::campaign::cells::tps_words;
+use crate::campaign::latencies::p99_words;
 use crate::figures::{counted, duration, one_line};
 use crate::live::live_line;
 use crate::summary::summary;

@@ -1,7 +1,8 @@
 //! Results as plain rows, for those who go on with other tools: one row per run and workload, or per interval.
 
+use crate::campaign::latencies::{stages_of, takes_part};
 use dyno_lab::archive::{Campaign, Run};
-use dyno_lab::summary::{Pacing, Summary, WorkloadSummary};
+use dyno_lab::summary::{Pacing, StageSummary, StageWorkload, Summary, WorkloadSummary};
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value};
 
@@ -36,7 +37,8 @@ impl Export {
     /// How many of the first columns tell a run from every other.
     pub const KEY: usize = 2;
 
-    /// One row per run and workload; a run without figures has one row, which says why.
+    /// One row per run and workload, and where the load has several stages one for each that the workload took part in: latencies are of one load, so
+    /// there the row of all stages has none. A run without figures has one row, which says why.
     #[must_use]
     pub fn of_runs(campaigns: &[Campaign]) -> Self {
         collect(campaigns, |run, about| {
@@ -49,7 +51,13 @@ impl Export {
             summary
                 .workloads
                 .iter()
-                .map(|workload| with_figures(about.clone(), run, &summary, workload))
+                .flat_map(|workload| {
+                    let whole = with_figures(about.clone(), run, &summary, workload);
+                    let stages = stages_of(&summary, &workload.name);
+                    let stages = stages.filter(|(stage, _)| takes_part(run, workload, stage));
+                    let stages = stages.map(|(stage, figures)| of_stage(about.clone(), workload, stage, figures));
+                    std::iter::once(whole).chain(stages).collect::<Vec<_>>()
+                })
                 .collect()
         })
     }
@@ -226,6 +234,9 @@ fn with_figures(mut row: Row, run: &Run, summary: &Summary, workload: &WorkloadS
     use ExportKind::{Boolean, Integer, Number, Text};
     let mut put = |name: &str, kind, value: Value| row.insert(name.to_owned(), (kind, value));
     put("workload", Text, workload.name.clone().into());
+    if !summary.stages.is_empty() {
+        put("stage", Text, Value::Null);
+    }
     put("clients", Integer, workload.clients.into());
     put("threads", Integer, workload.threads.into());
     let rate_per_s = match workload.pacing {
@@ -249,7 +260,7 @@ fn with_figures(mut row: Row, run: &Run, summary: &Summary, workload: &WorkloadS
         .into_iter()
         .for_each(|(name, count)| drop(put(name, Integer, count.into())));
     let steadiness = workload.steadiness.as_ref();
-    let latency = workload.latency.as_ref();
+    let latency = summary.latency_of(workload);
     let lag = workload.lag.as_ref();
     let figures = [
         ("tps", Some(workload.tps)),
@@ -287,6 +298,26 @@ fn with_figures(mut row: Row, run: &Run, summary: &Summary, workload: &WorkloadS
     row
 }
 
+/// What `workload` did in a stage.
+fn of_stage(mut row: Row, workload: &WorkloadSummary, stage: &StageSummary, figures: &StageWorkload) -> Row {
+    let mut put = |name: &str, kind, value: Value| row.insert(name.to_owned(), (kind, value));
+    put("workload", ExportKind::Text, workload.name.clone().into());
+    put("stage", ExportKind::Text, stage.name.clone().into());
+    let figures = [
+        ("rate_per_s", figures.asked_per_s),
+        ("measured_s", Some(stage.end_s - stage.start_s)),
+        ("tps", Some(figures.tps)),
+        ("tps_variation_percent", figures.variation_percent),
+        ("latency_p50_us", figures.p50_us),
+        ("latency_p95_us", figures.p95_us),
+        ("latency_p99_us", figures.p99_us),
+    ];
+    for (name, figure) in figures {
+        put(name, ExportKind::Number, figure.into());
+    }
+    row
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,6 +348,25 @@ mod tests {
         let tps = reader.headers().unwrap().iter().position(|name| name == "tps").unwrap();
         let first = reader.records().next().unwrap().unwrap();
         assert_eq!(first.get(tps), Some("12345.6"));
+    }
+
+    #[test]
+    fn each_stage_has_a_row_with_its_latencies() {
+        let folder = tempfile::tempdir().unwrap();
+        let campaign = crate::campaign::overviews::campaign(folder.path(), "", |_| {
+            crate::campaign::overviews::Fate::Found(Box::new(crate::fixture::staged()))
+        });
+        let json = Export::of_runs(&[campaign]).to_json();
+        let of = |name: &str| -> Vec<Value> { (0..3).map(|row| json[row][name].clone()).collect() };
+        let null = || Value::Null;
+        assert_eq!(of("stage"), [null(), "calm".into(), "storm".into()]);
+        assert_eq!(
+            of("latency_p99_us"),
+            [null(), Value::from(900.0), Value::from(40_000.0)]
+        );
+        assert_eq!(of("tps"), [10_250.0, 500.0, 20_000.0].map(Value::from));
+        assert_eq!(of("rate_per_s"), [null(), Value::from(500.0), Value::from(20_000.0)]);
+        assert!(json[3].is_null());
     }
 
     #[test]

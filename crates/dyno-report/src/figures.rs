@@ -148,7 +148,10 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_a_dash() {
-        assert_eq!((rate(0.0177), rate(None), rate(f64::NAN)), ("0.0177".to_owned(), "-".to_owned(), "-".to_owned()));
+        assert_eq!(
+            (rate(0.0177), rate(None), rate(f64::NAN)),
+            ("0.0177".to_owned(), "-".to_owned(), "-".to_owned())
+        );
     }
 
     #[test]
@@ -167,9 +170,15 @@ mod tests {
         assert_eq!(words(&[5.0]).unwrap(), "The only cell that counts");
         assert_eq!(words(&[5.0, 7.0]).unwrap(), "The highest of 2 cells");
         assert_eq!(words(&[7.0, 7.000_01]).unwrap(), "The same in all 2 cells");
-        assert_eq!(words(&[7.0, 5.0, 7.0]).unwrap(), "The highest of 3 cells, shared by 2 of them");
+        assert_eq!(
+            words(&[7.0, 5.0, 7.0]).unwrap(),
+            "The highest of 3 cells, shared by 2 of them"
+        );
         let greatest = Greatest::of(&[5.0, 7.0, 7.000_01]).unwrap();
-        assert_eq!((greatest.place, greatest.and_more("level").as_str()), (1, " and 1 more level"));
+        assert_eq!(
+            (greatest.place, greatest.and_more("level").as_str()),
+            (1, " and 1 more level")
+        );
     }
 
     #[test]

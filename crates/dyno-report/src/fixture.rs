@@ -4,8 +4,8 @@ use dyno_engine::{Interval, Recording};
 use dyno_lab::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
 use dyno_lab::experiment::{Size, find};
 use dyno_lab::summary::{
-    ClientCpu, Connection, ErrorSummary, HostCpu, Lag, Latency, Pacing, ScriptSummary, StatementSummary, Steadiness,
-    Summary, TableGrowth, Warning, WorkloadFacts, WorkloadSummary,
+    ClientCpu, Connection, ErrorSummary, HostCpu, Lag, Latency, Pacing, ScriptSummary, StageSummary, StageWorkload,
+    StatementSummary, Steadiness, Summary, TableGrowth, Warning, WorkloadFacts, WorkloadSummary,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -133,6 +133,36 @@ pub(crate) fn two_workloads() -> Summary {
         server_too: true,
     });
     summary.workloads.push(writer);
+    summary
+}
+
+/// A load in two stages, at 500 and at 20,000 transactions per second.
+pub(crate) fn staged() -> Summary {
+    let mut summary = update();
+    let stage = |name: &str, start_s: f64, asked_per_s: f64, p99_us: f64| StageSummary {
+        name: name.to_owned(),
+        start_s,
+        end_s: start_s + 10.0,
+        workloads: vec![StageWorkload {
+            name: "update".to_owned(),
+            tps: asked_per_s,
+            asked_per_s: Some(asked_per_s),
+            variation_percent: None,
+            p50_us: Some(p99_us / 3.0),
+            p95_us: Some(p99_us / 2.0),
+            p99_us: Some(p99_us),
+        }],
+    };
+    summary.stages = vec![
+        stage("calm", 0.0, 500.0, 900.0),
+        stage("storm", 10.0, 20_000.0, 40_000.0),
+    ];
+    summary.workloads[0].tps = 10_250.0;
+    summary.workloads[0].pacing = Pacing::Staged {
+        least_per_s: 500.0,
+        most_per_s: 20_000.0,
+        closed: false,
+    };
     summary
 }
 

@@ -1,6 +1,7 @@
 //! The list of what is in an archive.
 
-use crate::campaign::cells::{p99_words, tps_words};
+use crate::campaign::cells::tps_words;
+use crate::campaign::latencies::p99_words;
 use crate::table::unbroken;
 use dyno_lab::archive::{Campaign, Run};
 
@@ -67,8 +68,10 @@ fn figures(run: &Run) -> [String; 2] {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixture::write_archive;
+    use crate::campaign::overviews::{Fate, campaign};
+    use crate::fixture::{staged, two_workloads, write_archive};
     use dyno_lab::archive::Archive;
+    use dyno_lab::summary::Summary;
     use insta::assert_snapshot;
 
     #[test]
@@ -83,6 +86,23 @@ mod tests {
         )
         .unwrap();
         assert_snapshot!(super::campaigns(&Archive::new(folder.path()).campaigns().unwrap()));
+    }
+
+    #[test]
+    fn a_p99_is_of_one_load_and_tps_of_one_kind_of_loop() {
+        let archive = tempfile::tempdir().unwrap();
+        let line = |summary: fn() -> Summary| {
+            let campaign = campaign(archive.path(), "", |_| Fate::Found(Box::new(summary())));
+            super::campaigns(&[campaign])
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let staged = line(staged);
+        assert!(staged.contains(" 0.9 to 40 ms by stage "), "{staged}");
+        let mixed = line(two_workloads);
+        assert!(mixed.contains(" update 12,346, ingest 993.8 "), "{mixed}");
     }
 
     #[test]

@@ -170,8 +170,14 @@ fn latency(summary: &Summary) -> String {
     if rows.is_empty() {
         return String::new();
     }
+    // Each stage has its own below.
+    let name = if summary.stages.is_empty() {
+        "latency (ms)"
+    } else {
+        "latency over all stages (ms)"
+    };
     table(
-        &["latency (ms)", "mean", "stddev", "p50", "p95", "p99", "p99.9", "max"],
+        &[name, "mean", "stddev", "p50", "p95", "p99", "p99.9", "max"],
         &[0],
         rows,
     )
@@ -246,6 +252,9 @@ fn statements(summary: &Summary) -> String {
         return String::new();
     }
     let mut text = table(&["statements", "mean (ms)", "p95", "p99", "max", "SQL"], &[5], rows);
+    if !summary.stages.is_empty() {
+        text.push_str("  (over all stages)\n");
+    }
     if let Some(note) = note {
         text.push_str(&format!("  ({note})\n"));
     }

@@ -95,8 +95,8 @@ fn row(campaign: &Campaign) -> Row {
         let runs = campaign.runs.iter().filter(|run| run.state == RunState::Complete);
         runs.filter_map(|run| run.outline.as_ref())
     };
-    let range = |value: &dyn Fn(&RunOutline) -> Option<f64>, show: fn(f64) -> String| {
-        let values = || counting().filter_map(value);
+    let range = |values_of: &dyn Fn(&RunOutline) -> Vec<f64>, show: fn(f64) -> String| {
+        let values = || counting().flat_map(values_of);
         let least = values().min_by(f64::total_cmp).map(show);
         let greatest = values().max_by(f64::total_cmp).map(show);
         match (least, greatest) {
@@ -111,7 +111,7 @@ fn row(campaign: &Campaign) -> Row {
     // Of latencies each workload has its own.
     let workloads: IndexSet<&String> = counting().flat_map(|run| run.p99_us.keys()).collect();
     let p99s = workloads.iter().map(|workload| {
-        let p99 = range(&|run| run.p99_us.get(*workload).copied(), time);
+        let p99 = range(&|run| run.p99_us.get(*workload).cloned().unwrap_or_default(), time);
         match workloads.len() {
             1 => p99,
             _ => format!("{}:\u{a0}{p99}", unbroken(workload)),
@@ -136,7 +136,7 @@ fn row(campaign: &Campaign) -> Row {
             false => format!("{complete} of {planned}"),
         },
         varied: text(|outline| outline.factors.join(", ")),
-        tps: range(&|run| run.tps, rate),
+        tps: range(&|run| run.tps.into_iter().collect(), rate),
         p99,
         errors: if errors == 0 { String::new() } else { count(errors) },
     }
@@ -156,7 +156,7 @@ mod tests {
             outline: Some(RunOutline {
                 recorded_state: RunState::Complete,
                 tps: Some(*tps),
-                p99_us: IndexMap::from([("update".to_owned(), 1_812.4)]),
+                p99_us: IndexMap::from([("update".to_owned(), vec![1_812.4])]),
                 errors: 0,
             }),
         };

@@ -287,7 +287,7 @@ pub struct ExportArguments {
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     pub format: Format,
 
-    /// One row per interval instead of one per run and workload
+    /// One row per interval instead of one per run, workload and stage
     #[arg(long)]
     pub intervals: bool,
 

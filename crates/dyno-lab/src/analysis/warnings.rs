@@ -328,7 +328,7 @@ mod tests {
         let mut record = record();
         record.host = serde_json::json!({ "clock_source": "hpet", "clock_read_ns": 1_400 });
         let warning = slow_clock(&record).unwrap().to_string();
-        let expected = "Reading the clock takes 1400 ns here (clock source hpet)";
+        let expected = "Reading the clock takes 1,400 ns here (clock source hpet)";
         assert!(warning.starts_with(expected), "{warning}");
         record.host = serde_json::json!({ "clock_source": "tsc", "clock_read_ns": 24 });
         assert_eq!(slow_clock(&record), None);

@@ -5,6 +5,7 @@ use super::append::AppendFile;
 use super::reader::{folders, json, name_of};
 use super::{ArchiveError, CAMPAIGN_JSON, INTERVALS_CSV, RUN_JSON, RunState};
 use crate::experiment::{ErrorLimit, Size};
+use crate::summary::StageWorkload;
 use indexmap::IndexMap;
 use jiff::Zoned;
 use serde::Deserialize;
@@ -37,8 +38,8 @@ pub struct RunOutline {
     pub recorded_state: RunState,
     /// Transactions per second of all workloads together; `None` without a summary.
     pub tps: Option<f64>,
-    /// The 99th percentile of the latency of each workload that completed any transaction, in microseconds.
-    pub p99_us: IndexMap<String, f64>,
+    /// The 99th percentile of the latency of each workload that completed any transaction, in microseconds; of several stages that of each.
+    pub p99_us: IndexMap<String, Vec<f64>>,
     /// Transactions that ended with an error, of all workloads together.
     pub errors: u64,
 }
@@ -147,6 +148,12 @@ impl RunOutline {
         #[derive(Deserialize)]
         struct Summary {
             workloads: Vec<Workload>,
+            #[serde(default)]
+            stages: Vec<Stage>,
+        }
+        #[derive(Deserialize)]
+        struct Stage {
+            workloads: Vec<StageWorkload>,
         }
         #[derive(Deserialize)]
         struct Workload {
@@ -168,14 +175,27 @@ impl RunOutline {
             RunState::Complete if !workloads().all(allowed) => RunState::Faulty,
             recorded => recorded,
         };
-        let p99_us = |workload: &Workload| Some((workload.name.clone(), workload.latency.as_ref()?.p99_us));
+        let mut p99_us: IndexMap<String, Vec<f64>> = IndexMap::new();
+        let of_stages = || {
+            let summary = record.summary.iter();
+            summary
+                .flat_map(|summary| &summary.stages)
+                .flat_map(|stage| &stage.workloads)
+        };
+        let staged = of_stages().next().is_some();
+        let whole = workloads().filter(|_| !staged);
+        let whole = whole.filter_map(|workload| Some((&workload.name, workload.latency.as_ref()?.p99_us)));
+        let of_stages = of_stages().filter_map(|workload| Some((&workload.name, workload.p99_us?)));
+        for (name, us) in whole.chain(of_stages) {
+            p99_us.entry(name.clone()).or_default().push(us);
+        }
         Ok(Self {
             recorded_state,
             tps: record
                 .summary
                 .as_ref()
                 .map(|_| workloads().map(|workload| workload.tps).sum()),
-            p99_us: workloads().filter_map(p99_us).collect(),
+            p99_us,
             errors: workloads().map(|workload| workload.errors).sum(),
         })
     }

@@ -217,6 +217,13 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
         );
         Vec::new()
     };
+    let staged = |cell: &Cell<'_>| cell.runs.iter().any(|(_, summary)| !summary.stages.is_empty());
+    if !measures.is_empty() && (staged(baseline) || staged(candidate)) {
+        notes.push(
+            "The load has stages: TPS and percentiles are over all of them, and tell of no single one. Compare stages by their rows in dyno export."
+                .to_owned(),
+        );
+    }
     for (side, runs) in [("baseline", &base), ("other", &other)] {
         notes.extend(failures(side, runs));
     }
@@ -275,7 +282,8 @@ fn within(workload: &str, baseline: &Run, candidate: &Run) -> Option<Interval> {
 fn batches(workload: &str, run: &Run) -> Option<Vec<f64>> {
     let interval_s = run.record.as_ref().map_or(0.0, |record: &RunRecord| record.interval_s);
     let rows = run.intervals().ok()?;
-    let rows = rows.filter(|row| row.workload == workload && row.phase != WARMUP && is_complete(row.interval_s, interval_s));
+    let rows =
+        rows.filter(|row| row.workload == workload && row.phase != WARMUP && is_complete(row.interval_s, interval_s));
     let tps: Vec<f64> = rows.map(|row| row.tps).collect();
     Some(batch_means(&tps, tps.len() / BATCHES)).filter(|means| means.len() >= FEWEST_BATCHES)
 }

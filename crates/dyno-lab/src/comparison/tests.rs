@@ -329,7 +329,7 @@ fn an_open_and_a_closed_loop_are_not_compared() {
     assert!(workload.notes[0].starts_with("Not compared: "), "{workload:?}");
     assert_eq!(
         workload.notes[1],
-        "1.00 % of the transactions of the other failed (40); they count neither in TPS nor in latency."
+        "1.0 % of the transactions of the other failed (40); they count neither in TPS nor in latency."
     );
 }
 

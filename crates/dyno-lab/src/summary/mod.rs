@@ -9,8 +9,8 @@ mod over_runs;
 mod stretch;
 mod warning;
 
-pub use builder::{SummaryBuilder, is_complete};
 pub(crate) use builder::{Counts, latency_of};
+pub use builder::{SummaryBuilder, is_complete};
 pub use over_runs::over_runs;
 #[cfg(test)]
 pub(crate) use warning::WarningKind;
@@ -64,6 +64,13 @@ impl Summary {
     pub fn mixes_loops(&self) -> bool {
         let scheduled = |workload: &WorkloadSummary| workload.pacing.is_scheduled();
         self.workloads.iter().any(scheduled) && !self.workloads.iter().all(scheduled)
+    }
+
+    /// The latency of `workload`, which is one of these, over all of the time measured; `None` if no transaction completed, or if there were several
+    /// stages: percentiles over different loads are of none, and each of [`stages`](Self::stages) has its own.
+    #[must_use]
+    pub fn latency_of(&self, workload: &WorkloadSummary) -> Option<Latency> {
+        workload.latency.filter(|_| self.stages.is_empty())
     }
 
     /// The transactions per second that the server decides: of all workloads together, but where loops are [mixed](Self::mixes_loops) of the closed
@@ -253,6 +260,12 @@ impl WorkloadFacts {
             _ => self.pacing,
         };
         self
+    }
+
+    /// Whether it is active in the stage `name`.
+    #[must_use]
+    pub fn takes_part(&self, name: &str) -> bool {
+        self.stages.is_empty() || self.stage(name).is_some()
     }
 
     /// What the stage `name` asks of it.

@@ -366,7 +366,10 @@ impl fmt::Display for Warning {
                 f,
                 "No transaction of \"{workload}\" completed. Look at the errors; if there are none, measure longer."
             ),
-            Self::Errors { workload, percent: share } => write!(
+            Self::Errors {
+                workload,
+                percent: share,
+            } => write!(
                 f,
                 "{} of the transactions of \"{workload}\" failed and count neither in TPS nor in latency. The first message of each kind is shown with the errors.",
                 percent(*share)
@@ -655,7 +658,10 @@ mod tests {
                 threads: 2,
             },
         };
-        assert!(near.to_string().starts_with("dyno executed 98,765 statements per second: 80 % of the 123,457 that"));
+        assert!(
+            near.to_string()
+                .starts_with("dyno executed 98,765 statements per second: 80 % of the 123,457 that")
+        );
         let clock = Warning::SlowClock {
             source: "acpi_pm".to_owned(),
             read_ns: 12_345.6,

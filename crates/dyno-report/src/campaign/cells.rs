@@ -1,6 +1,7 @@
 //! The cells of a campaign with what was measured in each.
 
-use crate::figures::{rate, time};
+use super::latencies::{Percentiles, Whose, in_one, stages_of, takes_part};
+use crate::figures::rate;
 use dyno_lab::archive::{Campaign, Run, RunState};
 use dyno_lab::summary::{Latency, Pacing, Summary, Warning, WorkloadSummary, over_runs};
 use indexmap::{IndexMap, IndexSet};
@@ -70,27 +71,42 @@ impl Schedule {
 pub(crate) struct OfWorkload {
     /// TPS, run by run.
     pub tps: Vec<f64>,
-    /// Latency, run by run, of those in which any transaction completed.
+    /// Latency, run by run, of those in which any transaction completed; none of several stages.
     pub latencies: Vec<Latency>,
+    /// Each stage that it took part in, if the load has several.
+    pub stages: IndexMap<String, OfStage>,
     /// Variation between the intervals of its only run, in percent.
     pub variation_percent: Option<f64>,
     /// What its schedule asked for, if it has one.
     pub schedule: Option<Schedule>,
 }
 
+/// A workload in a stage of the runs of a cell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OfStage {
+    /// TPS, run by run.
+    pub tps: Vec<f64>,
+    /// Percentiles, run by run, of those in which any transaction completed.
+    pub percentiles: Vec<Percentiles>,
+    /// Variation between the intervals of its only run, in percent.
+    pub variation_percent: Option<f64>,
+}
+
 /// What the closed loops among several workloads are called.
 pub(crate) const CLOSED_LOOPS: &str = "closed loops";
 
-/// What is told of a cell in a line: one of its workloads, or of several all together.
+/// What is told of a cell in a line: one of its workloads, in all of the time or in a stage, or of several all together.
 pub(crate) struct Line<'a> {
     /// The workload's name, "all", or where loops are mixed [`CLOSED_LOOPS`].
     pub name: &'a str,
+    /// The stage; `None`: all of them.
+    pub stage: Option<&'a str>,
     /// TPS, run by run.
     pub tps: &'a [f64],
     /// The coefficient of variation of TPS in percent: between the runs, or if there is but one between its intervals.
     pub variation_percent: Option<f64>,
-    /// Latency is of a workload, never of several.
-    pub latency: Option<Latency>,
+    /// Latency is of a workload under one load, never of several.
+    pub latency: Option<Percentiles>,
     /// Whether it is of all that the cell does.
     pub whole: bool,
 }
@@ -136,15 +152,33 @@ impl Cell {
         }
     }
 
-    /// The 99th percentile of a workload in microseconds.
-    pub fn p99_us(&self, workload: Option<&str>) -> Option<f64> {
-        Some(self.workload(workload)?.latency()?.p99_us)
+    /// The 99th percentile in microseconds, run by run.
+    pub fn p99s_us(&self, whose: &Whose) -> Vec<f64> {
+        let Some(workload) = self.workload(whose.workload.as_deref()) else {
+            return Vec::new();
+        };
+        match &whose.stage {
+            None => workload.latencies.iter().map(|latency| latency.p99_us).collect(),
+            Some(stage) => workload.stages.get(stage).map_or_else(Vec::new, OfStage::p99s_us),
+        }
+    }
+
+    /// The same over all runs.
+    pub fn p99_us(&self, whose: &Whose) -> Option<f64> {
+        over_runs(&self.p99s_us(whose))
+    }
+
+    /// Whether the load has several stages.
+    pub fn is_staged(&self) -> bool {
+        self.workloads.values().any(|workload| !workload.stages.is_empty())
     }
 
     /// The p99 of its workload, or of each with its name: `24.4 ms (update), 15 ms (ingest)`; `None` if no transaction completed.
     pub fn p99_words(&self) -> Option<String> {
         let latencies = self.workloads.iter().filter_map(|(name, workload)| {
-            let p99 = time(workload.latency()?.p99_us);
+            let stages = workload.stages.values();
+            let stages = stages.filter_map(|stage| over_runs(&stage.p99s_us()));
+            let p99 = in_one(workload.latency().map(|latency| latency.p99_us), stages)?;
             Some(match self.workloads.len() {
                 1 => p99,
                 _ => format!("{p99} ({name})"),
@@ -157,6 +191,7 @@ impl Cell {
     pub fn lines(&self) -> Vec<Line<'_>> {
         let several = self.workloads.len() > 1;
         let all = Line {
+            stage: None,
             name: match self.workloads.is_empty() {
                 true => "-",
                 false if self.mixed => CLOSED_LOOPS,
@@ -167,20 +202,50 @@ impl Cell {
             latency: None,
             whole: true,
         };
-        let each = self.workloads.iter().map(|(name, workload)| Line {
-            name,
-            tps: &workload.tps,
-            variation_percent: variation(&workload.tps, workload.variation_percent),
-            latency: workload.latency(),
-            whole: !several,
+        let each = self.workloads.iter().flat_map(|(name, workload)| {
+            let whole = Line {
+                name,
+                stage: None,
+                tps: &workload.tps,
+                variation_percent: variation(&workload.tps, workload.variation_percent),
+                latency: workload.latency().map(Percentiles::from),
+                whole: !several,
+            };
+            let stages = workload.stages.iter().map(|(stage, of)| Line {
+                name,
+                stage: Some(stage),
+                tps: &of.tps,
+                variation_percent: variation(&of.tps, of.variation_percent),
+                latency: of.latency(),
+                whole: false,
+            });
+            std::iter::once(whole).chain(stages)
         });
         let all = Some(all).filter(|_| self.workloads.len() != 1);
         each.chain(all).collect()
     }
 }
 
+impl OfStage {
+    fn p99s_us(&self) -> Vec<f64> {
+        self.percentiles.iter().map(|run| run.p99_us).collect()
+    }
+
+    /// Its latency over all runs; `None` if no transaction completed.
+    fn latency(&self) -> Option<Percentiles> {
+        let figure = |of: fn(&Percentiles) -> f64| over_runs(&self.percentiles.iter().map(of).collect::<Vec<_>>());
+        Some(Percentiles {
+            p50_us: figure(|run| run.p50_us)?,
+            p95_us: figure(|run| run.p95_us)?,
+            p99_us: figure(|run| run.p99_us)?,
+            p99_9_us: None,
+            max_us: None,
+        })
+    }
+}
+
 impl OfWorkload {
-    /// Its latency; `None` if no transaction completed.
+    /// Its latency; `None` if no transaction completed, or of several stages.
     pub fn latency(&self) -> Option<Latency> {
         Latency::over_runs(&self.latencies)
     }
@@ -225,18 +290,6 @@ pub(crate) fn workload_names(cells: &[Cell]) -> Vec<Option<&str>> {
 /// `what`, and of which workload where there are several.
 pub(crate) fn of_workload(what: &str, workload: Option<&str>) -> String {
     workload.map_or_else(|| what.to_owned(), |workload| format!("{what} of {workload}"))
-}
-
-/// Of several workloads each with its name, in one line: `update 1.812 ms, ingest 40 ms`; `None` if no transaction completed.
-pub(crate) fn p99_words(summary: &Summary) -> Option<String> {
-    let latencies = summary.workloads.iter().filter_map(|workload| {
-        let p99 = time(workload.latency?.p99_us);
-        Some(match summary.workloads.len() {
-            1 => p99,
-            _ => format!("{} {p99}", workload.name),
-        })
-    });
-    Some(latencies.collect::<Vec<_>>().join(", ")).filter(|words| !words.is_empty())
 }
 
 /// A factor for tests.
@@ -287,14 +340,21 @@ pub(crate) fn cells(campaign: &Campaign) -> Vec<Cell> {
     cells.map(|(levels, runs)| cell(levels, &runs)).collect()
 }
 
+/// A run as if it were a cell.
+pub(crate) fn of_run(run: &Run) -> Cell {
+    let levels = run.record.as_ref().map(|record| record.cell.clone());
+    cell(&levels.unwrap_or_default(), &[run])
+}
+
 fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
-    let summaries: Vec<Summary> = runs.iter().filter_map(|run| run.summary().ok()).collect();
+    let with_summary = runs.iter().filter_map(|run| Some((*run, run.summary().ok()?)));
+    let (runs, summaries): (Vec<&Run>, Vec<Summary>) = with_summary.unzip();
     let mut cell = Cell {
         levels: levels.clone(),
         schedule: Schedule::of(&summaries, None),
         ..Cell::default()
     };
-    for summary in &summaries {
+    for (run, summary) in runs.iter().zip(&summaries) {
         cell.mixed |= summary.mixes_loops();
         cell.tps.push(summary.tps());
         for (name, value) in &summary.metrics {
@@ -303,7 +363,15 @@ fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
         for workload in &summary.workloads {
             let of = cell.workloads.entry(workload.name.clone()).or_default();
             of.tps.push(workload.tps);
-            of.latencies.extend(workload.latency);
+            of.latencies.extend(summary.latency_of(workload));
+            for (stage, figures) in
+                stages_of(summary, &workload.name).filter(|(stage, _)| takes_part(run, workload, stage))
+            {
+                let of = of.stages.entry(stage.name.clone()).or_default();
+                of.tps.push(figures.tps);
+                of.variation_percent = figures.variation_percent;
+                of.percentiles.extend(Percentiles::of_stage(figures));
+            }
             of.schedule = Schedule::of(&summaries, Some(&workload.name));
             of.variation_percent = workload.steadiness.and_then(|steadiness| steadiness.variation_percent);
         }

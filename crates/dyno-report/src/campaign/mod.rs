@@ -5,6 +5,7 @@
 
 pub(crate) mod cells;
 pub(crate) mod kept;
+pub(crate) mod latencies;
 #[cfg(test)]
 pub(crate) mod overviews;
 pub(crate) mod ratio;
@@ -14,14 +15,13 @@ use crate::document::cautions::Cautions;
 use crate::document::model::Caution;
 use crate::figures::{counted, ms, one_line, percent, rate};
 use crate::table::{INDENT, paragraph, table, unbroken};
-use cells::{
-    Cell, Factor, Levels, Line, cells, factors, number, of_workload, p99_words, tps_words, whose_tps, workload_names,
-};
+use cells::{Cell, Factor, Levels, Line, cells, factors, number, of_workload, tps_words, whose_tps, workload_names};
 use dyno_lab::analysis::campaign_warnings;
 use dyno_lab::archive::{Campaign, Run, RunState};
-use dyno_lab::summary::{Latency, over_runs};
+use dyno_lab::summary::over_runs;
 use indexmap::IndexSet;
 use kept::{follow_schedules, rate_finding, varied_rate};
+use latencies::{ALL_STAGES, Percentiles, Whose, p99_words};
 use ratio::ratio;
 
 /// More columns of a matrix do not fit on a page.
@@ -184,9 +184,11 @@ fn list(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> String {
         .filter(|index| !factors[*index].levels.iter().all(|level| number(level).is_some()))
         .collect();
     let mut heading = |heading: &str| header.push(heading.to_owned());
-    if several_workloads {
-        texts.push(factors.len());
-        heading("workload");
+    let staged = cells.iter().any(Cell::is_staged);
+    let names = [("workload", several_workloads), ("stage", staged)];
+    for (place, (name, _)) in names.iter().filter(|(_, shown)| *shown).enumerate() {
+        texts.push(factors.len() + place);
+        heading(name);
     }
     ["runs", "TPS"].into_iter().for_each(&mut heading);
     if several_runs {
@@ -205,13 +207,14 @@ fn list(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> String {
     let row = |position: usize, cell: &Cell, line: &Line<'_>| {
         let mut row: Vec<String> = factors.iter().map(|factor| one_line(level(cell, factor))).collect();
         row.extend(several_workloads.then(|| line.name.to_owned()));
+        row.extend(staged.then(|| line.stage.unwrap_or(ALL_STAGES).to_owned()));
         row.extend([line.tps.len().to_string(), rate(over_runs(line.tps))]);
         if several_runs {
             let extremes = line.extremes();
             row.push(extremes.map_or("-".to_owned(), |(min, max)| format!("{}–{}", rate(min), rate(max))));
         }
         row.push(percent(line.variation_percent));
-        let shown = |percentile: fn(&Latency) -> f64| ms(line.latency.as_ref().map(percentile));
+        let shown = |percentile: fn(&Percentiles) -> f64| ms(line.latency.as_ref().map(percentile));
         row.extend([
             shown(|latency| latency.p50_us),
             shown(|latency| latency.p95_us),
@@ -287,15 +290,15 @@ fn matrices(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> 
         });
         table(&header, &[0], lines)
     };
-    let workloads = workload_names(cells);
-    let mut matrices = vec![matrix(&of_workload("TPS", whose_tps(cells)), &|cell| rate(cell.mean_tps()))];
-    for name in workloads.iter().filter(|name| name.is_some()) {
-        let tps = |cell: &Cell| rate(cell.workload(*name).and_then(|workload| over_runs(&workload.tps)));
-        matrices.push(matrix(&of_workload("TPS", *name), &tps));
+    let mut matrices = vec![matrix(&of_workload("TPS", whose_tps(cells)), &|cell| {
+        rate(cell.mean_tps())
+    })];
+    for name in workload_names(cells).into_iter().filter(Option::is_some) {
+        let tps = |cell: &Cell| rate(cell.workload(name).and_then(|workload| over_runs(&workload.tps)));
+        matrices.push(matrix(&of_workload("TPS", name), &tps));
     }
-    for name in workloads {
-        let what = format!("{} in ms", of_workload("p99", name));
-        matrices.push(matrix(&what, &|cell| ms(cell.p99_us(name))));
+    for whose in Whose::all(cells) {
+        matrices.push(matrix(&whose.words("p99 in ms"), &|cell| ms(cell.p99_us(&whose))));
     }
     if cells.iter().any(|cell| cell.tps.len() > 1) {
         matrices.push(paragraph(

@@ -81,3 +81,14 @@ fn what_failed_and_what_cannot_be_compared_is_said() {
     });
     assert_snapshot!(text(&baseline, &candidate));
 }
+
+#[test]
+fn percentiles_of_several_stages_are_called_so() {
+    let archive = tempfile::tempdir().unwrap();
+    let staged = || campaign(archive.path(), "", |_| Fate::Found(Box::new(crate::fixture::staged())));
+    let said = text(&staged(), &staged());
+    assert!(
+        said.contains("The load has stages: TPS and percentiles are over all of them"),
+        "{said}"
+    );
+}

@@ -22,7 +22,7 @@ pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Option<F
         .iter()
         .flat_map(|(name, cells)| measures.iter().map(move |measure| (name.as_str(), cells, measure)))
         .map(|(line, cells, measure)| {
-            let name = if measures.len() > 1 { measure.name() } else { line };
+            let name = if measures.len() > 1 { &measure.name } else { line };
             bars(facet, name, cells, measure)
         })
         .collect();

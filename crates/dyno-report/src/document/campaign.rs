@@ -1,7 +1,7 @@
 //! The sections about all runs of one or several campaigns together.
 
 use super::cell_table;
-use super::latency::{OVER_RUNS, percentile_curves};
+use super::latency::{OVER_RUNS, OVER_STAGES, percentile_curves};
 use super::layout::{CAMPAIGN, Facet, facets};
 use super::measures::Measure;
 use super::metrics::SAME_MAGNITUDE;
@@ -10,10 +10,9 @@ use super::parts::{figure, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::{exactly, ms, number, text, value, words};
 use super::{bars, matrix, sweep};
-use crate::campaign::cells::{
-    Cell, Factor, Levels, cells, extremes, factors, of_workload, whose_tps, workload_names,
-};
+use crate::campaign::cells::{Cell, Factor, Levels, cells, extremes, factors, of_run, of_workload, whose_tps};
 use crate::campaign::kept::{follow_schedules, highest_kept, rate_finding, varied_rate};
+use crate::campaign::latencies::Whose;
 use crate::campaign::ratio::ratio_of;
 use crate::campaign::{level, ordered, reason};
 use crate::figures::{Greatest, counted, decimal, one_line, rate};
@@ -185,7 +184,11 @@ impl<'a> Together<'a> {
         };
         Some(Headline {
             subject: self.name_of(cell),
-            figure: format!("{} × the {}", decimal(ratio.value, 2), of_workload("TPS", whose_tps(&self.cells))),
+            figure: format!(
+                "{} × the {}",
+                decimal(ratio.value, 2),
+                of_workload("TPS", whose_tps(&self.cells))
+            ),
             interval: ratio.interval.map_or_else(String::new, |(low, high)| {
                 format!("95 % interval {} to {}", decimal(low, 2), decimal(high, 2))
             }),
@@ -311,7 +314,9 @@ impl<'a> Together<'a> {
             .into_iter()
             .map(|(name, (baseline, runs))| (name, baseline, runs));
         let subject = if several { "each workload and cell" } else { "each cell" };
-        figure(percentile_curves("percentiles", subject, OVER_RUNS, curves))
+        let staged = self.cells.iter().any(Cell::is_staged);
+        let subject = format!("{subject}{}", if staged { OVER_STAGES } else { "" });
+        figure(percentile_curves("percentiles", &subject, OVER_RUNS, curves))
     }
 
     /// The throughput of the first complete run of each cell in one chart, if they are few.
@@ -384,11 +389,14 @@ impl<'a> Together<'a> {
         let mut columns: Vec<Column> = several.then(|| text("campaign")).into_iter().collect();
         columns.push(text("run"));
         columns.extend(varied.iter().map(|factor| text(&factor.name)));
-        columns.extend([text("state"), number(&of_workload("throughput", whose_tps(&self.cells)), "TPS")]);
+        columns.extend([
+            text("state"),
+            number(&of_workload("throughput", whose_tps(&self.cells)), "TPS"),
+        ]);
         columns.extend(
-            workload_names(&self.cells)
-                .into_iter()
-                .map(|name| number(&of_workload("p99", name), "ms")),
+            Whose::all(&self.cells)
+                .iter()
+                .map(|whose| number(&whose.words("p99"), "ms")),
         );
         columns.extend([number("errors", ""), number("dips", ""), text("remark")]);
         let of_campaign = |campaign: &&Campaign| {
@@ -408,30 +416,19 @@ impl<'a> Together<'a> {
     fn run_row(&self, campaign: &Campaign, run: &Run, several: bool, varied: &[&&Factor]) -> Vec<super::model::Value> {
         let record = run.record.as_ref().ok();
         let summary = run.summary().ok().filter(|summary| !summary.workloads.is_empty());
-        let p99_us = |name: Option<&str>| {
-            let workloads = summary.as_ref()?.workloads.as_slice();
-            let workload = match name {
-                Some(name) => workloads.iter().find(|workload| workload.name == name),
-                None => workloads.first().filter(|_| workloads.len() == 1),
-            };
-            Some(workload?.latency?.p99_us)
-        };
         let errors = summary
             .as_ref()
             .map(|summary| summary.workloads.iter().map(|workload| workload.errors).sum::<u64>());
         let dips = record
             .and_then(|record| record.analysis.as_ref())
             .map(|analysis| analysis.dips.len() as f64);
-        let cell = Cell {
-            levels: record.map(|record| record.cell.clone()).unwrap_or_default(),
-            ..Cell::default()
-        };
+        let cell = of_run(run);
         let mut row: Vec<_> = several.then(|| words(campaign.name())).into_iter().collect();
         row.push(words(run.name()));
         row.extend(varied.iter().map(|factor| words(one_line(level(&cell, factor)))));
         row.push(words(run.state.to_string()));
         row.push(value(summary.as_ref().map(Summary::tps)));
-        row.extend(workload_names(&self.cells).into_iter().map(|name| ms(p99_us(name))));
+        row.extend(Whose::all(&self.cells).iter().map(|whose| ms(cell.p99_us(whose))));
         row.push(errors.map_or(value(None), exactly));
         row.push(value(dips));
         row.push(words(if run.state == RunState::Complete {

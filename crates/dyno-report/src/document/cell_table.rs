@@ -5,6 +5,7 @@ use super::measures::Measure;
 use super::model::{Column, Table, Value};
 use super::table::{exactly, ms, number, text, value, without_empty_columns, words};
 use crate::campaign::cells::{Cell, Factor, Levels, Line};
+use crate::campaign::latencies::ALL_STAGES;
 use crate::campaign::level;
 use crate::campaign::ratio::ratio_of;
 use crate::figures::one_line;
@@ -57,7 +58,8 @@ pub(super) fn points(facet: &Facet, measures: &[&Measure]) -> Table {
     })
 }
 
-/// All cells with all that was measured: a row each, or where there are several workloads a row for each of them and one for all.
+/// All cells with all that was measured: a row each, or where there are several workloads a row for each of them and one for all. Of several stages each
+/// has a row, and latencies.
 pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> Table {
     let metrics: IndexSet<&String> = cells.iter().flat_map(|cell| cell.metrics.keys()).collect();
     let several = cells.iter().any(|cell| cell.workloads.len() > 1);
@@ -67,6 +69,8 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
     };
     let mut columns: Vec<Column> = factors.iter().map(factor_column).collect();
     columns.extend(several.then(|| text("workload")));
+    let staged = cells.iter().any(Cell::is_staged);
+    columns.extend(staged.then(|| text("stage")));
     columns.extend([
         number("runs", ""),
         number("mean", "TPS"),
@@ -85,6 +89,7 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
             .map(|factor| words(one_line(level(cell, factor))))
             .collect();
         row.extend(several.then(|| words(line.name)));
+        row.extend(staged.then(|| words(line.stage.unwrap_or(ALL_STAGES))));
         row.push(exactly(line.tps.len() as u64));
         let extremes = line.extremes();
         let tps = [
@@ -96,9 +101,9 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
         row.extend(tps.map(value));
         let latency = line.latency.map(|latency| {
             [
-                latency.p50_us,
-                latency.p95_us,
-                latency.p99_us,
+                Some(latency.p50_us),
+                Some(latency.p95_us),
+                Some(latency.p99_us),
                 latency.p99_9_us,
                 latency.max_us,
             ]

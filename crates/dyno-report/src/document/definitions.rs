@@ -18,7 +18,7 @@ const WORDS: [(&str, &str); 23] = [
     ),
     (
         "p50, p95, p99, p99.9",
-        "Percentiles: the latency that so many percent of the transactions did not exceed. They are of one workload of one run, read from histograms with three significant digits that are added up over time and clients; those of several workloads are never put together.",
+        "Percentiles: the latency that so many percent of the transactions did not exceed. They are of one workload of one run, read from histograms with three significant digits that are added up over time and clients; those of several workloads are never put together, and of several stages each has its own.",
     ),
     (
         "Figure of a cell",
@@ -50,7 +50,7 @@ const WORDS: [(&str, &str); 23] = [
     ),
     (
         "Ratio",
-        "Mean TPS of the runs of a cell, divided by that of its baseline: the cell that has the baseline's levels and is else the same. 1.10 is 10 % more.",
+        "Mean TPS of the runs of a cell, of closed loops alone where others have a schedule beside them, divided by that of its baseline: the cell that has the baseline's levels and is else the same. 1.10 is 10 % more.",
     ),
     (
         "Steady state",

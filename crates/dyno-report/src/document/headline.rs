@@ -4,9 +4,10 @@ use super::backdrop::cause_words;
 use super::model::Headline;
 use super::recorded::Recorded;
 use super::run::{state_words, steady_words};
+use crate::campaign::latencies::percentile_words;
 use crate::figures::{counted, percent, rate, time};
 use dyno_lab::analysis::Analysis;
-use dyno_lab::summary::{Pacing, WorkloadSummary};
+use dyno_lab::summary::{Pacing, Summary, WorkloadSummary};
 use indexmap::IndexMap;
 
 /// Into so many batches the intervals of a run are put together: few enough that each is long, and neighbours hardly depend on each other.
@@ -35,7 +36,7 @@ pub(super) fn of_run(recorded: &Recorded) -> Vec<Headline> {
             figure: format!("{} TPS", rate(workload.tps)),
             interval: interval_words(tps, steady),
             verdict: joined([
-                latency_words(workload),
+                latency_words(summary, workload),
                 errors_words(workload),
                 if several { String::new() } else { common.clone() },
             ]),
@@ -91,7 +92,7 @@ fn interval_words(tps: &[f64], steady: bool) -> String {
     format!("95 % interval {low} to {high}, from batch means of this one run; another run may differ by more")
 }
 
-fn latency_words(workload: &WorkloadSummary) -> String {
+fn latency_words(summary: &Summary, workload: &WorkloadSummary) -> String {
     let Some(latency) = workload.latency else {
         return "No transaction completed.".to_owned();
     };
@@ -100,8 +101,9 @@ fn latency_words(workload: &WorkloadSummary) -> String {
         Pacing::Staged { closed: true, .. } => "from the scheduled instant in stages with a rate",
         Pacing::Open { .. } | Pacing::Staged { .. } => "from the scheduled instant",
     };
-    let (p50, p99, max) = (time(latency.p50_us), time(latency.p99_us), time(latency.max_us));
-    format!("Latency {of}: p50 {p50}, p99 {p99}, at most {max}.")
+    let max = time(latency.max_us);
+    let percentiles = percentile_words(summary, workload).map_or_else(String::new, |words| format!("{words}, "));
+    format!("Latency {of}: {percentiles}at most {max}.")
 }
 
 fn errors_words(workload: &WorkloadSummary) -> String {

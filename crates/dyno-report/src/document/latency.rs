@@ -15,6 +15,9 @@ use indexmap::IndexMap;
 const PERCENTS: [f64; 5] = [50.0, 95.0, 99.0, 99.9, 100.0];
 const NAMES: [&str; 5] = ["p50", "p95", "p99", "p99.9", "max"];
 
+/// What is said of percentiles that stages with different loads have together.
+pub(super) const OVER_STAGES: &str = " over all stages";
+
 /// The latency of a run in the making: lines of `latency.hlog` are added as they come, in order.
 #[derive(Clone, Debug)]
 pub struct Latency {
@@ -26,6 +29,8 @@ pub struct Latency {
 #[derive(Clone, Debug)]
 struct Workload {
     pacing: Option<Pacing>,
+    /// Whether it takes part in several stages.
+    staged: bool,
     lines: StepPercentiles,
     rows: StepPercentiles,
     heat: HeatColumns,
@@ -43,7 +48,7 @@ impl Latency {
         for facts in workloads {
             latency
                 .workloads
-                .insert(facts.name.clone(), Workload::new(grid, Some(facts.pacing)));
+                .insert(facts.name.clone(), Workload::new(grid, Some(facts)));
         }
         latency
     }
@@ -108,8 +113,9 @@ impl Latency {
             } else {
                 String::new()
             };
+            let over = if workload.staged { OVER_STAGES } else { "" };
             Some(format!(
-                "Latency{of}: p50 {}, p99 {}, maximum {}",
+                "Latency{of}{over}: p50 {}, p99 {}, maximum {}",
                 time(p50_us),
                 time(p99_us),
                 time(max_us)
@@ -204,9 +210,10 @@ pub(super) fn loop_words(closed: bool, open: bool) -> &'static str {
 }
 
 impl Workload {
-    fn new(grid: Grid, pacing: Option<Pacing>) -> Self {
+    fn new(grid: Grid, facts: Option<&WorkloadFacts>) -> Self {
         Self {
-            pacing,
+            pacing: facts.map(|facts| facts.pacing),
+            staged: facts.is_some_and(|facts| facts.stages.len() > 1),
             lines: StepPercentiles::new(grid.step()),
             rows: StepPercentiles::new(grid.row_s()),
             heat: HeatColumns::new(grid.column_s()),

@@ -1,7 +1,8 @@
 //! What is measured in each cell of a campaign, as it is drawn over factors.
 
 use super::throughput::names;
-use crate::campaign::cells::{Cell, extremes, of_workload, whose_tps, workload_names};
+use crate::campaign::cells::{Cell, extremes, of_workload, whose_tps};
+use crate::campaign::latencies::Whose;
 use crate::figures::rate;
 use dyno_lab::summary::over_runs;
 use indexmap::IndexSet;
@@ -13,6 +14,8 @@ pub(super) struct Measure {
     pub id: String,
     /// What is on its axis.
     pub title: String,
+    /// What it is of: a workload, a stage or a metric; else what is on its axis.
+    pub name: String,
     /// Its unit; empty if that is not known.
     pub unit: &'static str,
     /// Whether it is drawn on a logarithmic axis.
@@ -24,8 +27,7 @@ pub(super) struct Measure {
 enum Of {
     Total,
     Workload(String),
-    /// Of the workload of that name; without a name of the only one of each cell.
-    P99(Option<String>),
+    P99(Whose),
     Metric(String),
 }
 
@@ -36,20 +38,28 @@ impl Measure {
         Self::new("tps".to_owned(), title, "TPS", Of::Total)
     }
 
-    /// The 99th percentile of the latency of each workload.
+    /// The 99th percentile of the latency of each workload, of several stages in each.
     pub fn p99s(cells: &[Cell]) -> Vec<Self> {
-        let of = |(number, name): (usize, Option<&str>)| {
-            let id = name.map_or_else(|| "p99".to_owned(), |_| format!("p99-of-{}", number + 1));
-            let title = match name {
-                Some(_) => of_workload("p99", name),
-                None => "p99 of latency".to_owned(),
+        let all = Whose::all(cells);
+        let several = all.len() > 1;
+        let of = |(number, whose): (usize, Whose)| {
+            let id = if several || whose.workload.is_some() {
+                format!("p99-of-{}", number + 1)
+            } else {
+                "p99".to_owned()
             };
+            let title = match whose.workload {
+                Some(_) => whose.words("p99"),
+                None => whose.words("p99 of latency"),
+            };
+            let measure = Self::new(id, title, "ms", Of::P99(whose.clone()));
             Self {
                 log: true,
-                ..Self::new(id, title, "ms", Of::P99(name.map(str::to_owned)))
+                name: whose.name().unwrap_or_else(|| measure.title.clone()),
+                ..measure
             }
         };
-        workload_names(cells).into_iter().enumerate().map(of).collect()
+        all.into_iter().enumerate().map(of).collect()
     }
 
     /// Where cells have several workloads, the throughput of each.
@@ -61,13 +71,11 @@ impl Measure {
             .filter(|_| several)
             .collect();
         let of = |(number, name): (usize, &String)| {
-            let title = format!("Throughput of {name}");
-            Self::new(
-                format!("workload-{}", number + 1),
-                title,
-                "TPS",
-                Of::Workload(name.clone()),
-            )
+            let (id, title) = (format!("workload-{}", number + 1), format!("Throughput of {name}"));
+            Self {
+                name: name.clone(),
+                ..Self::new(id, title, "TPS", Of::Workload(name.clone()))
+            }
         };
         names.into_iter().enumerate().map(of).collect()
     }
@@ -89,6 +97,7 @@ impl Measure {
     fn new(id: String, title: String, unit: &'static str, of: Of) -> Self {
         Self {
             id,
+            name: title.clone(),
             title,
             unit,
             log: false,
@@ -96,24 +105,18 @@ impl Measure {
         }
     }
 
-    /// What it is of: a workload or a metric; else what is on its axis.
-    pub fn name(&self) -> &str {
-        match &self.of {
-            Of::Workload(name) | Of::P99(Some(name)) => name,
-            Of::Total | Of::P99(None) | Of::Metric(_) => &self.title,
-        }
-    }
-
     /// What several are called together.
     pub fn title_of(measures: &[&Self]) -> String {
-        let all = || names(measures.iter().map(|measure| measure.name()));
+        let all = || names(measures.iter().map(|measure| &measure.name));
         match measures {
             [] => String::new(),
             [first, _, ..] => match first.of {
                 Of::Workload(_) => format!("Throughput of {}", all()),
-                Of::P99(Some(_)) => format!("p99 of {}", all()),
-                Of::Metric(_) => all(),
-                Of::Total | Of::P99(None) => first.title.clone(),
+                Of::P99(_) if first.name != first.title => {
+                    format!("p99 of {}", all())
+                }
+                Of::P99(_) | Of::Metric(_) => all(),
+                Of::Total => first.title.clone(),
             },
             [only] => only.title.clone(),
         }
@@ -140,12 +143,7 @@ impl Measure {
     fn runs(&self, cell: &Cell) -> Vec<f64> {
         match &self.of {
             Of::Total => cell.tps.clone(),
-            Of::P99(name) => {
-                let latencies = cell
-                    .workload(name.as_deref())
-                    .map_or(&[][..], |of| of.latencies.as_slice());
-                latencies.iter().map(|latency| latency.p99_us / 1e3).collect()
-            }
+            Of::P99(whose) => cell.p99s_us(whose).into_iter().map(|p99_us| p99_us / 1e3).collect(),
             Of::Workload(name) => cell.workload(Some(name)).map_or_else(Vec::new, |of| of.tps.clone()),
             Of::Metric(name) => cell.metrics.get(name).cloned().unwrap_or_default(),
         }

@@ -1,5 +1,6 @@
 //! The figures of a run as tables.
 
+use super::latency::OVER_STAGES;
 use super::model::{Block, Table, Value};
 use super::parts::table;
 use super::table::{exactly, ms, number, text, value, words};
@@ -127,7 +128,11 @@ fn latency(summary: &Summary) -> Table {
         row
     });
     Table {
-        caption: "Latency of transactions in the time measured".to_owned(),
+        caption: if summary.stages.is_empty() {
+            "Latency of transactions in the time measured".to_owned()
+        } else {
+            format!("Latency of transactions in the time measured,{OVER_STAGES}; each stage has its own below")
+        },
         columns,
         rows: rows.collect(),
     }

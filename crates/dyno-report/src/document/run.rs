@@ -1,11 +1,12 @@
 //! The sections about one run.
 
-use super::latency::{loop_words, percentile_curves};
+use super::latency::{OVER_STAGES, loop_words, percentile_curves};
 use super::model::{Block, Section};
 use super::parts::{figure, list, paragraph, section, table};
 use super::recorded::Recorded;
 use super::{metrics, results, statements};
-use crate::figures::{one_line, percent, rate, time};
+use crate::campaign::latencies::percentile_words;
+use crate::figures::{one_line, percent, rate};
 use dyno_lab::archive::RunState;
 use dyno_lab::experiment::Resolved;
 use dyno_lab::summary::Summary;
@@ -87,9 +88,7 @@ pub(super) fn state_words(recorded: &Recorded) -> String {
 
 fn figures_in_words(summary: &Summary) -> String {
     let of = |workload: &dyno_lab::summary::WorkloadSummary| {
-        let latency = workload.latency.map_or_else(String::new, |latency| {
-            format!(", p50 {}, p99 {}", time(latency.p50_us), time(latency.p99_us))
-        });
+        let latency = percentile_words(summary, workload).map_or_else(String::new, |words| format!(", {words}"));
         let errors = if workload.errors > 0 {
             format!(", {} errors", percent(workload.error_percent()))
         } else {
@@ -174,9 +173,11 @@ fn percentiles(recorded: &Recorded) -> Vec<Block> {
         .map_or(&[][..], |record| record.workloads.as_slice());
     let closed = facts.iter().any(|workload| workload.pacing.is_closed());
     let open = facts.iter().any(|workload| workload.pacing.is_open());
+    let staged = facts.iter().any(|workload| workload.stages.len() > 1);
+    let over = if staged { OVER_STAGES } else { "" };
     figure(percentile_curves(
         "percentiles",
-        &recorded.name,
+        &format!("{}{over}", recorded.name),
         loop_words(closed, open),
         counts,
     ))

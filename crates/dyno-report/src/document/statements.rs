@@ -1,5 +1,6 @@
 //! What each statement cost: as the clients saw it, and as the server counted it.
 
+use super::latency::OVER_STAGES;
 use super::model::{Table, Value};
 use super::results::{LATENCY_COLUMNS, latencies};
 use super::table::{exactly, number, text, value, words};
@@ -37,11 +38,12 @@ pub(super) fn of_clients(summary: &Summary) -> Table {
         row
     });
     let note = note.map_or_else(String::new, |note| format!(": {note}"));
+    let over = if summary.stages.is_empty() { "" } else { OVER_STAGES };
     let mut columns = vec![text("statement"), number("completed", "")];
     columns.extend(LATENCY_COLUMNS.map(|name| number(name, "ms")));
     columns.push(text("SQL"));
     Table {
-        caption: format!("Statements as the clients saw them, in the time measured{note}"),
+        caption: format!("Statements as the clients saw them, in the time measured{over}{note}"),
         columns,
         rows: rows.collect(),
     }

@@ -79,14 +79,14 @@ fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
     let Some((first, _)) = measures.first() else {
         return String::new();
     };
-    let named = first.name() != first.title;
+    let named = first.name != first.title;
     let told = if named { measures } else { &measures[..1] };
     let several = told.len() > 1;
     let line = |measure: &Measure, line: &SweepLine| {
         let values: Vec<f64> = line.points.iter().map(|point| point.value).collect();
         let greatest = Greatest::of(&values)?;
         let best = &line.points[greatest.place];
-        let of = several.then(|| measure.name().to_owned()).into_iter();
+        let of = several.then(|| measure.name.clone()).into_iter();
         let name: Vec<String> = of.chain((!line.name.is_empty()).then(|| line.name.clone())).collect();
         let name = match name.is_empty() {
             true => String::new(),

@@ -1,9 +1,9 @@
 //! Documents of whole campaigns, and of what is left of damaged ones.
 
-use super::model::{Figure, FigureData, Section, Value};
+use super::model::{Figure, FigureData, Section, Sweep, Value};
 use super::*;
 use crate::campaign::overviews::{Fate, campaign};
-use crate::fixture::write_archive;
+use crate::fixture::{staged, two_workloads, write_archive};
 use crate::html;
 use dyno_lab::archive::Archive;
 use proptest::prelude::*;
@@ -162,6 +162,108 @@ fn a_sweep_with_knee_and_ratios() {
     figure(&document, "metric-1-1");
     insta::assert_snapshot!(serde_json::to_string_pretty(&document.headlines).unwrap());
     insta::assert_snapshot!(serde_json::to_string_pretty(&document.warnings).unwrap());
+}
+
+/// The table "cells" of a document, row by row as text.
+fn cell_table(document: &Document) -> (Vec<&str>, Vec<Vec<String>>) {
+    let section = document.sections.iter().find(|section| section.id == "cells").unwrap();
+    let mut tables = section.blocks.iter().filter_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    let table = tables.next_back().unwrap();
+    let shown = |value: &Value| match value {
+        Value::Nothing(()) => "–".to_owned(),
+        Value::Number(number) => crate::figures::figure(*number),
+        Value::Text(words) => words.clone(),
+    };
+    let rows = table.rows.iter().map(|row| row.iter().map(shown).collect());
+    (
+        table.columns.iter().map(|column| column.name.as_str()).collect(),
+        rows.collect(),
+    )
+}
+
+#[test]
+fn percentiles_of_stages_are_never_put_together() {
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[factors]\nclients = [1, 8]\n[plan]\norder = \"listed\"\n";
+    let campaign = campaign(archive.path(), end, |_| Fate::Found(Box::new(staged())));
+    let document = of_campaign(&campaign);
+    assert_sound(&document);
+    let (columns, rows) = cell_table(&document);
+    let column = |name: &str| columns.iter().position(|column| *column == name).unwrap();
+    let told: Vec<[&str; 3]> = rows
+        .iter()
+        .take(3)
+        .map(|row| ["stage", "mean", "p99"].map(|name| row[column(name)].as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ["all stages", "10,250", "–"],
+            ["calm", "500", "0.9"],
+            ["storm", "20,000", "40"]
+        ]
+    );
+    let titles = |sweep: &Sweep| -> Vec<String> { sweep.panels.iter().map(|panel| panel.title.clone()).collect() };
+    let FigureData::Sweep(sweep) = &figure(&document, "tps-1").data else {
+        panic!()
+    };
+    assert_eq!(
+        titles(sweep),
+        ["Throughput", "p99 of latency in calm", "p99 of latency in storm"]
+    );
+    let everything = [
+        serde_json::to_string(&document).unwrap(),
+        crate::show::campaign(&campaign),
+        crate::list::campaigns(&[campaign]),
+    ];
+    // The fixture's p99 over both stages.
+    assert!(everything.iter().all(|text| !text.contains("1.812")), "{everything:?}");
+    assert!(everything.iter().all(|text| text.contains("0.9")));
+}
+
+#[test]
+fn what_is_asked_for_is_in_no_ratio() {
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[factors]\nclients = [1, 4]\nfull_page_writes = [\"on\", \"off\"]\n[plan]\norder = \"listed\"\n\
+               baseline = { full_page_writes = \"on\" }\n";
+    let campaign = campaign(archive.path(), end, |run| {
+        let mut summary = two_workloads();
+        summary.workloads[0].tps = 1_000.0 * run.number as f64;
+        Fate::Found(Box::new(summary))
+    });
+    let document = of_campaign(&campaign);
+    assert_sound(&document);
+    let FigureData::Matrix(matrix) = &figure(&document, "ratios").data else {
+        panic!()
+    };
+    assert_eq!(matrix.title, "TPS of closed loops, ratio to full_page_writes = on");
+    let ratios: Vec<Option<f64>> = matrix.cells.iter().flatten().map(|cell| cell.value).collect();
+    assert_eq!(ratios.iter().flatten().copied().fold(0.0, f64::max), 2.0, "{ratios:?}");
+    let (columns, rows) = cell_table(&document);
+    let place = columns.iter().position(|column| *column == "workload").unwrap();
+    assert_eq!(
+        [0, 1, 2].map(|row: usize| rows[row][place].as_str()),
+        ["update", "ingest", "closed loops"]
+    );
+    // One of 1,000 with 993.8 that were asked for.
+    assert!(!serde_json::to_string(&document).unwrap().contains("1993.8"));
+    assert!(!crate::show::campaign(&campaign).contains("1,994"));
+}
+
+#[test]
+fn a_tie_has_no_winner() {
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[factors]\nclients = [1, 8]\n[plan]\norder = \"listed\"\n";
+    let campaign = campaign(archive.path(), end, |_| Fate::Complete(1_000.0));
+    let headlines = of_campaign(&campaign).headlines;
+    assert!(
+        headlines[0].verdict.starts_with("The same throughput in all 2 cells"),
+        "{headlines:?}"
+    );
+    assert_eq!(headlines[1].verdict, "The same in all 2 cells.");
 }
 
 #[test]

@@ -185,7 +185,12 @@ mod tests {
     #[test]
     fn an_interval_that_was_cut_short_is_not_on_the_chart() {
         let mut throughput = Throughput::new(Grid::new(1.0, 4.0));
-        for (start_s, lasted_s, tps) in [(0.2, 0.8, 1_500.0), (1.0, 1.0, 1_000.0), (2.0, 1.0, 1_100.0), (3.0, 0.002, 9_000.0)] {
+        for (start_s, lasted_s, tps) in [
+            (0.2, 0.8, 1_500.0),
+            (1.0, 1.0, 1_000.0),
+            (2.0, 1.0, 1_100.0),
+            (3.0, 0.002, 9_000.0),
+        ] {
             let row = serde_json::json!({
                 "phase": "measure", "interval_start_s": start_s, "interval_s": lasted_s, "workload": "main",
                 "transactions": 1, "statements": 1, "errors": 0, "retries": 0, "skipped": 0, "tps": tps,
@@ -194,8 +199,13 @@ mod tests {
         }
         let figure = throughput.figure("t", &Backdrop::new("run", 1.0, 4.0)).unwrap();
         assert!(figure.caption.starts_with("TPS 1,000 to 1,100."), "{}", figure.caption);
-        let FigureData::Timeline(timeline) = figure.data else { panic!() };
+        let FigureData::Timeline(timeline) = figure.data else {
+            panic!()
+        };
         let line = &timeline.lanes[0].series[0];
-        assert_eq!((line.first_s, line.mean.as_slice()), (1.0, [Some(1_000.0), Some(1_100.0)].as_slice()));
+        assert_eq!(
+            (line.first_s, line.mean.as_slice()),
+            (1.0, [Some(1_000.0), Some(1_100.0)].as_slice())
+        );
     }
 }

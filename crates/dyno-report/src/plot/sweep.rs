@@ -3,7 +3,8 @@
 use super::Screen;
 use super::axis::Axis;
 use super::chart::{Chart, Curve, Row, draw};
-use crate::campaign::cells::{Cell, Factor, cells, factors, number, of_workload, whose_tps, workload_names};
+use crate::campaign::cells::{Cell, Factor, cells, factors, number, of_workload, whose_tps};
+use crate::campaign::latencies::Whose;
 use crate::campaign::{column_cells, column_name, columns, knee_of};
 use crate::figures::one_line;
 use dyno_lab::archive::Campaign;
@@ -65,10 +66,10 @@ pub(super) fn campaign(campaign: &Campaign, screen: Screen) -> Result<String, St
             .collect::<Vec<_>>()
     };
     let mut charts = vec![chart(of_workload("TPS", whose_tps(&cells)), curves(&Cell::mean_tps))];
-    for workload in workload_names(&cells) {
-        let p99 = curves(&|cell| cell.p99_us(workload).map(|time_us| time_us / 1e3));
+    for whose in Whose::all(&cells) {
+        let p99 = curves(&|cell| cell.p99_us(&whose).map(|time_us| time_us / 1e3));
         if p99.iter().any(|curve| !curve.points.is_empty()) {
-            let title = format!("{} (ms)", one_line(&of_workload("p99", workload)));
+            let title = format!("{} (ms)", one_line(&whose.words("p99")));
             charts.push(chart(title, p99));
         }
     }

@@ -142,7 +142,11 @@ fn a_sweep_with_a_line_per_level_of_the_other_factor() {
 fn what_cannot_be_drawn_says_why() {
     let archive = tempfile::tempdir().unwrap();
     let made = recorded(archive.path(), 0, |_| 0);
-    assert!(run(&made, SCREEN).unwrap_err().ends_with("001-rep1 has no complete interval"));
+    assert!(
+        run(&made, SCREEN)
+            .unwrap_err()
+            .ends_with("001-rep1 has no complete interval")
+    );
     let end = "[factors]\nfull_page_writes = [\"on\", \"off\"]\n";
     let campaign = overviews::campaign(archive.path(), end, |_| Fate::Found(Box::new(update())));
     let why = super::campaign(&campaign, SCREEN).unwrap_err();

@@ -89,7 +89,11 @@ fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Resul
         let filled = fill_table(info, fill, &stop.flag(), &mut |filling| {
             progress.amount(filling.rows, filling.of_rows, "rows");
         })?;
-        progress.done(&format!("{:.1} s, {} rows/s", filled.elapsed_s, figure(filled.rows_per_s)));
+        progress.done(&format!(
+            "{:.1} s, {} rows/s",
+            filled.elapsed_s,
+            figure(filled.rows_per_s)
+        ));
     }
     if !data.finish.trim().is_empty() {
         progress.step("Creating indexes and the like");

@@ -173,7 +173,7 @@ fn turns_that_a_latency_limit_skips_are_no_backlog() {
         .find(|warning| matches!(warning, Warning::RateMissed { .. }));
     let missed = missed.unwrap().to_string();
     assert!(
-        missed.contains("2000 were skipped") && !missed.contains("backlog"),
+        missed.contains("2,000 were skipped") && !missed.contains("backlog"),
         "{missed}"
     );
 }

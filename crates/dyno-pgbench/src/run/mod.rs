@@ -40,8 +40,8 @@ pub fn run(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 
 
 fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u8 {
     if let Some(path) = options.json.as_deref().filter(|path| *path != Path::new("-"))
-        // Better now than after a night's run.
-        && let Err(error) = File::create(path)
+        // Better now than after a night's run. What is in it stays until there is something to take its place.
+        && let Err(error) = File::options().append(true).create(true).open(path)
     {
         let cause = crate::system_text(&error);
         return fail(&format!("could not create file \"{}\": {cause}", path.display()));

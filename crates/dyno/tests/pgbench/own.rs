@@ -170,6 +170,19 @@ fn a_client_without_a_connection_is_named() {
 }
 
 #[test]
+fn json_of_an_earlier_run_stays_until_there_is_another() {
+    let desk = Desk::new("own_json_kept");
+    let file = desk.folder.path().join("report.json");
+    fs::write(&file, "last night's").unwrap();
+    let words = ["pgbench", "-n", "-t", "1", "-S", "--json=report.json", "-h", "/nowhere"];
+    let refused = desk.dyno().args(words).output().unwrap();
+    assert!(!refused.status.success());
+    assert_eq!(fs::read_to_string(&file).unwrap(), "last night's");
+    desk.pgbench("-n -t 1 -S --json=report.json");
+    assert!(fs::read_to_string(&file).unwrap().starts_with('{'));
+}
+
+#[test]
 fn json_that_cannot_be_written_is_told_before_the_run() {
     let desk = Desk::new("own_json_refused");
     let run = desk

@@ -203,10 +203,21 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
     let (base, other) = (Runs::of(baseline, name), Runs::of(candidate, name));
     let (baseline_pacing, candidate_pacing) = (base.pacing()?, other.pacing()?);
     let mut notes = Vec::new();
-    let alike = baseline_pacing.is_open() == candidate_pacing.is_open();
+    let loops = |pacing: Pacing| (pacing.is_open(), pacing.is_closed());
+    let alike = loops(baseline_pacing) == loops(candidate_pacing);
+    // What was asked for is no merit of the system's.
+    let asked_alike = !baseline_pacing.is_open() || baseline_pacing == candidate_pacing;
     let measures = if alike {
-        Measure::ALL
-            .iter()
+        if !asked_alike {
+            notes.push(
+                "TPS is not compared: it follows the rate that was asked for, and that differs. Latency is compared as it \
+                 is, at different rates."
+                    .to_owned(),
+            );
+        }
+        let measures = Measure::ALL.iter();
+        let measures = measures.filter(|measure| asked_alike || **measure != Measure::Tps);
+        measures
             .filter_map(|measure| compare(*measure, name, &base, &other))
             .collect()
     } else {

@@ -316,6 +316,35 @@ fn what_differs_is_listed() {
 }
 
 #[test]
+fn the_tps_of_different_rates_is_not_compared() {
+    let archive = TempDir::new().unwrap();
+    let at = |pacing: Pacing| {
+        campaign(&archive, "[plan]\nrepetitions = 4\n", |_, made| {
+            made.workload().pacing = pacing
+        })
+    };
+    let open = |rate_per_s| at(Pacing::Open { rate_per_s });
+    let measured = |one: &Campaign, other: &Campaign| {
+        let compared = compare(one, other);
+        let workload = &compared.cells[0].workloads[0];
+        let measures: Vec<Measure> = workload.measures.iter().map(|measure| measure.measure).collect();
+        (measures, workload.notes.first().cloned().unwrap_or_default())
+    };
+    let (fast, slow) = (open(1_000.0), open(500.0));
+    let (measures, note) = measured(&fast, &slow);
+    assert_eq!(measures, [Measure::P50, Measure::P95, Measure::P99]);
+    assert!(note.starts_with("TPS is not compared"), "{note}");
+    assert_eq!(measured(&fast, &fast), (Measure::ALL.to_vec(), String::new()));
+    // Closed in some stages is no open loop.
+    let staged = at(Pacing::Staged {
+        least_per_s: 1_000.0,
+        most_per_s: 1_000.0,
+        closed: true,
+    });
+    assert_eq!(measured(&fast, &staged).0, []);
+}
+
+#[test]
 fn an_open_and_a_closed_loop_are_not_compared() {
     let archive = TempDir::new().unwrap();
     let closed = repeated(&archive, "", 4, 10_000.0, 1.0);

@@ -5,6 +5,8 @@ use crate::scope::Scope;
 use crate::server_message;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// The sizes of the experiment's data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,6 +43,31 @@ pub struct SizesError {
 
 /// A table's size is read under a lock, for which somebody else's schema change is not waited for long.
 const BEGIN: &str = "begin; set local lock_timeout = '3s'; set local statement_timeout = '60s'";
+
+/// How long sessions may take to end.
+const ENDING: Duration = Duration::from_secs(1);
+
+/// Waits until the sessions of this role and application in this database have ended, but not long: a pool keeps its own. What a session did is counted
+/// when it ends at the latest, which the server does by itself some time after the connection was closed.
+///
+/// # Errors
+/// The connection is broken.
+pub fn await_sessions_end(client: &mut Client) -> Result<(), SizesError> {
+    let query =
+        "select exists (select 1 from pg_stat_activity a join pg_stat_activity own on own.pid = pg_backend_pid()
+                                 where a.pid <> own.pid and a.datname = own.datname and a.usename = own.usename
+                                   and a.application_name = own.application_name)";
+    let until = Instant::now() + ENDING;
+    loop {
+        let row = client.query_one(query, &[]).map_err(|error| SizesError {
+            message: server_message(&error),
+        })?;
+        if !row.get::<_, bool>(0) || Instant::now() >= until {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(10));
+    }
+}
 
 /// Reads the sizes of the experiment's tables in the connected database.
 ///

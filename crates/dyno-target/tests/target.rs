@@ -11,9 +11,10 @@ use dyno_target::load::{Fill, LoadError, fill_table, run_sql, settle};
 use dyno_target::schema::{Mark, create_schema, drop_schema, own_schemas};
 use dyno_target::scope::Scope;
 use dyno_target::settings::verify;
-use dyno_target::sizes::database_sizes;
+use dyno_target::sizes::{await_sessions_end, database_sizes};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use support::Shared;
 
 fn server() -> Arc<Shared> {
@@ -225,6 +226,32 @@ fn says_where_sql_fails() {
         "text",
     )
     .unwrap();
+}
+
+#[test]
+fn what_sessions_did_is_counted_when_they_have_ended() {
+    let shared = server();
+    let info = database(&shared, "ended");
+    let mut control = info.connect().unwrap();
+    control
+        .batch_execute("create table t (id int); insert into t values (1)")
+        .unwrap();
+    let mut user = info.connect().unwrap();
+    // A session tells of its first one at once, and of more only after a second or at its end.
+    for _ in 0..20 {
+        user.execute("update t set id = id + 1", &[]).unwrap();
+    }
+    let leaving = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        drop(user);
+    });
+    await_sessions_end(&mut control).unwrap();
+    let sizes = database_sizes(&mut control, &Scope::Database).unwrap();
+    assert_eq!(sizes.tables[0].statistics["n_tup_upd"], 20);
+    leaving.join().unwrap();
+    // One that stays is not waited for.
+    let _stays = info.connect().unwrap();
+    await_sessions_end(&mut control).unwrap();
 }
 
 #[test]

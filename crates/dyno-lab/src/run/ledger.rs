@@ -15,7 +15,7 @@ use dyno_engine::{Ending, MOST_STATEMENTS, Outcome, Stop, ThreadOptions};
 use dyno_target::address::{ConnectionInfo, Interruptible};
 use dyno_target::facts::{host_facts, server_facts};
 use dyno_target::scope::Scope;
-use dyno_target::sizes::{DatabaseSizes, SizesError, database_sizes};
+use dyno_target::sizes::{DatabaseSizes, SizesError, await_sessions_end, database_sizes};
 use jiff::Zoned;
 use std::path::{Path, PathBuf};
 
@@ -205,7 +205,9 @@ impl<'a> Ledger<'a> {
         // Whoever ends a run early does not want to wait, and a server that did it may be gone or stand still.
         if outcome.ended_early.is_none() {
             let before = self.sizes_before;
-            match before.and_then(|before| Ok((before, database_sizes(&mut self.control, &self.scope)?))) {
+            let after = await_sessions_end(&mut self.control);
+            let after = after.and_then(|()| database_sizes(&mut self.control, &self.scope));
+            match before.and_then(|before| Ok((before, after?))) {
                 Ok((before, after)) => {
                     summary.tables = growth(&before, &after, &self.scope);
                     writer.record_mut().tables = serde_json::to_value(Tables { before, after }).unwrap_or_default();

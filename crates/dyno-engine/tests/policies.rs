@@ -23,6 +23,8 @@ over_each_transport!(
     scripts_that_cannot_work_abort_their_clients,
     results_become_variables,
     a_pipeline_is_sent_whole_and_fails_at_its_end,
+    a_sleep_may_end_a_transaction_with_its_connection,
+    what_a_connection_of_one_transaction_comes_to_is_forgotten_with_it,
     a_lost_connection_is_made_anew,
     sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint,
     a_connection_may_be_lost_in_a_sleep,
@@ -294,6 +296,52 @@ fn a_pipeline_is_sent_whole_and_fails_at_its_end(transport: TransportChoice) {
             "{remarks:?}"
         );
     }
+}
+
+/// The client is woken, and its next transaction is due in the same round.
+fn a_sleep_may_end_a_transaction_with_its_connection(transport: TransportChoice) {
+    let server = ScriptedServer::start(|_, _, _| AT_ONCE);
+    for pacing in [Pacing::Closed, Pacing::Open { rate_per_s: 5000.0 }] {
+        for clients in [1, 3] {
+            let script = [("select 1;\n\\sleep 1 ms", 1)];
+            let mut load = script_load(transport, &server, Protocol::Simple, clients, 5, &script);
+            load.workloads[0].connecting = Connecting::EveryTransaction;
+            load.workloads[0].pacing = pacing;
+            load.phases[0].duration = Duration::from_secs(20);
+            load.grace = Duration::from_secs(1);
+            let (outcome, recording, remarks) = run(&load);
+            assert_eq!(recording.transactions, 5 * clients as u64, "{pacing:?}: {outcome:?}");
+            assert_eq!(
+                (outcome.unfinished[0], outcome.connections[0]),
+                (0, recording.transactions)
+            );
+            assert!(remarks.is_empty(), "{remarks:?}");
+        }
+    }
+}
+
+/// The server closes it before the client does, in a sleep or with the last reply.
+fn what_a_connection_of_one_transaction_comes_to_is_forgotten_with_it(transport: TransportChoice) {
+    for script in ["select 1;\n\\sleep 20 ms", "select 1;"] {
+        let server = ScriptedServer::start(|connection, _, _| match connection {
+            2 => Behaviour::BreakOff,
+            _ => Behaviour::AnswerLast,
+        });
+        let mut load = script_load(transport, &server, Protocol::Prepared, 1, 3, &[(script, 1)]);
+        load.workloads[0].connecting = Connecting::EveryTransaction;
+        let (outcome, recording, remarks) = run(&load);
+        assert_eq!((recording.transactions, outcome.aborted[0]), (2, 1), "{remarks:?}");
+        assert!(
+            matches!(&remarks[..], [only] if only.contains("doing: Executing")),
+            "{remarks:?}"
+        );
+    }
+    let server = ScriptedServer::start(|_, _, _| Behaviour::AnswerLast);
+    let mut load = script_load(transport, &server, Protocol::Simple, 2, 5, &[("select 1;", 1)]);
+    load.workloads[0].connecting = Connecting::EveryTransaction;
+    load.workloads[0].failures.on_error = OnError::Count;
+    let (_, recording, _) = run(&load);
+    assert_eq!((recording.transactions, recording.errors), (10, 0));
 }
 
 fn a_lost_connection_is_made_anew(transport: TransportChoice) {

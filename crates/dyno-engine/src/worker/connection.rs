@@ -78,6 +78,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         client.unsent = false;
         client.outstanding = 0;
         client.accepting.clear();
+        client.loss = None;
         let all_known = self.workload.protocol != Protocol::Prepared || self.workload.preparing == Preparing::AtStart;
         client.prepared.fill(all_known);
         Ok(())
@@ -95,9 +96,11 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         }
     }
 
-    /// A client's connection is to be closed once everything is sent.
+    /// A client has no connection any more: it is closed once everything of the others is sent.
     pub(super) fn part(&mut self, index: usize) {
-        self.outbox.closing.push(index);
+        if std::mem::take(&mut self.clients[index].connected) {
+            self.outbox.closing.push(index);
+        }
     }
 
     /// Closes the connections that are to be closed.
@@ -106,12 +109,9 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         let mut goodbye = Vec::new();
         let begin_ns = self.clock.now_ns();
         for index in std::mem::take(&mut self.outbox.closing) {
-            let client = &mut self.clients[index];
-            if std::mem::take(&mut client.connected) {
-                goodbye.clear();
-                client.session.terminate(&mut goodbye);
-                let _ = transport.send(index, &goodbye);
-            }
+            goodbye.clear();
+            self.clients[index].session.terminate(&mut goodbye);
+            let _ = transport.send(index, &goodbye);
             transport.close(index);
         }
         self.departure.connection_time_ns += self.clock.now_ns() - begin_ns;

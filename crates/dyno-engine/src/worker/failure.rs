@@ -126,9 +126,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     pub(super) fn abort(&mut self, index: usize, why: AbortReason) {
         self.remark_end(index, why);
         self.departure.aborted += 1;
-        if self.clients[index].connected {
-            self.part(index);
-        }
+        self.part(index);
         self.retire(index);
         if self.workload.failures.abort_load {
             self.give_up(Ending::Aborted);

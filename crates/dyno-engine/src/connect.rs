@@ -319,7 +319,10 @@ fn dial(address: &Address, timeout: Duration, stop: &Stop) -> Result<Socket, Con
             Socket::Tcp(stream)
         }
     };
-    socket.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
+    let limited = [Timeout::Recv, Timeout::Send]
+        .into_iter()
+        .try_for_each(|timeout| sockopt::set_socket_timeout(&socket, timeout, Some(PATIENCE)));
+    limited.map_err(|cause| unreachable(cause.into()))?;
     Ok(socket)
 }
 
@@ -383,7 +386,6 @@ fn dial_unix(path: &Path, timeout: Duration, stop: &Stop) -> io::Result<Option<U
             Err(error) => return Err(error.into()),
         }
     }
-    sockopt::set_socket_timeout(&socket, Timeout::Send, None)?;
     Ok(Some(socket.into()))
 }
 
@@ -423,17 +425,22 @@ impl Opening<'_> {
         Ok(())
     }
 
+    /// Whether there is still time. Asked before each call: a server may say something all the time and never come to an end.
+    fn check_time(&self) -> Result<(), ConnectError> {
+        if self.stop.requested() {
+            return Err(ConnectError::Stopped);
+        }
+        if Instant::now() >= self.deadline {
+            let cause = io::Error::new(io::ErrorKind::TimedOut, "no answer within the connect timeout");
+            return Err(self.broken(cause));
+        }
+        Ok(())
+    }
+
     /// Receives once, waiting until the deadline.
     fn receive(&self, buffer: &mut [u8]) -> Result<usize, ConnectError> {
         loop {
-            if self.stop.requested() {
-                return Err(ConnectError::Stopped);
-            }
-            // Asked each time: a server may say something all the time and never come to an end.
-            if Instant::now() >= self.deadline {
-                let cause = io::Error::new(io::ErrorKind::TimedOut, "no answer within the connect timeout");
-                return Err(self.broken(cause));
-            }
+            self.check_time()?;
             match net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
                 Ok((_, 0)) => {
                     let cause = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
@@ -446,10 +453,15 @@ impl Opening<'_> {
         }
     }
 
+    /// Sends everything, waiting until the deadline.
     fn send(&self, mut bytes: &[u8]) -> Result<(), ConnectError> {
         while !bytes.is_empty() {
-            let sent = net::send(&self.socket, bytes, SendFlags::NOSIGNAL);
-            bytes = &bytes[sent.map_err(|error| self.broken(error.into()))?..];
+            self.check_time()?;
+            match net::send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(self.broken(error.into())),
+            }
         }
         Ok(())
     }

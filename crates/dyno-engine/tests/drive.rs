@@ -3,7 +3,11 @@
 #[macro_use]
 mod support;
 
-use dyno_engine::{DriveError, Ending, Pacing, Stop, TransportChoice, drive};
+use dyno_engine::{ConnectError, DriveError, Ending, Pacing, Stop, TransportChoice, drive};
+use dyno_wire::{PgStatement, Protocol};
+use std::io::Write;
+use std::net::TcpListener;
+use std::sync::mpsc;
 use std::time::Duration;
 use support::scripted_server::{Behaviour, ScriptedServer};
 use support::{Keep, load};
@@ -236,4 +240,42 @@ fn an_unreachable_server_is_an_error_before_anything_runs(transport: TransportCh
     );
     assert!(first, "{error:?}");
     assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
+}
+
+/// It stops reading after the log-in, and the statement is more than its system takes for it.
+#[test]
+fn a_server_that_takes_nothing_can_be_stopped_waiting_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("the port's address");
+    let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::ZERO));
+    let mut load = load(TransportChoice::Auto, &server, 1, 1, CLOSED, &[("measure", 200)]);
+    load.workloads[0].endpoints[0].address = dyno_engine::Address::Tcp(vec![address]);
+    let text = "select 1 ".repeat(4_000_000);
+    load.workloads[0].statements = vec![PgStatement::new(0, &text, 0, Protocol::Prepared).expect("a valid statement")];
+    let stop = Stop::new();
+    let (ended, end) = mpsc::channel::<()>();
+    let error = std::thread::scope(|scope| {
+        let stop = &stop;
+        scope.spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            stream
+                .write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I")
+                .expect("it is taken");
+            std::thread::sleep(Duration::from_millis(500));
+            stop.request();
+            // If the stop is not seen, the end is.
+            let _ = end.recv_timeout(Duration::from_secs(5));
+        });
+        let error = drive(&load, &mut Keep::default(), stop).expect_err("it never begins");
+        drop(ended);
+        error
+    });
+    let stopped = matches!(
+        error,
+        DriveError::Connect {
+            cause: ConnectError::Stopped,
+            ..
+        }
+    );
+    assert!(stopped, "{error:?}");
 }

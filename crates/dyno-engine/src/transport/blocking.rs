@@ -1,4 +1,6 @@
-//! A thread's only connection: plain blocking calls, which cost one system call less per reply than waiting for readiness first.
+//! A thread's only connection: plain calls of which receives block, which costs one system call less per reply than waiting for readiness first.
+//!
+//! Sends do not block. A server that is in the middle of a long reply takes nothing before that is received, so both sides would wait for each other.
 
 use super::{Arrival, Connection, RECEIVE_BYTES, SLACK, Transport, Wait};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -28,16 +30,18 @@ impl Blocking {
     }
 }
 
-/// Waits until `connection` is readable; false: the time passed.
-fn wait_readable(connection: &Connection, timeout: Duration) -> io::Result<bool> {
+/// Waits until `connection` is readable, or writable if something is unsent, or gone. Gives what of it is the case; nothing: the time passed.
+fn wait_ready(connection: &Connection, timeout: Duration) -> io::Result<PollFlags> {
     let timeout = Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos().into(),
     };
-    let mut descriptors = [PollFd::new(connection.socket(), PollFlags::IN)];
+    let mut awaited = PollFlags::IN;
+    awaited.set(PollFlags::OUT, connection.has_unsent());
+    let mut descriptors = [PollFd::new(connection.socket(), awaited)];
     match rustix::event::poll(&mut descriptors, Some(&timeout)) {
-        Ok(ready) => Ok(ready > 0),
-        Err(rustix::io::Errno::INTR) => Ok(false),
+        Ok(_) => Ok(descriptors[0].revents()),
+        Err(rustix::io::Errno::INTR) => Ok(PollFlags::empty()),
         Err(error) => Err(error.into()),
     }
 }
@@ -52,7 +56,7 @@ impl Transport for Blocking {
         Ok(())
     }
 
-    /// Everything was already.
+    /// Everything was already, as far as the peer accepts it.
     fn flush(&mut self) {}
 
     fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
@@ -60,10 +64,20 @@ impl Transport for Blocking {
             std::thread::sleep(wait.shortest());
             return Ok(());
         };
-        // A receive waits as long as it was told when the connection was made, whatever the thread's own duties are. A client that is due need not.
-        if wait.due < RECEIVE && !wait_readable(&connection, wait.shortest())? {
-            self.connection = Some(connection);
-            return Ok(());
+        // A receive waits as long as it was told when the connection was made, whatever the thread's own duties are. A client that is due need not, nor what
+        // is to be sent.
+        if wait.due < RECEIVE || connection.has_unsent() {
+            let ready = wait_ready(&connection, wait.shortest())?;
+            if ready.contains(PollFlags::OUT)
+                && let Err(error) = connection.flush()
+            {
+                sink(0, Arrival::Closed(error));
+                return Ok(());
+            }
+            if (ready - PollFlags::OUT).is_empty() {
+                self.connection = Some(connection);
+                return Ok(());
+            }
         }
         match connection.receive(&mut self.buffer, &mut |bytes| sink(0, Arrival::Bytes(bytes))) {
             // If there is more, the next call receives it at once.

@@ -28,7 +28,7 @@ impl AsFd for Socket {
 }
 
 impl Socket {
-    /// Sets whether calls wait.
+    /// Sets whether receives wait; sends never do.
     ///
     /// # Errors
     /// As the system reports them.
@@ -55,10 +55,11 @@ impl Socket {
         Ok(rustix::net::recv(self, buffer, RecvFlags::empty())?.0)
     }
 
-    /// Sends once; never raises a signal when the peer is gone. What such a peer does not get counts as sent: receiving tells
-    /// that it is gone, after its last words.
+    /// Sends once what the peer takes now, even if receives wait: it may take nothing before we have received. Never raises a
+    /// signal when the peer is gone. What such a peer does not get counts as sent: receiving tells that it is gone, after its
+    /// last words.
     fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        match rustix::net::send(self, bytes, SendFlags::NOSIGNAL) {
+        match rustix::net::send(self, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
             Err(error) if is_gone(error) => Ok(bytes.len()),
             sent => Ok(sent?),
         }

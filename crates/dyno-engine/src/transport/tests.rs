@@ -53,6 +53,7 @@ macro_rules! over_each_transport {
 over_each_transport!(
     a_stream_arrives_whole_from_each_connection,
     what_the_peer_does_not_take_is_sent_later_and_in_order,
+    both_sides_may_have_much_to_say_at_once,
     the_last_words_come_before_the_end,
     the_last_words_come_though_something_was_sent_meanwhile,
     a_new_connection_hears_nothing_of_the_old_one,
@@ -184,6 +185,35 @@ fn what_the_peer_does_not_take_is_sent_later_and_in_order<T: Make>() {
     });
 }
 
+/// The peer reads nothing before all that it says is read.
+fn both_sides_may_have_much_to_say_at_once<T: Make>() {
+    let (mut transport, mut theirs) = several::<T>(1);
+    let mut stream = theirs.swap_remove(0);
+    let limit = Some(Duration::from_secs(10));
+    stream.set_write_timeout(limit).expect("a time limit");
+    stream.set_read_timeout(limit).expect("a time limit");
+    let (said, answered) = (bytes(1, 3_000_000), bytes(2, 3_000_000));
+    let (expected, answer) = (said.clone(), answered.clone());
+    std::thread::scope(|scope| {
+        let peer = scope.spawn(move || {
+            stream.write_all(&said).expect("our side reads");
+            let mut heard = vec![0; answered.len()];
+            stream.read_exact(&mut heard).expect("our side sends");
+            (heard, stream)
+        });
+        let mut arrived = Arrived::new(1);
+        for piece in answer.chunks(1_000_000) {
+            transport.send(0, piece).expect("it is taken over");
+        }
+        arrived.poll_until(&mut transport, |_| peer.is_finished());
+        let (heard, stream) = peer.join().expect("the peer had its turn");
+        assert!(heard == answer);
+        drop(stream);
+        arrived.poll_until(&mut transport, |arrived| arrived.closed[0].is_some());
+        assert!(arrived.bytes[0] == expected);
+    });
+}
+
 fn the_last_words_come_before_the_end<T: Make>() {
     let (mut transport, mut theirs) = several::<T>(3);
     theirs[1].write_all(b"farewell").expect("it is read");
@@ -312,6 +342,7 @@ fn no_duty_makes_a_wait_end_late_for_a_client<T: Make>() {
 fn a_blocking_connection_does_the_same() {
     what_is_flushed_needs_no_poll::<Blocking>();
     no_duty_makes_a_wait_end_late_for_a_client::<Blocking>();
+    both_sides_may_have_much_to_say_at_once::<Blocking>();
     let (mut transport, mut theirs) = several::<Blocking>(1);
     let sent = bytes(1, 200_000);
     let expected = sent.clone();

@@ -25,6 +25,8 @@ use dyno_wire::{ServerError, Session};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::time::Duration;
 
@@ -234,6 +236,8 @@ struct Portion {
     part: usize,
     clients: std::ops::Range<usize>,
     transport: TransportKind,
+    /// Whether something of the workload has ever worked: its threads share it.
+    succeeded: Arc<AtomicBool>,
 }
 
 /// Connects all clients, runs the phases, and reports to `observer`. A raised `stop` ends the load early; it is never raised here.
@@ -324,6 +328,7 @@ pub fn drive<S: Session, P: Program>(
 fn share_out<S: Session, P: Program>(index: usize, workload: &Workload<S, P>, chosen: &Chosen) -> Vec<Portion> {
     let threads = workload.threads.clamp(1, workload.clients.max(1));
     let mut next = 0;
+    let succeeded = Arc::new(AtomicBool::new(false));
     let portion = |part| {
         let begin = next;
         next += (workload.clients - begin).div_ceil(threads - part);
@@ -332,6 +337,7 @@ fn share_out<S: Session, P: Program>(index: usize, workload: &Workload<S, P>, ch
             part,
             clients: begin..next,
             transport: chosen.kind(next - begin),
+            succeeded: Arc::clone(&succeeded),
         }
     };
     (0..threads).map(portion).collect()
@@ -413,6 +419,7 @@ fn client_thread<S: Session, P: Program>(
         stop,
         grace: load.grace,
         record_finishing: load.record_finishing,
+        succeeded: &portion.succeeded,
         reporting,
     };
     let departure = match portion.transport {

@@ -3,10 +3,11 @@
 #[macro_use]
 mod support;
 
-use dyno_engine::{ConnectError, DriveError, Ending, Pacing, Stop, TransportChoice, drive};
+use dyno_engine::{ConnectError, DriveError, Ending, Pacing, Span, Stage, Stop, TransportChoice, drive};
 use dyno_wire::{PgStatement, Protocol};
 use std::io::Write;
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 use support::scripted_server::{Behaviour, ScriptedServer};
@@ -19,6 +20,7 @@ over_each_transport!(
     a_stalled_server_shows_in_the_open_loop,
     errors_are_counted_by_state_and_the_load_goes_on,
     a_statement_that_can_never_work_ends_the_load_at_once,
+    a_statement_that_has_worked_on_another_thread_does_not_end_the_load,
     a_lost_connection_is_an_error_and_the_others_go_on,
     when_all_connections_are_lost_the_load_ends_and_keeps_what_it_has,
     a_request_to_stop_ends_the_load_and_keeps_the_partial_interval,
@@ -139,6 +141,34 @@ fn a_statement_that_can_never_work_ends_the_load_at_once(transport: TransportCho
         !stop.requested(),
         "what a load ends by is not what its caller asked for"
     );
+}
+
+/// The second client has a thread of its own, and joins when the first has had some transactions.
+fn a_statement_that_has_worked_on_another_thread_does_not_end_the_load(transport: TransportChoice) {
+    let answered = AtomicUsize::new(0);
+    let server = ScriptedServer::start(move |_, request, _| {
+        if request == 0 && answered.fetch_add(1, Ordering::Relaxed) > 0 {
+            Behaviour::Fail("42P01")
+        } else {
+            Behaviour::Answer(Duration::from_millis(1))
+        }
+    });
+    let mut load = load(transport, &server, 2, 2, CLOSED, &[("measure", 400)]);
+    let stage = |clients| Stage {
+        duration: Duration::from_millis(200),
+        clients: Some(Span {
+            from: clients,
+            to: clients,
+        }),
+        rate_per_s: None,
+    };
+    load.workloads[0].stages = vec![stage(1.0), stage(2.0)];
+    let mut keep = Keep::default();
+    let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
+    let measured = keep.total(0);
+    assert_eq!(measured.errors, 1);
+    assert!(measured.transactions > 2, "{}", measured.transactions);
 }
 
 fn a_lost_connection_is_an_error_and_the_others_go_on(transport: TransportChoice) {

@@ -9,6 +9,7 @@ use crate::recording::FailureCounts;
 use crate::remark::{AbortReason, Doing, Remark, Trace};
 use dyno_wire::{Reply, ServerError, Session, SqlState, TransactionStatus};
 use std::io;
+use std::sync::atomic::Ordering;
 
 /// SQLSTATE "connection failure", for connections lost while the load runs.
 const CONNECTION_FAILURE: &[u8; 5] = b"08006";
@@ -30,7 +31,8 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             return self.abort(index, failure.abort_reason());
         }
         // Syntax errors and missing tables do not heal: a load that has never worked ends at once.
-        if policy.on_broken_script == OnBrokenScript::EndLoad && !self.succeeded && state.class() == "42" {
+        let ends = policy.on_broken_script == OnBrokenScript::EndLoad && state.class() == "42";
+        if ends && !self.succeeded.load(Ordering::Relaxed) {
             self.tally_failed(index, &failure.error, now_ns);
             return self.give_up(Ending::Statement {
                 workload: self.workload.name.clone(),

@@ -31,6 +31,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::iter::Peekable;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
@@ -113,8 +114,10 @@ struct Clients<'a, S: Session, P: Program> {
     /// Transactions that each client is to have.
     transactions: u64,
     latency_limit_ns: u64,
-    /// Whether something of the workload has ever worked.
-    succeeded: bool,
+    /// Whether something of the workload has ever worked, on whichever of its threads.
+    succeeded: &'a AtomicBool,
+    /// Whether this thread has said so.
+    said: bool,
     /// Clients that have transactions to begin or to finish.
     working: usize,
     departure: Departure,
@@ -152,6 +155,8 @@ pub(crate) struct Share<'a, S: Session, P: Program> {
     pub stop: &'a Stop,
     pub grace: Duration,
     pub record_finishing: bool,
+    /// Whether something of the workload has ever worked.
+    pub succeeded: &'a AtomicBool,
     pub reporting: Reporting,
 }
 
@@ -290,7 +295,8 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             log,
             transactions: workload.transactions_per_client.unwrap_or(u64::MAX),
             latency_limit_ns: workload.latency_limit.map_or(u64::MAX, duration_ns),
-            succeeded: false,
+            succeeded: share.succeeded,
+            said: false,
             departure: Departure {
                 complete: over,
                 ..Departure::default()

@@ -10,6 +10,7 @@ use crate::program::{Action, Program, ProgramError};
 use crate::remark::{AbortReason, Remark};
 use dyno_wire::{Protocol, Session, TransactionStatus};
 use std::cmp::Reverse;
+use std::sync::atomic::Ordering;
 
 /// So many transactions are skipped without a look at the clock.
 const SKIPPED_AT_ONCE: usize = 10_000;
@@ -209,7 +210,10 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             return self.left_open(index, now_ns);
         }
         self.tally_completed(index, now_ns);
-        self.succeeded = true;
+        // Written once: the threads share it.
+        if !std::mem::replace(&mut self.said, true) {
+            self.succeeded.store(true, Ordering::Relaxed);
+        }
         self.rest(index, now_ns);
     }
 

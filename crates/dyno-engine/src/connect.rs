@@ -14,6 +14,8 @@ use std::io::{self, BufRead, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Why a client could not be brought up.
@@ -137,6 +139,13 @@ pub(crate) struct Client<S> {
 
 /// Blocking calls wait this long at a time, so that a request to stop is noticed.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How long a server may take to accept a connection for a request to cancel, and then to take the request: more than any distance, and not so long
+/// that somebody who has asked for the end would give up.
+const CANCEL_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Requests to cancel that are under way at a time, of each thread of the load.
+const CANCELS_AT_ONCE: usize = 16;
 
 struct Opening<'a> {
     socket: Socket,
@@ -276,13 +285,31 @@ fn prepare<S: Session, P: Program>(
     Ok(())
 }
 
-/// Asks the server to give up what it executes for another session. Gives whether it took the request: one that does not will not take the next one either.
-pub(crate) fn cancel(address: &Address, request: &[u8]) -> bool {
-    let Ok(socket) = dial(address, PATIENCE, &Stop::new()) else {
+/// Asks a server to give up what it executes for other sessions, several at a time: each request takes some trips to and fro. Whoever meets one that is not
+/// taken asks no more, so a server that takes none is waited for once.
+pub(crate) fn cancel(address: &Address, requests: &[Vec<u8>]) {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let request = || requests.get(next.fetch_add(1, Ordering::Relaxed));
+        while request().is_some_and(|request| takes_cancel(address, request)) {}
+    };
+    thread::scope(|scope| {
+        for _ in 1..requests.len().min(CANCELS_AT_ONCE) {
+            // Without a thread of its own it is asked later.
+            let _ = thread::Builder::new().spawn_scoped(scope, some);
+        }
+        some();
+    });
+}
+
+/// Asks the server to give up what it executes for another session. Gives whether it took the request.
+fn takes_cancel(address: &Address, request: &[u8]) -> bool {
+    let Ok(socket) = dial(address, CANCEL_PATIENCE, &Stop::new()) else {
         return false;
     };
     // The server closes when it has passed the request on; until then ours would be cut off by closing first.
-    net::send(&socket, request, SendFlags::NOSIGNAL).is_ok()
+    sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(CANCEL_PATIENCE)).is_ok()
+        && net::send(&socket, request, SendFlags::NOSIGNAL).is_ok()
         && !matches!(
             net::recv(&socket, &mut [0_u8; 1], RecvFlags::empty()),
             Err(Errno::AGAIN)

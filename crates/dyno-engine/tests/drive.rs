@@ -25,6 +25,7 @@ over_each_transport!(
     when_all_connections_are_lost_the_load_ends_and_keeps_what_it_has,
     a_request_to_stop_ends_the_load_and_keeps_the_partial_interval,
     transactions_that_never_end_are_cancelled_and_said_to_be_unfinished,
+    a_server_that_is_far_away_is_asked_to_cancel_all_that_runs,
     an_unreachable_server_is_an_error_before_anything_runs,
 );
 
@@ -252,6 +253,15 @@ fn transactions_that_never_end_are_cancelled_and_said_to_be_unfinished(transport
     assert_eq!(outcome.unfinished, [2]);
     assert_eq!(server.cancels(), 2);
     assert_eq!(keep.total(0).transactions, 10);
+}
+
+fn a_server_that_is_far_away_is_asked_to_cancel_all_that_runs(transport: TransportChoice) {
+    let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::from_secs(3600)));
+    server.delay_cancels(Duration::from_millis(400));
+    let mut load = load(transport, &server, 20, 1, CLOSED, &[("measure", 100)]);
+    load.grace = Duration::ZERO;
+    let outcome = drive(&load, &mut Keep::default(), &Stop::new()).expect("the load runs");
+    assert_eq!((outcome.unfinished[0], server.cancels()), (20, 20));
 }
 
 fn an_unreachable_server_is_an_error_before_anything_runs(transport: TransportChoice) {

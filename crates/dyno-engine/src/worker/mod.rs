@@ -14,6 +14,7 @@ mod tally;
 mod trace;
 
 use crate::clock::{Clock, duration_ns};
+use crate::connect;
 use crate::course::Change;
 use crate::drive::{Departure, Ending, Message, SliceReport};
 use crate::load::{Preparing, Stop, Workload};
@@ -449,23 +450,27 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
     fn close(mut self, transport: &mut impl Transport) -> Departure {
         let now_ns = self.clock.now_ns();
         let mut goodbye = Vec::new();
-        // A server that does not take a request is not waited for once for every client.
-        let mut listens = true;
+        let endpoints = &self.workload.endpoints;
+        let mut cancels = vec![Vec::new(); endpoints.len()];
         for (index, client) in self.clients.iter_mut().enumerate() {
             if client.waiting.is_running() {
                 self.departure.unfinished += 1;
-                if let Some(request) = client.session.cancel().filter(|_| client.connected && listens)
-                    && let Some(endpoint) = self.workload.endpoints.get(client.endpoint)
-                {
-                    listens = crate::connect::cancel(&endpoint.address, &request);
+                if let Some(request) = client.session.cancel().filter(|_| client.connected) {
+                    cancels[client.endpoint].push(request);
                 }
-            } else if client.connected {
+                continue;
+            }
+            if client.connected {
                 goodbye.clear();
                 client.session.terminate(&mut goodbye);
                 let _ = transport.send(index, &goodbye);
             }
             transport.close(index);
         }
+        for (endpoint, requests) in endpoints.iter().zip(&cancels) {
+            connect::cancel(&endpoint.address, requests);
+        }
+        (0..self.clients.len()).for_each(|index| transport.close(index));
         self.report_rest(now_ns);
         if let Some(log) = &mut self.log {
             log.finish();

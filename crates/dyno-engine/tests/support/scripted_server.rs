@@ -4,7 +4,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,8 +42,16 @@ pub enum Behaviour {
 /// A running server; it ends with the process.
 pub struct ScriptedServer {
     address: SocketAddr,
-    cancels: Arc<AtomicUsize>,
+    cancels: Arc<Cancels>,
     queries: Arc<Mutex<Vec<(usize, String)>>>,
+}
+
+/// Requests to cancel.
+#[derive(Default)]
+struct Cancels {
+    count: AtomicUsize,
+    /// How long each of them takes.
+    delay_ms: AtomicU64,
 }
 
 impl ScriptedServer {
@@ -54,7 +62,7 @@ impl ScriptedServer {
         let address = listener.local_addr().expect("the port's address");
         let script = Arc::new(script);
         let begin = Instant::now();
-        let cancels = Arc::new(AtomicUsize::new(0));
+        let cancels = Arc::<Cancels>::default();
         let cancelled = Arc::clone(&cancels);
         let queries = Arc::new(Mutex::new(Vec::new()));
         let asked = Arc::clone(&queries);
@@ -90,7 +98,13 @@ impl ScriptedServer {
     /// How many requests to cancel arrived.
     #[allow(dead_code, reason = "each test uses its own part")]
     pub fn cancels(&self) -> usize {
-        self.cancels.load(Ordering::Relaxed)
+        self.cancels.count.load(Ordering::Relaxed)
+    }
+
+    /// Has a request to cancel take so long from now on, as over a long way.
+    #[allow(dead_code, reason = "each test uses its own part")]
+    pub fn delay_cancels(&self, delay: Duration) {
+        self.cancels.delay_ms.store(delay.as_millis() as u64, Ordering::Relaxed);
     }
 }
 
@@ -100,7 +114,7 @@ const CANCEL: &[u8] = &80_877_102_i32.to_be_bytes();
 /// Serves one connection until it ends. Any log-in is accepted.
 fn serve(
     mut stream: TcpStream,
-    cancels: &AtomicUsize,
+    cancels: &Cancels,
     note: impl Fn(String),
     script: impl Fn(usize) -> Behaviour,
 ) -> Option<()> {
@@ -112,7 +126,8 @@ fn serve(
     let mut start = vec![0; u32::from_be_bytes(length) as usize - 4];
     stream.read_exact(&mut start).ok()?;
     if start.starts_with(CANCEL) {
-        cancels.fetch_add(1, Ordering::Relaxed);
+        thread::sleep(Duration::from_millis(cancels.delay_ms.load(Ordering::Relaxed)));
+        cancels.count.fetch_add(1, Ordering::Relaxed);
         return None;
     }
     stream

@@ -129,6 +129,22 @@ impl ConnectError {
     }
 }
 
+/// What ends the opening of a connection before its time.
+#[derive(Clone, Copy)]
+pub(crate) struct Limit<'a> {
+    pub stop: &'a Stop,
+    /// From then on it is of no use.
+    pub until: Option<Instant>,
+}
+
+impl Limit<'_> {
+    /// When something that begins now and may take so long has taken too long.
+    fn deadline(self, timeout: Duration) -> Instant {
+        let deadline = Instant::now() + timeout;
+        self.until.map_or(deadline, |until| until.min(deadline))
+    }
+}
+
 /// A connection that is logged in, with its session.
 pub(crate) struct Client<S> {
     pub connection: Connection,
@@ -156,7 +172,7 @@ struct Opening<'a> {
     patience: Duration,
     /// When the part under way has taken too long, however much the server says.
     deadline: Instant,
-    stop: &'a Stop,
+    limit: Limit<'a>,
 }
 
 /// SQLSTATE "cannot connect now": the server starts, stops or recovers.
@@ -169,11 +185,11 @@ const CANNOT_CONNECT_NOW: &str = "57P03";
 pub(crate) fn open<S: Session, P: Program>(
     workload: &Workload<S, P>,
     texts: &[String],
-    stop: &Stop,
+    limit: Limit<'_>,
 ) -> Result<Client<S>, ConnectError> {
     let mut errors = Vec::new();
     for (number, endpoint) in workload.endpoints.iter().enumerate() {
-        let (mut opening, mut session) = match log_in_somehow(workload, number, endpoint, stop) {
+        let (mut opening, mut session) = match log_in_somehow(workload, number, endpoint, limit) {
             Ok(opened) => opened,
             Err(error) if error.is_elsewhere_better() => {
                 errors.push(error);
@@ -209,7 +225,7 @@ fn log_in_somehow<'a, S: Session, P: Program>(
     workload: &Workload<S, P>,
     number: usize,
     endpoint: &Endpoint,
-    stop: &'a Stop,
+    limit: Limit<'a>,
 ) -> Result<(Opening<'a>, S), ConnectError> {
     let tls = match &endpoint.address {
         Address::Tcp(_) => endpoint.tls.as_ref(),
@@ -220,7 +236,7 @@ fn log_in_somehow<'a, S: Session, P: Program>(
     loop {
         let encryption = attempts.next().copied().unwrap_or(Encryption::Plain);
         let tls = tls.filter(|_| encryption == Encryption::Tls);
-        let opened = log_in(workload, number, endpoint, tls, stop);
+        let opened = log_in(workload, number, endpoint, tls, limit);
         let refused = matches!(
             opened,
             Err(ConnectError::Tls(_) | ConnectError::Handshake { .. } | ConnectError::Refused { .. })
@@ -236,17 +252,17 @@ fn log_in<'a, S: Session, P: Program>(
     number: usize,
     endpoint: &Endpoint,
     tls: Option<&Tls>,
-    stop: &'a Stop,
+    limit: Limit<'a>,
 ) -> Result<(Opening<'a>, S), ConnectError> {
-    let deadline = Instant::now() + endpoint.connect_timeout;
+    let deadline = limit.deadline(endpoint.connect_timeout);
     let mut opening = Opening {
-        socket: dial(&endpoint.address, endpoint.connect_timeout, stop)?,
+        socket: dial(&endpoint.address, endpoint.connect_timeout, limit)?,
         tls: None,
         address: endpoint.address.to_string(),
         doing: "logging in",
         patience: endpoint.connect_timeout,
         deadline,
-        stop,
+        limit,
     };
     opening.check_peer(endpoint)?;
     if let Some(tls) = tls {
@@ -271,7 +287,7 @@ fn prepare<S: Session, P: Program>(
         if !session.prepare(statement, &mut out) {
             continue;
         }
-        opening.deadline = Instant::now() + opening.patience;
+        opening.deadline = opening.limit.deadline(opening.patience);
         opening.converse(session, &mut out)?;
         if let Some(error) = session.error() {
             return Err(ConnectError::Statement {
@@ -304,7 +320,11 @@ pub(crate) fn cancel(address: &Address, requests: &[Vec<u8>]) {
 
 /// Asks the server to give up what it executes for another session. Gives whether it took the request.
 fn takes_cancel(address: &Address, request: &[u8]) -> bool {
-    let Ok(socket) = dial(address, CANCEL_PATIENCE, &Stop::new()) else {
+    let limit = Limit {
+        stop: &Stop::new(),
+        until: None,
+    };
+    let Ok(socket) = dial(address, CANCEL_PATIENCE, limit) else {
         return false;
     };
     // The server closes when it has passed the request on; until then ours would be cut off by closing first.
@@ -316,13 +336,13 @@ fn takes_cancel(address: &Address, request: &[u8]) -> bool {
         )
 }
 
-fn dial(address: &Address, timeout: Duration, stop: &Stop) -> Result<Socket, ConnectError> {
+fn dial(address: &Address, timeout: Duration, limit: Limit<'_>) -> Result<Socket, ConnectError> {
     let unreachable = |cause| ConnectError::Unreachable {
         address: address.to_string(),
         cause,
     };
     let socket = match address {
-        Address::Unix(path) => match dial_unix(path, timeout, stop).map_err(unreachable)? {
+        Address::Unix(path) => match dial_unix(path, timeout, limit).map_err(unreachable)? {
             Some(stream) => Socket::Unix(stream),
             None => return Err(ConnectError::Stopped),
         },
@@ -330,7 +350,7 @@ fn dial(address: &Address, timeout: Duration, stop: &Stop) -> Result<Socket, Con
             let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
             let mut connected = None;
             for candidate in candidates {
-                match dial_tcp(candidate, timeout, stop) {
+                match dial_tcp(candidate, timeout, limit) {
                     Ok(Some(stream)) => {
                         connected = Some(stream);
                         break;
@@ -354,8 +374,8 @@ fn dial(address: &Address, timeout: Duration, stop: &Stop) -> Result<Socket, Con
 }
 
 /// Connects to a TCP address within `timeout`; `None` if a stop was asked for.
-fn dial_tcp(address: &SocketAddr, timeout: Duration, stop: &Stop) -> io::Result<Option<TcpStream>> {
-    let deadline = Instant::now() + timeout;
+fn dial_tcp(address: &SocketAddr, timeout: Duration, limit: Limit<'_>) -> io::Result<Option<TcpStream>> {
+    let deadline = limit.deadline(timeout);
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
@@ -365,7 +385,7 @@ fn dial_tcp(address: &SocketAddr, timeout: Duration, stop: &Stop) -> io::Result<
     match net::connect(&socket, address) {
         Ok(()) => {}
         Err(Errno::INPROGRESS | Errno::INTR) => loop {
-            if stop.requested() {
+            if limit.stop.requested() {
                 return Ok(None);
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -396,15 +416,15 @@ fn dial_tcp(address: &SocketAddr, timeout: Duration, stop: &Stop) -> io::Result<
 ///
 /// Where many connect at once the queue of those that the server has yet to accept may be full. The system would wait for room for as long as it takes; with a
 /// limit on sending it says so after that time (unix(7), socket(7)), and asking again is all there is to do.
-fn dial_unix(path: &Path, timeout: Duration, stop: &Stop) -> io::Result<Option<UnixStream>> {
-    let deadline = Instant::now() + timeout;
+fn dial_unix(path: &Path, timeout: Duration, limit: Limit<'_>) -> io::Result<Option<UnixStream>> {
+    let deadline = limit.deadline(timeout);
     let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     sockopt::set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
     let address = SocketAddrUnix::new(path)?;
     loop {
         match net::connect(&socket, &address) {
             Ok(()) => break,
-            Err(Errno::AGAIN | Errno::INTR) if stop.requested() => return Ok(None),
+            Err(Errno::AGAIN | Errno::INTR) if limit.stop.requested() => return Ok(None),
             Err(Errno::AGAIN | Errno::INTR) if Instant::now() < deadline => {}
             Err(Errno::AGAIN) => {
                 let why = "it did not accept the connection within the connect timeout";
@@ -454,7 +474,7 @@ impl Opening<'_> {
 
     /// Whether there is still time. Asked before each call: a server may say something all the time and never come to an end.
     fn check_time(&self) -> Result<(), ConnectError> {
-        if self.stop.requested() {
+        if self.limit.stop.requested() {
             return Err(ConnectError::Stopped);
         }
         if Instant::now() >= self.deadline {

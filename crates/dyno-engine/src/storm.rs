@@ -3,7 +3,7 @@
 //! A server needs a moment for each connection, and one far away some trips to and fro. Where there are many clients, several connections are therefore
 //! under way at once, but only so many: the server's queue of those that it has yet to accept is short, and more would come up no sooner.
 
-use crate::connect::{self, Client, ConnectError};
+use crate::connect::{self, Client, ConnectError, Limit};
 use crate::descriptors::allow_descriptors;
 use crate::drive::DriveError;
 use crate::load::{Stop, Workload};
@@ -126,7 +126,7 @@ impl Storm {
                 limit,
             });
         } else {
-            connect::open(workload, texts, stop)
+            connect::open(workload, texts, Limit { stop, until: None })
         };
         match opened {
             Ok(opened) => {

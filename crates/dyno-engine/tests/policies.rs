@@ -9,6 +9,7 @@ use dyno_engine::{
 };
 use dyno_script::Random;
 use dyno_wire::{AuthenticationPolicy, PgConfig, PgSession, Protocol, SessionKind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::scripted_server::{Behaviour, ScriptedServer};
@@ -26,6 +27,8 @@ over_each_transport!(
     a_sleep_may_end_a_transaction_with_its_connection,
     what_a_connection_of_one_transaction_comes_to_is_forgotten_with_it,
     a_lost_connection_is_made_anew,
+    connecting_anew_ends_with_the_load,
+    the_others_have_their_turn_between_two_connections,
     sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint,
     a_connection_may_be_lost_in_a_sleep,
     a_server_that_asks_for_nothing_may_be_refused,
@@ -370,6 +373,51 @@ fn a_lost_connection_is_made_anew(transport: TransportChoice) {
             assert_eq!((recording.transactions, recording.errors), (20, 0));
         }
     }
+}
+
+fn connecting_anew_ends_with_the_load(transport: TransportChoice) {
+    let server = ScriptedServer::start(|_, request, _| match request {
+        10 => Behaviour::FallSilent,
+        _ => AT_ONCE,
+    });
+    let mut load = load(transport, &server, 4, 1, Pacing::Closed, &[("measure", 400)]);
+    let timeout = Duration::from_secs(5);
+    load.workloads[0].endpoints[0].connect_timeout = timeout;
+    load.workloads[0].reconnect = true;
+    let mut keep = Keep::default();
+    let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    assert!(outcome.ended_early.is_none(), "{outcome:?}");
+    assert!(keep.total(0).errors > 0);
+    assert!(outcome.measured < timeout, "{:?}", outcome.measured);
+}
+
+/// The first endpoint breaks off half of the connections, and is waited for in vain each time one of them is made anew.
+fn the_others_have_their_turn_between_two_connections(transport: TransportChoice) {
+    let first = Arc::new(ScriptedServer::start(|connection, request, _| {
+        match (connection, request) {
+            (0..4, 10) => Behaviour::FallSilent,
+            _ => AT_ONCE,
+        }
+    }));
+    let (knocks, heard) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&first));
+    let known = Arc::clone(&knocks);
+    let second = ScriptedServer::start(move |connection, request, _| {
+        if (connection, request) == (0, 0) {
+            known.store(heard.knocks(), Ordering::Relaxed);
+        }
+        AT_ONCE
+    });
+    let mut load = load(transport, &first, 8, 1, Pacing::Closed, &[("measure", 1500)]);
+    load.workloads[0].endpoints[0].connect_timeout = Duration::from_millis(200);
+    let mut endpoint = load.workloads[0].endpoints[0].clone();
+    endpoint.address = Address::Tcp(vec![second.address()]);
+    load.workloads[0].endpoints.push(endpoint);
+    load.workloads[0].reconnect = true;
+    let outcome = drive(&load, &mut Keep::default(), &Stop::new()).expect("the load runs");
+    assert_eq!(outcome.connections, [4]);
+    // Eight at the start and the one that was in vain for it. The next one may have begun, but no more.
+    let knocks = knocks.load(Ordering::Relaxed);
+    assert!((9..=10).contains(&knocks), "{knocks}");
 }
 
 fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint(transport: TransportChoice) {

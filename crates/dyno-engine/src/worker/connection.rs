@@ -1,67 +1,84 @@
 //! Connections that are made and closed while the load runs.
 //!
-//! They are made with blocking calls, as in pgbench: the other clients of the thread wait.
+//! They are made with blocking calls, as in pgbench: the other clients of the thread wait for each, but not for several at a time.
 
 use super::Clients;
 use super::client::Waiting;
-use crate::connect::{self, ConnectError};
+use crate::connect::{self, ConnectError, Limit};
 use crate::load::Preparing;
 use crate::program::Program;
 use crate::remark::{AbortReason, Remark};
 use crate::transport::Transport;
 use dyno_wire::{Protocol, Session};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long to wait before trying again to replace a lost connection.
 const PAUSE_NS: u64 = 100_000_000;
 
 impl<S: Session, P: Program> Clients<'_, S, P> {
-    /// Makes the connections that are needed now.
+    /// Makes the first of the connections that are needed now. Before the next one the others have their turn, and the time is looked at.
     pub(super) fn connect_due(&mut self, transport: &mut impl Transport) {
-        for index in std::mem::take(&mut self.connecting) {
-            let waiting = self.clients[index].waiting;
-            if self.over {
-                self.clients[index].waiting = Waiting::Turn;
-                continue;
+        if self.over {
+            return;
+        }
+        let Some(index) = self.connecting.pop_front() else {
+            return;
+        };
+        let waiting = self.clients[index].waiting;
+        // A transaction that has begun goes on after the end if it is recorded then.
+        let until_ns = match waiting {
+            Waiting::Connection if self.record_finishing => u64::MAX,
+            _ => self.end_ns,
+        };
+        let begin_ns = self.clock.now_ns();
+        let connected = self.connect(index, until_ns.saturating_sub(begin_ns), transport);
+        let now_ns = self.clock.now_ns();
+        self.departure.connection_time_ns += now_ns - begin_ns;
+        match (connected, waiting) {
+            (Ok(()), Waiting::Replacement) => {
+                let client = &self.clients[index];
+                self.remark(Remark::Reconnected {
+                    workload: self.number,
+                    client: client.number,
+                    endpoint: client.endpoint,
+                    after: Duration::from_nanos(now_ns.saturating_sub(client.lost_ns)),
+                });
+                self.choose(index);
+                self.line_up(index, now_ns);
             }
-            let begin_ns = self.clock.now_ns();
-            let connected = self.connect(index, transport);
-            let now_ns = self.clock.now_ns();
-            self.departure.connection_time_ns += now_ns - begin_ns;
-            match (connected, waiting) {
-                (Ok(()), Waiting::Replacement) => {
-                    let client = &self.clients[index];
-                    self.remark(Remark::Reconnected {
-                        workload: self.number,
-                        client: client.number,
-                        endpoint: client.endpoint,
-                        after: Duration::from_nanos(now_ns.saturating_sub(client.lost_ns)),
-                    });
-                    self.choose(index);
-                    self.line_up(index, now_ns);
+            (Ok(()), _) => {
+                let client = &mut self.clients[index];
+                if !client.scheduled {
+                    client.transaction_ns = now_ns;
                 }
-                (Ok(()), _) => {
-                    let client = &mut self.clients[index];
-                    if !client.scheduled {
-                        client.transaction_ns = now_ns;
-                    }
-                    self.roll(now_ns);
-                    self.enter(index, now_ns);
-                    // What it has to say need not wait for the others' connections.
-                    self.send(transport);
-                    transport.flush();
-                }
-                (Err(ConnectError::Stopped), _) => self.clients[index].waiting = Waiting::Turn,
-                (Err(_), Waiting::Replacement) => {
-                    self.sleep(index, now_ns.saturating_add(PAUSE_NS));
-                }
-                (Err(error), _) => self.unconnected(index, error, now_ns),
+                self.roll(now_ns);
+                self.enter(index, now_ns);
+                self.send(transport);
             }
+            (Err(ConnectError::Stopped), _) => self.clients[index].waiting = Waiting::Turn,
+            // Nothing would begin on it any more.
+            (Err(_), _) if now_ns >= until_ns => self.clients[index].waiting = Waiting::Turn,
+            (Err(_), Waiting::Replacement) => {
+                self.sleep(index, now_ns.saturating_add(PAUSE_NS));
+            }
+            (Err(error), _) => self.unconnected(index, error, now_ns),
         }
     }
 
-    fn connect(&mut self, index: usize, transport: &mut impl Transport) -> Result<(), ConnectError> {
-        let opened = connect::open(self.workload, &self.texts, self.stop)?;
+    /// No connection is needed any more.
+    pub(super) fn connect_no_more(&mut self) {
+        for index in self.connecting.drain(..) {
+            self.clients[index].waiting = Waiting::Turn;
+        }
+    }
+
+    /// Connects a client, which may take so long.
+    fn connect(&mut self, index: usize, within_ns: u64, transport: &mut impl Transport) -> Result<(), ConnectError> {
+        let limit = Limit {
+            stop: self.stop,
+            until: Instant::now().checked_add(Duration::from_nanos(within_ns)),
+        };
+        let opened = connect::open(self.workload, &self.texts, limit)?;
         transport
             .replace(index, opened.connection)
             .map_err(|cause| ConnectError::Broken {

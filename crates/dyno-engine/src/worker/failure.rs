@@ -230,7 +230,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         if client.done >= self.transactions {
             self.finish(index);
         } else {
-            self.connecting.push(index);
+            self.connecting.push_back(index);
         }
     }
 }

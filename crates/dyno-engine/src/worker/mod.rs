@@ -88,7 +88,7 @@ struct Clients<'a, S: Session, P: Program> {
     at_once: usize,
     sleeping: BinaryHeap<Reverse<(u64, usize)>>,
     /// Clients that need a connection now.
-    connecting: Vec<usize>,
+    connecting: VecDeque<usize>,
     schedule: Schedule,
     /// What is to change in `active` and `pace`.
     changes: Peekable<std::vec::IntoIter<Change>>,
@@ -178,6 +178,7 @@ pub(crate) fn run<S: Session, P: Program>(share: Share<'_, S, P>, mut transport:
             clients.end_early(now_ns);
         }
         if clients.over {
+            clients.connect_no_more();
             let stopped = clients.stop.requested();
             let grace_ns = if stopped { grace_ns.min(STOP_GRACE_NS) } else { grace_ns };
             drain_until_ns = drain_until_ns.min(now_ns.saturating_add(grace_ns));
@@ -276,7 +277,7 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             pace: Pace::Completion,
             at_once: 0,
             sleeping: BinaryHeap::new(),
-            connecting: Vec::new(),
+            connecting: VecDeque::new(),
             schedule: share.schedule,
             changes: share.changes.into_iter().peekable(),
             change_ns: 0,

@@ -54,7 +54,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                 self.command_done(index, &mut now_ns);
                 self.step(index, now_ns);
             }
-            Waiting::Replacement => self.connecting.push(index),
+            Waiting::Replacement => self.connecting.push_back(index),
             _ => {}
         }
     }
@@ -101,7 +101,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             self.enter(index, now_ns);
         } else {
             client.waiting = Waiting::Connection;
-            self.connecting.push(index);
+            self.connecting.push_back(index);
         }
     }
 

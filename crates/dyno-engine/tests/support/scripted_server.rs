@@ -4,7 +4,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -35,6 +35,8 @@ pub enum Behaviour {
     AnswerAndPause(Duration),
     /// Close the connection in the middle of a message.
     BreakOff,
+    /// The same, and answer no log-in from then on.
+    FallSilent,
     /// Send bytes that are no message.
     Garbage,
 }
@@ -43,6 +45,7 @@ pub enum Behaviour {
 pub struct ScriptedServer {
     address: SocketAddr,
     cancels: Arc<Cancels>,
+    door: Arc<Door>,
     queries: Arc<Mutex<Vec<(usize, String)>>>,
 }
 
@@ -52,6 +55,15 @@ struct Cancels {
     count: AtomicUsize,
     /// How long each of them takes.
     delay_ms: AtomicU64,
+}
+
+/// Log-ins.
+#[derive(Default)]
+struct Door {
+    /// How many there were.
+    knocks: AtomicUsize,
+    /// Whether none is answered.
+    silent: AtomicBool,
 }
 
 impl ScriptedServer {
@@ -64,14 +76,17 @@ impl ScriptedServer {
         let begin = Instant::now();
         let cancels = Arc::<Cancels>::default();
         let cancelled = Arc::clone(&cancels);
+        let door = Arc::<Door>::default();
+        let entrance = Arc::clone(&door);
         let queries = Arc::new(Mutex::new(Vec::new()));
         let asked = Arc::clone(&queries);
         thread::spawn(move || {
             for (number, stream) in listener.incoming().flatten().enumerate() {
                 let (script, cancelled, asked) = (Arc::clone(&script), Arc::clone(&cancelled), Arc::clone(&asked));
+                let entrance = Arc::clone(&entrance);
                 let note = move |query| asked.lock().expect("no panic").push((number, query));
                 thread::spawn(move || {
-                    serve(stream, &cancelled, note, |request| {
+                    serve(stream, &cancelled, &entrance, note, |request| {
                         script(number, request, begin.elapsed())
                     })
                 });
@@ -80,6 +95,7 @@ impl ScriptedServer {
         Self {
             address,
             cancels,
+            door,
             queries,
         }
     }
@@ -101,6 +117,12 @@ impl ScriptedServer {
         self.cancels.count.load(Ordering::Relaxed)
     }
 
+    /// How many log-ins were tried.
+    #[allow(dead_code, reason = "each test uses its own part")]
+    pub fn knocks(&self) -> usize {
+        self.door.knocks.load(Ordering::Relaxed)
+    }
+
     /// Has a request to cancel take so long from now on, as over a long way.
     #[allow(dead_code, reason = "each test uses its own part")]
     pub fn delay_cancels(&self, delay: Duration) {
@@ -111,10 +133,11 @@ impl ScriptedServer {
 /// The request code of a CancelRequest.
 const CANCEL: &[u8] = &80_877_102_i32.to_be_bytes();
 
-/// Serves one connection until it ends. Any log-in is accepted.
+/// Serves one connection until it ends.
 fn serve(
     mut stream: TcpStream,
     cancels: &Cancels,
+    door: &Door,
     note: impl Fn(String),
     script: impl Fn(usize) -> Behaviour,
 ) -> Option<()> {
@@ -128,6 +151,12 @@ fn serve(
     if start.starts_with(CANCEL) {
         thread::sleep(Duration::from_millis(cancels.delay_ms.load(Ordering::Relaxed)));
         cancels.count.fetch_add(1, Ordering::Relaxed);
+        return None;
+    }
+    door.knocks.fetch_add(1, Ordering::Relaxed);
+    if door.silent.load(Ordering::Relaxed) {
+        // Until the client gives up.
+        let _ = stream.read(&mut [0]);
         return None;
     }
     stream
@@ -204,6 +233,11 @@ fn serve(
                 stream.write_all(&parts.concat()).ok()?;
             }
             Behaviour::BreakOff => {
+                stream.write_all(b"2\0\0\0\x04D\0\0").ok()?;
+                return None;
+            }
+            Behaviour::FallSilent => {
+                door.silent.store(true, Ordering::Relaxed);
                 stream.write_all(b"2\0\0\0\x04D\0\0").ok()?;
                 return None;
             }

@@ -4,7 +4,7 @@ use crate::load::{Address, Endpoint, Preparing, Stop, Tls, Workload};
 use crate::program::Program;
 use crate::transport::{Connection, Socket};
 use dyno_wire::tls::{self, Encryption, SslMode};
-use dyno_wire::{Event, ServerError, Session, WireError};
+use dyno_wire::{Event, ServerError, Session, SqlState, WireError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
@@ -127,6 +127,19 @@ impl ConnectError {
             | Self::Stopped => false,
         }
     }
+
+    /// The same as the error that a transaction fails with.
+    pub(crate) fn into_server_error(self) -> ServerError {
+        match self {
+            Self::Refused { error, .. } => *error,
+            Self::Everywhere(mut errors) => errors.pop().map(Self::into_server_error).unwrap_or_default(),
+            error => ServerError {
+                sqlstate: SqlState::from_bytes(UNABLE_TO_CONNECT),
+                message: error.to_string(),
+                ..ServerError::default()
+            },
+        }
+    }
 }
 
 /// What ends the opening of a connection before its time.
@@ -174,6 +187,9 @@ struct Opening<'a> {
     deadline: Instant,
     limit: Limit<'a>,
 }
+
+/// SQLSTATE "SQL client unable to establish SQL connection".
+const UNABLE_TO_CONNECT: &[u8; 5] = b"08001";
 
 /// SQLSTATE "cannot connect now": the server starts, stops or recovers.
 const CANNOT_CONNECT_NOW: &str = "57P03";

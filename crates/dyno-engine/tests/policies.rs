@@ -28,6 +28,7 @@ over_each_transport!(
     what_a_connection_of_one_transaction_comes_to_is_forgotten_with_it,
     a_lost_connection_is_made_anew,
     connecting_anew_ends_with_the_load,
+    a_transaction_that_gets_no_connection_has_failed,
     the_others_have_their_turn_between_two_connections,
     sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint,
     a_connection_may_be_lost_in_a_sleep,
@@ -391,6 +392,38 @@ fn connecting_anew_ends_with_the_load(transport: TransportChoice) {
     assert!(outcome.measured < timeout, "{:?}", outcome.measured);
 }
 
+fn a_transaction_that_gets_no_connection_has_failed(transport: TransportChoice) {
+    for pacing in [Pacing::Closed, Pacing::Open { rate_per_s: 500.0 }] {
+        let server = ScriptedServer::start(|connection, _, _| match connection {
+            3 => Behaviour::AnswerAndRefuse(3),
+            _ => AT_ONCE,
+        });
+        let mut load = script_load(transport, &server, Protocol::Simple, 1, 10, &[("select 1;", 1)]);
+        load.workloads[0].pacing = pacing;
+        load.workloads[0].connecting = Connecting::EveryTransaction;
+        load.workloads[0].reconnect = true;
+        let log = Entries::of(&mut load);
+        let (outcome, recording, remarks) = run(&load);
+        assert_eq!((recording.transactions, recording.errors), (9, 1), "{pacing:?}");
+        let error = &recording.errors_by_state[0];
+        assert_eq!((error.state.as_str(), error.count), ("57P03", 1));
+        assert!(error.example.contains("scripted refusal"), "{}", error.example);
+        let numbers: Vec<_> = log
+            .0
+            .lock()
+            .expect("no panic")
+            .iter()
+            .map(|entry| entry.number)
+            .collect();
+        assert_eq!(numbers, (1..=10).collect::<Vec<_>>());
+        assert_eq!(outcome.connections, [9]);
+        assert!(
+            matches!(&remarks[..], [only] if only.starts_with("Reconnected")),
+            "{remarks:?}"
+        );
+    }
+}
+
 /// The first endpoint breaks off half of the connections, and is waited for in vain each time one of them is made anew.
 fn the_others_have_their_turn_between_two_connections(transport: TransportChoice) {
     let first = Arc::new(ScriptedServer::start(|connection, request, _| {
@@ -407,8 +440,8 @@ fn the_others_have_their_turn_between_two_connections(transport: TransportChoice
         }
         AT_ONCE
     });
-    let mut load = load(transport, &first, 8, 1, Pacing::Closed, &[("measure", 1500)]);
-    load.workloads[0].endpoints[0].connect_timeout = Duration::from_millis(200);
+    let mut load = load(transport, &first, 8, 1, Pacing::Closed, &[("measure", 2000)]);
+    load.workloads[0].endpoints[0].connect_timeout = Duration::from_millis(300);
     let mut endpoint = load.workloads[0].endpoints[0].clone();
     endpoint.address = Address::Tcp(vec![second.address()]);
     load.workloads[0].endpoints.push(endpoint);

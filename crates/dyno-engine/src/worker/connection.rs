@@ -101,16 +101,16 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         Ok(())
     }
 
-    /// No connection could be made for a transaction.
+    /// No connection could be made for a transaction: it has failed, or its client is aborted.
     fn unconnected(&mut self, index: usize, error: ConnectError, now_ns: u64) {
-        if self.workload.reconnect {
-            let client = &mut self.clients[index];
-            client.waiting = Waiting::Replacement;
-            client.lost_ns = now_ns;
-            self.sleep(index, now_ns.saturating_add(PAUSE_NS));
-        } else {
-            self.abort(index, AbortReason::Connect(error));
+        if !self.workload.reconnect {
+            return self.abort(index, AbortReason::Connect(error));
         }
+        let client = &mut self.clients[index];
+        client.tries = 1;
+        self.workload.program.begin(&mut client.program);
+        self.tally_failed(index, &error.into_server_error(), now_ns);
+        self.replace(index, true, now_ns, PAUSE_NS);
     }
 
     /// A client has no connection any more: it is closed once everything of the others is sent.

@@ -182,7 +182,13 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         };
         match client.waiting {
             Waiting::Finished | Waiting::Never => {}
-            _ if self.workload.reconnect => self.replace(index, &lost_error(error, &cause), executing),
+            _ if self.workload.reconnect => {
+                let now_ns = self.clock.now_ns();
+                if executing && !self.over {
+                    self.tally_failed(index, &lost_error(error, &cause), now_ns);
+                }
+                self.replace(index, executing, now_ns, 0);
+            }
             Waiting::Wake | Waiting::Turn if self.workload.failures.on_error == OnError::AbortClient => {
                 // As in pgbench, a client notices when it wants something of the server.
                 client.connected = true;
@@ -211,26 +217,19 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         }
     }
 
-    /// A client whose connection was lost is to get another one.
-    fn replace(&mut self, index: usize, error: &ServerError, executing: bool) {
-        let now_ns = self.clock.now_ns();
-        if executing && !self.over {
-            self.tally_failed(index, error, now_ns);
-        }
+    /// A client that has no connection is to get one after a pause. A transaction that was under way is over.
+    pub(super) fn replace(&mut self, index: usize, executing: bool, now_ns: u64, pause_ns: u64) {
         self.idle.retain(|&other| other != index);
         self.runnable.retain(|&other| other != index);
         let client = &mut self.clients[index];
         client.lost_ns = now_ns;
-        client.wake_ns = u64::MAX;
         client.failure = None;
         client.waiting = Waiting::Replacement;
-        if executing {
-            client.done += 1;
-        }
+        client.done += u64::from(executing);
         if client.done >= self.transactions {
             self.finish(index);
         } else {
-            self.connecting.push_back(index);
+            self.sleep(index, now_ns.saturating_add(pause_ns));
         }
     }
 }

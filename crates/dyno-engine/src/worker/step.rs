@@ -27,7 +27,9 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             }
             self.sleeping.pop();
             // A client that lost its connection in its sleep has other things to do.
-            if self.clients[index].wake_ns == wake_ns {
+            let client = &mut self.clients[index];
+            if client.wake_ns == wake_ns {
+                client.wake_ns = u64::MAX;
                 self.wake(index, now_ns);
             }
         }

@@ -27,6 +27,8 @@ pub enum Behaviour {
     Fail(&'static str),
     /// Answer at once, and close the connection.
     AnswerLast,
+    /// Answer at once, and refuse so many log-ins from then on.
+    AnswerAndRefuse(usize),
     /// Answer at once, and again with so many bytes of the same answer, at most all of them.
     AnswerAgain(usize),
     /// Answer at once, each byte by itself.
@@ -62,6 +64,8 @@ struct Cancels {
 struct Door {
     /// How many there were.
     knocks: AtomicUsize,
+    /// How many are to be refused.
+    refusals: AtomicUsize,
     /// Whether none is answered.
     silent: AtomicBool,
 }
@@ -159,6 +163,16 @@ fn serve(
         let _ = stream.read(&mut [0]);
         return None;
     }
+    let refused = |left: usize| left.checked_sub(1);
+    if door
+        .refusals
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, refused)
+        .is_ok()
+    {
+        let refusal = message(b'E', b"SFATAL\0VFATAL\0C57P03\0Mscripted refusal\0\0");
+        stream.write_all(&refusal).ok()?;
+        return None;
+    }
     stream
         .write_all(b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I")
         .ok()?;
@@ -183,6 +197,10 @@ fn serve(
             Behaviour::AnswerLast => {
                 stream.write_all(&[&answer[..], b"Z\0\0\0\x05I"].concat()).ok()?;
                 return None;
+            }
+            Behaviour::AnswerAndRefuse(count) => {
+                door.refusals.store(count, Ordering::Relaxed);
+                stream.write_all(&[&answer[..], b"Z\0\0\0\x05I"].concat()).ok()?;
             }
             Behaviour::AnswerAgain(bytes) => {
                 let whole = [&answer[..], b"Z\0\0\0\x05I"].concat();

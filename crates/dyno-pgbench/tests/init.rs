@@ -250,7 +250,9 @@ fn a_lost_connection_says_what_is_there() {
     })
     .unwrap_err();
     assert!(killed);
-    assert!(error.to_string().starts_with("query failed: "), "{error}");
+    assert_eq!(error.to_string(), "PQendcopy failed");
+    let remark = error.remark().unwrap();
+    assert!(remark.contains("server closed the connection unexpectedly"), "{remark}");
     let hint = error.hint().unwrap();
     assert!(
         hint.starts_with("Steps finished: drop tables, create tables."),

@@ -137,7 +137,14 @@ impl StepFailure {
         match &self.error {
             LoaderError::Refused(error) => server_text(error, Some(&self.statement)),
             LoaderError::Ended(error) => format!("{}\n{LIBPQ_LOST}", server_text(error, Some(&self.statement))),
-            LoaderError::Lost(cause) if cause.kind() == ErrorKind::UnexpectedEof => LIBPQ_LOST.to_owned(),
+            LoaderError::Lost(cause)
+                if matches!(
+                    cause.kind(),
+                    ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
+                ) =>
+            {
+                LIBPQ_LOST.to_owned()
+            }
             other => other.to_string(),
         }
     }

@@ -12,12 +12,14 @@ use serde_json::Value;
 pub(super) type Facts = IndexMap<String, String>;
 
 /// What says what an experiment is for, not what it does, and the names that stand in the path already.
-const WORDS: [&str; 7] = [
+const WORDS: [&str; 9] = [
     "title",
     "question",
     "source",
     "script_name",
     "script_offset",
+    "setup_place",
+    "finish_place",
     "name",
     "table",
 ];

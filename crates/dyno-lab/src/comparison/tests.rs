@@ -345,6 +345,14 @@ fn the_tps_of_different_rates_is_not_compared() {
 }
 
 #[test]
+fn where_sql_stands_in_its_file_is_no_difference() {
+    let archive = TempDir::new().unwrap();
+    let data = "[data]\nsetup = '''\ncreate table t (id int)'''\nfinish = \"analyze t\"";
+    let [one, other] = ["", "\n\n"].map(|above| repeated(&archive, &format!("{above}{data}"), 1, 10_000.0, 1.0));
+    assert_eq!(compare(&one, &other).differences, []);
+}
+
+#[test]
 fn an_open_and_a_closed_loop_are_not_compared() {
     let archive = TempDir::new().unwrap();
     let closed = repeated(&archive, "", 4, 10_000.0, 1.0);

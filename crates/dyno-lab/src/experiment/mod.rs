@@ -11,6 +11,7 @@ mod document;
 mod error_limit;
 mod factor;
 mod named;
+mod place;
 mod placeholder;
 mod resolve;
 mod scripts;
@@ -24,6 +25,8 @@ pub use choice::{Cache, OnFailure, Order, Path, Protocol, Size, State};
 pub use diagnostic::Diagnostic;
 pub use error_limit::ErrorLimit;
 pub(crate) use named::NamedLevels;
+pub use place::Place;
+pub(crate) use place::padded;
 pub use resolve::{Data, Fill, Phase, Resolved, Stage, Workload};
 pub use scripts::{Script, Scripts, WeightedScript};
 pub use set::SetError;
@@ -51,8 +54,10 @@ pub struct Experiment {
     parameters: IndexMap<String, Value>,
     settings: IndexMap<String, String>,
     setup: String,
+    setup_place: Option<Place>,
     fill: Vec<FillPlan>,
     finish: String,
+    finish_place: Option<Place>,
     read_only: bool,
     target: Option<String>,
     path: Option<Path>,

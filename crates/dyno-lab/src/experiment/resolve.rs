@@ -3,7 +3,7 @@
 use super::placeholder::substitute;
 use super::set::{STAGE, WORKLOAD};
 use super::{Cache, Change, Experiment, MEASURE, Path, Protocol, Scripts, SetError, Size, Span, StagePlan, State};
-use super::{FillPlan, Value, WARMUP, WorkloadPlan};
+use super::{FillPlan, Place, Value, WARMUP, WorkloadPlan, padded};
 use crate::plan::Design;
 use crate::summary::metrics;
 use indexmap::IndexMap;
@@ -76,10 +76,16 @@ fn without_password<S: Serializer>(target: &Option<String>, serializer: S) -> Re
 pub struct Data {
     /// SQL statements that make the schema; may be empty.
     pub setup: String,
+    /// Where it stands; `None` in the archives of earlier dynos.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_place: Option<Place>,
     /// Tables filled with generated rows.
     pub fill: Vec<Fill>,
     /// SQL statements that complete it, such as indexes; may be empty.
     pub finish: String,
+    /// Where that stands; `None` in the archives of earlier dynos.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_place: Option<Place>,
     /// Whether the workloads leave the data as they found it, so that another run may use it as it is.
     pub read_only: bool,
     /// What a run finds of what the run before it did to the data.
@@ -156,6 +162,23 @@ pub struct Phase {
     pub duration: Option<Duration>,
     /// Whether its results count.
     pub measured: bool,
+}
+
+impl Data {
+    /// [`Data::setup`] as it is to be run, and what messages call it. Its lines are those of the file, where that is known.
+    pub(crate) fn placed_setup(&self) -> (String, &str) {
+        placed(&self.setup, self.setup_place.as_ref(), "data.setup")
+    }
+
+    /// The same of [`Data::finish`].
+    pub(crate) fn placed_finish(&self) -> (String, &str) {
+        placed(&self.finish, self.finish_place.as_ref(), "data.finish")
+    }
+}
+
+fn placed<'a>(text: &str, place: Option<&'a Place>, key: &'a str) -> (String, &'a str) {
+    let (name, offset) = place.map_or((key, (0, 0)), |place| (place.name.as_str(), place.offset));
+    (padded(text, offset), name)
 }
 
 impl Resolved {
@@ -311,8 +334,10 @@ impl Experiment {
         Ok(Resolved {
             data: Data {
                 setup: substitute(&self.setup, &parameters),
+                setup_place: self.setup_place,
                 fill: fill.collect::<Result<_, _>>()?,
                 finish: substitute(&self.finish, &parameters),
+                finish_place: self.finish_place,
                 read_only: self.read_only,
                 state: self.state,
                 cache: self.cache,

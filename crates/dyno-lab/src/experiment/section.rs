@@ -28,11 +28,16 @@ impl Source<'_> {
         self.complain(span, message, help)
     }
 
-    /// Lines, and characters in the last line, before the content of a text between `'''` at `span`. `None` for texts in other quotes, whose
-    /// escapes have places of their own.
+    /// Lines, and characters in the last line, before the content of the text in quotes at `span`. `None` for texts with escapes, which take up
+    /// more places in the file than they stand for.
     pub fn literal(&self, span: &Range<usize>) -> Option<(usize, usize)> {
-        let quote = "'''";
-        let content = self.text.get(span.clone())?.strip_prefix(quote)?;
+        let written = self.text.get(span.clone())?;
+        let mut quotes = ["'''", "\"\"\"", "'", "\""].into_iter();
+        let quote = quotes.find(|quote| written.starts_with(quote))?;
+        if quote.starts_with('"') && written.contains('\\') {
+            return None;
+        }
+        let content = &written[quote.len()..];
         // A line break right after the quotes is not part of the text.
         let skipped = ["\n", "\r\n"].into_iter().find(|start| content.starts_with(start));
         let before = self

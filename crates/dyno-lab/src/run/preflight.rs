@@ -64,8 +64,9 @@ pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> 
 
 fn rehearse_cell(experiment: &Resolved, target: &Target, seed: u64) -> Result<(), RunError> {
     workload::compile(experiment, seed)?;
-    check_sql(&experiment.data.setup, "data.setup")?;
-    check_sql(&experiment.data.finish, "data.finish")?;
+    for (sql, name) in [experiment.data.placed_setup(), experiment.data.placed_finish()] {
+        check_sql(&sql, name)?;
+    }
     match target {
         Target::Embedded(options) => {
             // Which release an installed server is shows when it is looked for.
@@ -245,7 +246,8 @@ pub(super) fn check_same(plan: &Plan, targets: &[Target], runs: &[Run]) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Size, find};
+    use crate::experiment::{Experiment, Size, find};
+    use std::path::Path;
 
     struct Nobody;
 
@@ -302,6 +304,23 @@ mod tests {
             error.contains("is reached by tcp") && error.contains("--set path=tcp"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_sql_of_data_is_told_by_its_line_in_the_file() {
+        let refused = |data: &str| {
+            let file = format!("title = \"t\"\n[data]\n{data}\n[[workload]]\nscript = \"select 1;\"\n");
+            let experiment = Experiment::parse(Path::new("mine.toml"), &file).unwrap();
+            let plan = experiment.plan(Size::Small, &[], None, 7, 2).unwrap();
+            let targets = targets(&plan, &environment, &Stop::new()).unwrap();
+            rehearse(&plan, &targets).unwrap_err().to_string()
+        };
+        let error = refused("setup = '''\ncreate table t (id int);\n\\set a 1\n'''");
+        assert!(error.starts_with("mine.toml, line 5: \\set a 1 is or has"), "{error}");
+        let error = refused("finish = '\\nosuch'");
+        assert!(error.starts_with("mine.toml:3:11: "), "{error}");
+        let error = refused("finish = \"\\n\\\\set a 1\"");
+        assert!(error.starts_with("mine.toml, data.finish, line 2: "), "{error}");
     }
 
     #[test]

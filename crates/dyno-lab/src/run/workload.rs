@@ -1,7 +1,7 @@
 //! From an experiment's workloads to what the load engine drives.
 
 use super::gateway::Gateway;
-use crate::experiment::{Protocol, Resolved, Span, Value, Workload};
+use crate::experiment::{Protocol, Resolved, Span, Value, Workload, padded};
 use dyno_engine::{
     Connecting, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, ScriptSet, ThreadOptions,
 };
@@ -47,9 +47,7 @@ pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>,
         let protocol = wire_protocol(workload.protocol);
         let mut scripts = Vec::new();
         for (script, weight) in workload.scripts.iter() {
-            // With blanks for what stands before it in its file, messages count lines as an editor does.
-            let (lines, columns) = script.script_offset;
-            let text = ["\n".repeat(lines), " ".repeat(columns), script.script.clone()].concat();
+            let text = padded(&script.script, script.script_offset);
             let script = Script::parse(&script.script_name, &text, &mut symbols)?;
             script.check_names()?;
             if protocol != dyno_wire::Protocol::Simple {

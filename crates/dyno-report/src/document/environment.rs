@@ -7,7 +7,7 @@ use super::table::{exactly, number, text, words};
 use crate::figures::{bytes, count, counted, duration, one_line};
 use crate::show::locale;
 use dyno_lab::archive::{Campaign, CampaignRecord, Run, RunRecord};
-use dyno_lab::experiment::{Resolved, Workload};
+use dyno_lab::experiment::{Fill, Resolved, Workload};
 use dyno_lab::summary::Pacing;
 use indexmap::IndexMap;
 use serde_json::Value as Json;
@@ -68,14 +68,20 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
 fn experiments<'a>(parts: &[(&'a Campaign, Vec<&Run>)]) -> Vec<(&'a CampaignRecord, &'a Resolved)> {
     let mut experiments: Vec<(&CampaignRecord, &Resolved)> = Vec::new();
     for record in parts.iter().filter_map(|(campaign, _)| campaign.record.as_ref().ok()) {
-        let known = experiments.iter().any(|(_, known)| {
-            (&known.data, &known.workloads) == (&record.experiment.data, &record.experiment.workloads)
-        });
+        let known = experiments
+            .iter()
+            .any(|(_, known)| shown_of(known) == shown_of(&record.experiment));
         if !known {
             experiments.push((record, &record.experiment));
         }
     }
     experiments
+}
+
+/// What is shown of an experiment: where its SQL stands in a file is not.
+fn shown_of(experiment: &Resolved) -> (&str, &[Fill], &str, &[Workload]) {
+    let data = &experiment.data;
+    (&data.setup, &data.fill, &data.finish, &experiment.workloads)
 }
 
 /// What a campaign set out to do, and the command that does it again.

@@ -23,7 +23,7 @@ pub enum LoadError {
     /// A statement of an SQL text failed.
     #[error("{what}, line {line}: {message}\n  in the statement: {statement}")]
     Statement {
-        /// What the text is, such as "data.setup".
+        /// What the text is called, such as its file.
         what: String,
         /// Line within the text, from 1.
         line: usize,

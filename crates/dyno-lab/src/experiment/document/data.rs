@@ -43,8 +43,8 @@ impl Reader<'_> {
 
     pub(super) fn data(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
         let data = Section::of(self.source, "[data]", value, &DATA_KEYS)?;
-        self.experiment.setup = self.sql(&data, "setup")?;
-        self.experiment.finish = self.sql(&data, "finish")?;
+        (self.experiment.setup, self.experiment.setup_place) = self.sql(&data, "setup")?;
+        (self.experiment.finish, self.experiment.finish_place) = self.sql(&data, "finish")?;
         self.experiment.read_only = data.flag("read_only")?.unwrap_or(false);
         for key in ["state", "cache"] {
             if let Some((text, span)) = data.text(key)? {

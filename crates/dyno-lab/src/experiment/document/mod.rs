@@ -12,7 +12,7 @@ mod workload;
 use super::diagnostic::Diagnostic;
 use super::section::{Section, Source, scalar};
 use super::set::{PHASE_NAMES, PLACE_NAMES, PLAN, SETTINGS, STAGE, WORKLOAD_NAMES, unknown_parameter};
-use super::{Cache, Experiment, State, placeholder};
+use super::{Cache, Experiment, Place, State, placeholder};
 use crate::plan::Design;
 use indexmap::IndexMap;
 use std::ops::Range;
@@ -62,8 +62,10 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         parameters: IndexMap::new(),
         settings: IndexMap::new(),
         setup: String::new(),
+        setup_place: None,
         fill: Vec::new(),
         finish: String::new(),
+        finish_place: None,
         read_only: false,
         target: None,
         path: None,
@@ -193,13 +195,18 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The SQL under `key`; empty if there is none.
-    fn sql(&self, section: &Section<'_>, key: &str) -> Result<String, Diagnostic> {
-        let Some((sql, span)) = section.text(key)? else {
-            return Ok(String::new());
+    /// The SQL under `key` of `[data]` and where it stands; empty and nowhere if there is none.
+    fn sql(&self, data: &Section<'_>, key: &str) -> Result<(String, Option<Place>), Diagnostic> {
+        let Some((sql, span)) = data.text(key)? else {
+            return Ok((String::new(), None));
+        };
+        let path = self.source.path.display();
+        let (name, offset) = match self.source.literal(&span) {
+            Some(offset) => (path.to_string(), offset),
+            None => (format!("{path}, data.{key}"), (0, 0)),
         };
         self.check_placeholders(&sql, span)?;
-        Ok(sql)
+        Ok((sql, Some(Place { name, offset })))
     }
 
     /// Complains about the first placeholder of `text` that names no parameter. `span` is the place of the whole text in the file.

@@ -232,7 +232,7 @@ fn what_is_not_said_has_a_default() {
         .iter()
         .map(|(script, _)| script.script_name.as_str())
         .collect();
-    assert_eq!(scripts, ["mine.toml, workload main"]);
+    assert_eq!(scripts, ["mine.toml"]);
 }
 
 #[test]
@@ -240,12 +240,38 @@ fn a_script_knows_its_place_in_the_file() {
     for (quoted, name, offset) in [
         ("'''\nselect 1;\n'''", "mine.toml", (3, 0)),
         ("'''select 1;'''", "mine.toml", (2, 12)),
-        ("\"select 1;\"", "mine.toml, workload main", (0, 0)),
+        ("\"select 1;\"", "mine.toml", (2, 10)),
+        ("'select 1;'", "mine.toml", (2, 10)),
+        ("\"\"\"\nselect 1;\"\"\"", "mine.toml", (3, 0)),
+        ("\"select 1;\\n\"", "mine.toml, workload main", (0, 0)),
     ] {
         let experiment = parsed(&format!("title = \"t\"\n[[workload]]\nscript = {quoted}\n")).unwrap();
         let script = only_script(&experiment);
         assert_eq!((script.script_name.as_str(), script.script_offset), (name, offset));
     }
+}
+
+#[test]
+fn the_sql_of_data_knows_its_place_in_the_file() {
+    let experiment = parsed(&format!(
+        "title = \"t\"\n[data]\nsetup = '''\ncreate table t (id int);\n'''\nfinish = \"analyze;\\n\"\n{SCRIPT}"
+    ));
+    let mut data = experiment.unwrap().resolve(Size::Full, &[], 1).unwrap().data;
+    let setup = "\n\n\ncreate table t (id int);\n".to_owned();
+    assert_eq!(data.placed_setup(), (setup, "mine.toml"));
+    assert_eq!(
+        data.placed_finish(),
+        ("analyze;\n".to_owned(), "mine.toml, data.finish")
+    );
+    // Earlier dynos did not keep it, and neither does what has no such text.
+    (data.setup_place, data.finish_place) = (None, None);
+    let json = serde_json::to_value(&data).unwrap();
+    assert!(
+        json.get("setup_place").is_none() && json.get("finish_place").is_none(),
+        "{json}"
+    );
+    let older: crate::experiment::Data = serde_json::from_value(json).unwrap();
+    assert_eq!(older.placed_setup(), (data.setup, "data.setup"));
 }
 
 #[test]

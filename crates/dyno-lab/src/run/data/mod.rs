@@ -77,7 +77,7 @@ fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Resul
     } = loading;
     let mut client = info.connect_until(&stop.flag())?;
     progress.step("Creating the schema");
-    within.run(&mut client, &data.setup, "data.setup")?;
+    within.run(&mut client, &data.placed_setup())?;
     let fills = fills(data);
     within.check(&mut client, &fills)?;
     check_columns(&mut client, &fills)?;
@@ -97,7 +97,7 @@ fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Resul
     }
     if !data.finish.trim().is_empty() {
         progress.step("Creating indexes and the like");
-        within.run(&mut client, &data.finish, "data.finish")?;
+        within.run(&mut client, &data.placed_finish())?;
     }
     Ok(())
 }
@@ -111,7 +111,7 @@ enum Within<'a, 'b> {
 }
 
 impl Within<'_, '_> {
-    fn run(&mut self, client: &mut Client, text: &str, what: &str) -> Result<(), LoadError> {
+    fn run(&mut self, client: &mut Client, (text, what): &(String, &str)) -> Result<(), LoadError> {
         match self {
             Self::Database => run_sql(client, text, what),
             Self::Schema(set_up) => run_sql_with(client, text, what, &mut |client, statement| {
@@ -148,7 +148,7 @@ fn text(client: &mut Client, query: &str, parameter: &str) -> Result<Option<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Cache, Size, State, find};
+    use crate::experiment::{Cache, Place, Size, State, find};
 
     #[test]
     fn the_same_data_is_loaded_once_whatever_is_done_with_it() {
@@ -160,6 +160,11 @@ mod tests {
         // A minor release reads the files of another; a major one does not.
         assert_eq!(fingerprint(&data, 180_007, None), loaded);
         assert_ne!(fingerprint(&data, 170_000, None), loaded);
+        data.setup_place = Some(Place {
+            name: "moved.toml".to_owned(),
+            offset: (7, 0),
+        });
+        assert_eq!(fingerprint(&data, 180_006, None), loaded);
         data.fill[0].rows += 1;
         assert_ne!(fingerprint(&data, 180_006, None), loaded);
     }

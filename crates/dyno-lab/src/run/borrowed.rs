@@ -3,6 +3,7 @@
 //! What is to be put back stands in the campaign's folder before anything is changed. So it can be done by whoever comes next, should dyno be killed:
 //! `dyno run --resume`, or any `dyno run` on the same server, by whatever address, that has the same home folder or the same archive.
 
+use super::target::Target;
 use super::{Progress, RunError, settings};
 use crate::archive::{Archive, ArchiveError, Restore};
 use crate::experiment::Resolved;
@@ -160,36 +161,51 @@ fn told(unset: &[Unset]) -> Vec<String> {
     by_reason.into_iter().map(sentence).collect()
 }
 
-/// Puts back what campaigns that were killed left on `server`, as far as the folder `kept` or this archive knows of it. The server is reserved for us.
-pub(super) fn put_back_earlier(
-    archive: &Path,
-    kept: Option<&Path>,
-    server: &ConnectionInfo,
-    restart_command: Option<&str>,
-    progress: &mut dyn Progress,
-    stop: &Stop,
-) -> Result<(), ArchiveError> {
-    if let (Some(kept), Ok(reachable)) = (kept, server.first_reachable_until(&stop.flag())) {
-        let identity = reachable
-            .connect_until(&stop.flag())
-            .ok()
-            .and_then(|mut client| server_identity(&mut client));
-        if let Some(saved) = identity.and_then(|identity| Restore::kept(kept, &identity)) {
-            again(&reachable, saved, restart_command, progress);
+/// Where it is known what campaigns that were killed left on servers.
+pub(super) struct Left<'a> {
+    /// The folder of the campaign that is gone on with.
+    pub resumed: Option<&'a Path>,
+    /// The folder of campaigns.
+    pub archive: &'a Path,
+    /// The folder that knows what is to be put back on each server.
+    pub kept: Option<&'a Path>,
+}
+
+impl Left<'_> {
+    /// Puts it back on the servers among `targets`, which are reserved for us.
+    pub(super) fn put_back(
+        &self,
+        targets: &[Target],
+        restart_command: Option<&str>,
+        progress: &mut dyn Progress,
+        stop: &Stop,
+    ) -> Result<(), ArchiveError> {
+        for server in targets.iter().filter_map(Target::address) {
+            if let Some(resumed) = self.resumed {
+                put_back_of(resumed, server, restart_command, progress, stop);
+            }
+            if let (Some(kept), Ok(reachable)) = (self.kept, server.first_reachable_until(&stop.flag())) {
+                let identity = reachable
+                    .connect_until(&stop.flag())
+                    .ok()
+                    .and_then(|mut client| server_identity(&mut client));
+                if let Some(saved) = identity.and_then(|identity| Restore::kept(kept, &identity)) {
+                    again(&reachable, saved, restart_command, progress);
+                }
+            }
+            for campaign in Archive::new(self.archive).campaigns()? {
+                // A dyno that is alive does it itself.
+                if !campaign.is_under_way() {
+                    put_back_of(&campaign.path, server, restart_command, progress, stop);
+                }
+            }
         }
+        Ok(())
     }
-    for campaign in Archive::new(archive).campaigns()? {
-        // A dyno that is alive does it itself.
-        if campaign.is_under_way() {
-            continue;
-        }
-        put_back_of(&campaign.path, server, restart_command, progress, stop);
-    }
-    Ok(())
 }
 
 /// Puts back what the campaign in the folder `campaign` left on `server`.
-pub(super) fn put_back_of(
+fn put_back_of(
     campaign: &Path,
     server: &ConnectionInfo,
     restart_command: Option<&str>,

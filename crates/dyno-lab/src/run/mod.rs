@@ -38,12 +38,12 @@ use crate::archive::{
 };
 use crate::plan::{OnFailure, Plan};
 use crate::summary::{Summary, Warning};
+use borrowed::Left;
 use course::{Course, Lending};
 use dyno_engine::{Stop, ThreadOptions};
 use jiff::Zoned;
 use reserved::Reserved;
 use std::path::PathBuf;
-use target::Target;
 
 /// What to do, with nothing left open.
 pub struct Request<'a> {
@@ -166,19 +166,13 @@ pub fn run(
     let kept = kept(request.environment);
     let restart_command = request.restart_command.as_deref();
     // Who shares a server does not change it.
-    for server in targets
-        .iter()
-        .filter_map(Target::address)
-        .filter(|_| !request.share_server)
-    {
-        borrowed::put_back_earlier(
-            &request.archive,
-            kept.as_deref(),
-            server,
-            restart_command,
-            progress,
-            stop,
-        )?;
+    if !request.share_server {
+        let left = Left {
+            resumed: None,
+            archive: &request.archive,
+            kept: kept.as_deref(),
+        };
+        left.put_back(&targets, restart_command, progress, stop)?;
     }
     preflight::check(&plan, &targets, record.leave_settings, restart_command, progress, stop)?;
     if stop.requested() {
@@ -255,20 +249,13 @@ pub fn resume(
     preflight::check_same(&plan, &targets, &found.runs)?;
     let reserved = Reserved::take(&plan, &targets, record.share_server, stop, progress)?;
     let kept = kept(resumption.environment);
-    for server in targets
-        .iter()
-        .filter_map(Target::address)
-        .filter(|_| !record.share_server)
-    {
-        borrowed::put_back_of(&path, server, restart_command, progress, stop);
-        borrowed::put_back_earlier(
-            &resumption.archive,
-            kept.as_deref(),
-            server,
-            restart_command,
-            progress,
-            stop,
-        )?;
+    if !record.share_server {
+        let left = Left {
+            resumed: Some(&path),
+            archive: &resumption.archive,
+            kept: kept.as_deref(),
+        };
+        left.put_back(&targets, restart_command, progress, stop)?;
     }
     let missing = plan.runs.iter().any(|planned| !found.has(planned));
     if missing {

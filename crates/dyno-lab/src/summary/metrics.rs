@@ -32,7 +32,10 @@ pub enum MetricError {
         /// The name.
         name: String,
     },
-    /// It cannot be calculated.
+    /// Its value is no number, whatever was measured.
+    #[error("it cannot be calculated: it is no number")]
+    NoNumber,
+    /// It cannot be calculated from these numbers.
     #[error("it cannot be calculated: {message}")]
     Calculation {
         /// Why not.
@@ -86,7 +89,8 @@ pub(crate) fn check(expression: &str, known: impl Fn(&str) -> bool) -> Result<()
     compile(expression, |name| known(name).then_some(1.0)).map(|_| ())
 }
 
-/// Makes sure that the metrics of `experiment` can be calculated, with results that nobody measured: of those that divide by nothing the error is the same.
+/// Makes sure that the metrics of `experiment` are numbers over numbers, with results that nobody measured. One that divides by zero is left out of a run
+/// with a warning: it is seldom what a campaign is for.
 ///
 /// # Errors
 ///
@@ -104,7 +108,10 @@ pub(crate) fn rehearse(experiment: &Resolved) -> Result<(), (String, MetricError
         });
     let throughput: Vec<Throughput> = throughput.collect();
     for (name, expression) in &experiment.metrics {
-        calculate(expression, |name| number(name, experiment, &throughput)).map_err(|error| (name.clone(), error))?;
+        match calculate(expression, |name| number(name, experiment, &throughput)) {
+            Ok(_) | Err(MetricError::Calculation { .. }) => {}
+            Err(error) => return Err((name.clone(), error)),
+        }
     }
     Ok(())
 }
@@ -179,7 +186,7 @@ pub(crate) fn calculate(expression: &str, number: impl Fn(&str) -> Option<f64>) 
     let value = match (step, value) {
         (Step::End, Some(Value::Int(number))) => *number as f64,
         (Step::End, Some(Value::Double(number))) => *number,
-        _ => return Err(failed("it is no number")),
+        _ => return Err(MetricError::NoNumber),
     };
     if !value.is_finite() {
         return Err(failed("division by zero, or a number that is too large"));
@@ -265,6 +272,23 @@ mod tests {
         ];
         let complaints = texts.map(|text| format!("{text:?}: {}", value(text).unwrap_err()));
         insta::assert_snapshot!(complaints.join("\n"));
+    }
+
+    #[test]
+    fn only_what_no_result_could_make_a_number_is_refused() {
+        let refused = |metric: &str, parameter: &str| {
+            let file = format!(
+                "title = \"t\"\n[parameters]\nbatch = {parameter}\n[[workload]]\nscript = \"select 1\"\n\
+                 [metrics]\nm = \"{metric}\"\n"
+            );
+            let experiment = Experiment::parse(std::path::Path::new("t.toml"), &file).unwrap();
+            let experiment = experiment.resolve(crate::experiment::Size::Small, &[], 1).unwrap();
+            rehearse(&experiment).err().map(|(_, error)| error)
+        };
+        for metric in ["{tps} / {batch}", "1 / 0", "{tps} * {batch}"] {
+            assert_eq!(refused(metric, "0"), None, "{metric}");
+        }
+        assert_eq!(refused("{tps} > {batch}", "0"), Some(MetricError::NoNumber));
     }
 
     #[test]

@@ -169,9 +169,9 @@ fn what_only_a_run_would_meet_is_told_beforehand() {
     told("meta", setup, "select 1;", "only SQL statements can be here");
     told(
         "metric",
-        "[metrics]\nshare = \"{tps} / 0\"",
+        "[metrics]\nshare = \"{tps} > 0\"",
         "select 1;",
-        "the metric \"share\" has no value",
+        "the metric \"share\" has no value: it cannot be calculated: it is no number",
     );
     let several = "[factors]\n\"settings.work_mem\" = [\"1MB\", \"memory / x\"]";
     told("cell", several, "select 1;", "\"memory / x\" is not a size");

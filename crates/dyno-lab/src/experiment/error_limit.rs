@@ -28,10 +28,16 @@ impl FromStr for ErrorLimit {
     fn from_str(text: &str) -> Result<Self, String> {
         let number = text.trim().strip_suffix('%').map(str::trim);
         let percent = number.and_then(|number| number.parse::<f64>().ok());
-        match percent.filter(|percent| (0.0..=100.0).contains(percent)) {
-            Some(percent) => Ok(Self { percent }),
-            None => Err("expected a percentage from \"0%\" to \"100%\", such as \"1%\" or \"0.5%\"".to_owned()),
+        let possible = |percent: &f64| (0.0..=100.0).contains(percent);
+        if let Some(percent) = percent.filter(possible) {
+            return Ok(Self { percent });
         }
+        // 0.01 may be meant as a share.
+        let plain = text.trim();
+        Err(match plain.parse().ok().filter(possible) {
+            Some(_) => format!("a percentage has its sign: write \"{plain}%\""),
+            None => "expected a percentage from \"0%\" to \"100%\", such as \"1%\" or \"0.5%\"".to_owned(),
+        })
     }
 }
 
@@ -187,6 +193,9 @@ mod tests {
         for wrong in ["", "%", "5", "-1%", "101%", "NaN%", "inf%", "five%"] {
             assert!(wrong.parse::<ErrorLimit>().is_err(), "{wrong:?} was accepted");
         }
+        let said = |text: &str| text.parse::<ErrorLimit>().unwrap_err();
+        assert_eq!(said(" 10 "), "a percentage has its sign: write \"10%\"");
+        assert!(said("101").starts_with("expected a percentage from"), "{}", said("101"));
         let limit: ErrorLimit = " 0.5 % ".parse().unwrap();
         assert_eq!((limit.to_string().as_str(), limit.percent), ("0.5 %", 0.5));
         assert_eq!(serde_json::to_value(ErrorLimit::default()).unwrap(), 1.0);

@@ -1,9 +1,11 @@
 //! What may be typed.
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_ceiling::Route;
 use dyno_engine::{Cpus, TransportChoice};
 use dyno_lab::experiment::{ErrorLimit, OnFailure, Size};
+use dyno_target::address::holds_address;
 use jiff::{Span, SpanRelativeTo};
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -146,8 +148,25 @@ pub struct RunArguments {
 #[derive(Args, Debug)]
 pub struct ArchiveArgument {
     /// Folder that holds the campaigns
-    #[arg(long, value_name = "FOLDER", env = "DYNO_ARCHIVE", default_value = "archive")]
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        env = ARCHIVE,
+        default_value = "archive",
+        value_parser = PathBufValueParser::new().try_map(folder)
+    )]
     pub archive: PathBuf,
+}
+
+/// The variable that stands for `--archive`.
+pub const ARCHIVE: &str = "DYNO_ARCHIVE";
+
+/// A folder. Most of what is said of an archive names it.
+fn folder(path: PathBuf) -> Result<PathBuf, &'static str> {
+    match holds_address(&path.to_string_lossy()) {
+        true => Err("this is the address of a database (--target); give a folder"),
+        false => Ok(path),
+    }
 }
 
 /// What `dyno list` is told.

@@ -1,5 +1,6 @@
 //! How a command ends when it does not end well: a message on standard error and an exit code.
 
+use crate::cli::ARCHIVE;
 use crate::say;
 use dyno_target::address::text_without_secrets;
 use dyno_text::visible;
@@ -75,6 +76,9 @@ pub fn usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
     }
 }
 
+/// The words, and what stands for one of them.
 fn texts(words: &[OsString]) -> Vec<String> {
-    words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    let archive = std::env::var_os(ARCHIVE);
+    let all = words.iter().chain(&archive);
+    all.map(|word| word.to_string_lossy().into_owned()).collect()
 }

@@ -9,6 +9,7 @@ use crate::message;
 use crate::scripts::Scripts;
 use crate::version::Version;
 use dyno_engine::ThreadOptions;
+use dyno_target::address::holds_address;
 use dyno_wire::Protocol;
 use rustix::process::{Resource, Rlimit};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -77,6 +78,9 @@ impl Parser {
         match id {
             Id::AggregateInterval => options.aggregate_s = Some(positive("--aggregate-interval", &value)?),
             Id::Archive => {
+                if holds_address(&value) {
+                    return Err(OptionError::ArchiveAddress);
+                }
                 let folder = if value.is_empty() { "archive" } else { &value };
                 options.archive = Some(crate::path(folder));
             }

@@ -78,6 +78,8 @@ pub enum OptionError {
     UnlimitedTries,
     #[error("could not look up effective user ID {uid}: user does not exist")]
     NoUser { uid: u32 },
+    #[error("--archive takes a folder, not the address of a database")]
+    ArchiveAddress,
     #[error("invalid report format: \"{0}\"")]
     ReportFormat(String),
     #[error("invalid percentiles: \"{0}\"")]

@@ -31,7 +31,7 @@ pub use endpoint::{Endpoint, Socket};
 pub use interruptible::{Interruptible, unless_stopped};
 pub use libpq::LIBPQ_LOST;
 pub(crate) use secrets::statement_without_secrets;
-pub use secrets::{text_without_secrets, without_secrets, word_without_secrets, words_without_secrets};
+pub use secrets::{holds_address, text_without_secrets, without_secrets, word_without_secrets, words_without_secrets};
 pub use tls::{RootCertificate, TlsError, TlsSettings};
 
 /// Why a target could not be understood. Texts never contain a password.
@@ -74,6 +74,14 @@ pub enum AddressError {
         value: String,
         /// What would be accepted.
         expected: String,
+    },
+    /// An address in the place of a part of one. It is not repeated: it may have a password.
+    #[error(
+        "{origin} is an address itself; give it as the whole address, in the form postgres://user@host:port/database"
+    )]
+    Misplaced {
+        /// Keyword or environment variable.
+        origin: String,
     },
     /// A port outside 1–65535. Its text is not repeated: in a URI without "@" it may be a password.
     #[error(

@@ -3,6 +3,7 @@
 use super::keyword::{KEYWORDS, Pairs};
 use super::passfile::PassFile;
 use super::safety;
+use super::secrets::is_misplaced;
 use super::{AddressError, ConnectionInfo, Host, Password, Server};
 use super::{conninfo, service, uri};
 use dyno_wire::{RequiredPeer, SessionKind};
@@ -46,15 +47,17 @@ pub(super) struct Parameters {
 
 impl Parameters {
     /// Takes a list in which later values replace earlier ones, without replacing what an earlier list gave.
-    fn add_list(&mut self, list: Pairs, origin: &str) {
+    fn add_list(&mut self, list: Pairs, origin: &str) -> Result<(), AddressError> {
         let mut values = HashMap::new();
         for (keyword, value) in list {
             let origin = format!("{origin} ({keyword})");
+            check_place(keyword, &value, &origin)?;
             values.insert(keyword, Given { value, origin });
         }
         for (keyword, given) in values {
             self.values.entry(keyword).or_insert(given);
         }
+        Ok(())
     }
 
     /// Refuses what cannot be honoured, and notes what has no effect.
@@ -109,26 +112,38 @@ pub(super) fn resolve(
 ) -> Result<ConnectionInfo, AddressError> {
     let mut parameters = Parameters::default();
     if let Some(target) = target.map(str::trim).filter(|text| !text.is_empty()) {
-        parameters.add_list(target_list(target)?, "the target");
+        parameters.add_list(target_list(target)?, "the target")?;
     }
     let service = parameters
         .get("service")
         .map(str::to_owned)
         .or_else(|| env("PGSERVICE").filter(|name| !name.is_empty()));
     if let Some(name) = service {
+        check_place("service", &name, "PGSERVICE")?;
         let list = service::parameters(&name, env)?;
-        parameters.add_list(list, &format!("the service {name}"));
+        parameters.add_list(list, &format!("the service {name}"))?;
     }
     for keyword in KEYWORDS {
         if let Some(variable) = keyword.variable
             && let Some(value) = env(variable).filter(|value| !value.is_empty())
         {
             let origin = variable.to_owned();
-            parameters.values.entry(keyword.name).or_insert(Given { value, origin });
+            let given = parameters.values.entry(keyword.name).or_insert(Given { value, origin });
+            check_place(keyword.name, &given.value, &given.origin)?;
         }
     }
     parameters.judge()?;
     build(parameters, env)
+}
+
+/// Refuses an address in the place of a part of one.
+fn check_place(keyword: &str, value: &str, origin: &str) -> Result<(), AddressError> {
+    if !is_misplaced(keyword, value) {
+        return Ok(());
+    }
+    Err(AddressError::Misplaced {
+        origin: origin.to_owned(),
+    })
 }
 
 /// The keywords and values of the target in any of its three forms.
@@ -444,6 +459,34 @@ mod tests {
         );
         // One default port for all: a variable's single port goes to every host.
         assert_eq!(shown("host=x,y", &env), "postgres://u@x:7,y:7/d");
+    }
+
+    #[test]
+    fn an_address_is_no_part_of_one() {
+        let whole = "postgres://ann:s3cret@db/x";
+        let encoded = "postgres%3A%2F%2Fann%3As3cret%40db";
+        for (target, variables, origin) in [
+            (format!("dbname={whole}"), vec![], "the target (dbname)"),
+            (format!("dbname='{whole}' host=h"), vec![], "the target (dbname)"),
+            (format!("user=u dbname={encoded}"), vec![], "the target (dbname)"),
+            (format!("user=u host={whole}"), vec![], "the target (host)"),
+            (format!("user=u service={whole}"), vec![], "the target (service)"),
+            (format!("postgres://u@h/{encoded}"), vec![], "the target (dbname)"),
+            (encoded.to_owned(), vec![], "the target (dbname)"),
+            ("host=h".to_owned(), vec![("PGDATABASE", whole)], "PGDATABASE"),
+            ("host=h".to_owned(), vec![("PGSERVICE", whole)], "PGSERVICE"),
+        ] {
+            let error = resolve_with(&target, &variables).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("{origin} is an address itself")),
+                "{target}: {error}"
+            );
+            assert!(!error.contains("s3cret"), "{error}");
+        }
+        // What is overruled asks for nothing, and a password may be anything.
+        for target in ["dbname=d user=u", "dbname=d user=u password=a://b@c"] {
+            assert!(resolve_with(target, &[("PGDATABASE", whole)]).is_ok(), "{target}");
+        }
     }
 
     #[test]

@@ -181,6 +181,20 @@ fn hidden_parts<'a>(word: &'a str, shown: &str) -> Vec<&'a str> {
     parts
 }
 
+/// Whether `text`, percent-encoded or not, has an address with a user in it, perhaps with a password. Where a plain name is wanted it would be shown
+/// as one.
+#[must_use]
+pub fn holds_address(text: &str) -> bool {
+    decoded(text)
+        .split_once("://")
+        .is_some_and(|(_, rest)| rest.contains('@'))
+}
+
+/// Whether `value` holds an address where the keyword takes a part of one that is shown.
+pub(super) fn is_misplaced(keyword: &str, value: &str) -> bool {
+    kind(keyword) != Kind::Secret && !may_hold_equals(keyword) && holds_address(value)
+}
+
 /// Whether this begins like a URI of any kind.
 fn has_scheme(text: &str) -> bool {
     text.trim_start().split_once("://").is_some_and(|(scheme, _)| {
@@ -194,6 +208,15 @@ fn has_scheme(text: &str) -> bool {
 fn in_uri(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + "://".len());
     let (scheme, rest) = text.split_at(start);
+    let shown = after_scheme(rest);
+    // Encoded, an address may have come through as a part of this one.
+    match holds_address(&shown) {
+        true => format!("{scheme}{HIDDEN}"),
+        false => format!("{scheme}{shown}"),
+    }
+}
+
+fn after_scheme(rest: &str) -> String {
     // A password may hold "/" or "?" if someone forgot to encode them; the last "@" of all is the safe guess.
     let (user, after) = match rest.rsplit_once('@') {
         Some((credentials, after)) => match credentials.split_once(':') {
@@ -207,7 +230,7 @@ fn in_uri(text: &str) -> String {
     let (hosts, tail) = after.split_at(end);
     // What stands in the place of a port and is none was meant to be something else.
     if let Some(at) = strange_port(hosts) {
-        return format!("{scheme}{user}{}{HIDDEN}", &hosts[..at]);
+        return format!("{user}{}{HIDDEN}", &hosts[..at]);
     }
     let (database, parameters) = match tail.split_once('?') {
         Some((database, parameters)) => (database, Some(parameters)),
@@ -215,9 +238,9 @@ fn in_uri(text: &str) -> String {
     };
     // Parameters without the "?" that they begin with.
     if database.contains('=') {
-        return format!("{scheme}{user}{hosts}/{HIDDEN}");
+        return format!("{user}{hosts}/{HIDDEN}");
     }
-    let mut shown = format!("{scheme}{user}{hosts}{database}");
+    let mut shown = format!("{user}{hosts}{database}");
     for (number, parameter) in parameters.into_iter().flat_map(|all| all.split('&')).enumerate() {
         shown.push(if number == 0 { '?' } else { '&' });
         match parameter.split_once('=') {
@@ -270,10 +293,8 @@ fn in_conninfo(text: &str) -> String {
             shown.push_str(HIDDEN);
             return shown;
         };
-        // An address in the place of a part of one.
-        let misplaced = value[..length].contains("://") && value[..length].contains('@');
-        let strange =
-            misplaced || (!value.starts_with('\'') && value[..length].contains('=') && !may_hold_equals(keyword));
+        let strange = holds_address(&value[..length])
+            || (!value.starts_with('\'') && value[..length].contains('=') && !may_hold_equals(keyword));
         match kind(&decoded(keyword)) {
             Kind::Known if !strange => {
                 shown.push_str(before);
@@ -424,6 +445,8 @@ mod tests {
             ("target=host=db wort=s3cret", "target=host=db ***"),
             ("host=db scram_client_key=s3cret", "host=db scram_client_key=***"),
             ("dbname=postgres://ann:s3cret@db/x", "***"),
+            ("dbname=postgres%3A%2F%2Fann%3As3cret%40db", "***"),
+            ("postgres://db/postgres%3A%2F%2Fann%3As3cret%40db", "postgres://***"),
             ("embedded:s3cret@db", "embedded:***@db"),
             ("PGPASSWORD=s3cret psql -c x", "password=*** ***"),
             ("env PGPASSWORD=s3cret psql", "env PGPASSWORD=*** psql"),

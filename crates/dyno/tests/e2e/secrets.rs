@@ -134,6 +134,10 @@ fn a_slip_of_the_finger_does_not_tell_it() {
         format!("host=127.0.0.1 port=1 pasword={CANARY}"),
         format!("host=127.0.0.1 port=1 sslpassword={CANARY}"),
         format!("host=127.0.0.1 port=1 scram_client_key={CANARY}"),
+        format!("dbname=postgres://ann:{CANARY}@127.0.0.1:1/d"),
+        format!("host=127.0.0.1 port=1 dbname='postgres://ann:{CANARY}@127.0.0.1:1/d'"),
+        format!("host=127.0.0.1 port=1 dbname=postgres%3A%2F%2Fann%3A{CANARY}%40127.0.0.1"),
+        format!("postgres://127.0.0.1:1/postgres%3A%2F%2Fann%3A{CANARY}%40127.0.0.1"),
     ] {
         desk.file(
             "bad.toml",
@@ -157,6 +161,24 @@ fn a_slip_of_the_finger_does_not_tell_it() {
             let plans = words.contains(&"--dry-run");
             assert!(plans || ended.code == Some(1), "{words:?}: {said}");
         }
+    }
+    let address = format!("postgres://ann:{CANARY}@127.0.0.1:1/d");
+    let option = format!("--archive={address}");
+    let mut by_variable = desk.command(["list"]);
+    by_variable.env("DYNO_ARCHIVE", &address);
+    for mut command in [
+        by_variable,
+        desk.command(["list", "--archive", &address]),
+        desk.command(["run", "one.toml", &option]),
+        desk.command(["pgbench", "-n", "-t", "1", &option]),
+    ] {
+        let ended = Ended::of(&mut command).expect(1);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(
+            said.contains("folder") && said.contains("address of a database"),
+            "{said}"
+        );
+        assert!(!said.contains(CANARY), "{command:?}: {said}");
     }
     if desk.archive().exists() {
         desk.assert_nowhere(CANARY);

@@ -18,6 +18,7 @@ use crate::message;
 use crate::options::Options;
 use crate::report::{self, Conditions, Report, ScriptReport};
 use dyno_engine::{DriveError, Ending, Outcome, Program, allow_descriptors, drive};
+use dyno_lab::archive::RunState;
 use dyno_lab::run::Ledger;
 use dyno_target::address::{ConnectionInfo, Host};
 use load::LoadError;
@@ -102,7 +103,11 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
     let mut archive_error = None;
     if let Some(ledger) = ledger {
         let kept = ledger.close(&outcome, None);
-        message::info(&format!("archived in {}", kept.folder.display()));
+        let state = match kept.state {
+            RunState::Complete => String::new(),
+            other => format!(" as {other}"),
+        };
+        message::info(&format!("archived{state} in {}", kept.folder.display()));
         archive_error = kept.archive_error().map(str::to_owned);
     }
     let code = finish(options, server_version, tables, &watch, &outcome);

@@ -131,6 +131,22 @@ fn a_run_is_kept_in_the_archive() {
 }
 
 #[test]
+fn it_is_said_if_what_is_kept_is_not_a_complete_run() {
+    let desk = Desk::new("own_incomplete");
+    fs::write(desk.folder.path().join("fail.sql"), "select 1 / 0;").unwrap();
+    let said = |words: &str, code: i32| {
+        let words = format!("pgbench -n -f fail.sql -t 5 --archive {words}");
+        let output = desk.dyno().args(words.trim().split(' ')).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let aborted = said("", 2);
+    assert!(aborted.contains("archived as incomplete in archive/"), "{aborted}");
+    let faulty = said("--continue-on-error", 0);
+    assert!(faulty.contains("archived as faulty in archive/"), "{faulty}");
+}
+
+#[test]
 fn the_name_pgbench_is_enough() {
     let desk = Desk::new("own_name");
     let link = desk.folder.path().join("pgbench");

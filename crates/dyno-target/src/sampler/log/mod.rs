@@ -122,16 +122,59 @@ impl Sampler for LogSampler {
     fn sample(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let begun_s = now.as_secs_f64() - moment.at_s();
-        let text = self.new_lines().map_err(|error| SampleError(error.to_string()))?;
-        for entry in Entry::all(&String::from_utf8_lossy(&text)) {
-            self.tell(&entry, begun_s, sink);
+        let failed = |error: std::io::Error| SampleError(error.to_string());
+        // A server that logs every statement writes more than is read at once.
+        let written = std::fs::metadata(&self.path).map_err(failed)?.len();
+        loop {
+            let text = self.new_lines().map_err(failed)?;
+            for entry in Entry::all(&String::from_utf8_lossy(&text)) {
+                self.tell(&entry, begun_s, sink);
+            }
+            if text.is_empty() || self.read >= written {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     fn finish(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
         let result = self.sample(moment, sink);
         self.tell_open(sink);
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[derive(Default)]
+    struct Events(Vec<Happening>);
+
+    impl Sink for Events {
+        fn row(&mut self, _: Moment, _: &super::super::Series, _: &[super::super::Value]) {}
+
+        fn event(&mut self, happening: Happening) {
+            self.0.push(happening);
+        }
+
+        fn warn(&mut self, _: String) {}
+    }
+
+    #[test]
+    fn a_log_that_grows_fast_is_read_to_its_end() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let mut sampler = LogSampler::new(file.path());
+        let statement = "2026-01-02 03:04:05.678 UTC [9] LOG:  duration: 0.1 ms  statement: select 1\n";
+        let statements = statement.repeat(3 * CHUNK_BYTES as usize / statement.len());
+        let checkpoint = "2026-01-02 03:04:06.678 UTC [7] LOG:  checkpoint starting: time\n";
+        write!(file, "{statements}{checkpoint}").unwrap();
+        let moment = Moment {
+            at: Duration::from_secs(1),
+            late: Duration::ZERO,
+        };
+        let mut events = Events::default();
+        sampler.finish(moment, &mut events).unwrap();
+        assert!(matches!(&events.0[..], [Happening::Checkpoint(_)]), "{:?}", events.0);
     }
 }

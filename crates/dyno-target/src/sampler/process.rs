@@ -15,6 +15,8 @@ pub(super) struct ProcessStat {
     pub parent: u32,
     pub user_ticks: u64,
     pub system_ticks: u64,
+    /// Of its children that have ended, and of theirs, in user space and in the kernel.
+    pub children_ticks: u64,
     /// When it was started, in ticks since the machine was: with the id it names a process for good.
     pub started: u64,
 }
@@ -39,6 +41,7 @@ impl ProcessStat {
             parent: u32::try_from(number(4)?).ok()?,
             user_ticks: number(14)?,
             system_ticks: number(15)?,
+            children_ticks: number(16)? + number(17)?,
             started: number(22)?,
         })
     }
@@ -126,7 +129,7 @@ mod tests {
 
     #[test]
     fn reads_a_line_of_proc() {
-        let line = "4242 (a) (b c) T 17 4242 4242 0 -1 4194560 8 0 0 0 12 34 0 0 20 0 1 0 987654 1 2 3";
+        let line = "4242 (a) (b c) T 17 4242 4242 0 -1 4194560 8 0 0 0 12 34 5 6 20 0 1 0 987654 1 2 3";
         let expected = ProcessStat {
             pid: 4242,
             name: "a) (b c".to_owned(),
@@ -134,6 +137,7 @@ mod tests {
             parent: 17,
             user_ticks: 12,
             system_ticks: 34,
+            children_ticks: 11,
             started: 987_654,
         };
         assert_eq!(ProcessStat::parse(line), Some(expected));

@@ -47,7 +47,30 @@ pub(super) struct Processes {
     /// By process id: when it was started, and its ticks in user space and in the kernel.
     used: HashMap<u32, (u64, u64, u64)>,
     last: Option<Instant>,
-    server_ticks: u64,
+    server: ServerTime,
+}
+
+/// CPU time of the server's processes. What those used that have ended is known to the main one, which they are children of: of backends that live for
+/// a moment nothing else would be seen.
+#[derive(Debug, Default)]
+struct ServerTime {
+    /// The main process by its id and when it was started, and the ticks that it, its children and those that were had used at most.
+    main: Option<(u32, u64, u64)>,
+    ticks: u64,
+}
+
+impl ServerTime {
+    /// `used` are the ticks of all now; `fresh`, whether the main process was started since the last reading.
+    fn advance(&mut self, main: &ProcessStat, used: u64, fresh: bool) {
+        let before = match self.main {
+            Some((pid, started, before)) if (pid, started) == (main.pid, main.started) => before,
+            _ if fresh => 0,
+            _ => used,
+        };
+        // A process that ends while all are read may be missed; what looks like less now is made up for by the next.
+        self.ticks += used.saturating_sub(before);
+        self.main = Some((main.pid, main.started, used.max(before)));
+    }
 }
 
 impl Processes {
@@ -69,6 +92,16 @@ impl Processes {
             }
         };
         let own = std::process::id();
+        let is_server = |stat: &ProcessStat| main.is_some_and(|main| stat.pid == main || stat.parent == main);
+        if let Some(main) = all.iter().find(|stat| Some(stat.pid) == main) {
+            let servers = all.iter().filter(|stat| is_server(stat));
+            let used: u64 = servers.map(|stat| stat.user_ticks + stat.system_ticks).sum();
+            let known = self
+                .used
+                .get(&main.pid)
+                .is_some_and(|(started, ..)| *started == main.started);
+            self.server.advance(main, used + main.children_ticks, !first && !known);
+        }
         let mut used = HashMap::with_capacity(all.len());
         let mut seen = Vec::with_capacity(all.len());
         for stat in all {
@@ -81,14 +114,11 @@ impl Processes {
             };
             let user = stat.user_ticks.saturating_sub(user_before);
             let system = stat.system_ticks.saturating_sub(system_before);
-            let role = match main {
-                _ if stat.pid == own => Role::Dyno,
-                Some(main) if stat.pid == main || stat.parent == main => Role::Server,
+            let role = match stat.pid {
+                pid if pid == own => Role::Dyno,
+                _ if is_server(&stat) => Role::Server,
                 _ => Role::Other,
             };
-            if role == Role::Server {
-                self.server_ticks += user + system;
-            }
             seen.push(Seen {
                 pid: stat.pid,
                 name: stat.name,
@@ -104,9 +134,9 @@ impl Processes {
         seen
     }
 
-    /// CPU time of the server's processes since the first reading. What a process used between its last reading and its end is not in it.
+    /// CPU time of the server's processes since the first reading, with those that have ended.
     pub(super) fn server_cpu_s(&self) -> f64 {
-        self.server_ticks as f64 / procfs::ticks_per_second() as f64
+        self.server.ticks as f64 / procfs::ticks_per_second() as f64
     }
 }
 
@@ -129,6 +159,7 @@ mod tests {
             parent,
             user_ticks,
             system_ticks: 0,
+            children_ticks: 0,
             started,
         }
     }
@@ -140,12 +171,12 @@ mod tests {
         processes.advance(vec![stat(10, 1, 5, 700), stat(11, 10, 6, 300)], Some(10), begin);
         assert_eq!(processes.server_cpu_s(), 0.0);
         let hertz = procfs::ticks_per_second();
-        // One goes on, one has ended and its id is taken by another, and one is new.
-        let later = vec![
-            stat(10, 1, 5, 700 + hertz),
-            stat(11, 1, 9, hertz / 2),
-            stat(12, 10, 9, hertz),
-        ];
+        // One goes on and has seen another end, whose id is taken by a third, and one is new.
+        let main = ProcessStat {
+            children_ticks: 300,
+            ..stat(10, 1, 5, 700 + hertz)
+        };
+        let later = vec![main, stat(11, 1, 9, hertz / 2), stat(12, 10, 9, hertz)];
         let seen = processes.advance(later, Some(10), begin + Duration::from_secs(2));
         assert_eq!(processes.server_cpu_s(), 2.0);
         let shares: Vec<_> = seen
@@ -160,6 +191,30 @@ mod tests {
                 (11, Role::Other, 0.25)
             ]
         );
+    }
+
+    #[test]
+    fn what_short_lived_backends_used_is_the_servers() {
+        let mut processes = Processes::default();
+        let (begin, hertz) = (Instant::now(), procfs::ticks_per_second());
+        let reaped = |children_ticks: u64, started: u64| ProcessStat {
+            children_ticks,
+            ..stat(10, 1, started, 0)
+        };
+        processes.advance(vec![reaped(500, 5)], Some(10), begin);
+        // Each lived between two readings, but for one that is read as long as it is not waited for.
+        let second = vec![reaped(500 + 2 * hertz, 5), stat(11, 10, 6, hertz)];
+        processes.advance(second, Some(10), begin + Duration::from_secs(1));
+        assert_eq!(processes.server_cpu_s(), 3.0);
+        processes.advance(
+            vec![reaped(500 + 3 * hertz, 5)],
+            Some(10),
+            begin + Duration::from_secs(2),
+        );
+        assert_eq!(processes.server_cpu_s(), 3.0);
+        // The server was started anew.
+        processes.advance(vec![reaped(hertz, 70)], Some(10), begin + Duration::from_secs(3));
+        assert_eq!(processes.server_cpu_s(), 4.0);
     }
 
     #[test]

@@ -69,10 +69,10 @@ pub fn await_sessions_end(client: &mut Client) -> Result<(), SizesError> {
     }
 }
 
-/// Reads the sizes of the experiment's tables in the connected database.
+/// Reads the sizes of the experiment's tables in the connected database. A table that is dropped meanwhile is left out.
 ///
 /// # Errors
-/// The connection is broken, or a table was dropped or is locked by somebody else's schema change meanwhile.
+/// The connection is broken, or a table is locked by somebody else's schema change.
 pub fn database_sizes(client: &mut Client, scope: &Scope) -> Result<DatabaseSizes, SizesError> {
     let failed = |error: postgres::Error| SizesError {
         message: server_message(&error),
@@ -94,22 +94,23 @@ fn read(client: &mut Client, scope: &Scope) -> Result<DatabaseSizes, postgres::E
     let rows = client.query(&query, &[])?;
     let tables: Vec<TableSizes> = rows
         .iter()
-        .map(|row| {
-            let table_bytes: i64 = row.get(2);
+        .filter_map(|row| {
+            // Those of what is gone are null.
+            let (table_bytes, index_bytes) = row.get::<_, Option<i64>>(2).zip(row.get(3))?;
             let tuples: f64 = row.get(4);
             // "Not known" is -1 from version 14 on and 0 before, where only an empty table really has none.
             let known = tuples > 0.0 || (tuples == 0.0 && table_bytes == 0);
-            TableSizes {
+            Some(TableSizes {
                 schema: row.get(0),
                 name: row.get(1),
                 table_bytes,
-                index_bytes: row.get(3),
+                index_bytes,
                 rows_estimate: known.then_some(tuples),
                 statistics: row
                     .get::<_, Option<String>>(5)
                     .and_then(|text| serde_json::from_str(&text).ok())
                     .unwrap_or_default(),
-            }
+            })
         })
         .collect();
     let database_bytes = if scope.is_database() {

@@ -193,6 +193,19 @@ fn loads_settles_and_measures() {
     assert_eq!(table.statistics["vacuum_count"], 1);
     assert_eq!(table.statistics.keys().next().unwrap(), "relid");
 
+    // One that is gone meanwhile is left out.
+    let mut other = info.connect().unwrap();
+    client
+        .batch_execute("begin isolation level repeatable read; select 1")
+        .unwrap();
+    other.batch_execute("drop table empty").unwrap();
+    let left = database_sizes(&mut client, &Scope::Database).unwrap().tables;
+    assert_eq!(
+        left.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(),
+        ["tbl"]
+    );
+    client.batch_execute("commit; create table empty (x int)").unwrap();
+
     let nobody = Arc::new(AtomicBool::new(true));
     let error = fill_table(&info, &fill, &nobody, &mut |_| {}).unwrap_err();
     assert!(matches!(error, LoadError::Stopped { rows: 0, .. }), "{error}");

@@ -16,8 +16,12 @@ pub fn check_columns(client: &mut Client, fills: &[Fill]) -> Result<(), LoadErro
             continue;
         };
         let table: u32 = row.get(0);
-        let query = "select quote_ident(attname), attname::text, attnotnull and not atthasdef
-                       from pg_attribute where attrelid = $1 and attnum > 0 and not attisdropped order by attnum";
+        // An identity is no default but gives a value all the same; before version 10 the column of that name is missing.
+        let query =
+            "select quote_ident(attname), attname::text,
+                    attnotnull and not atthasdef and typdefault is null and coalesce(row_to_json(a)->>'attidentity', '') = ''
+               from pg_attribute a join pg_type t on t.oid = atttypid
+              where attrelid = $1 and attnum > 0 and not attisdropped order by attnum";
         let rows = client.query(query, &[&table]).map_err(|error| LoadError::Settle {
             what: format!("looking at the columns of {}", fill.table),
             message: server_message(&error),

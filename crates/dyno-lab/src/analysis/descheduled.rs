@@ -1,6 +1,7 @@
 //! Whether dyno itself was let run. What its threads waited for a CPU is in every latency, and the server had no part in it.
 
 use super::recording::Recording;
+use super::series::Window;
 use super::warnings::growth;
 use crate::archive::Run;
 use crate::summary::Warning;
@@ -15,16 +16,25 @@ const HELD_SHARE: f64 = 0.01;
 /// The warning that the recording of `run` gives reason for.
 pub(super) fn warning(run: &Run, recording: &Recording) -> Option<Warning> {
     let counted = |column| growth(run, recording, column).unwrap_or(0.0);
-    let stood_still = recording.stalled.iter().filter(|stall| stall.who == Who::Dyno);
     Held {
         measured_s: recording.measured.length_s(),
         threads: recording.threads.max(1.0),
         waited_s: counted("runqueue_wait_s"),
         switches: counted("involuntary_switches"),
         throttled_s: counted("throttled_s"),
-        stood_still_s: stood_still.map(|stall| stall.end_s - stall.start_s).sum(),
+        stood_still_s: stood_still_s(recording),
     }
     .warning()
+}
+
+/// How long dyno stood still in the time measured.
+fn stood_still_s(recording: &Recording) -> f64 {
+    let stalls = recording.stalled.iter().filter(|stall| stall.who == Who::Dyno);
+    let times = stalls.map(|stall| Window {
+        start_s: stall.start_s,
+        end_s: stall.end_s,
+    });
+    times.map(|time| time.overlap_s(recording.measured)).sum()
 }
 
 /// How dyno's threads were kept from running while was measured.
@@ -55,6 +65,7 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::Stalled;
 
     const UNDISTURBED: Held = Held {
         measured_s: 100.0,
@@ -68,6 +79,30 @@ mod tests {
     #[test]
     fn a_little_waiting_is_nothing_to_speak_of() {
         assert_eq!(UNDISTURBED.warning(), None);
+    }
+
+    #[test]
+    fn standing_still_outside_of_the_time_measured_is_left_out() {
+        let stall = |who, start_s, end_s| Stalled {
+            who,
+            start_s,
+            end_s,
+            starved: false,
+            detail: String::new(),
+        };
+        let recording = Recording {
+            measured: Window {
+                start_s: 60.0,
+                end_s: 80.0,
+            },
+            stalled: vec![
+                stall(Who::Dyno, 30.0, 31.0),
+                stall(Who::Dyno, 59.0, 60.5),
+                stall(Who::Server, 70.0, 75.0),
+            ],
+            ..Recording::default()
+        };
+        assert_eq!(stood_still_s(&recording), 0.5);
     }
 
     #[test]

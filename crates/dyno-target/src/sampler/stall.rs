@@ -93,7 +93,8 @@ impl StallWatch {
             let gap = now.duration_since(last);
             if gap >= GAP {
                 let starved = Duration::from_nanos(waited_ns.saturating_sub(waited_before_ns)) >= gap / 2;
-                let seconds = gap.as_secs_f64();
+                // It was to sleep for a part of it.
+                let seconds = gap.saturating_sub(PERIOD).as_secs_f64();
                 let detail = if starved {
                     format!("dyno's threads waited {seconds:.1} s for a CPU: other processes had them all.")
                 } else {
@@ -198,4 +199,39 @@ fn runqueue_wait_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let waited = text.split_ascii_whitespace().nth(1);
     waited.and_then(|waited| waited.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Events(Vec<Happening>);
+
+    impl Sink for Events {
+        fn row(&mut self, _: Moment, _: &super::super::Series, _: &[super::super::Value]) {}
+
+        fn event(&mut self, happening: Happening) {
+            self.0.push(happening);
+        }
+
+        fn warn(&mut self, _: String) {}
+    }
+
+    #[test]
+    fn the_sleep_between_two_looks_is_no_stall() {
+        let mut watch = StallWatch::new(Heartbeat::default());
+        let mut events = Events::default();
+        let begin = Instant::now();
+        for at_ms in [5_000, 5_100, 6_100, 6_200] {
+            let at = Duration::from_millis(at_ms);
+            let late = Duration::ZERO;
+            watch.watch_dyno(Moment { at, late }, begin + at, &mut events);
+        }
+        let [Happening::Stalled(stalled)] = &events.0[..] else {
+            unreachable!("{:?}", events.0)
+        };
+        assert!((stalled.start_s - 5.2).abs() < 1e-9, "{stalled:?}");
+        assert!((stalled.end_s - 6.1).abs() < 1e-9, "{stalled:?}");
+    }
 }

@@ -112,8 +112,9 @@ pub(crate) fn kept_rate<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::campaign::cells::{OfWorkload, factor};
+    use crate::campaign::cells::{Levels, OfWorkload, factor};
     use crate::campaign::knee_of;
+    use crate::campaign::ratio::has_ratios;
     use dyno_lab::summary::Latency;
     use indexmap::IndexMap;
 
@@ -139,6 +140,21 @@ mod tests {
     }
 
     #[test]
+    fn only_load_has_a_knee() {
+        let closed = |tps| Cell {
+            schedule: None,
+            ..cell(0.0, tps, true)
+        };
+        let cells = [closed(1_000.0), closed(980.0), closed(990.0)];
+        let cells: Vec<&Cell> = cells.iter().collect();
+        let knee = |name| knee_of(&cells, &factor(name, &["1", "2", "3"]));
+        assert_eq!(
+            (knee("clients"), knee("writer.threads"), knee("rows")),
+            (Some(0), Some(0), None)
+        );
+    }
+
+    #[test]
     fn the_highest_rate_that_was_kept_is_the_finding_and_there_is_no_knee() {
         let mut cells = vec![
             cell(500.0, 501.0, true),
@@ -153,6 +169,8 @@ mod tests {
         assert!(follow_schedules(&cells));
         let levels = factor("rate", &["500", "2000", "5000"]);
         assert_eq!(knee_of(&cells.iter().collect::<Vec<_>>(), &levels), None);
+        let baseline = Levels::from_iter([("rate".to_owned(), "500".to_owned())]);
+        assert!(!has_ratios(&cells, &baseline));
         assert!(words(&cells[1..2]).starts_with("The rate of 5,000/s was kept in 0 of 1 cell."));
         cells[1].schedule = Some(Schedule {
             asked_per_s: Some(5_000.0),

@@ -22,7 +22,7 @@ use dyno_lab::summary::over_runs;
 use indexmap::IndexSet;
 use kept::{follow_schedules, rate_finding, varied_rate};
 use latencies::{ALL_STAGES, Percentiles, Whose, p99_words};
-use ratio::ratio;
+use ratio::{has_ratios, ratio};
 
 /// More columns of a matrix do not fit on a page.
 const MOST_COLUMNS: usize = 7;
@@ -156,10 +156,18 @@ pub(crate) fn ordered<'a>(cells: &'a [Cell], factors: &[&Factor]) -> Vec<&'a Cel
     ordered
 }
 
-/// The position of the knee among cells of a factor whose levels are numbers. There is none where the throughput follows schedules.
+/// Whether a factor is how much load there is.
+pub(crate) fn is_load(name: &str) -> bool {
+    name.rsplit('.')
+        .next()
+        .is_some_and(|name| ["clients", "threads", "rate"].contains(&name))
+}
+
+/// The position of the knee among cells of a factor that is how much load there is: of other numbers, such as rows, more is not asked for to get more
+/// done. There is none where the throughput follows schedules.
 pub(crate) fn knee_of(cells: &[&Cell], factor: &Factor) -> Option<usize> {
     let asked = || follow_schedules(cells.iter().copied()) || varied_rate(cells.iter().copied()).is_some();
-    if !factor.levels.iter().all(|level| number(level).is_some()) || asked() {
+    if !is_load(&factor.name) || !factor.levels.iter().all(|level| number(level).is_some()) || asked() {
         return None;
     }
     let tps: Option<Vec<f64>> = cells.iter().map(|cell| cell.mean_tps()).collect();
@@ -173,8 +181,7 @@ fn list(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> String {
         [factor] => knee_of(&ordered, factor),
         _ => None,
     };
-    // Of what was asked for, a ratio says nothing.
-    let shows_ratio = !baseline.is_empty() && varied_rate(cells).is_none();
+    let shows_ratio = has_ratios(cells, baseline);
     let several_runs = cells.iter().any(|cell| cell.tps.len() > 1);
     let several_workloads = cells.iter().any(|cell| cell.workloads.len() > 1);
     let metrics: IndexSet<&String> = cells.iter().flat_map(|cell| cell.metrics.keys()).collect();
@@ -252,7 +259,7 @@ fn knee_words(cells: &[Cell], factor: &Factor) -> String {
         return rate_finding(cells).map_or_else(String::new, |words| paragraph(INDENT, &one_line(&words)));
     }
     let numbers = factor.levels.len() >= 3 && factor.levels.iter().all(|level| number(level).is_some());
-    if !numbers || ordered.iter().any(|cell| cell.mean_tps().is_none()) {
+    if !numbers || !is_load(&factor.name) || ordered.iter().any(|cell| cell.mean_tps().is_none()) {
         return String::new();
     }
     let words = match knee_of(&ordered, factor) {
@@ -262,7 +269,7 @@ fn knee_words(cells: &[Cell], factor: &Factor) -> String {
             level(ordered[knee], factor)
         ),
         None => format!(
-            "TPS still rises at the highest {}: there is no knee up to there.",
+            "There is no knee: TPS is highest at the highest {}, and more may get more done.",
             factor.name
         ),
     };
@@ -309,7 +316,7 @@ fn matrices(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> 
     matrices.join("\n")
 }
 
-/// Where the knee of each column is, or which rate was kept, if the rows are how much load there is: of other numbers, such as rows, more is not asked for to get more done.
+/// Where the knee of each column is, or which rate was kept, if the rows are how much load there is.
 fn knees(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> String {
     if follow_schedules(cells) || varied_rate(cells).is_some() {
         let of_column = |column: &Vec<(&Factor, &str)>| {
@@ -328,11 +335,7 @@ fn knees(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> Str
         };
         Some(format!("{}: {at}", column_name(column)))
     };
-    let load = rows
-        .name
-        .rsplit('.')
-        .next()
-        .is_some_and(|name| ["clients", "threads", "rate"].contains(&name));
+    let load = is_load(&rows.name);
     let numbers = rows.levels.iter().all(|level| number(level).is_some());
     let knees: Vec<_> = columns.iter().filter(|_| load && numbers).filter_map(knee).collect();
     if knees.is_empty() {

@@ -1,6 +1,7 @@
 //! How a cell compares with the one that the experiment declares to be the baseline.
 
 use super::cells::{Cell, Levels};
+use super::kept::{follow_schedules, varied_rate};
 use crate::figures::decimal;
 use dyno_stats::{Outcome, judge};
 
@@ -29,6 +30,11 @@ impl Ratio {
             None => value,
         }
     }
+}
+
+/// Whether cells are compared with a baseline: there is one, and their TPS is not what schedules asked for.
+pub(crate) fn has_ratios(cells: &[Cell], baseline: &Levels) -> bool {
+    !baseline.is_empty() && !follow_schedules(cells) && varied_rate(cells).is_none()
 }
 
 /// The baseline of `cell`: the cell that has the `baseline` levels and else the same.

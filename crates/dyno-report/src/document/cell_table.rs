@@ -7,7 +7,7 @@ use super::table::{exactly, ms, number, text, value, without_empty_columns, word
 use crate::campaign::cells::{Cell, Factor, Levels, Line};
 use crate::campaign::latencies::ALL_STAGES;
 use crate::campaign::level;
-use crate::campaign::ratio::ratio_of;
+use crate::campaign::ratio::{has_ratios, ratio_of};
 use crate::figures::one_line;
 use dyno_lab::summary::over_runs;
 use indexmap::IndexSet;
@@ -80,7 +80,8 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
     ]);
     columns.extend(["p50", "p95", "p99", "p99.9", "max"].map(|name| number(name, "ms")));
     columns.extend(metrics.iter().map(|name| number(&one_line(name), "")));
-    if !baseline.is_empty() {
+    let shows_ratio = has_ratios(cells, baseline);
+    if shows_ratio {
         columns.extend(["ratio to baseline", "ratio at least", "ratio at most"].map(|name| number(name, "")));
     }
     let row = |cell: &Cell, line: &Line<'_>| {
@@ -116,7 +117,7 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
                 .iter()
                 .map(|name| value(whole.and_then(|cell| cell.metric(name)))),
         );
-        if !baseline.is_empty() {
+        if shows_ratio {
             let ratio = whole.and_then(|cell| ratio_of(cells, baseline, cell));
             let interval = ratio.and_then(|ratio| ratio.interval);
             let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
@@ -130,11 +131,11 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
         lines.iter().map(|line| row(cell, line)).collect::<Vec<_>>()
     });
     Table {
-        caption: if baseline.is_empty() {
+        caption: if shows_ratio {
+            "Cells: means over their complete runs, each of which has its own percentiles; max is the greatest of all; and the ratio of TPS with its 95 % interval".to_owned()
+        } else {
             "Cells: means over their complete runs, each of which has its own percentiles; max is the greatest of all"
                 .to_owned()
-        } else {
-            "Cells: means over their complete runs, each of which has its own percentiles; max is the greatest of all; and the ratio of TPS with its 95 % interval".to_owned()
         },
         columns,
         rows: rows.collect(),

@@ -2,7 +2,7 @@
 
 use crate::campaign::cells::{Cell, Factor, Levels, number};
 use crate::campaign::kept::{follow_schedules, varied_rate};
-use crate::campaign::level;
+use crate::campaign::{is_load, level};
 
 /// The name under which campaigns are a factor when several are shown side by side.
 pub(super) const CAMPAIGN: &str = "campaign";
@@ -49,13 +49,6 @@ fn levels_of(cells: &[&Cell], factor: &Factor) -> Vec<String> {
     let mut levels: Vec<String> = factor.levels.iter().filter(|wanted| occurs(wanted)).cloned().collect();
     levels.extend(occurs("-").then(|| "-".to_owned()));
     levels
-}
-
-/// Whether a factor is how much load there is.
-pub(super) fn is_load(name: &str) -> bool {
-    name.rsplit('.')
-        .next()
-        .is_some_and(|name| ["clients", "threads", "rate"].contains(&name))
 }
 
 /// The charts of `cells`, all of which have a value. None if nothing is varied between them.

@@ -4,7 +4,7 @@ use super::model::{Figure, FigureData, Matrix, MatrixCell, Table};
 use super::series::significant;
 use super::table::{number, text, value, words};
 use crate::campaign::cells::{Cell, Factor, Levels, of_workload, whose_tps};
-use crate::campaign::ratio::{Ratio, ratio_of};
+use crate::campaign::ratio::{Ratio, has_ratios, ratio_of};
 use crate::campaign::{column_cells, column_name, columns, rows_of};
 use crate::figures::{counted, one_line};
 use dyno_stats::Outcome;
@@ -14,7 +14,7 @@ const MOST_COLUMNS: usize = 30;
 
 /// The figure of the ratio of TPS to the `baseline` in all `cells`. `None` if fewer than two factors are `varied`, or nothing is to be compared.
 pub(super) fn figure(id: &str, cells: &[Cell], varied: &[&Factor], baseline: &Levels) -> Option<Figure> {
-    let rows = rows_of(varied).filter(|_| !baseline.is_empty())?;
+    let rows = rows_of(varied).filter(|_| has_ratios(cells, baseline))?;
     let columns = columns(varied, rows);
     if columns.len() > MOST_COLUMNS {
         return None;

@@ -1,9 +1,10 @@
 //! Measures over a factor with numbers as levels.
 
-use super::layout::{Facet, is_load, position};
+use super::layout::{Facet, position};
 use super::measures::Measure;
 use super::model::{Figure, FigureData, Sweep, SweepLine, SweepPanel, SweepPoint};
 use super::table::rounded;
+use crate::campaign::is_load;
 use crate::campaign::kept::rate_finding;
 use crate::figures::Greatest;
 

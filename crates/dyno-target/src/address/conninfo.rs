@@ -15,8 +15,9 @@ pub(super) fn parse(text: &str) -> Result<Pairs, AddressError> {
     while !rest.is_empty() {
         let end = rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(rest.len());
         let (keyword, after) = rest.split_at(end);
-        // What stands here may be a piece of an unquoted password: it is not repeated.
-        let may_be_secret = pairs.iter().any(|(before, _)| is_secret(before));
+        // What stands here may be a piece of an unquoted password, or a mistyped URI: it is not repeated.
+        let may_be_secret = pairs.iter().any(|(before, _)| is_secret(before))
+            || !keyword.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let Some(after) = after.trim_start().strip_prefix('=') else {
             let what = match pairs.last() {
                 Some((last, _)) => {
@@ -139,6 +140,7 @@ mod tests {
             ("host", "missing \"=\" after \"host\" in connection info string"),
             ("host=h x", "missing \"=\" after \"x\" in connection info string"),
             ("foo=1 x", "invalid connection option \"foo\""),
+            ("postgres:/u:top@h?x=1", "invalid connection option \"***\""),
             ("=1", "invalid connection option \"\""),
             ("password=top zzz=1", "invalid connection option \"***\""),
             ("host='h", "unterminated quoted string in connection info string"),

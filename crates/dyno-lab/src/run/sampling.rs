@@ -10,9 +10,9 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const RETRY_FIRST: Duration = Duration::from_millis(200);
 const RETRY_LAST: Duration = Duration::from_secs(5);
 
-/// An answer that takes longer says more about the server than about the question.
+/// An answer that takes longer may say more about the server than about the question.
 const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// The sampling of one run, ready to begin.
@@ -68,6 +68,46 @@ pub(super) struct Sampled {
 struct Cost {
     server_us: AtomicU64,
     cpu_us: AtomicU64,
+    standstills: Mutex<Standstills>,
+}
+
+/// What may be the cost of a sample, and may be a server that stands still. Times are in seconds since the first phase began.
+#[derive(Default)]
+struct Standstills {
+    /// Begin and end of each sample that took long.
+    samples: Vec<(f64, f64)>,
+    /// Begin and end of each time in which the server or dyno stood still.
+    seen: Vec<(f64, f64)>,
+}
+
+impl Cost {
+    fn standstills(&self) -> MutexGuard<'_, Standstills> {
+        self.standstills.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a sample that the server has answered.
+    fn answered(&self, at: Duration, took: Duration) {
+        if took < STANDSTILL {
+            let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            self.server_us.fetch_add(us, Ordering::Relaxed);
+        } else {
+            let sample = (at.as_secs_f64(), (at + took).as_secs_f64());
+            self.standstills().samples.push(sample);
+        }
+    }
+
+    /// How long the server was busy with samples, in seconds. One that stands still is not.
+    fn server_s(&self) -> f64 {
+        let Standstills { samples, seen } = &*self.standstills();
+        let long = samples.iter().map(|(start_s, end_s)| {
+            let overlap_s = seen
+                .iter()
+                .map(|(from_s, to_s)| to_s.min(*end_s) - from_s.max(*start_s));
+            let stood_still_s: f64 = overlap_s.map(|overlap_s| overlap_s.max(0.0)).sum();
+            (end_s - start_s - stood_still_s).max(0.0)
+        });
+        self.server_us.load(Ordering::Relaxed) as f64 / 1e6 + long.sum::<f64>()
+    }
 }
 
 impl Sampling {
@@ -103,6 +143,7 @@ impl Sampling {
                 writers: HashMap::new(),
                 events: events_to.clone(),
                 warnings: warnings_to.clone(),
+                cost: Arc::clone(&cost),
             };
             let turn = Turn {
                 sampler,
@@ -189,13 +230,12 @@ impl Running {
         }
         let outages = Outage::merged(self.outages.try_iter().collect());
         let outages = outages.iter().map(Outage::to_string);
-        let per_s = |us: &AtomicU64| us.load(Ordering::Relaxed) as f64 / sampled_s;
         Sampled {
             events: self.events(),
             warnings: self.warnings.try_iter().chain(outages).collect(),
             cost: (!self.threads.is_empty()).then(|| SamplingCost {
-                server_ms_per_s: per_s(&self.cost.server_us) / 1e3,
-                dyno_cpu_us_per_s: per_s(&self.cost.cpu_us),
+                server_ms_per_s: self.cost.server_s() * 1e3 / sampled_s,
+                dyno_cpu_us_per_s: self.cost.cpu_us.load(Ordering::Relaxed) as f64 / sampled_s,
             }),
         }
     }
@@ -238,7 +278,9 @@ impl Turn {
             } else {
                 self.sampler.sample(moment, &mut self.files)
             };
-            self.count(began.elapsed());
+            if self.sampler.asks_server() {
+                self.cost.answered(moment.at, began.elapsed());
+            }
             self.judge(moment.at, result.map_err(|error| error.to_string()));
             if last {
                 self.recovered(None);
@@ -255,14 +297,6 @@ impl Turn {
                     next
                 }),
             };
-        }
-    }
-
-    /// A server that stands still is not busy with samples.
-    fn count(&self, took: Duration) {
-        if self.sampler.asks_server() && took < STANDSTILL {
-            let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-            self.cost.server_us.fetch_add(us, Ordering::Relaxed);
         }
     }
 
@@ -309,6 +343,7 @@ struct Files {
     writers: HashMap<&'static str, Option<SampleWriter>>,
     events: Sender<Event>,
     warnings: Sender<String>,
+    cost: Arc<Cost>,
 }
 
 impl Files {
@@ -338,6 +373,10 @@ impl Sink for Files {
     }
 
     fn event(&mut self, happening: Happening) {
+        if let Happening::Stalled(stalled) = &happening {
+            let seen = (stalled.start_s, stalled.end_s);
+            self.cost.standstills().seen.push(seen);
+        }
         // Nobody listens any more when the sampler was abandoned.
         let _ = self.events.send(happening.into());
     }
@@ -350,6 +389,17 @@ impl Sink for Files {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_sample_costs_what_no_standstill_explains() {
+        let cost = Cost::default();
+        let seconds = Duration::from_secs_f64;
+        cost.answered(seconds(3.0), seconds(0.5));
+        cost.answered(seconds(5.0), seconds(1.5));
+        assert_eq!(cost.server_s(), 2.0);
+        cost.standstills().seen.push((4.0, 6.25));
+        assert_eq!(cost.server_s(), 0.75);
+    }
 
     #[test]
     fn what_failed_at_the_same_time_for_the_same_reason_is_said_once() {

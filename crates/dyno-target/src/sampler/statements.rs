@@ -23,7 +23,7 @@ pub(super) struct StatementsSampler {
     link: Link<()>,
     series: Series,
     query: String,
-    before: HashMap<Key, Vec<f64>>,
+    before: HashMap<Key, Counted>,
     /// Which number statements are sorted by.
     time: Option<usize>,
     calls: Option<usize>,
@@ -32,8 +32,29 @@ pub(super) struct StatementsSampler {
 /// Who ran which statement.
 type Key = (i64, i64, bool);
 
-/// A statement's key, its text and its numbers.
-type Entry = (Key, String, Vec<f64>);
+/// What was counted of a statement.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Counted {
+    /// Since when, in seconds since 1970; known from version 17 on.
+    since_s: Option<f64>,
+    numbers: Vec<f64>,
+}
+
+impl Counted {
+    /// Takes away what was counted `before` already. Gives back whether it was: if the statistics were reset meanwhile, or the statement was dropped from
+    /// them and came again, counting has begun anew.
+    fn subtract(&mut self, before: &Self) -> bool {
+        let pairs = || self.numbers.iter().zip(&before.numbers);
+        let goes_on = self.since_s == before.since_s && pairs().all(|(now, before)| now >= before);
+        if goes_on {
+            self.numbers = pairs().map(|(now, before)| now - before).collect();
+        }
+        goes_on
+    }
+}
+
+/// A statement's key, its text and what was counted.
+type Entry = (Key, String, Counted);
 
 impl StatementsSampler {
     /// None if the database does not have the extension.
@@ -59,6 +80,14 @@ impl StatementsSampler {
             .iter()
             .map(|column| format!("coalesce({column}::float8, 0)"))
             .collect();
+        let since = client.query_one(
+            "select exists (select 1 from pg_attribute where attrelid = $1::text::regclass and attname = 'stats_since')",
+            &[&view],
+        );
+        let since = match since.map_err(said)?.get(0) {
+            true => "extract(epoch from stats_since)::float8",
+            false => "null::float8",
+        };
         // Nested statements are counted apart from version 14 on.
         let toplevel = if version >= 140_000 { "toplevel" } else { "true" };
         // Where others work, too, those of the load's role are the nearest that the view can tell.
@@ -67,7 +96,7 @@ impl StatementsSampler {
             _ => " and userid = (select oid from pg_roles where rolname = session_user)",
         };
         let query = format!(
-            "select userid::int8, coalesce(queryid, 0)::int8, {toplevel}, left(query, {TEXT}), array[{}]
+            "select userid::int8, coalesce(queryid, 0)::int8, {toplevel}, left(query, {TEXT}), array[{}], {since}
                from {view} where dbid = (select oid from pg_database where datname = current_database()){whose}",
             numbers.join(", ")
         );
@@ -82,7 +111,7 @@ impl StatementsSampler {
             calls,
         };
         let entries = sampler.read().map_err(|error| error.to_string())?;
-        sampler.before = entries.into_iter().map(|(key, _, numbers)| (key, numbers)).collect();
+        sampler.before = entries.into_iter().map(|(key, _, counted)| (key, counted)).collect();
         Ok(Some(sampler))
     }
 
@@ -96,7 +125,11 @@ impl StatementsSampler {
                 row.try_get(1)?,
                 row.try_get::<_, Option<bool>>(2)?.unwrap_or(true),
             );
-            Ok((key, text.unwrap_or_default(), row.try_get(4)?))
+            let counted = Counted {
+                since_s: row.try_get(5)?,
+                numbers: row.try_get(4)?,
+            };
+            Ok((key, text.unwrap_or_default(), counted))
         };
         let entries: Result<Vec<Entry>, _> = rows.into_iter().map(read).collect();
         entries.map_err(|error| SampleError(server_message(&error)))
@@ -130,20 +163,29 @@ impl Sampler for StatementsSampler {
 
     fn finish(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
         let mut entries = self.read()?;
-        for (key, _, numbers) in &mut entries {
-            if let Some(before) = self.before.get(key) {
-                numbers.iter_mut().zip(before).for_each(|(now, before)| *now -= before);
-            }
+        let mut anew = false;
+        for (key, _, counted) in &mut entries {
+            anew |= self.before.get(key).is_some_and(|before| !counted.subtract(before));
         }
-        let figure =
-            |entry: &Entry, index: Option<usize>| index.and_then(|index| entry.2.get(index).copied()).unwrap_or(0.0);
+        if anew {
+            sink.warn(
+                "The statistics of statements were reset while the load ran, or some of them were dropped to make room: what those statements cost until then \
+                 is not in statements.csv. Leave pg_stat_statements_reset() alone during a run, or raise pg_stat_statements.max."
+                    .to_owned(),
+            );
+        }
+        let figure = |entry: &Entry, index: Option<usize>| {
+            index
+                .and_then(|index| entry.2.numbers.get(index).copied())
+                .unwrap_or(0.0)
+        };
         entries.retain(|entry| figure(entry, self.calls) > 0.0);
         entries.sort_by(|a, b| figure(b, self.time).total_cmp(&figure(a, self.time)));
-        for (_, text, numbers) in entries.into_iter().take(MOST) {
+        for (_, text, counted) in entries.into_iter().take(MOST) {
             // The extension keeps commands as they were typed.
             let text = statement_without_secrets(&text).to_owned();
             let values: Vec<Value> = std::iter::once(Value::Text(text))
-                .chain(numbers.into_iter().map(Value::Number))
+                .chain(counted.numbers.into_iter().map(Value::Number))
                 .collect();
             sink.row(moment, &self.series, &values);
         }
@@ -161,4 +203,28 @@ pub(super) fn sampler(info: &ConnectionInfo, scope: &Scope, warnings: &mut Vec<S
         ));
         None
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_reset_is_not_subtracted_from() {
+        let counted = |since_s, numbers: [f64; 2]| Counted {
+            since_s,
+            numbers: numbers.to_vec(),
+        };
+        let before = counted(None, [10.0, 5.0]);
+        let mut now = counted(None, [12.0, 9.0]);
+        assert!(now.subtract(&before));
+        assert_eq!(now, counted(None, [2.0, 4.0]));
+        let mut reset = counted(None, [3.0, 9.0]);
+        assert!(!reset.subtract(&before));
+        assert_eq!(reset, counted(None, [3.0, 9.0]));
+        // It came again and has grown beyond what it was.
+        let mut again = counted(Some(70.0), [30.0, 9.0]);
+        assert!(!again.subtract(&counted(Some(60.0), [10.0, 5.0])));
+        assert_eq!(again, counted(Some(70.0), [30.0, 9.0]));
+    }
 }

@@ -319,10 +319,15 @@ impl Waits {
 
     /// Sessions that waited in one of these ways.
     fn series(&self, waits: &[Wait]) -> Series {
-        let at_s: Vec<f64> = self.at.keys().map(|bits| f64::from_bits(*bits)).collect();
-        let sum = |sessions: &[f64; WAITS]| waits.iter().map(|wait| sessions[*wait as usize]).sum();
-        let sessions: Vec<f64> = self.at.values().map(sum).collect();
-        Series::gauge(&at_s, &sessions)
+        let mut series = Series::default();
+        let mut before_s = None;
+        for (bits, sessions) in &self.at {
+            let end_s = f64::from_bits(*bits);
+            let start_s = WaitRow::start_s(end_s, before_s.replace(end_s));
+            let sessions = waits.iter().map(|wait| sessions[*wait as usize]).sum();
+            series.push(Window { start_s, end_s }, sessions);
+        }
+        series
     }
 }
 
@@ -346,4 +351,25 @@ fn others(rows: impl Iterator<Item = ProcessRow>) -> HashMap<String, Series> {
         }
     }
     by_name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_after_an_outage_say_nothing_of_it() {
+        let row = |at_s, sessions| WaitRow {
+            at_s,
+            backend: "client".to_owned(),
+            wait_event_type: "Lock".to_owned(),
+            wait_event: "relation".to_owned(),
+            sessions,
+        };
+        let rows = [row(9.0, 0.0), row(10.0, 1.0), row(30.0, 8.0)];
+        let series = Waits::of(rows.into_iter()).series(&[Wait::Lock]);
+        let mean = |start_s, end_s| series.mean_in(Window { start_s, end_s });
+        assert_eq!(mean(10.0, 29.0), None);
+        assert_eq!((mean(9.0, 10.0), mean(29.0, 30.0)), (Some(1.0), Some(8.0)));
+    }
 }

@@ -18,7 +18,10 @@ pub struct Samples {
     pub columns: HashMap<String, Vec<f64>>,
 }
 
-/// A row of `waits.csv`: how many sessions did the same, on average over the time since the last such rows.
+/// Rows of `waits.csv` that are further apart have a time between them in which nobody looked, in seconds.
+const LONGEST_WAITS_S: f64 = 2.0;
+
+/// A row of `waits.csv`: how many sessions did the same, on average over the time that [`WaitRow::start_s`] tells.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct WaitRow {
     /// When the time ended that it is of, in seconds since the first phase began.
@@ -55,6 +58,16 @@ pub struct StatementRow {
     pub query: String,
     /// The numbers of `pg_stat_statements` that are known, by column.
     pub numbers: HashMap<String, f64>,
+}
+
+impl WaitRow {
+    /// When the time begins that rows of `at_s` are of, if those before them were of `before_s`: there and then, or, if nobody looked for longer, a
+    /// second before they were written.
+    #[must_use]
+    pub fn start_s(at_s: f64, before_s: Option<f64>) -> f64 {
+        let lately = before_s.filter(|before_s| at_s - before_s <= LONGEST_WAITS_S);
+        lately.unwrap_or_else(|| (at_s - 1.0).max(0.0))
+    }
 }
 
 impl Samples {
@@ -173,6 +186,13 @@ mod tests {
         assert_eq!(samples.column("b"), None);
         let c = samples.column("c").unwrap();
         assert!(c[0].is_nan() && c[1..] == [7.0, 8.0]);
+    }
+
+    #[test]
+    fn waits_are_of_the_time_that_was_looked_at() {
+        assert_eq!(WaitRow::start_s(0.5, None), 0.0);
+        assert_eq!(WaitRow::start_s(3.0, Some(1.9)), 1.9);
+        assert_eq!(WaitRow::start_s(30.0, Some(10.0)), 29.0);
     }
 
     #[test]

@@ -20,11 +20,19 @@ pub struct Waits {
     grid: Grid,
     /// Stretches of time that are complete.
     windows: Vec<(f64, f64)>,
-    /// The time of the rows that are still coming, with what they said so far.
-    open: Option<(f64, IndexMap<String, f64>)>,
+    /// The one whose rows are still coming.
+    open: Option<Open>,
     classes: IndexMap<String, Steps>,
     /// Sessions times seconds by class and event.
     events: IndexMap<(String, String), f64>,
+}
+
+/// A stretch of time with the sessions by class, as far as its rows have come.
+#[derive(Clone, Debug)]
+struct Open {
+    start_s: f64,
+    end_s: f64,
+    sessions: IndexMap<String, f64>,
 }
 
 impl Waits {
@@ -45,25 +53,35 @@ impl Waits {
         if !row.sessions.is_finite() || !row.at_s.is_finite() {
             return;
         }
-        if self.open.as_ref().is_none_or(|(at_s, _)| row.at_s > *at_s) {
+        if self.open.as_ref().is_none_or(|open| row.at_s > open.end_s) {
             self.close();
-            self.open = Some((row.at_s, IndexMap::new()));
+            let before_s = self.windows.last().map(|(_, end_s)| *end_s);
+            self.open = Some(Open {
+                start_s: WaitRow::start_s(row.at_s, before_s),
+                end_s: row.at_s,
+                sessions: IndexMap::new(),
+            });
         }
-        let Some((_, sessions)) = self.open.as_mut().filter(|_| row.backend == "client") else {
+        // A row of no sessions says that somebody has looked.
+        let measured = row.backend == "client" && row.sessions > 0.0;
+        let Some(open) = self.open.as_mut().filter(|_| measured) else {
             return;
         };
-        *sessions.entry(row.wait_event_type.clone()).or_default() += row.sessions;
-        let length_s = self.windows.last().map_or(1.0, |(_, end_s)| row.at_s - end_s);
+        *open.sessions.entry(row.wait_event_type.clone()).or_default() += row.sessions;
         let event = (row.wait_event_type.clone(), row.wait_event.clone());
-        *self.events.entry(event).or_default() += row.sessions * length_s;
+        *self.events.entry(event).or_default() += row.sessions * (open.end_s - open.start_s);
     }
 
     /// Ends the stretch of time whose rows have come.
     fn close(&mut self) {
-        let Some((end_s, sessions)) = self.open.take() else {
+        let Some(Open {
+            start_s,
+            end_s,
+            sessions,
+        }) = self.open.take()
+        else {
             return;
         };
-        let start_s = self.windows.last().map_or(end_s - 1.0, |(_, last_s)| *last_s).max(0.0);
         for class in sessions
             .keys()
             .filter(|class| !self.classes.contains_key(*class))
@@ -125,7 +143,9 @@ impl Waits {
     /// The events that sessions waited for most, warm-up included.
     pub(super) fn table(&self) -> Option<Table> {
         let all: f64 = self.events.values().sum();
-        let time_s: f64 = self.windows.last().map_or(1.0, |(_, end_s)| *end_s);
+        let open = self.open.iter().map(|open| (open.start_s, open.end_s));
+        let times = self.windows.iter().copied().chain(open);
+        let time_s: f64 = times.map(|(start_s, end_s)| end_s - start_s).sum();
         let mut events: Vec<_> = self.events.iter().filter(|(_, sessions)| **sessions > 0.0).collect();
         events.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let rows = events.iter().take(MOST_EVENTS).map(|((class, event), sessions)| {
@@ -172,6 +192,24 @@ mod tests {
     }
 
     #[test]
+    fn time_in_which_nobody_looked_is_empty() {
+        let mut waits = Waits::new(Grid::new(1.0, 10.0));
+        waits.push(&row(1.0, "client", "Lock", 2.0));
+        waits.push(&row(2.0, "client", "CPU", 0.0));
+        waits.push(&row(6.0, "client", "Lock", 4.0));
+        let figure = waits.figure("waits", &Backdrop::new("r", 0.0, 10.0)).unwrap();
+        let FigureData::Timeline(timeline) = figure.data else {
+            panic!("{:?}", figure.data)
+        };
+        let [series] = &timeline.lanes[0].series[..] else {
+            panic!("{:?}", timeline.lanes[0].series)
+        };
+        assert_eq!(series.mean, [Some(2.0), Some(0.0), None, None, None, Some(4.0)]);
+        let table = waits.table().unwrap();
+        assert_eq!(table.rows[0][2], value(2.0));
+    }
+
+    #[test]
     fn a_class_that_nobody_waits_for_is_zero_not_unknown() {
         let mut waits = Waits::new(Grid::new(1.0, 10.0));
         waits.push(&row(1.0, "client", "CPU", 8.0));
@@ -197,6 +235,7 @@ mod tests {
         );
         let table = waits.table().unwrap();
         assert_eq!(table.rows[0][0], words("not waiting"));
+        assert_eq!(table.rows[0][2], value(5.0));
         assert_eq!(
             Waits::new(Grid::new(1.0, 10.0)).figure("waits", &Backdrop::default()),
             None

@@ -14,23 +14,19 @@ use crate::address::ConnectionInfo;
 use crate::server_message;
 use postgres::{Row, Statement};
 use postgres_protocol::escape::escape_literal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often sessions are looked at.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// How often waits are written, less some tolerance.
-const ROWS_EVERY: Duration = Duration::from_millis(950);
-
 /// The measured sessions, as rows of `waits.csv` call them.
-const CLIENT: &str = "client";
+pub(super) const CLIENT: &str = "client";
 
 /// Samples what sessions do.
 pub(super) struct ActivitySampler {
     link: Link<Statements>,
     heartbeat: Heartbeat,
     waits: Waits,
-    written: Duration,
     vacuums: Vacuums,
     blocked: BlockedWatch,
 }
@@ -53,16 +49,21 @@ impl ActivitySampler {
             link,
             heartbeat,
             waits: Waits::new(),
-            written: Duration::ZERO,
             vacuums: Vacuums::new(autovacuums_elsewhere),
             blocked: BlockedWatch::default(),
         }
     }
 
     fn look(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
+        let asked = Instant::now();
         let rows = self
             .link
             .with(|client, statements| client.query(&statements.activity, &[]))?;
+        // A server that stood still tells of the time at which it answers.
+        let answered = Moment {
+            at: moment.at + asked.elapsed(),
+            ..moment
+        };
         let mut waits = Vec::new();
         let mut vacuums = Vec::new();
         let mut waiting = 0.0;
@@ -77,7 +78,7 @@ impl ActivitySampler {
                 Seen::Vacuum(vacuum) => vacuums.push(vacuum),
             }
         }
-        self.waits.add(waits);
+        self.waits.add(answered, waits, sink);
         self.vacuums.advance(moment.at_s(), vacuums, sink);
         if self.blocked.advance(moment, waiting, sink) {
             let rows = self
@@ -106,18 +107,12 @@ impl Sampler for ActivitySampler {
         self.heartbeat.asked();
         self.look(moment, sink)?;
         self.heartbeat.answered();
-        if moment.at.saturating_sub(self.written) >= ROWS_EVERY {
-            self.waits.write(moment, sink);
-            self.written = moment.at;
-        }
         Ok(())
     }
 
     fn finish(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
         let result = self.sample(moment, sink);
-        if self.written < moment.at {
-            self.waits.write(moment, sink);
-        }
+        self.waits.write(sink);
         self.vacuums.finish(moment.at_s(), sink);
         self.blocked.finish(moment.at_s(), sink);
         result

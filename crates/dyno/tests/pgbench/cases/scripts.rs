@@ -3,6 +3,12 @@
 use crate::case::What::Stderr;
 use crate::case::{case, compare_all, script};
 
+/// Neither side's buffers hold what it has to say.
+fn long_pipeline() -> String {
+    let select = format!("select '{}';\n", "x".repeat(1000));
+    format!("\\startpipeline\n{}\\endpipeline\n", select.repeat(2000))
+}
+
 #[test]
 fn meta_commands() {
     compare_all(
@@ -51,6 +57,9 @@ fn meta_commands() {
             script("\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline\n").with("-M extended -r"),
             script("\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline\n").with("-M prepared -r"),
             script("\\startpipeline\nbegin;\nselect 2;\nend;\n\\endpipeline\nselect 3;").with("-M extended -t 3"),
+            script(&long_pipeline()).with("-M extended -t 2"),
+            script("select 1;\n\\sleep 1 ms\n").with("-C -t 3"),
+            script("select 1;\n\\sleep 1 ms\n").with("-C -t 5 -R 2000"),
             script("\\set x 7\nselect ':x', :x, x::int from (select :x as x) t;"),
             script("\\set x 7\nselect :x, :x::int;").with("-M extended"),
             script("\\set x -7\nselect 5-:x;"),

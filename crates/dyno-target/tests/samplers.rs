@@ -5,6 +5,7 @@
 mod support;
 
 use dyno_target::address::ConnectionInfo;
+use dyno_target::embedded::Embedded;
 use dyno_target::sampler::{Happening, Moment, Series, Sink, Surroundings, Value, Who};
 use dyno_target::scope::Scope;
 use dyno_target::server_message;
@@ -13,7 +14,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
-use support::{Shared, shared_server};
+use support::{Shared, options, quiet, shared_server};
 
 /// One test at a time: what one does to the server the others would see.
 fn server() -> (MutexGuard<'static, ()>, Arc<Shared>) {
@@ -295,6 +296,40 @@ fn a_stopped_server_is_told_while_the_host_is_sampled_on() {
             .iter()
             .any(|(at_s, _)| *at_s >= stalled.end_s - 0.2)
     );
+}
+
+#[test]
+fn statements_that_are_counted_anew_are_told_of() {
+    let embedded = Embedded::prepare(&options("tests-statements"), &mut quiet).unwrap();
+    let preload = ("shared_preload_libraries".to_owned(), "pg_stat_statements".to_owned());
+    let server = embedded.start(&[preload], &mut quiet).unwrap();
+    let target = server.connection("postgres");
+    execute(&target, "create extension if not exists pg_stat_statements");
+    let calls = |told: &Told| {
+        let rows = told.rows["statements.csv"].iter();
+        let calls: Vec<_> = rows
+            .filter(|(_, row)| row["query"] == Value::from("select $1 as counted"))
+            .map(|(_, row)| row["calls"].clone())
+            .collect();
+        calls
+    };
+    let count = || execute(&target, "select 1 as counted");
+    count();
+    let told = watch(&target, None, || {
+        count();
+        count();
+    });
+    assert_eq!((calls(&told), told.warnings), (vec![Value::from(2.0)], vec![]));
+    let told = watch(&target, None, || {
+        count();
+        execute(&target, "select pg_stat_statements_reset()");
+        (0..5).for_each(|_| count());
+    });
+    assert_eq!(calls(&told), [Value::from(5.0)]);
+    let [warning] = &told.warnings[..] else {
+        panic!("{:?}", told.warnings)
+    };
+    assert!(warning.contains("were reset while the load ran"), "{warning}");
 }
 
 #[test]

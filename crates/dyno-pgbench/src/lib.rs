@@ -113,8 +113,9 @@ fn explain(error: &InitError) {
     }
 }
 
+/// A variable's value, which need not be UTF-8 any more than the words of the command line.
 fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+    std::env::var_os(name).map(|value| dyno_text::decode(value.as_bytes()).into_owned())
 }
 
 /// The path that a word of the command line names.

@@ -1,7 +1,9 @@
 //! What pgbench has not: dyno's own options, its name as a link, and how it ends when it is interrupted.
 
 use crate::server::Database;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -318,4 +320,19 @@ fn no_password_is_seen_in_the_archive() {
         shown.contains("password=***") && !shown.contains("topsecret"),
         "{shown}"
     );
+}
+
+#[test]
+fn a_variable_that_is_no_utf8_is_not_passed_over() {
+    let desk = Desk::new("own_latin1");
+    // Without it the database would be called like the user.
+    let output = desk
+        .dyno()
+        .args(["pgbench", "-n", "-S", "-t", "1"])
+        .env("PGDATABASE", OsStr::from_bytes(b"caf\xe9"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("\"caf"), "{said}");
 }

@@ -189,6 +189,27 @@ impl Truth {
         }
     }
 
+    /// Meets the figures of the cells of `campaign` as CSV, which has them exact, and says how many.
+    fn csv(&mut self, campaign: &str, csv: &str) -> usize {
+        let before = self.met;
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let columns = reader.headers().unwrap().clone();
+        for row in reader.records().map(Result::unwrap) {
+            let field = |name: &str| {
+                let place = columns.iter().position(|column| column == name);
+                &row[place.unwrap_or_else(|| panic!("no {name} in {columns:?}"))]
+            };
+            let exact = |name: &str| field(name).parse::<f64>().unwrap();
+            let (level, workload) = (field(&format!("factor_{FACTOR}")), field("workload"));
+            self.meet(campaign, level, workload, "TPS", rate(exact("tps_mean")), "the CSV");
+            for (name, _) in PERCENTILES {
+                let column = format!("latency_{}_us", name.replace('.', "_"));
+                self.meet(campaign, level, workload, name, ms(exact(&column)), "the CSV");
+            }
+        }
+        self.met - before
+    }
+
     fn figure(&mut self, figure: &Figure) {
         let FigureData::Sweep(sweep) = &figure.data else { return };
         for panel in &sweep.panels {
@@ -334,9 +355,9 @@ fn every_figure_has_one_value_wherever_it_is_shown() {
     // In the terminal: each workload of each cell and run, and nothing that is mixed.
     let show = crate::show::campaign(&one);
     let list = crate::list::campaigns(&both);
-    let p99 = |place: &str, workload: &str| {
-        truth.figures[&(one.name(), place.to_owned(), workload.to_owned(), "p99")].clone()
-    };
+    let figures = truth.figures.clone();
+    let p99 =
+        |place: &str, workload: &str| figures[&(one.name(), place.to_owned(), workload.to_owned(), "p99")].clone();
     for run in &one.runs {
         let words = format!(
             "update {} ms, ingest {} ms",
@@ -359,6 +380,7 @@ fn every_figure_has_one_value_wherever_it_is_shown() {
     let comparison = crate::compare::comparison(&comparison);
     assert!(comparison.contains(&p99("2", "update")), "{comparison}");
     let csv = String::from_utf8(crate::cells_csv::cells_csv(std::slice::from_ref(&one)).unwrap()).unwrap();
+    assert_eq!(truth.csv(&one.name(), &csv), 4 * (PERCENTILES.len() + 1));
     let everything = documents
         .iter()
         .map(|document| serde_json::to_string(document).unwrap());

@@ -25,7 +25,6 @@ use load::LoadError;
 use setup::{Tables, TablesError};
 use std::fs::File;
 use std::path::Path;
-use std::time::Duration;
 use watch::Watch;
 
 /// Exit codes, as pgbench's.
@@ -261,7 +260,6 @@ fn make_report(
                 .collect(),
         }
     });
-    let warmup = Duration::from_secs(options.warmup_s.unwrap_or(0).unsigned_abs().into());
     let percentile = |percentile: f64| {
         let latency_us = recording.latency.percentile_ns(percentile) as f64 / 1000.0;
         (percentile, latency_us)
@@ -289,7 +287,11 @@ fn make_report(
         late: recording.late,
         lag: recording.lag_sums,
         scripts: scripts.collect(),
-        measured: measured(watch, outcome, warmup),
+        // With a warm-up it is from its end on, otherwise from when the clients were ready; to the last transaction.
+        measured: match options.warmup_s {
+            Some(_) => watch.recorded,
+            None => outcome.measured,
+        },
         connecting: watch.connecting,
         reconnecting: outcome.connection_time.first().copied().unwrap_or_default(),
         connections: outcome.connections.first().copied().unwrap_or_default(),
@@ -301,15 +303,6 @@ fn make_report(
             .collect(),
         incomplete,
     }
-}
-
-/// How long the transactions that count took: from when the clients were ready, or the warm-up was over, to the last of them.
-fn measured(watch: &Watch, outcome: &Outcome, warmup: Duration) -> Duration {
-    if warmup.is_zero() {
-        return outcome.measured;
-    }
-    // The warm-up includes connecting, which `measured` does not.
-    (outcome.measured + watch.connecting).saturating_sub(warmup)
 }
 
 /// The thread that a client belongs to: the first threads have one client more if they cannot be shared out evenly.

@@ -14,6 +14,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Watch {
     /// Everything that counts.
     pub recording: Recording,
+    /// How long what counts was recorded.
+    pub recorded: Duration,
     /// From the first connection attempt to the last client being ready.
     pub connecting: Duration,
     /// The first client that was aborted.
@@ -38,6 +40,7 @@ impl Watch {
     pub fn new(options: &Options, target: &ConnectionInfo) -> Self {
         Self {
             recording: Recording::default(),
+            recorded: Duration::ZERO,
             connecting: Duration::ZERO,
             first_aborted: None,
             measured_phase: usize::from(options.warmup_s.is_some()),
@@ -72,6 +75,7 @@ impl Observer for Watch {
             && let Some(recording) = interval.recordings.first()
         {
             self.recording.add(recording);
+            self.recorded += interval.duration;
             if let Some(progress) = &mut self.progress {
                 progress.show(interval, recording);
             }

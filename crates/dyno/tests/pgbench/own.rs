@@ -114,6 +114,10 @@ fn what_happens_in_the_warm_up_does_not_count() {
         .unwrap();
     let number: usize = number.parse().unwrap();
     assert!((1..=11).contains(&number), "{shown}");
+    // They were counted for a second and no less.
+    let tps = shown.lines().find_map(|line| line.strip_prefix("tps = ")).unwrap();
+    let tps: f64 = tps.split(' ').next().unwrap().parse().unwrap();
+    assert!(tps <= number as f64 + 0.001, "{shown}");
     let log = fs::read_dir(desk.folder.path())
         .unwrap()
         .map(|item| item.unwrap().path())

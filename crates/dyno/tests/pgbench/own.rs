@@ -39,7 +39,10 @@ impl Desk {
     }
 
     fn dyno(&self) -> Command {
-        self.command(Path::new(env!("CARGO_BIN_EXE_dyno")))
+        let mut command = self.command(Path::new("env"));
+        // The tests may run as a background job of a script, which ignores the terminal's signals.
+        command.args(["--default-signal=HUP,INT,QUIT", env!("CARGO_BIN_EXE_dyno")]);
+        command
     }
 
     /// `dyno pgbench` with these words, which must succeed.

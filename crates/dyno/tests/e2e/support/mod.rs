@@ -58,7 +58,7 @@ impl Desk {
 
     /// The program with these arguments, in this folder, with nothing of the caller's environment that would change what it does.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dyno"));
+        let mut command = process::heeding_signals(env!("CARGO_BIN_EXE_dyno"));
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if text.starts_with("PG") || text.starts_with("DYNO") || text.starts_with("RUST_") {

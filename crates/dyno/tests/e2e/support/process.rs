@@ -38,13 +38,20 @@ pub fn processes_in(folder: &Path) -> Vec<u32> {
         .collect()
 }
 
+/// A program that heeds the terminal's signals, though the tests themselves may run as a background job of a script, which ignores them.
+pub fn heeding_signals(program: &str) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,QUIT", program]);
+    command
+}
+
 /// The same command, started as `nohup` and the background jobs of scripts are: with the terminal's signals ignored.
 pub fn in_background(command: &Command) -> Command {
     let mut shell = Command::new("/bin/sh");
     shell
         .args(["-c", "trap '' HUP INT; exec \"$@\"", "sh"])
-        .arg(command.get_program())
-        .args(command.get_args());
+        // Without what makes it heed them.
+        .args(command.get_args().skip(1));
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => shell.env(name, value),

@@ -18,9 +18,16 @@ pub fn handle(stop: &Stop, emergency: &Emergency) -> io::Result<()> {
         for _ in signals.forever() {
             if stop.requested() {
                 emergency.stop_now();
-                say::in_passing(
-                    "\nEnding at once. What was measured is in the archive, without a summary; dyno show makes one.",
-                );
+                let changed = emergency.changed().map_or_else(String::new, |restore| {
+                    format!(
+                        "\nThe server's settings are still changed. What they were is in {}; dyno run --resume puts them \
+                         back, and so does the next dyno run on this server.",
+                        restore.display()
+                    )
+                });
+                say::in_passing(format!(
+                    "\nEnding at once. What was measured is in the archive, without a summary; dyno show makes one.{changed}"
+                ));
                 std::process::exit(2);
             }
             stop.request();

@@ -40,10 +40,11 @@ pub fn aside(text: &str) {
 }
 
 /// The same, by somebody who cannot wait: while nobody reads what was said before, it goes on after a moment.
-pub fn in_passing(text: &'static str) {
+pub fn in_passing(text: impl Into<String>) {
+    let text = text.into();
     let (sender, said) = mpsc::channel();
     let speaker = thread::Builder::new().spawn(move || {
-        aside(text);
+        aside(&text);
         let _ = sender.send(());
     });
     if speaker.is_ok() {

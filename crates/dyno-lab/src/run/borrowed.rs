@@ -4,7 +4,7 @@
 //! `dyno run --resume`, or any `dyno run` on the same server, by whatever address, that has the same home folder or the same archive.
 
 use super::target::Target;
-use super::{Progress, RunError, settings};
+use super::{Emergency, Progress, RunError, settings};
 use crate::archive::{Archive, ArchiveError, Restore};
 use crate::experiment::Resolved;
 use dyno_engine::Stop;
@@ -12,6 +12,7 @@ use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::{host_facts, server_identity};
 use dyno_target::settings::{Change, SizeError, Unset, plan_for_server, resolve_size, restore};
 use indexmap::IndexMap;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The server that is changed for this campaign, one at a time.
@@ -24,6 +25,8 @@ pub(super) struct Borrowed {
     kept: Option<PathBuf>,
     /// Whether servers stay as they are.
     leave: bool,
+    /// Who is asked what is still changed, should dyno end at once.
+    emergency: Emergency,
     lent: Option<Lent>,
 }
 
@@ -51,12 +54,19 @@ pub(super) struct Set {
 }
 
 impl Borrowed {
-    pub(super) fn new(campaign: &Path, restart_command: Option<&str>, kept: Option<&Path>, leave: bool) -> Self {
+    pub(super) fn new(
+        campaign: &Path,
+        restart_command: Option<&str>,
+        kept: Option<&Path>,
+        leave: bool,
+        emergency: &Emergency,
+    ) -> Self {
         Self {
             campaign: campaign.to_owned(),
             kept: kept.map(Path::to_owned),
             restart_command: restart_command.map(str::to_owned),
             leave,
+            emergency: emergency.clone(),
             lent: None,
         }
     }
@@ -97,6 +107,7 @@ impl Borrowed {
                 let (target, saved) = (reachable.to_string(), change.saved().clone());
                 let restore = Restore::new(&self.campaign, target, identity, saved, self.kept.as_deref());
                 restore.write()?;
+                self.emergency.set_changed(Some(restore.path()));
                 Some(restore)
             }
         };
@@ -104,7 +115,10 @@ impl Borrowed {
             Ok(applied) => applied,
             Err(error) => {
                 match restore {
-                    Some(restore) if error.is_undone() => restore.withdraw()?,
+                    Some(restore) if error.is_undone() => {
+                        self.emergency.set_changed(None);
+                        restore.withdraw()?;
+                    }
                     Some(restore) => progress.note(&still_kept(&restore)),
                     None => {}
                 }
@@ -133,7 +147,9 @@ impl Borrowed {
         let Some(lent) = self.lent.take() else { return };
         if let Some(saved) = lent.restore {
             progress.step("Putting the server's settings back");
-            back(&lent.server, saved, self.restart_command.as_deref(), progress);
+            if back(&lent.server, saved, self.restart_command.as_deref(), progress) {
+                self.emergency.set_changed(None);
+            }
         }
     }
 }
@@ -181,8 +197,12 @@ impl Left<'_> {
         stop: &Stop,
     ) -> Result<(), ArchiveError> {
         for server in targets.iter().filter_map(Target::address) {
+            let mut done = HashSet::new();
+            let mut again = |server: &ConnectionInfo, saved: Restore, progress: &mut dyn Progress| {
+                again(server, saved, restart_command, &mut done, progress);
+            };
             if let Some(resumed) = self.resumed {
-                put_back_of(resumed, server, restart_command, progress, stop);
+                put_back_of(resumed, server, &mut again, progress, stop);
             }
             if let (Some(kept), Ok(reachable)) = (self.kept, server.first_reachable_until(&stop.flag())) {
                 let identity = reachable
@@ -190,13 +210,13 @@ impl Left<'_> {
                     .ok()
                     .and_then(|mut client| server_identity(&mut client));
                 if let Some(saved) = identity.and_then(|identity| Restore::kept(kept, &identity)) {
-                    again(&reachable, saved, restart_command, progress);
+                    again(&reachable, saved, progress);
                 }
             }
             for campaign in Archive::new(self.archive).campaigns()? {
                 // A dyno that is alive does it itself.
                 if !campaign.is_under_way() {
-                    put_back_of(&campaign.path, server, restart_command, progress, stop);
+                    put_back_of(&campaign.path, server, &mut again, progress, stop);
                 }
             }
         }
@@ -208,7 +228,7 @@ impl Left<'_> {
 fn put_back_of(
     campaign: &Path,
     server: &ConnectionInfo,
-    restart_command: Option<&str>,
+    again: &mut dyn FnMut(&ConnectionInfo, Restore, &mut dyn Progress),
     progress: &mut dyn Progress,
     stop: &Stop,
 ) {
@@ -225,19 +245,36 @@ fn put_back_of(
         .and_then(|mut client| server_identity(&mut client));
     let target = reachable.to_string();
     for restore in left.into_iter().filter(|left| left.is_of(&target, identity.as_deref())) {
-        again(&reachable, restore, restart_command, progress);
+        again(&reachable, restore, progress);
     }
 }
 
-fn again(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) {
+/// Does what a campaign could not do any more. `done` are the campaigns for which that was done on this server: each has its record in two places.
+fn again(
+    server: &ConnectionInfo,
+    saved: Restore,
+    restart_command: Option<&str>,
+    done: &mut HashSet<PathBuf>,
+    progress: &mut dyn Progress,
+) {
+    let campaign = std::fs::canonicalize(&saved.campaign).unwrap_or_else(|_| saved.campaign.clone());
+    if done.contains(&campaign) {
+        if let Err(error) = saved.remove() {
+            progress.note(&error.to_string());
+        }
+        return;
+    }
     progress.note(&format!(
-        "The campaign in {} was killed before it could put the server's settings back; that is done now.",
+        "The campaign in {} ended before it could put the server's settings back; that is done now.",
         saved.campaign.display()
     ));
-    back(server, saved, restart_command, progress);
+    if back(server, saved, restart_command, progress) {
+        done.insert(campaign);
+    }
 }
 
-fn back(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) {
+/// Puts settings back, and says whether that could be done.
+fn back(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) -> bool {
     match restore(server, &saved.saved, restart_command) {
         Ok(restored) => {
             if !restored.pending_restart.is_empty() {
@@ -255,11 +292,15 @@ fn back(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, 
             if let Err(error) = saved.remove() {
                 progress.note(&error.to_string());
             }
+            true
         }
-        Err(error) => progress.note(&format!(
-            "The server's settings could not be put back: {error}. {}",
-            still_kept(&saved)
-        )),
+        Err(error) => {
+            progress.note(&format!(
+                "The server's settings could not be put back: {error}. {}",
+                still_kept(&saved)
+            ));
+            false
+        }
     }
 }
 

@@ -293,7 +293,9 @@ fn find(resumption: &Resumption<'_>) -> Result<PathBuf, RunError> {
                 [] => &[],
                 _ => &record.runs,
             });
-        planned.iter().any(|planned| !campaign.has(planned))
+        let unfinished = planned.iter().any(|planned| !campaign.has(planned));
+        // Settings that it could not put back any more are something to go on with, too.
+        unfinished || !campaign.is_under_way() && !Restore::left_by(&campaign.path).is_empty()
     };
     let newest = archive.campaigns()?.into_iter().rev().find(lacks);
     newest

@@ -71,6 +71,8 @@ fn run(command: &str) -> Result<(), String> {
 /// A file that is nowhere, and that the processes we start do not inherit.
 fn script(command: &str) -> std::io::Result<File> {
     let mut script = File::from(rustix::fs::memfd_create("dyno-restart", MemfdFlags::CLOEXEC)?);
+    // Whoever presses Ctrl-C means dyno: a restart that ended half-way would leave no server at all.
+    script.write_all(b"trap '' HUP INT QUIT; ")?;
     script.write_all(command.as_bytes())?;
     Ok(script)
 }
@@ -85,6 +87,7 @@ mod tests {
         let error = run("echo no such service >&2; exit 3").unwrap_err();
         assert!(error.contains("3") && error.ends_with("no such service"), "{error}");
         assert_eq!(run("exit 1").unwrap_err(), "exit status: 1");
+        assert_eq!(run("kill -INT $$; sh -c 'kill -INT $$; kill -HUP $$'"), Ok(()));
     }
 
     #[test]

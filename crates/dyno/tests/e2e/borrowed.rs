@@ -70,9 +70,50 @@ fn are_put_back_after_ctrl_c_and_by_the_next_dyno_after_a_kill() {
     desk.experiment("next.toml", "", "select 1;", "300ms");
     desk.alone_on(&database.target(), ["next.toml"])
         .expect(0)
-        .says("was killed before it could put the server's settings back; that is done now");
+        .says("ended before it could put the server's settings back; that is done now");
     assert_eq!(setting(), usual);
     assert_eq!(in_files(&database, "bgwriter_lru_maxpages"), "0");
+}
+
+#[test]
+fn are_told_of_by_a_dyno_that_ends_at_once_and_put_back_by_resume() {
+    let (desk, database) = (Desk::new(), database_alone("e2e_at_once"));
+    experiment(
+        &desk,
+        "long",
+        "\"settings.wal_writer_delay\" = [\"301ms\", \"302ms\"]",
+        "1h",
+    );
+    desk.experiment("quick.toml", "", "select 1;", "300ms");
+    let target = database.target();
+    desk.alone_on(&target, ["quick.toml", "--archive", "quick"]).expect(0);
+    let setting = || database.value("select current_setting('wal_writer_delay')");
+    let usual = setting();
+    let mut running = Running::start(desk.command_alone_on(&target, ["long.toml", "--archive", "long"]));
+    running.until(" tps ");
+    running.signal(Signal::INT);
+    running.signal(Signal::TERM);
+    running.end().expect(2).says("The server's settings are still changed.");
+    assert!(setting().starts_with("30"), "{}", setting());
+
+    // As if it had been killed when all was measured.
+    let campaign = |archive: &str| {
+        let mut campaigns = fs::read_dir(desk.path().join(archive)).unwrap();
+        campaigns
+            .find_map(|item| item.ok().map(|item| item.path()).filter(|path| path.is_dir()))
+            .unwrap()
+    };
+    fs::copy(
+        campaign("long").join("restore.json"),
+        campaign("quick").join("restore.json"),
+    )
+    .unwrap();
+    fs::remove_dir_all(desk.path().join("long")).unwrap();
+    let resumed = desk.alone_on(&target, ["--resume", "--archive", "quick"]);
+    resumed
+        .expect(0)
+        .says("ended before it could put the server's settings back; that is done now");
+    assert_eq!(setting(), usual);
 }
 
 #[test]
@@ -158,7 +199,7 @@ fn are_put_back_to_what_was_before_the_first_of_those_that_were_killed() {
     desk.alone_on(&tcp, ["last.toml", "--archive", "elsewhere"])
         .expect(0)
         .says("there/")
-        .says("was killed before it could put the server's settings back; that is done now");
+        .says("ended before it could put the server's settings back; that is done now");
     assert_eq!(setting(), "150ms");
     database.execute("alter system reset bgwriter_delay");
 }

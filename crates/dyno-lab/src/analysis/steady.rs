@@ -34,8 +34,11 @@ pub(super) fn steady(throughput: &Throughput) -> Steady {
             }
         }
         Course::TooShort { needed } => not(&format!(
-            "{} intervals are too few to tell; {needed} are needed",
-            throughput.tps.len()
+            "{} too few to tell; {needed} are needed",
+            match throughput.tps.len() {
+                1 => "1 interval is".to_owned(),
+                intervals => format!("{intervals} intervals are"),
+            }
         )),
         Course::Settling => not("TPS was still settling in the second half of the time measured"),
         Course::Trending(trend) => {

@@ -22,6 +22,9 @@ const LEAST_COUNT: f64 = 20.0;
 /// A fall that transactions arriving at random show by themselves, once in 30,000 stretches, is no dip: as many of the spreads of such counts.
 const LEAST_SPREADS: f64 = 4.0;
 
+/// Of fewer stretches than this nobody can say what is usual.
+const FEWEST: usize = 10;
+
 /// A load that has no intervals for so long, in seconds, is a damaged file: a dyno that goes on records each, and one that stood still does so afterwards.
 const LONGEST_GAP_S: f64 = 86_400.0;
 
@@ -175,6 +178,9 @@ impl Throughput {
         let mut dips = Vec::new();
         for (phase, end) in self.phases.iter().zip(ends) {
             let (windows, tps) = self.countable(phase.first..end);
+            if tps.len() < FEWEST {
+                continue;
+            }
             let usual_s = windows.first().map_or(1.0, |window| window.length_s());
             let (window, margin) = if phase.ramp {
                 (RAMP_WINDOW, RAMP_WINDOW / 2)
@@ -346,6 +352,15 @@ mod tests {
             let counts = (0..300).map(|second| until(second + 1) - until(second));
             assert_eq!(dips_of(counts), [], "{length_s} s each");
         }
+    }
+
+    #[test]
+    fn a_few_stretches_tell_of_no_dip() {
+        let dips = |seconds: u64| {
+            let count = |second| if second == 4 { 100 } else { 1_000 + second };
+            Throughput::of((0..seconds).map(|second| row("measure", second as f64, 1.0, count(second)))).dips()
+        };
+        assert_eq!((dips(9).len(), dips(10).len()), (0, 1));
     }
 
     #[test]

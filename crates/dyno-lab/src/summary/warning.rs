@@ -454,14 +454,14 @@ impl fmt::Display for Warning {
                 server_too: false,
             } => write!(
                 f,
-                "The CPUs of the machine making the load were only {idle_percent:.0} % idle: it may be the limit, not the server. Use a larger machine or fewer clients."
+                "The CPUs of the machine making the load were only {idle_percent:.0} % idle or waiting for storage: it may be the limit, not the server. Use a larger machine or fewer clients."
             ),
             Self::LoadHostBusy {
                 idle_percent,
                 server_too: true,
             } => write!(
                 f,
-                "Server and load shared a machine whose CPUs were only {idle_percent:.0} % idle: they compete for them. For figures to publish, load from another machine (--target URL)."
+                "Server and load shared a machine whose CPUs were only {idle_percent:.0} % idle or waiting for storage: they compete for them. For figures to publish, load from another machine (--target URL)."
             ),
             Self::Steal { percent: share } => write!(
                 f,

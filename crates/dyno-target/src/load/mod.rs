@@ -76,7 +76,8 @@ pub enum LoadError {
     },
     /// A table of the same name has other columns.
     #[error(
-        "the table {table} exists and is another one: {differences}; rename or move it, or choose another database"
+        "the table {table} does not fit what is to be filled into it: {differences}; correct data.setup or what fills the table, or, if it is somebody \
+         else's, choose another database"
     )]
     OtherColumns {
         /// Table.

@@ -405,7 +405,7 @@ fn way(survey: &Survey, client: &mut Client, name: &str, can_restart: bool) -> W
     let needs_restart = row.context == "postmaster";
     match by_file {
         Ok(_) if needs_restart && !can_restart => Way::None(
-            "it needs a restart of the server; give the command that restarts it, or set it yourself".to_owned(),
+            "it needs a restart of the server; give the command that restarts it (--restart-command), or set it yourself".to_owned(),
         ),
         Ok(kept) => Way::Server { kept, needs_restart },
         Err(_) if survey.may_set(client, name, &row.context) => Way::Session,

@@ -138,7 +138,6 @@ fn read_pid(file: &Path) -> Result<Option<Pid>, EmbeddedError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::process::CommandExt;
     use std::process::{Child, Command};
 
     /// A process that sleeps in a folder, by a program called like this.
@@ -146,11 +145,16 @@ mod tests {
         let found = Command::new("sh").args(["-c", "command -v sleep"]).output().unwrap();
         let sleep = fs::canonicalize(String::from_utf8(found.stdout).unwrap().trim()).unwrap();
         let programs = tempfile::tempdir().unwrap();
-        let program = programs.path().join(program);
+        let program = programs.path().canonicalize().unwrap().join(program);
         fs::copy(sleep, &program).unwrap();
-        // By its own name, for where one program is many.
-        let mut command = Command::new(&program);
-        command.arg0("sleep").arg("1000").current_dir(folder).spawn().unwrap()
+        // It heeds signals though the tests may run as a background job, and goes by its own name, for where one program is many.
+        let mut command = Command::new("env");
+        let shell = ["--default-signal=INT,QUIT", "bash", "-c", "exec -a sleep \"$0\" 1000"];
+        let process = command.args(shell).arg(&program).current_dir(folder).spawn().unwrap();
+        while fs::read_link(format!("/proc/{}/exe", process.id())).ok().as_ref() != Some(&program) {
+            std::thread::yield_now();
+        }
+        process
     }
 
     fn end(mut process: Child) {

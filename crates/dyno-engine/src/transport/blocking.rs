@@ -56,6 +56,9 @@ impl Transport for Blocking {
         Ok(())
     }
 
+    /// Everything was already, as far as the peer accepts it.
+    fn flush(&mut self) {}
+
     fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
         let Some(mut connection) = self.connection.take() else {
             std::thread::sleep(wait.shortest());

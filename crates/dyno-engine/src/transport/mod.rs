@@ -61,6 +61,9 @@ pub trait Transport {
     /// The connection is gone. It is not reported by [`Transport::poll`] as well.
     fn send(&mut self, connection: usize, bytes: &[u8]) -> io::Result<()>;
 
+    /// Hands what was sent to the system now, as far as the peer accepts it, rather than with the next [`Transport::poll`].
+    fn flush(&mut self);
+
     /// Waits until something arrived or the time has passed, and reports everything there is. It may return earlier with nothing, but not later than
     /// [`Wait`] allows.
     ///

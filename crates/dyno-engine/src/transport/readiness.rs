@@ -124,6 +124,9 @@ impl Transport for Readiness {
         sent
     }
 
+    /// Everything was already.
+    fn flush(&mut self) {}
+
     fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
         self.wait(wait)?;
         for event in &self.events {

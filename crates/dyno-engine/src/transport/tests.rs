@@ -58,6 +58,7 @@ over_each_transport!(
     the_last_words_come_though_something_was_sent_meanwhile,
     a_new_connection_hears_nothing_of_the_old_one,
     a_closed_connection_says_what_it_was_to_say,
+    what_is_flushed_needs_no_poll,
     a_wait_ends_in_time,
     no_duty_makes_a_wait_end_late_for_a_client,
 );
@@ -278,6 +279,21 @@ fn a_closed_connection_says_what_it_was_to_say<T: Make>() {
     assert!(heard.len() < 1_000_000);
 }
 
+fn what_is_flushed_needs_no_poll<T: Make>() {
+    let (mut transport, mut theirs) = several::<T>(1);
+    transport.send(0, b"now").expect("it is sent");
+    transport.flush();
+    let mut word = [0; 3];
+    theirs[0].read_exact(&mut word).expect("it was sent");
+    assert_eq!(&word, b"now");
+    transport.send(0, b"and then").expect("it is sent");
+    let mut arrived = Arrived::new(1);
+    arrived.poll(&mut transport);
+    let mut words = [0; 8];
+    theirs[0].read_exact(&mut words).expect("it was sent");
+    assert_eq!(&words, b"and then");
+}
+
 fn a_wait_ends_in_time<T: Make>() {
     let (mut transport, _theirs) = several::<T>(2);
     for timeout in [Duration::ZERO, Duration::from_micros(300), Duration::from_micros(4_700)] {
@@ -324,6 +340,7 @@ fn no_duty_makes_a_wait_end_late_for_a_client<T: Make>() {
 
 #[test]
 fn a_blocking_connection_does_the_same() {
+    what_is_flushed_needs_no_poll::<Blocking>();
     no_duty_makes_a_wait_end_late_for_a_client::<Blocking>();
     both_sides_may_have_much_to_say_at_once::<Blocking>();
     let (mut transport, mut theirs) = several::<Blocking>(1);

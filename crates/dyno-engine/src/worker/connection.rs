@@ -30,6 +30,8 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             Waiting::Connection if self.record_finishing => u64::MAX,
             _ => self.end_ns,
         };
+        // Connecting blocks: what the others have to say is not to wait for it.
+        transport.flush();
         let begin_ns = self.clock.now_ns();
         let connected = self.connect(index, until_ns.saturating_sub(begin_ns), transport);
         let now_ns = self.clock.now_ns();

@@ -285,6 +285,15 @@ impl Transport for Uring {
         Ok(())
     }
 
+    fn flush(&mut self) {
+        for &index in &self.sending {
+            if let Some(connection) = &mut self.places[index].connection {
+                // If it fails, so does what is tried next on the connection.
+                let _ = connection.flush();
+            }
+        }
+    }
+
     fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
         self.submit(wait)?;
         self.complete(sink);

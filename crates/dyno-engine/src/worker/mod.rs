@@ -117,8 +117,6 @@ struct Clients<'a, S: Session, P: Program> {
     latency_limit_ns: u64,
     /// Whether something of the workload has ever worked, on whichever of its threads.
     succeeded: &'a AtomicBool,
-    /// Whether this thread has said so.
-    said: bool,
     /// Clients that have transactions to begin or to finish.
     working: usize,
     departure: Departure,
@@ -298,7 +296,6 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             transactions: workload.transactions_per_client.unwrap_or(u64::MAX),
             latency_limit_ns: workload.latency_limit.map_or(u64::MAX, duration_ns),
             succeeded: share.succeeded,
-            said: false,
             departure: Departure {
                 complete: over,
                 ..Departure::default()
@@ -459,14 +456,11 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
                 if let Some(request) = client.session.cancel().filter(|_| client.connected) {
                     cancels[client.endpoint].push(request);
                 }
-                continue;
-            }
-            if client.connected {
+            } else if client.connected {
                 goodbye.clear();
                 client.session.terminate(&mut goodbye);
                 let _ = transport.send(index, &goodbye);
             }
-            transport.close(index);
         }
         for (endpoint, requests) in endpoints.iter().zip(&cancels) {
             connect::cancel(&endpoint.address, requests);

@@ -12,7 +12,6 @@ use dyno_target::address::ConnectionInfo;
 use dyno_target::facts::{host_facts, server_identity};
 use dyno_target::settings::{Change, SizeError, Unset, plan_for_server, resolve_size, restore};
 use indexmap::IndexMap;
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The server that is changed for this campaign, one at a time.
@@ -197,26 +196,25 @@ impl Left<'_> {
         stop: &Stop,
     ) -> Result<(), ArchiveError> {
         for server in targets.iter().filter_map(Target::address) {
-            let mut done = HashSet::new();
-            let mut again = |server: &ConnectionInfo, saved: Restore, progress: &mut dyn Progress| {
-                again(server, saved, restart_command, &mut done, progress);
+            let Ok(reachable) = server.first_reachable_until(&stop.flag()) else {
+                continue;
             };
-            if let Some(resumed) = self.resumed {
-                put_back_of(resumed, server, &mut again, progress, stop);
+            let identity = reachable.connect_until(&stop.flag()).ok();
+            let identity = identity.and_then(|mut client| server_identity(&mut client));
+            // The home folder's record first: it knows of the one in its campaign's folder, and goes with it.
+            let kept = self.kept.zip(identity.as_deref());
+            if let Some(saved) = kept.and_then(|(kept, identity)| Restore::kept(kept, identity)) {
+                again(&reachable, saved, restart_command, progress);
             }
-            if let (Some(kept), Ok(reachable)) = (self.kept, server.first_reachable_until(&stop.flag())) {
-                let identity = reachable
-                    .connect_until(&stop.flag())
-                    .ok()
-                    .and_then(|mut client| server_identity(&mut client));
-                if let Some(saved) = identity.and_then(|identity| Restore::kept(kept, &identity)) {
-                    again(&reachable, saved, progress);
-                }
-            }
-            for campaign in Archive::new(self.archive).campaigns()? {
-                // A dyno that is alive does it itself.
-                if !campaign.is_under_way() {
-                    put_back_of(&campaign.path, server, &mut again, progress, stop);
+            // A dyno that is alive does it itself.
+            let others = Archive::new(self.archive).campaigns()?.into_iter();
+            let others = others.filter(|campaign| !campaign.is_under_way());
+            let campaigns = self.resumed.map(Path::to_owned).into_iter();
+            let target = reachable.to_string();
+            for campaign in campaigns.chain(others.map(|campaign| campaign.path)) {
+                let left = Restore::left_by(&campaign).into_iter();
+                for saved in left.filter(|left| left.is_of(&target, identity.as_deref())) {
+                    again(&reachable, saved, restart_command, progress);
                 }
             }
         }
@@ -224,53 +222,13 @@ impl Left<'_> {
     }
 }
 
-/// Puts back what the campaign in the folder `campaign` left on `server`.
-fn put_back_of(
-    campaign: &Path,
-    server: &ConnectionInfo,
-    again: &mut dyn FnMut(&ConnectionInfo, Restore, &mut dyn Progress),
-    progress: &mut dyn Progress,
-    stop: &Stop,
-) {
-    let left = Restore::left_by(campaign);
-    if left.is_empty() {
-        return;
-    }
-    let Ok(reachable) = server.first_reachable_until(&stop.flag()) else {
-        return;
-    };
-    let identity = reachable
-        .connect_until(&stop.flag())
-        .ok()
-        .and_then(|mut client| server_identity(&mut client));
-    let target = reachable.to_string();
-    for restore in left.into_iter().filter(|left| left.is_of(&target, identity.as_deref())) {
-        again(&reachable, restore, progress);
-    }
-}
-
-/// Does what a campaign could not do any more. `done` are the campaigns for which that was done on this server: each has its record in two places.
-fn again(
-    server: &ConnectionInfo,
-    saved: Restore,
-    restart_command: Option<&str>,
-    done: &mut HashSet<PathBuf>,
-    progress: &mut dyn Progress,
-) {
-    let campaign = std::fs::canonicalize(&saved.campaign).unwrap_or_else(|_| saved.campaign.clone());
-    if done.contains(&campaign) {
-        if let Err(error) = saved.remove() {
-            progress.note(&error.to_string());
-        }
-        return;
-    }
+/// Does what a campaign could not do any more.
+fn again(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) {
     progress.note(&format!(
         "The campaign in {} ended before it could put the server's settings back; that is done now.",
         saved.campaign.display()
     ));
-    if back(server, saved, restart_command, progress) {
-        done.insert(campaign);
-    }
+    back(server, saved, restart_command, progress);
 }
 
 /// Puts settings back, and says whether that could be done.

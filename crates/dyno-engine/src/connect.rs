@@ -119,7 +119,7 @@ impl ConnectError {
             | Self::Handshake { .. }
             | Self::Unwanted { .. }
             | Self::Protocol { .. } => true,
-            Self::Refused { error, .. } => error.sqlstate.as_str() == CANNOT_CONNECT_NOW,
+            Self::Refused { error, .. } => error.sqlstate == SqlState::CANNOT_CONNECT_NOW,
             Self::Distrusted { .. }
             | Self::Statement { .. }
             | Self::Everywhere(_)
@@ -134,7 +134,7 @@ impl ConnectError {
             Self::Refused { error, .. } => *error,
             Self::Everywhere(mut errors) => errors.pop().map(Self::into_server_error).unwrap_or_default(),
             error => ServerError {
-                sqlstate: SqlState::from_bytes(UNABLE_TO_CONNECT),
+                sqlstate: SqlState::UNABLE_TO_CONNECT,
                 message: error.to_string(),
                 ..ServerError::default()
             },
@@ -187,12 +187,6 @@ struct Opening<'a> {
     deadline: Instant,
     limit: Limit<'a>,
 }
-
-/// SQLSTATE "SQL client unable to establish SQL connection".
-const UNABLE_TO_CONNECT: &[u8; 5] = b"08001";
-
-/// SQLSTATE "cannot connect now": the server starts, stops or recovers.
-const CANNOT_CONNECT_NOW: &str = "57P03";
 
 /// Connects, logs in, and prepares the statements if the workload wants that; `texts` are the statements as written.
 ///

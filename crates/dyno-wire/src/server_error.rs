@@ -88,6 +88,12 @@ impl SqlState {
     pub const SERIALIZATION_FAILURE: Self = Self(*b"40001");
     /// A deadlock: the transaction may be tried again.
     pub const DEADLOCK_DETECTED: Self = Self(*b"40P01");
+    /// The client could not make a connection.
+    pub const UNABLE_TO_CONNECT: Self = Self(*b"08001");
+    /// A connection was lost.
+    pub const CONNECTION_FAILURE: Self = Self(*b"08006");
+    /// The server starts, stops or recovers.
+    pub const CANNOT_CONNECT_NOW: Self = Self(*b"57P03");
     /// Something the server, or this program, does not do.
     pub const FEATURE_NOT_SUPPORTED: Self = Self(*b"0A000");
     /// Where no code, or an impossible one, was given: "internal error".

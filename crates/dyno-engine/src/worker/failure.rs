@@ -11,9 +11,6 @@ use dyno_wire::{Reply, ServerError, Session, SqlState, TransactionStatus};
 use std::io;
 use std::sync::atomic::Ordering;
 
-/// SQLSTATE "connection failure", for connections lost while the load runs.
-const CONNECTION_FAILURE: &[u8; 5] = b"08006";
-
 /// Whether a transaction that fails with this may be tried again.
 fn is_retryable(state: SqlState) -> bool {
     let mut counts = FailureCounts::default();
@@ -237,7 +234,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
 /// What ended the connection, as an error of the server.
 fn lost_error(error: Option<ServerError>, cause: &str) -> ServerError {
     error.unwrap_or_else(|| ServerError {
-        sqlstate: SqlState::from_bytes(CONNECTION_FAILURE),
+        sqlstate: SqlState::CONNECTION_FAILURE,
         message: format!("connection lost: {cause}"),
         ..ServerError::default()
     })

@@ -5,7 +5,7 @@ use super::tls::TlsError;
 use super::{ConnectionInfo, Host, Server};
 use crate::{Client, server_message};
 use dyno_wire::tls::TlsError as TlsRefusal;
-use dyno_wire::{ChannelBinding, SessionKind, WireError};
+use dyno_wire::{ChannelBinding, SessionKind, SqlState, WireError};
 use postgres::SimpleQueryMessage;
 use rustix::io::Errno;
 use std::fmt;
@@ -18,9 +18,6 @@ const NO_ANSWER: (&str, &str) = (
     "no answer within the time allowed",
     "check host, port and firewalls, or raise connect_timeout",
 );
-
-/// SQLSTATE "cannot connect now": the server starts, stops or recovers.
-const CANNOT_CONNECT_NOW: &str = "57P03";
 
 const CHECK_SERVER: &str = "check that a PostgreSQL server runs there";
 
@@ -169,7 +166,9 @@ impl ConnectionInfo {
                 Ok(client) => return Ok((client, server)),
                 Err(error) => {
                     // As libpq sees it, others would refuse the same, unless this one cannot serve anybody now.
-                    let is_final = error.sqlstate().is_some_and(|state| state != CANNOT_CONNECT_NOW);
+                    let is_final = error
+                        .sqlstate()
+                        .is_some_and(|state| state != SqlState::CANNOT_CONNECT_NOW.as_str());
                     failures.extend(error.failures);
                     if is_final {
                         break;
@@ -261,7 +260,7 @@ impl ConnectionInfo {
             ),
             "3D000" => format!("create the database {} or name another one", self.database),
             "53300" => "close other connections or raise the server's max_connections".to_owned(),
-            CANNOT_CONNECT_NOW => "the server is starting or stopping: try again shortly".to_owned(),
+            "57P03" => "the server is starting or stopping: try again shortly".to_owned(),
             _ => String::new(),
         }
     }

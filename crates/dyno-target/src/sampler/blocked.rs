@@ -174,6 +174,7 @@ pub(super) fn query(sessions: &str, version: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sampler::heard::Heard;
 
     fn blocker(measured: bool, waited_s: f64) -> Blocker {
         Blocker {
@@ -187,19 +188,6 @@ mod tests {
         }
     }
 
-    #[derive(Default)]
-    struct Events(Vec<Happening>);
-
-    impl Sink for Events {
-        fn row(&mut self, _: Moment, _: &super::super::Series, _: &[super::super::Value]) {}
-
-        fn event(&mut self, happening: Happening) {
-            self.0.push(happening);
-        }
-
-        fn warn(&mut self, _: String) {}
-    }
-
     fn moment(at_s: f64) -> Moment {
         Moment {
             at: Duration::from_secs_f64(at_s),
@@ -209,17 +197,17 @@ mod tests {
 
     #[test]
     fn a_lock_of_somebody_else_is_told_from_its_begin_to_its_end() {
-        let (mut watch, mut events) = (BlockedWatch::default(), Events::default());
-        assert!(!watch.advance(moment(10.0), 1.0, &mut events));
-        assert!(watch.advance(moment(10.1), 3.0, &mut events));
+        let (mut watch, mut heard) = (BlockedWatch::default(), Heard::default());
+        assert!(!watch.advance(moment(10.0), 1.0, &mut heard));
+        assert!(watch.advance(moment(10.1), 3.0, &mut heard));
         watch.looked = Some(Duration::from_secs_f64(10.1));
         watch.judge(10.1, 3.0, vec![blocker(true, 0.2), blocker(false, 0.15)]);
         // Not again within a second.
-        assert!(!watch.advance(moment(10.2), 8.0, &mut events));
-        assert!(watch.advance(moment(11.2), 5.0, &mut events));
-        assert!(!watch.advance(moment(12.0), 0.0, &mut events));
-        let [Happening::Blocked(blocked)] = &events.0[..] else {
-            unreachable!("{:?}", events.0)
+        assert!(!watch.advance(moment(10.2), 8.0, &mut heard));
+        assert!(watch.advance(moment(11.2), 5.0, &mut heard));
+        assert!(!watch.advance(moment(12.0), 0.0, &mut heard));
+        let [Happening::Blocked(blocked)] = &heard.events[..] else {
+            unreachable!("{:?}", heard.events)
         };
         assert_eq!((blocked.waiting, blocked.end_s), (8, 12.0));
         assert!((blocked.start_s - 9.95).abs() < 1e-9, "{blocked:?}");
@@ -230,14 +218,14 @@ mod tests {
 
     #[test]
     fn clients_that_wait_for_each_other_are_told_of_after_a_while() {
-        let (mut watch, mut events) = (BlockedWatch::default(), Events::default());
+        let (mut watch, mut heard) = (BlockedWatch::default(), Heard::default());
         watch.judge(5.0, 2.0, vec![blocker(true, 0.3)]);
-        watch.finish(6.0, &mut events);
-        assert!(events.0.is_empty());
+        watch.finish(6.0, &mut heard);
+        assert!(heard.events.is_empty());
         watch.judge(5.0, 2.0, vec![blocker(true, 1.5)]);
-        watch.finish(6.0, &mut events);
+        watch.finish(6.0, &mut heard);
         assert!(matches!(
-            &events.0[..],
+            &heard.events[..],
             [Happening::Blocked(Blocked { holder: None, .. })]
         ));
     }

@@ -185,38 +185,26 @@ impl CheckpointCounters {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Series, Value};
     use super::*;
+    use crate::sampler::heard::Heard;
     use std::time::Duration;
-
-    #[derive(Default)]
-    struct Told(Vec<Checkpoint>);
-
-    impl Sink for Told {
-        fn row(&mut self, _: Moment, _: &Series, _: &[Value]) {}
-
-        fn event(&mut self, happening: Happening) {
-            if let Happening::Checkpoint(checkpoint) = happening {
-                self.0.push(checkpoint);
-            }
-        }
-
-        fn warn(&mut self, _: String) {}
-    }
 
     /// What is told of samples, one a second: timed, requested, milliseconds of writing and of syncing, buffers.
     fn told(samples: &[[f64; 5]]) -> Vec<(String, f64, Option<f64>, Option<u64>)> {
         let columns: Vec<String> = COUNTERS.iter().map(|[_, old]| (*old).to_owned()).collect();
-        let (mut counters, mut told) = (CheckpointCounters::default(), Told::default());
+        let (mut counters, mut heard) = (CheckpointCounters::default(), Heard::default());
         for (second, sample) in (0..).zip(samples) {
             let moment = Moment {
                 at: Duration::from_secs(second),
                 late: Duration::ZERO,
             };
-            counters.advance(moment, &columns, &sample.map(Some), &mut told);
+            counters.advance(moment, &columns, &sample.map(Some), &mut heard);
         }
-        counters.finish(&mut told);
-        let each = told.0.into_iter();
+        counters.finish(&mut heard);
+        let each = heard.events.into_iter().filter_map(|happening| match happening {
+            Happening::Checkpoint(checkpoint) => Some(checkpoint),
+            _ => None,
+        });
         each.map(|checkpoint| {
             (
                 checkpoint.reason,

@@ -8,6 +8,8 @@ mod activity;
 mod blocked;
 mod checkpoints;
 mod event;
+#[cfg(test)]
+mod heard;
 mod host;
 mod link;
 mod log;

@@ -204,32 +204,20 @@ fn runqueue_wait_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Default)]
-    struct Events(Vec<Happening>);
-
-    impl Sink for Events {
-        fn row(&mut self, _: Moment, _: &super::super::Series, _: &[super::super::Value]) {}
-
-        fn event(&mut self, happening: Happening) {
-            self.0.push(happening);
-        }
-
-        fn warn(&mut self, _: String) {}
-    }
+    use crate::sampler::heard::Heard;
 
     #[test]
     fn the_sleep_between_two_looks_is_no_stall() {
         let mut watch = StallWatch::new(Heartbeat::default());
-        let mut events = Events::default();
+        let mut heard = Heard::default();
         let begin = Instant::now();
         for at_ms in [5_000, 5_100, 6_100, 6_200] {
             let at = Duration::from_millis(at_ms);
             let late = Duration::ZERO;
-            watch.watch_dyno(Moment { at, late }, begin + at, &mut events);
+            watch.watch_dyno(Moment { at, late }, begin + at, &mut heard);
         }
-        let [Happening::Stalled(stalled)] = &events.0[..] else {
-            unreachable!("{:?}", events.0)
+        let [Happening::Stalled(stalled)] = &heard.events[..] else {
+            unreachable!("{:?}", heard.events)
         };
         assert!((stalled.start_s - 5.2).abs() < 1e-9, "{stalled:?}");
         assert!((stalled.end_s - 6.1).abs() < 1e-9, "{stalled:?}");

@@ -78,56 +78,49 @@ impl Waits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampler::Happening;
+    use crate::sampler::heard::Heard;
 
     /// The time, what was waited for, and the sessions of each row.
-    #[derive(Default)]
-    struct Rows(Vec<(f64, Value, Value)>);
-
-    impl Sink for Rows {
-        fn row(&mut self, moment: Moment, _: &Series, values: &[Value]) {
-            self.0.push((moment.at_s(), values[1].clone(), values[3].clone()));
-        }
-
-        fn event(&mut self, _: Happening) {}
-
-        fn warn(&mut self, _: String) {}
+    fn rows(heard: &Heard) -> Vec<(f64, Value, Value)> {
+        let rows = heard.rows.iter();
+        rows.map(|(at_s, values)| (*at_s, values[1].clone(), values[3].clone()))
+            .collect()
     }
 
     /// Looks ten times a second between these tenths of seconds, and sees so many sessions wait for a lock.
-    fn look(waits: &mut Waits, tenths: std::ops::Range<u64>, sessions: Option<f64>, rows: &mut Rows) {
+    fn look(waits: &mut Waits, tenths: std::ops::Range<u64>, sessions: Option<f64>, heard: &mut Heard) {
         for tenth in tenths {
             let moment = Moment {
                 at: Duration::from_millis(tenth * 100),
                 late: Duration::ZERO,
             };
             let lock = ("client".to_owned(), "Lock".to_owned(), "relation".to_owned());
-            waits.add(moment, sessions.map(|sessions| (lock, sessions)), rows);
+            waits.add(moment, sessions.map(|sessions| (lock, sessions)), heard);
         }
     }
 
     #[test]
     fn a_second_in_which_nobody_does_anything_has_a_row() {
-        let (mut waits, mut rows) = (Waits::new(), Rows::default());
-        look(&mut waits, 1..11, Some(2.0), &mut rows);
-        look(&mut waits, 11..21, None, &mut rows);
+        let (mut waits, mut heard) = (Waits::new(), Heard::default());
+        look(&mut waits, 1..11, Some(2.0), &mut heard);
+        look(&mut waits, 11..21, None, &mut heard);
         assert_eq!(
-            rows.0,
+            rows(&heard),
             [(1.0, "Lock".into(), 2.0.into()), (2.0, "CPU".into(), 0.0.into())]
         );
     }
 
     #[test]
     fn time_without_a_look_is_in_no_row() {
-        let (mut waits, mut rows) = (Waits::new(), Rows::default());
-        look(&mut waits, 1..16, Some(2.0), &mut rows);
+        let (mut waits, mut heard) = (Waits::new(), Heard::default());
+        look(&mut waits, 1..16, Some(2.0), &mut heard);
         // The server was not to be reached.
-        look(&mut waits, 200..213, Some(8.0), &mut rows);
-        waits.write(&mut rows);
-        waits.write(&mut rows);
+        look(&mut waits, 200..213, Some(8.0), &mut heard);
+        waits.write(&mut heard);
+        waits.write(&mut heard);
         let sessions = [(1.0, 2.0), (1.5, 2.0), (21.0, 8.0), (21.2, 8.0)];
         assert_eq!(
-            rows.0,
+            rows(&heard),
             sessions.map(|(at_s, sessions)| (at_s, "Lock".into(), sessions.into()))
         );
     }

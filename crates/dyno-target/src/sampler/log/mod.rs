@@ -146,20 +146,8 @@ impl Sampler for LogSampler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sampler::heard::Heard;
     use std::io::Write;
-
-    #[derive(Default)]
-    struct Events(Vec<Happening>);
-
-    impl Sink for Events {
-        fn row(&mut self, _: Moment, _: &super::super::Series, _: &[super::super::Value]) {}
-
-        fn event(&mut self, happening: Happening) {
-            self.0.push(happening);
-        }
-
-        fn warn(&mut self, _: String) {}
-    }
 
     #[test]
     fn a_log_that_grows_fast_is_read_to_its_end() {
@@ -173,8 +161,12 @@ mod tests {
             at: Duration::from_secs(1),
             late: Duration::ZERO,
         };
-        let mut events = Events::default();
-        sampler.finish(moment, &mut events).unwrap();
-        assert!(matches!(&events.0[..], [Happening::Checkpoint(_)]), "{:?}", events.0);
+        let mut heard = Heard::default();
+        sampler.finish(moment, &mut heard).unwrap();
+        assert!(
+            matches!(&heard.events[..], [Happening::Checkpoint(_)]),
+            "{:?}",
+            heard.events
+        );
     }
 }

@@ -1,0 +1,25 @@
+//! A sink that keeps what it is told, for tests.
+
+use super::{Happening, Moment, Series, Sink, Value};
+
+/// What a sampler told, in order.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// The time and the values of each row.
+    pub rows: Vec<(f64, Vec<Value>)>,
+    pub events: Vec<Happening>,
+}
+
+impl Sink for Heard {
+    fn row(&mut self, moment: Moment, _: &Series, values: &[Value]) {
+        self.rows.push((moment.at_s(), values.to_vec()));
+    }
+
+    fn event(&mut self, happening: Happening) {
+        self.events.push(happening);
+    }
+
+    fn warn(&mut self, text: String) {
+        panic!("{text}");
+    }
+}

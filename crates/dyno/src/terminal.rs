@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::say;
 use dyno_lab::run::{FinishedRun, Live, Progress, Upcoming};
 use dyno_report as report;
+use dyno_report::figures::count;
 use dyno_text::visible;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -115,6 +116,7 @@ impl Progress for Terminal {
             }
             bar.set_position(done);
         } else if done < total && self.plain_is_due() {
+            let (done, total) = (count(done), count(total));
             say::aside(&format!("{}: {done} of {total} {unit}", self.step));
         }
     }

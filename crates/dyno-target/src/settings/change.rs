@@ -116,7 +116,7 @@ pub enum ChangeError {
     Mapping(#[from] MappingError),
     #[error("the server's settings cannot be read: {message}")]
     Read { message: String },
-    #[error("the server refuses {name} = {value}: {message}. Nothing was changed")]
+    #[error("the server refuses {name} = {value}: {}. Nothing was changed", message.trim_end_matches('.'))]
     Refused {
         name: String,
         value: String,

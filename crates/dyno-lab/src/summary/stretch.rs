@@ -1,6 +1,6 @@
 //! What can be said of a workload in a stretch of time with one load: a stage, or the whole time measured.
 
-use super::{Pacing, Warning, WorkloadFacts, WorkloadSummary};
+use super::{Warning, WorkloadFacts};
 use dyno_stats::Running;
 
 /// Fewer intervals than this say little about steadiness.
@@ -78,19 +78,6 @@ impl Stretch<'_> {
 fn is_kept(due: f64, begun: u64, clients: usize, schedules: usize) -> bool {
     let chance = SURE * (due * schedules as f64).sqrt() + clients as f64;
     due - begun as f64 <= chance.max(KEPT_SHARE * due)
-}
-
-impl WorkloadSummary {
-    /// Whether the rate asked for was reached over the `measured_s` seconds measured; `None` where there is no single one.
-    #[must_use]
-    pub fn kept_rate(&self, measured_s: f64) -> Option<bool> {
-        let Pacing::Open { rate_per_s } = self.pacing else {
-            return None;
-        };
-        let schedules = self.transactions_per_client.map_or(1, |_| self.threads);
-        let begun = self.transactions + self.errors;
-        Some(is_kept(rate_per_s * measured_s, begun, self.clients, schedules))
-    }
 }
 
 /// The coefficient of variation within stretches, each against its own mean; none where the load changed all the time.

@@ -160,6 +160,24 @@ fn busy_clients_are_named_as_the_cause_of_late_begins_only_if_they_were_busy() {
 }
 
 #[test]
+fn nothing_is_due_before_a_workload_begins() {
+    let mut facts = facts(Pacing::Open { rate_per_s: 600.0 });
+    facts[0].start_delay_s = 5.0;
+    let mut builder = SummaryBuilder::new(&facts, SECOND);
+    for second in 0..10 {
+        builder.interval(
+            MEASURE,
+            &Interval {
+                start: SECOND * second,
+                ..interval(if second < 5 { 0 } else { 600 }, 1_000_000, SECOND)
+            },
+        );
+    }
+    let missed = |warning: &Warning| matches!(warning, Warning::RateMissed { .. });
+    assert!(!builder.build().warnings.iter().any(missed));
+}
+
+#[test]
 fn turns_that_a_latency_limit_skips_are_no_backlog() {
     let mut builder = SummaryBuilder::new(&facts(Pacing::Open { rate_per_s: 600.0 }), SECOND);
     for _ in 0..10 {

@@ -64,7 +64,7 @@ pub fn archive(name: &str, facts: Value, results: Value, table: &str) -> Result<
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
     std::fs::create_dir_all(&folder)?;
     let stem = folder.join(format!("{}-{name}", now.strftime("%Y-%m-%dT%H-%M-%S")));
-    let mut host = serde_json::to_value(dyno_target::facts::host_facts(None))?;
+    let mut host = serde_json::to_value(dyno_target::host::host_facts(None))?;
     // A machine's name says nothing about its speed.
     if let Some(host) = host.as_object_mut() {
         host.remove("hostname");

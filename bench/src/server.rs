@@ -2,8 +2,8 @@
 
 use crate::Result;
 use dyno_ceiling::Responder;
-use dyno_target::address::Host;
-use dyno_target::embedded::{self, Embedded, EmbeddedOptions, home_folder};
+use dyno_target::postgres::address::Host;
+use dyno_target::postgres::embedded::{self, Embedded, EmbeddedOptions, home_folder};
 use std::path::{Path, PathBuf};
 
 /// An embedded PostgreSQL with pgbench's tables at scale 1 and a role `bench` that may log in over TCP.
@@ -80,7 +80,7 @@ impl BenchServer {
     ///
     /// # Errors
     /// It does not answer.
-    pub fn connect(&self) -> Result<dyno_target::Client> {
+    pub fn connect(&self) -> Result<dyno_target::postgres::Client> {
         Ok(self.server.connection(BENCH).connect()?)
     }
 
@@ -102,7 +102,7 @@ impl BenchServer {
 
 /// Lets [`BENCH`] log in over TCP without a password. Proving one takes milliseconds of a client's CPU, which would count with each run, and with hundreds of
 /// clients be most of it.
-fn log_in_at_once(admin: &mut dyno_target::Client) -> Result<()> {
+fn log_in_at_once(admin: &mut dyno_target::postgres::Client) -> Result<()> {
     let file: String = admin.query_one("show hba_file", &[])?.get(0);
     let rules = std::fs::read_to_string(&file)?;
     let rule = format!("host {BENCH} {BENCH} {LOOPBACK}/32 trust\n");

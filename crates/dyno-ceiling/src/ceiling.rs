@@ -1,6 +1,6 @@
 //! What a ceiling is made of, and which of its points is like a run.
 
-use dyno_target::facts::host_facts;
+use dyno_target::host::host_facts;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;

@@ -9,7 +9,7 @@ mod run;
 mod scripts;
 mod version;
 
-use dyno_target::address::ConnectionInfo;
+use dyno_target::postgres::address::ConnectionInfo;
 use init::InitError;
 use options::{Options, Request};
 use run::Signals;

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
 
 use dyno_pgbench::init::{InitError, InitOptions, PartitionMethod, initialize};
-use dyno_target::address::ConnectionInfo;
-use dyno_target::embedded::{Embedded, EmbeddedOptions, Server, create_from_template, drop_database};
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server, create_from_template, drop_database};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};

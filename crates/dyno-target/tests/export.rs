@@ -4,7 +4,7 @@
 
 mod support;
 
-use dyno_target::export::{Kind, Rows, export};
+use dyno_target::postgres::export::{Kind, Rows, export};
 use support::shared_server;
 
 /// Rows of two runs, of which `second` is the TPS of the second.

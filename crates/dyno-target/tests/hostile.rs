@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as tests do")]
 
-use dyno_target::address::ConnectionInfo;
-use dyno_target::load::{Loader, LoaderError};
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::load::{Loader, LoaderError};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;

@@ -4,7 +4,7 @@
 
 mod support;
 
-use dyno_target::embedded::{Embedded, EmbeddedError, Progress};
+use dyno_target::postgres::embedded::{Embedded, EmbeddedError, Progress};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

@@ -4,10 +4,10 @@
 
 mod support;
 
-use dyno_target::embedded::{
+use dyno_target::postgres::embedded::{
     DatabaseLocale, Embedded, EmbeddedError, EmbeddedOptions, Server, create_database, drop_database,
 };
-use dyno_target::facts::{server_facts, server_version};
+use dyno_target::postgres::facts::{server_facts, server_version};
 use support::{home, quiet};
 
 /// Makes a database of this locale with 20,000 rows of Chinese text, and gives the size of a trigram index over them.

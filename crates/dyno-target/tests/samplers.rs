@@ -4,11 +4,12 @@
 
 mod support;
 
-use dyno_target::address::ConnectionInfo;
-use dyno_target::embedded::Embedded;
-use dyno_target::sampler::{Happening, Moment, Series, Sink, Surroundings, Value, Who};
-use dyno_target::scope::Scope;
-use dyno_target::server_message;
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::embedded::Embedded;
+use dyno_target::postgres::sampler::Surroundings;
+use dyno_target::postgres::scope::Scope;
+use dyno_target::postgres::server_message;
+use dyno_target::sampler::{Happening, Moment, Series, Sink, Value, Who};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashMap;
 use std::path::Path;

@@ -4,9 +4,9 @@
 
 mod support;
 
-use dyno_target::address::ConnectionInfo;
-use dyno_target::embedded::{Embedded, EmbeddedOptions};
-use dyno_target::settings::{Change, ChangeError, Saved, restore};
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions};
+use dyno_target::postgres::settings::{Change, ChangeError, Saved, restore};
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;

@@ -4,14 +4,15 @@
 
 mod support;
 
-use dyno_target::address::ConnectionInfo;
-use dyno_target::embedded::{create_from_template, database_exists, drop_database};
-use dyno_target::facts::{host_facts, server_facts};
-use dyno_target::load::{Fill, LoadError, fill_table, run_sql, settle};
-use dyno_target::schema::{Mark, create_schema, drop_schema, own_schemas};
-use dyno_target::scope::Scope;
-use dyno_target::settings::verify;
-use dyno_target::sizes::{await_sessions_end, database_sizes};
+use dyno_target::host::host_facts;
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::embedded::{create_from_template, database_exists, drop_database};
+use dyno_target::postgres::facts::server_facts;
+use dyno_target::postgres::load::{Fill, LoadError, fill_table, run_sql, settle};
+use dyno_target::postgres::schema::{Mark, create_schema, drop_schema, own_schemas};
+use dyno_target::postgres::scope::Scope;
+use dyno_target::postgres::settings::verify;
+use dyno_target::postgres::sizes::{await_sessions_end, database_sizes};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -29,7 +30,7 @@ fn database(shared: &Shared, name: &str) -> ConnectionInfo {
     shared.server.connection(name)
 }
 
-fn show(client: &mut dyno_target::Client, setting: &str) -> String {
+fn show(client: &mut dyno_target::postgres::Client, setting: &str) -> String {
     client.query_one(&format!("show {setting}"), &[]).unwrap().get(0)
 }
 

@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use crate::{look, say};
 use dyno_lab::archive::Archive;
 use dyno_report::{Export, ExportKind};
-use dyno_target::address::ConnectionInfo;
-use dyno_target::export::{Kind, Rows};
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::export::{Kind, Rows};
 
 /// `dyno export`.
 pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
@@ -56,7 +56,7 @@ fn into_table(export: &Export, url: &str, table: &str) -> Result<(), Failure> {
         key: Export::KEY,
         rows: export.texts(),
     };
-    let written = dyno_target::export::export(&target, table, &rows)?;
+    let written = dyno_target::postgres::export::export(&target, table, &rows)?;
     say::aside(&format!("{written} rows are in the table {table}."));
     Ok(())
 }

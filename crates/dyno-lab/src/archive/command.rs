@@ -1,6 +1,6 @@
 //! The command line of a run, fit to be archived.
 
-pub use dyno_target::address::{without_secrets, word_without_secrets, words_without_secrets};
+pub use dyno_target::postgres::address::{without_secrets, word_without_secrets, words_without_secrets};
 
 /// The words of a command as one line that a shell would read the same, with passwords replaced by `***`.
 #[must_use]

@@ -4,8 +4,8 @@ use super::value::parse_duration;
 use super::{Experiment, MEASURE, Span, StagePlan, Value, WARMUP, WorkloadPlan};
 use super::{did_you_mean, placeholder};
 use crate::nearest::nearest;
-use dyno_target::embedded::Locale;
-use dyno_target::settings;
+use dyno_target::postgres::embedded::Locale;
+use dyno_target::postgres::settings;
 use std::time::Duration;
 
 /// Names every experiment has; each reaches all workloads. A parameter may not be called so.

@@ -8,9 +8,11 @@ use super::{Emergency, Progress, RunError, settings};
 use crate::archive::{Archive, ArchiveError, Restore};
 use crate::experiment::Resolved;
 use dyno_engine::Stop;
-use dyno_target::address::ConnectionInfo;
-use dyno_target::facts::{host_facts, server_identity};
-use dyno_target::settings::{Change, SizeError, Unset, plan_for_server, resolve_size, restore};
+use dyno_target::host::host_facts;
+use dyno_target::host::{SizeError, resolve_size};
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::facts::server_identity;
+use dyno_target::postgres::settings::{Change, Unset, plan_for_server, restore};
 use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,8 @@
 
 use crate::archive::RunRecord;
 use dyno_ceiling::{Machine, Point, Route, Shape, Store, StoreError};
-use dyno_target::address::{ConnectionInfo, Host};
-use dyno_target::embedded::home_folder;
+use dyno_target::postgres::address::{ConnectionInfo, Host};
+use dyno_target::postgres::embedded::home_folder;
 
 /// How clients connect to `target`.
 pub(super) fn route(target: &ConnectionInfo) -> Route {

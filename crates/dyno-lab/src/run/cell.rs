@@ -10,10 +10,10 @@ use super::{Entry, FinishedRun, Ledger, Progress, RunError};
 use crate::archive::{CampaignWriter, PlannedRun};
 use crate::experiment::{Cache, ErrorLimit, Resolved};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
-use dyno_target::address::ConnectionInfo;
-use dyno_target::cache::prewarm;
-use dyno_target::load::{LoadError, settle};
-use dyno_target::scope::Scope;
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::cache::prewarm;
+use dyno_target::postgres::load::{LoadError, settle};
+use dyno_target::postgres::scope::Scope;
 use std::path::{Path, PathBuf};
 
 /// What all runs of a campaign have in common.

@@ -1,6 +1,6 @@
 //! The end at once.
 
-use dyno_target::embedded::ServerHandle;
+use dyno_target::postgres::embedded::ServerHandle;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 

@@ -6,16 +6,18 @@ use crate::archive::ArchiveError;
 use crate::experiment::Path as Route;
 use crate::summary::metrics::MetricError;
 use dyno_engine::{DriveError, TooFewDescriptors, UringUnavailable};
-use dyno_target::address::ConnectError;
-use dyno_target::cache::CacheError;
-use dyno_target::disk::DiskError;
-use dyno_target::embedded::{DatabaseError, EmbeddedError};
-use dyno_target::load::LoadError;
-use dyno_target::lock::LockError;
-use dyno_target::schema::SchemaError;
-use dyno_target::server_message;
-use dyno_target::settings::{ChangeError, MappingError, SizeError};
-use dyno_target::tablespaces::TablespaceError;
+use dyno_target::host::DiskError;
+use dyno_target::host::SizeError;
+use dyno_target::postgres::address::ConnectError;
+use dyno_target::postgres::cache::CacheError;
+use dyno_target::postgres::embedded::{DatabaseError, EmbeddedError};
+use dyno_target::postgres::load::LoadError;
+use dyno_target::postgres::lock::LockError;
+use dyno_target::postgres::room::EstimateError;
+use dyno_target::postgres::schema::SchemaError;
+use dyno_target::postgres::server_message;
+use dyno_target::postgres::settings::{ChangeError, MappingError};
+use dyno_target::postgres::tablespaces::TablespaceError;
 use std::path::PathBuf;
 
 /// Why a campaign could not be made, or a run not begin.
@@ -44,6 +46,8 @@ pub enum RunError {
     Tablespace(#[from] TablespaceError),
     #[error(transparent)]
     Disk(#[from] DiskError),
+    #[error(transparent)]
+    Estimate(#[from] EstimateError),
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error(transparent)]

@@ -1,7 +1,7 @@
 //! From the address of a target to what the engine's clients connect with.
 
 use dyno_engine::{Address, Endpoint, NewSession, Tls};
-use dyno_target::address::{self, ConnectError, ConnectionInfo};
+use dyno_target::postgres::address::{self, ConnectError, ConnectionInfo};
 use dyno_wire::{Channel, PgConfig, PgSession};
 use std::sync::Arc;
 use std::time::Duration;

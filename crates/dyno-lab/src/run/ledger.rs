@@ -12,10 +12,11 @@ use crate::experiment::{ErrorLimit, Resolved};
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
 use dyno_ceiling::Route;
 use dyno_engine::{Ending, MOST_STATEMENTS, Outcome, Stop, ThreadOptions};
-use dyno_target::address::{ConnectionInfo, Interruptible};
-use dyno_target::facts::{host_facts, server_facts};
-use dyno_target::scope::Scope;
-use dyno_target::sizes::{DatabaseSizes, SizesError, await_sessions_end, database_sizes};
+use dyno_target::host::host_facts;
+use dyno_target::postgres::address::{ConnectionInfo, Interruptible};
+use dyno_target::postgres::facts::server_facts;
+use dyno_target::postgres::scope::Scope;
+use dyno_target::postgres::sizes::{DatabaseSizes, SizesError, await_sessions_end, database_sizes};
 use jiff::Zoned;
 use std::path::{Path, PathBuf};
 

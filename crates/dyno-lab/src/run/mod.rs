@@ -271,7 +271,7 @@ pub fn resume(
 
 /// The folder that knows what is to be put back on servers that are not dyno's own; `None` if there is no home folder.
 fn kept(environment: Environment<'_>) -> Option<PathBuf> {
-    let home = dyno_target::embedded::home_folder(environment).ok()?;
+    let home = dyno_target::postgres::embedded::home_folder(environment).ok()?;
     Some(home.join("settings"))
 }
 

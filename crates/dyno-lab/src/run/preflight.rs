@@ -8,10 +8,10 @@ use crate::experiment::{Cache, Path as Route, Resolved};
 use crate::plan::{Cell, Plan};
 use crate::summary::metrics;
 use dyno_engine::{Stop, allow_descriptors};
-use dyno_target::address::{ConnectionInfo, Host};
-use dyno_target::facts::server_facts;
-use dyno_target::load::check_sql;
-use dyno_target::settings::Capacity;
+use dyno_target::host::Capacity;
+use dyno_target::postgres::address::{ConnectionInfo, Host};
+use dyno_target::postgres::facts::server_facts;
+use dyno_target::postgres::load::check_sql;
 use std::collections::HashSet;
 
 /// What a run has open beside its load: the archive's files, a control connection and one for each sampler, each with an event loop of its own.

@@ -6,7 +6,7 @@ use crate::archive::{Event, EventKind, RunWriter};
 use crate::experiment::WARMUP;
 use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning};
 use dyno_engine::{AbortReason, Connected, Interval, LatencyHistogram, Observer, Remark, TransportKind};
-use dyno_target::sampler::{CpuMeter, CpuShares};
+use dyno_target::host::{CpuMeter, CpuShares};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::ops::ControlFlow;
@@ -273,7 +273,7 @@ mod tests {
     use crate::experiment::{Protocol, Resolved, Scripts, Workload};
     use crate::summary::WorkloadFacts;
     use dyno_engine::{LatencyHistogram, Recording};
-    use dyno_target::address::ConnectionInfo;
+    use dyno_target::postgres::address::ConnectionInfo;
 
     #[derive(Default)]
     struct Lefts(Vec<(Option<Duration>, u64)>);
@@ -325,7 +325,7 @@ mod tests {
         let nowhere = ConnectionInfo::resolve(Some(&nowhere), &|_| None).unwrap();
         let sampling = Sampling::prepare(
             &nowhere,
-            &dyno_target::scope::Scope::Nothing,
+            &dyno_target::postgres::scope::Scope::Nothing,
             None,
             &dyno_engine::Stop::new(),
         )

@@ -5,8 +5,8 @@ use super::target::Target;
 use super::{Progress, RunError, preflight};
 use crate::plan::Plan;
 use dyno_engine::Stop;
-use dyno_target::address::ConnectionInfo;
-use dyno_target::lock::{LockError, ServerLock, while_held};
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::lock::{LockError, ServerLock, while_held};
 
 /// Servers with their locks. Dropped, it gives them free.
 pub(super) struct Reserved {
@@ -115,7 +115,7 @@ impl Reserved {
 impl Server {
     fn take(&mut self, shared: bool, stop: &Stop, progress: &mut dyn Progress) -> Result<(), RunError> {
         let flag = stop.flag();
-        let mut waiting = |holder: &dyno_target::lock::Holder| {
+        let mut waiting = |holder: &dyno_target::postgres::lock::Holder| {
             progress.step(&format!("Waiting for {holder}, which uses this server"));
         };
         let taken = match &self.lock {

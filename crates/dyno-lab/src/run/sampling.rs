@@ -3,9 +3,10 @@
 use crate::archive::{ArchiveError, Event, SampleWriter};
 use crate::summary::SamplingCost;
 use dyno_engine::Stop;
-use dyno_target::address::{ConnectionInfo, unless_stopped};
-use dyno_target::sampler::{Happening, Moment, Sampler, Series, Sink, Surroundings, Value};
-use dyno_target::scope::Scope;
+use dyno_target::postgres::address::{ConnectionInfo, unless_stopped};
+use dyno_target::postgres::sampler::Surroundings;
+use dyno_target::postgres::scope::Scope;
+use dyno_target::sampler::{Happening, Moment, Sampler, Series, Sink, Value};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::collections::HashMap;

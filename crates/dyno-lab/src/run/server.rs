@@ -2,9 +2,9 @@
 
 use super::{Emergency, Progress, RunError, settings};
 use crate::experiment::{Path as Route, Resolved};
-use dyno_target::address::ConnectionInfo;
-use dyno_target::cache::{Dropped, drop_pages};
-use dyno_target::embedded::{self, Embedded, EmbeddedOptions, Server};
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::cache::{Dropped, drop_pages};
+use dyno_target::postgres::embedded::{self, Embedded, EmbeddedOptions, Server};
 use std::path::{Path, PathBuf};
 
 /// Brings embedded servers up and down. Dropped, it stops the one that is up.

@@ -3,9 +3,11 @@
 use super::RunError;
 use crate::experiment::Resolved;
 use crate::summary::{Summary, Warning};
-use dyno_target::Client;
-use dyno_target::facts::{ServerFacts, host_facts};
-use dyno_target::settings::{Capacity, Difference, Mapped, plan_for, resolve_size, verify};
+use dyno_target::host::host_facts;
+use dyno_target::host::{Capacity, resolve_size};
+use dyno_target::postgres::Client;
+use dyno_target::postgres::facts::ServerFacts;
+use dyno_target::postgres::settings::{Difference, Mapped, plan_for, verify};
 
 /// Connections beside the clients: control, the lock's, four of samplers, and a spare one for a person who looks in with psql.
 const OTHER_CONNECTIONS: usize = 7;

@@ -2,8 +2,8 @@
 
 use crate::archive::{without_hidden, without_secrets};
 use crate::experiment::Resolved;
-use dyno_target::address::{AddressError, ConnectionInfo};
-use dyno_target::embedded::{EmbeddedError, EmbeddedOptions, home_folder};
+use dyno_target::postgres::address::{AddressError, ConnectionInfo};
+use dyno_target::postgres::embedded::{EmbeddedError, EmbeddedOptions, home_folder};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -6,7 +6,7 @@ use dyno_engine::{
     Connecting, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, ScriptSet, ThreadOptions,
 };
 use dyno_script::{Defined, Script, ScriptError, Seeds, Symbols, Variables};
-use dyno_target::address::{ConnectError, ConnectionInfo};
+use dyno_target::postgres::address::{ConnectError, ConnectionInfo};
 use dyno_wire::{PgSession, PgStatement, WireError};
 use std::sync::Arc;
 use std::time::Duration;

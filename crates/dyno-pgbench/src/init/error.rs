@@ -2,8 +2,8 @@
 
 use super::step::Step;
 use crate::excerpt::server_text;
-use dyno_target::address::{ConnectError, LIBPQ_LOST};
-use dyno_target::load::LoaderError;
+use dyno_target::postgres::address::{ConnectError, LIBPQ_LOST};
+use dyno_target::postgres::load::LoaderError;
 use std::io::ErrorKind;
 
 /// Why an initialization ended early. pgbench's exit code for all of these is 1.

@@ -9,7 +9,7 @@ use super::progress::Progress;
 use super::rows::{Accounts, branches, tellers};
 use super::tables::{ACCOUNTS, BEGIN, COMMIT, TELLERS, TRUNCATE};
 use super::work::Work;
-use dyno_target::load::{Loader, LoaderError};
+use dyno_target::postgres::load::{Loader, LoaderError};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc;
 

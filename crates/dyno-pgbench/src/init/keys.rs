@@ -5,7 +5,7 @@
 use super::error::StepFailure;
 use super::tables::{KEYS, primary_key};
 use super::work::Work;
-use dyno_target::load::LoaderError;
+use dyno_target::postgres::load::LoaderError;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -17,8 +17,8 @@ pub use error::{InitError, StepFailure};
 pub use options::{InitOptions, PartitionMethod};
 pub use step::Step;
 
-use dyno_target::address::ConnectionInfo;
-use dyno_target::load::{Loader, LoaderError};
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::load::{Loader, LoaderError};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;

@@ -3,7 +3,7 @@
 use super::error::{Stage, StepFailure};
 use super::options::InitOptions;
 use super::step::Step;
-use dyno_target::load::{Loader, LoaderError, StopRequested};
+use dyno_target::postgres::load::{Loader, LoaderError, StopRequested};
 
 /// What a step works with.
 pub(super) struct Work<'a, 'b> {

@@ -8,7 +8,7 @@ use dyno_engine::{
 };
 use dyno_lab::run::Gateway;
 use dyno_script::{Random, Seeds, Value, Variables};
-use dyno_target::address::{self, ConnectionInfo};
+use dyno_target::postgres::address::{self, ConnectionInfo};
 use dyno_wire::{PgSession, WireError};
 use std::sync::Arc;
 use std::time::Duration;

@@ -20,7 +20,7 @@ use crate::report::{self, Conditions, Report, ScriptReport};
 use dyno_engine::{DriveError, Ending, Outcome, Program, allow_descriptors, drive};
 use dyno_lab::archive::RunState;
 use dyno_lab::run::Ledger;
-use dyno_target::address::{ConnectionInfo, Host};
+use dyno_target::postgres::address::{ConnectionInfo, Host};
 use load::LoadError;
 use setup::{Tables, TablesError};
 use std::fs::File;

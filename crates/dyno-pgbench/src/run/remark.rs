@@ -8,7 +8,7 @@ use crate::scripts::Chosen;
 use crate::version::Version;
 use dyno_engine::{AbortReason, CaptureFault, Doing, Remark, Trace};
 use dyno_script::Command;
-use dyno_target::address::{ConnectionInfo, LIBPQ_LOST};
+use dyno_target::postgres::address::{ConnectionInfo, LIBPQ_LOST};
 
 /// What remarks need to know of the run.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use crate::excerpt::server_text;
 use dyno_engine::ConnectError;
-use dyno_target::address::{ConnectionInfo, Host, LIBPQ_LOST};
+use dyno_target::postgres::address::{ConnectionInfo, Host, LIBPQ_LOST};
 use dyno_wire::{ServerError, SqlState};
 use postgres::error::{ErrorPosition, Severity};
 use std::io;

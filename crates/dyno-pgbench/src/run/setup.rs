@@ -4,8 +4,8 @@ use super::server_text;
 use crate::message;
 use crate::options::{Environment, Options};
 use crate::version::Version;
-use dyno_target::Client;
-use dyno_target::address::{AddressError, ConnectionInfo, LIBPQ_LOST};
+use dyno_target::postgres::Client;
+use dyno_target::postgres::address::{AddressError, ConnectionInfo, LIBPQ_LOST};
 use postgres::SimpleQueryMessage;
 
 /// Finds out how pgbench's accounts are partitioned: method (null: not at all) and number. No row if there is no such table in the search path.

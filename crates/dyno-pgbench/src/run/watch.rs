@@ -6,7 +6,7 @@ use crate::message;
 use crate::options::Options;
 use crate::report::fixed;
 use dyno_engine::{AbortReason, Connected, Interval, Observer, Recording, Remark};
-use dyno_target::address::ConnectionInfo;
+use dyno_target::postgres::address::ConnectionInfo;
 use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

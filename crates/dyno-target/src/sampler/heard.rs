@@ -4,7 +4,7 @@ use super::{Happening, Moment, Series, Sink, Value};
 
 /// What a sampler told, in order.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(crate) struct Heard {
     /// The time and the values of each row.
     pub rows: Vec<(f64, Vec<Value>)>,
     pub events: Vec<Happening>,

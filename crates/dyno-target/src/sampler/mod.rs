@@ -4,35 +4,18 @@
 //! other. It hands its rows and events to a [`Sink`]. Wide sources (one row of many numbers each time) and long ones (several rows with names in
 //! them) differ in nothing else.
 
-mod activity;
-mod blocked;
-mod checkpoints;
 mod event;
 #[cfg(test)]
-mod heard;
-mod host;
-mod link;
-mod log;
-mod process;
-mod rights;
-mod server;
-mod stall;
-mod statements;
-mod surroundings;
-mod tables;
-mod vacuums;
-mod waits;
+pub(crate) mod heard;
 
 pub use self::event::{Autovacuum, Blocked, Checkpoint, Happening, Stalled, Vacuum, Who};
-pub use self::host::{CpuMeter, CpuShares};
-pub use self::surroundings::Surroundings;
 
 use std::time::Duration;
 
 /// A sample could not be taken.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct SampleError(String);
+pub struct SampleError(pub(crate) String);
 
 /// A source of rows and events.
 pub trait Sampler: Send {
@@ -70,7 +53,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    fn at_s(self) -> f64 {
+    pub(crate) fn at_s(self) -> f64 {
         self.at.as_secs_f64()
     }
 }
@@ -85,7 +68,7 @@ pub struct Series {
 }
 
 impl Series {
-    fn new<S: Into<String>>(file: &'static str, columns: impl IntoIterator<Item = S>) -> Self {
+    pub(crate) fn new<S: Into<String>>(file: &'static str, columns: impl IntoIterator<Item = S>) -> Self {
         Self {
             file,
             columns: columns.into_iter().map(Into::into).collect(),

@@ -1,6 +1,6 @@
 //! One server for the tests of a binary: started by the first that asks, stopped when the last that uses it is done.
 
-use dyno_target::embedded::{Embedded, EmbeddedOptions, Progress, Server};
+use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Progress, Server};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 

@@ -1,7 +1,7 @@
 //! The published experiments on a private server, from nothing to a summary.
 
 use crate::support::{Desk, Home, RunFolder, TINY, run_folders};
-use dyno_target::embedded::{Embedded, EmbeddedOptions};
+use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions};
 
 /// What makes an experiment tiny, in one string.
 fn tiny() -> String {

@@ -1,7 +1,7 @@
 //! A server that offers TLS: encrypted on demand, verified down to the host's name, and never given a password that its owner keeps from it.
 
 use crate::support::{Desk, Ended, Shared, certificate_folder, run_folders, temporary, tls_server};
-use dyno_target::address::Host;
+use dyno_target::postgres::address::Host;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};

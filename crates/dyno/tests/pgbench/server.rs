@@ -1,7 +1,7 @@
 //! The server that both programs talk to, with a database for each group of cases.
 
-use dyno_target::address::ConnectionInfo;
-use dyno_target::embedded::{Embedded, EmbeddedOptions, Server, create_from_template, drop_database};
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server, create_from_template, drop_database};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 

@@ -5,15 +5,15 @@ use crate::experiment::{Data, Resolved, State};
 use crate::run::server::Cluster;
 use crate::run::{Progress, RunError};
 use dyno_engine::Stop;
-use dyno_target::Client;
-use dyno_target::disk;
-use dyno_target::embedded::{
+use dyno_target::host::check_room;
+use dyno_target::postgres::Client;
+use dyno_target::postgres::embedded::{
     DatabaseLocale, Locale, create_database, create_from_template, database_exists, drop_database,
 };
-use dyno_target::facts::server_version;
-use dyno_target::load::settle;
-use dyno_target::schema::{MARK, Mark};
-use dyno_target::scope::Scope;
+use dyno_target::postgres::facts::server_version;
+use dyno_target::postgres::load::settle;
+use dyno_target::postgres::schema::{MARK, Mark};
+use dyno_target::postgres::scope::Scope;
 use indexmap::IndexMap;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
@@ -74,7 +74,7 @@ pub(in crate::run) fn prepare(
     }
     comment(&mut admin, &template, &Mark::now(&fingerprint, Vec::new()).to_string())?;
     progress.step("Copying the loaded data");
-    disk::check(cluster.data_folder(), size_of(&mut admin, &template)?)?;
+    check_room(cluster.data_folder(), size_of(&mut admin, &template)?)?;
     create_from_template(&mut admin, &template, WORKING)?;
     comment(&mut admin, WORKING, &mark)
 }

@@ -9,12 +9,13 @@ use super::{Progress, RunError};
 use crate::experiment::{Data, Resolved};
 use crate::figures::figure;
 use dyno_engine::Stop;
-use dyno_target::Client;
-use dyno_target::address::ConnectionInfo;
-use dyno_target::disk;
-use dyno_target::embedded::DatabaseLocale;
-use dyno_target::load::{Fill, LoadError, check_columns, fill_table, run_sql, run_sql_with};
-use dyno_target::schema::{SchemaError, SetUp, check_inside};
+use dyno_target::host::check_room;
+use dyno_target::postgres::Client;
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::embedded::DatabaseLocale;
+use dyno_target::postgres::load::{Fill, LoadError, check_columns, fill_table, run_sql, run_sql_with};
+use dyno_target::postgres::room::needed_bytes;
+use dyno_target::postgres::schema::{SchemaError, SetUp, check_inside};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::Path;
@@ -82,7 +83,7 @@ fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Resul
     within.check(&mut client, &fills)?;
     check_columns(&mut client, &fills)?;
     if let Some((folder, copies)) = room {
-        disk::check(folder, disk::needed_bytes(&mut client, &fills, copies)?)?;
+        check_room(folder, needed_bytes(&mut client, &fills, copies)?)?;
     }
     for fill in &fills {
         progress.step(&format!("Loading {}", fill.table));

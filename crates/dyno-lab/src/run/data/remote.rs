@@ -4,15 +4,15 @@ use super::{Loading, Wanted, Within, fingerprint, has_data, load};
 use crate::experiment::{Data, Resolved, State};
 use crate::run::{Progress, RunError};
 use dyno_engine::Stop;
-use dyno_target::Client;
-use dyno_target::address::ConnectionInfo;
-use dyno_target::facts::server_version;
-use dyno_target::load::settle;
-use dyno_target::schema::{
+use dyno_target::postgres::Client;
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::facts::server_version;
+use dyno_target::postgres::load::settle;
+use dyno_target::postgres::schema::{
     Catalogue, DROP_PATIENCE, Mark, SetUp, create_schema, drop_schema, mark_of, search_path, set_mark, within_schema,
 };
-use dyno_target::scope::Scope;
-use dyno_target::tablespaces;
+use dyno_target::postgres::scope::Scope;
+use dyno_target::postgres::tablespaces;
 
 /// The schema that holds the data of an experiment of this name.
 fn schema_of(name: &str) -> String {

@@ -1,7 +1,7 @@
 //! Homes for embedded servers. PostgreSQL is fetched once for all test binaries of the workspace; each home links to it and has clusters of its own.
 
 use super::{processes_in, temporary, wait_for};
-use dyno_target::embedded::{Embedded, EmbeddedOptions, POSTGRESQL_VERSION};
+use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, POSTGRESQL_VERSION};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

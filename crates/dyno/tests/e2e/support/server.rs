@@ -2,8 +2,8 @@
 //! databases of its own.
 
 use super::{home, programs};
-use dyno_target::address::ConnectionInfo;
-use dyno_target::embedded::{Embedded, EmbeddedOptions, Server, create_from_template, drop_database};
+use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server, create_from_template, drop_database};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType, IsCa, KeyIdMethod,
     KeyPair, RevokedCertParams, SerialNumber, date_time_ymd,
@@ -92,7 +92,7 @@ impl Database {
     }
 
     /// A superuser's connection.
-    pub fn connect(&self) -> dyno_target::Client {
+    pub fn connect(&self) -> dyno_target::postgres::Client {
         self.info().connect().unwrap()
     }
 

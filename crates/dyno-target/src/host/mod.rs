@@ -1,0 +1,20 @@
+//! The machine dyno runs on, whatever database is measured: what it is, its room, and what it does meanwhile.
+
+mod counters;
+mod cpu;
+mod disk;
+mod facts;
+mod process;
+mod processes;
+mod sampler;
+mod scheduling;
+mod size;
+mod stall;
+
+pub use self::cpu::{CpuMeter, CpuShares};
+pub use self::disk::{DiskError, check_room, free_bytes};
+pub use self::facts::{Filesystem, HostFacts, host_facts};
+pub(crate) use self::process::{ProcessStat, ServerProcesses};
+pub(crate) use self::sampler::HostSampler;
+pub use self::size::{Capacity, SizeError, resolve_size};
+pub(crate) use self::stall::{Heartbeat, StallWatch};

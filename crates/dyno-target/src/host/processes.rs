@@ -1,0 +1,227 @@
+//! CPU time of single processes.
+//!
+//! All of `/proc/PID/stat` is read once a second, so this is done with as little as possible: one small read for each process.
+
+use super::process::{ProcessStat, process_ids};
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// Whose a process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Dyno,
+    Server,
+    Other,
+}
+
+impl Role {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Dyno => "dyno",
+            Self::Server => "server",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// A process that is there, with what it used since the last reading: shares of one core.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub pid: u32,
+    pub name: String,
+    pub role: Role,
+    pub state: char,
+    pub user_share: f64,
+    pub system_share: f64,
+}
+
+impl Seen {
+    pub(super) fn busy_share(&self) -> f64 {
+        self.user_share + self.system_share
+    }
+}
+
+/// What each process had used when it was last read.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    /// By process id: when it was started, and its ticks in user space and in the kernel.
+    used: HashMap<u32, (u64, u64, u64)>,
+    last: Option<Instant>,
+    server: ServerTime,
+}
+
+/// CPU time of the server's processes. What those used that have ended is known to the main one, which they are children of: of backends that live for
+/// a moment nothing else would be seen.
+#[derive(Debug, Default)]
+struct ServerTime {
+    /// The main process by its id and when it was started, and the ticks that it, its children and those that were had used at most.
+    main: Option<(u32, u64, u64)>,
+    ticks: u64,
+}
+
+impl ServerTime {
+    /// `used` are the ticks of all now; `fresh`, whether the main process was started since the last reading.
+    fn advance(&mut self, main: &ProcessStat, used: u64, fresh: bool) {
+        let before = match self.main {
+            Some((pid, started, before)) if (pid, started) == (main.pid, main.started) => before,
+            _ if fresh => 0,
+            _ => used,
+        };
+        // A process that ends while all are read may be missed; what looks like less now is made up for by the next.
+        self.ticks += used.saturating_sub(before);
+        self.main = Some((main.pid, main.started, used.max(before)));
+    }
+}
+
+impl Processes {
+    /// Reads all processes, the busiest first; `main` is the server's main process, if it is on this machine. None if there is no `/proc`.
+    pub(super) fn read(&mut self, main: Option<u32>) -> Option<Vec<Seen>> {
+        let now = Instant::now();
+        let all: Vec<ProcessStat> = process_ids()?.filter_map(ProcessStat::read).collect();
+        Some(self.advance(all, main, now))
+    }
+
+    fn advance(&mut self, all: Vec<ProcessStat>, main: Option<u32>, now: Instant) -> Vec<Seen> {
+        let first = self.last.is_none();
+        let elapsed_s = self.last.map_or(0.0, |last| now.duration_since(last).as_secs_f64());
+        let share = |ticks: u64| {
+            if elapsed_s > 0.0 {
+                ticks as f64 / procfs::ticks_per_second() as f64 / elapsed_s
+            } else {
+                0.0
+            }
+        };
+        let own = std::process::id();
+        let is_server = |stat: &ProcessStat| main.is_some_and(|main| stat.pid == main || stat.parent == main);
+        if let Some(main) = all.iter().find(|stat| Some(stat.pid) == main) {
+            let servers = all.iter().filter(|stat| is_server(stat));
+            let used: u64 = servers.map(|stat| stat.user_ticks + stat.system_ticks).sum();
+            let known = self
+                .used
+                .get(&main.pid)
+                .is_some_and(|(started, ..)| *started == main.started);
+            self.server.advance(main, used + main.children_ticks, !first && !known);
+        }
+        let mut used = HashMap::with_capacity(all.len());
+        let mut seen = Vec::with_capacity(all.len());
+        for stat in all {
+            used.insert(stat.pid, (stat.started, stat.user_ticks, stat.system_ticks));
+            // A process that was not there before has used all of its time since then.
+            let (user_before, system_before) = match self.used.get(&stat.pid) {
+                Some((started, user, system)) if *started == stat.started => (*user, *system),
+                _ if first => (stat.user_ticks, stat.system_ticks),
+                _ => (0, 0),
+            };
+            let user = stat.user_ticks.saturating_sub(user_before);
+            let system = stat.system_ticks.saturating_sub(system_before);
+            let role = match stat.pid {
+                pid if pid == own => Role::Dyno,
+                _ if is_server(&stat) => Role::Server,
+                _ => Role::Other,
+            };
+            seen.push(Seen {
+                pid: stat.pid,
+                name: stat.name,
+                role,
+                state: stat.state,
+                user_share: share(user),
+                system_share: share(system),
+            });
+        }
+        self.used = used;
+        self.last = Some(now);
+        seen.sort_by(|a, b| b.busy_share().total_cmp(&a.busy_share()));
+        seen
+    }
+
+    /// CPU time of the server's processes since the first reading, with those that have ended.
+    pub(super) fn server_cpu_s(&self) -> f64 {
+        self.server.ticks as f64 / procfs::ticks_per_second() as f64
+    }
+}
+
+/// CPU time of this process since it was started.
+pub(super) fn own_cpu_s() -> Option<f64> {
+    let stat = ProcessStat::read(std::process::id())?;
+    Some((stat.user_ticks + stat.system_ticks) as f64 / procfs::ticks_per_second() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn stat(pid: u32, parent: u32, started: u64, user_ticks: u64) -> ProcessStat {
+        ProcessStat {
+            pid,
+            name: "x".to_owned(),
+            state: 'S',
+            parent,
+            user_ticks,
+            system_ticks: 0,
+            children_ticks: 0,
+            started,
+        }
+    }
+
+    #[test]
+    fn time_is_counted_by_role_from_the_first_reading_on() {
+        let mut processes = Processes::default();
+        let begin = Instant::now();
+        processes.advance(vec![stat(10, 1, 5, 700), stat(11, 10, 6, 300)], Some(10), begin);
+        assert_eq!(processes.server_cpu_s(), 0.0);
+        let hertz = procfs::ticks_per_second();
+        // One goes on and has seen another end, whose id is taken by a third, and one is new.
+        let main = ProcessStat {
+            children_ticks: 300,
+            ..stat(10, 1, 5, 700 + hertz)
+        };
+        let later = vec![main, stat(11, 1, 9, hertz / 2), stat(12, 10, 9, hertz)];
+        let seen = processes.advance(later, Some(10), begin + Duration::from_secs(2));
+        assert_eq!(processes.server_cpu_s(), 2.0);
+        let shares: Vec<_> = seen
+            .iter()
+            .map(|seen| (seen.pid, seen.role, seen.busy_share()))
+            .collect();
+        assert_eq!(
+            shares,
+            [
+                (10, Role::Server, 0.5),
+                (12, Role::Server, 0.5),
+                (11, Role::Other, 0.25)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_short_lived_backends_used_is_the_servers() {
+        let mut processes = Processes::default();
+        let (begin, hertz) = (Instant::now(), procfs::ticks_per_second());
+        let reaped = |children_ticks: u64, started: u64| ProcessStat {
+            children_ticks,
+            ..stat(10, 1, started, 0)
+        };
+        processes.advance(vec![reaped(500, 5)], Some(10), begin);
+        // Each lived between two readings, but for one that is read as long as it is not waited for.
+        let second = vec![reaped(500 + 2 * hertz, 5), stat(11, 10, 6, hertz)];
+        processes.advance(second, Some(10), begin + Duration::from_secs(1));
+        assert_eq!(processes.server_cpu_s(), 3.0);
+        processes.advance(
+            vec![reaped(500 + 3 * hertz, 5)],
+            Some(10),
+            begin + Duration::from_secs(2),
+        );
+        assert_eq!(processes.server_cpu_s(), 3.0);
+        // The server was started anew.
+        processes.advance(vec![reaped(hertz, 70)], Some(10), begin + Duration::from_secs(3));
+        assert_eq!(processes.server_cpu_s(), 4.0);
+    }
+
+    #[test]
+    fn this_process_is_found() {
+        let seen = Processes::default().read(None).unwrap();
+        let own = seen.iter().find(|process| process.role == Role::Dyno).unwrap();
+        assert_eq!(own.pid, std::process::id());
+        assert!(own_cpu_s().unwrap() >= 0.0);
+    }
+}

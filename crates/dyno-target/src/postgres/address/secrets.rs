@@ -1,0 +1,572 @@
+//! Addresses as they may be shown: without what is secret in them, and without what could be.
+//!
+//! An address is read as it is when it is used; then what a keyword means decides what is hidden, however it is written. Where it cannot be read, for
+//! want of a quote or a letter, only what cannot be part of a password is left.
+
+use super::conninfo::may_hold_equals;
+use super::keyword::{KEYWORDS, Standing};
+use super::uri::strip_scheme;
+
+/// What stands in the place of a secret.
+pub(super) const HIDDEN: &str = "***";
+
+/// Keywords whose values are never shown, besides those that the table of keywords marks.
+const PASSWORD: &str = "password";
+
+/// What is in names of passwords, those of other programs included.
+const PARTS: [&str; 3] = ["passw", "pwd", "secret"];
+
+/// How many letters may be wrong in a keyword that is still taken for `password`.
+const SLIPS: usize = 2;
+
+/// How a keyword's value is treated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It may be shown.
+    Known,
+    /// It is hidden.
+    Secret,
+    /// libpq does not know it; it may be anything.
+    Unknown,
+}
+
+fn kind(keyword: &str) -> Kind {
+    let keyword = keyword.to_ascii_lowercase();
+    match KEYWORDS.iter().find(|known| known.name == keyword) {
+        _ if keyword == PASSWORD => Kind::Secret,
+        Some(known) if matches!(known.standing, Standing::Secret) => Kind::Secret,
+        Some(_) => Kind::Known,
+        None if keyword == "ssl" => Kind::Known,
+        None if resembles_password(&keyword) => Kind::Secret,
+        None => Kind::Unknown,
+    }
+}
+
+/// Whether the value of this keyword may be a password.
+pub(super) fn is_secret(keyword: &str) -> bool {
+    kind(keyword) != Kind::Known
+}
+
+/// Whether a lower-case keyword was probably meant to be one with a password, or is some other program's.
+fn resembles_password(keyword: &str) -> bool {
+    PARTS.iter().any(|part| keyword.contains(part))
+        || (keyword.len() > SLIPS + 2 && strsim::osa_distance(keyword, PASSWORD) <= SLIPS)
+}
+
+/// The name to show a secret's keyword by.
+fn shown_name(keyword: &str) -> &str {
+    match KEYWORDS.iter().find(|known| known.name.eq_ignore_ascii_case(keyword)) {
+        Some(known) => known.name,
+        None => PASSWORD,
+    }
+}
+
+/// An address as it may be shown and archived.
+#[must_use]
+pub fn without_secrets(address: &str) -> String {
+    if strip_scheme(address.trim_start()).is_some() || has_scheme(address) {
+        return in_uri(address);
+    }
+    match address.contains('=') {
+        true => in_conninfo(address),
+        false => in_text(address),
+    }
+}
+
+/// A word of a command line as it may be shown and archived: an address, something with an address in it, or neither.
+#[must_use]
+pub fn word_without_secrets(word: &str) -> String {
+    // An option and its value in one word.
+    if let Some((option, value)) = word.split_once('=')
+        && (option.starts_with("--") || option == "target")
+        && !option.contains(char::is_whitespace)
+    {
+        let value = match option {
+            "target" | "--target" | "--to" => without_secrets(value),
+            _ => word_without_secrets(value),
+        };
+        return format!("{option}={value}");
+    }
+    let begins_as_address = |text: &str| {
+        let keyword = text.split('=').next().unwrap_or_default().trim();
+        text.contains('=') && !keyword.contains(char::is_whitespace) && kind(&decoded(keyword)) != Kind::Unknown
+    };
+    if strip_scheme(word.trim_start()).is_some() || begins_as_address(word) {
+        without_secrets(word)
+    } else {
+        in_text(word)
+    }
+}
+
+/// The words of a command line as they may be shown and archived.
+#[must_use]
+pub fn words_without_secrets(words: &[String]) -> Vec<String> {
+    let before = std::iter::once("").chain(words.iter().map(String::as_str));
+    let each = before.zip(words);
+    each.map(|(before, word)| match before {
+        "--target" | "--to" => without_secrets(word),
+        _ => word_without_secrets(word),
+    })
+    .collect()
+}
+
+/// A text about the words of a command line, in which any may be repeated, whole or in parts, without their secrets.
+#[must_use]
+pub fn text_without_secrets(text: &str, words: &[String]) -> String {
+    let mut text = text.to_owned();
+    let mut hide = |word: &str, shown: &str| {
+        if word != shown {
+            text = text.replace(word, shown);
+        }
+    };
+    for (word, shown) in words.iter().zip(words_without_secrets(words)) {
+        hide(word, &shown);
+        if let (Some((_, word)), Some((_, shown))) = (word.split_once('='), shown.split_once('='))
+            && word.len() > HIDDEN.len()
+        {
+            hide(word, shown);
+        }
+        // Somebody else may have repeated a part of it: what a shell's command calls says which address it cannot reach. To be safe, more than the
+        // password may be hidden in a word, up to another "@".
+        for part in hidden_parts(word, &in_text(word)) {
+            for secret in [part, part.split('@').next().unwrap_or_default()] {
+                if secret.len() > HIDDEN.len() {
+                    hide(secret, HIDDEN);
+                }
+            }
+        }
+        // What follows "embedded:" is said alone.
+        if let (Some((_, word)), Some((_, shown))) = (word.split_once(':'), shown.split_once(':'))
+            && word.contains('@')
+        {
+            hide(word, shown);
+        }
+    }
+    text
+}
+
+/// A statement that somebody else executes, or the begin of it, as it may be shown and archived: not at all if it may hold a password.
+pub(crate) fn statement_without_secrets(statement: &str) -> &str {
+    let named = statement.to_lowercase();
+    let named = PARTS.iter().any(|part| named.contains(part)) || without_assignments(statement) != statement;
+    // Where an address is cut off, the sign for what comes before a host may be missing.
+    let addressed = statement.split_once("://").is_some_and(|(_, after)| {
+        after.contains('@') || !after.contains(|end: char| end.is_whitespace() || end == '\'')
+    });
+    match named || addressed {
+        true => "a statement with a password",
+        false => statement,
+    }
+}
+
+/// What of `word` does not stand in `shown`, in which it is hidden.
+fn hidden_parts<'a>(word: &'a str, shown: &str) -> Vec<&'a str> {
+    let mut parts = Vec::new();
+    let mut pieces = shown.split(HIDDEN);
+    let Some(mut rest) = pieces.next().and_then(|first| word.strip_prefix(first)) else {
+        return parts;
+    };
+    let mut pieces = pieces.peekable();
+    while let Some(piece) = pieces.next() {
+        let end = match pieces.peek() {
+            None => rest.len().checked_sub(piece.len()),
+            Some(_) => rest.find(piece),
+        };
+        let Some((part, from)) = end.and_then(|end| rest.split_at_checked(end)) else {
+            return parts;
+        };
+        parts.push(part);
+        rest = from.strip_prefix(piece).unwrap_or_default();
+    }
+    parts
+}
+
+/// Whether `text`, percent-encoded or not, has an address with a user in it, perhaps with a password. Where a plain name is wanted it would be shown
+/// as one.
+#[must_use]
+pub fn holds_address(text: &str) -> bool {
+    decoded(text)
+        .split_once("://")
+        .is_some_and(|(_, rest)| rest.contains('@'))
+}
+
+/// Whether `value` holds an address where the keyword takes a part of one that is shown.
+pub(super) fn is_misplaced(keyword: &str, value: &str) -> bool {
+    kind(keyword) != Kind::Secret && !may_hold_equals(keyword) && holds_address(value)
+}
+
+/// Whether this begins like a URI of any kind.
+fn has_scheme(text: &str) -> bool {
+    text.trim_start().split_once("://").is_some_and(|(scheme, _)| {
+        !scheme.is_empty()
+            && scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    })
+}
+
+fn in_uri(text: &str) -> String {
+    let start = text.find("://").map_or(0, |at| at + "://".len());
+    let (scheme, rest) = text.split_at(start);
+    let shown = after_scheme(rest);
+    // Encoded, an address may have come through as a part of this one.
+    match holds_address(&shown) {
+        true => format!("{scheme}{HIDDEN}"),
+        false => format!("{scheme}{shown}"),
+    }
+}
+
+fn after_scheme(rest: &str) -> String {
+    // A password may hold "/" or "?" if someone forgot to encode them; the last "@" of all is the safe guess.
+    let (user, after) = match rest.rsplit_once('@') {
+        Some((credentials, after)) => match credentials.split_once(':') {
+            Some((user, _)) => (format!("{user}:{HIDDEN}@"), after),
+            None if credentials.contains('?') => (String::new(), rest),
+            None => (format!("{credentials}@"), after),
+        },
+        None => (String::new(), rest),
+    };
+    let end = after.find(['/', '?']).unwrap_or(after.len());
+    let (hosts, tail) = after.split_at(end);
+    // What stands in the place of a port and is none was meant to be something else.
+    if let Some(at) = strange_port(hosts) {
+        return format!("{user}{}{HIDDEN}", &hosts[..at]);
+    }
+    let (database, parameters) = match tail.split_once('?') {
+        Some((database, parameters)) => (database, Some(parameters)),
+        None => (tail, None),
+    };
+    // Parameters without the "?" that they begin with.
+    if database.contains('=') {
+        return format!("{user}{hosts}/{HIDDEN}");
+    }
+    let mut shown = format!("{user}{hosts}{database}");
+    for (number, parameter) in parameters.into_iter().flat_map(|all| all.split('&')).enumerate() {
+        shown.push(if number == 0 { '?' } else { '&' });
+        match parameter.split_once('=') {
+            Some((keyword, value)) => match kind(&decoded(keyword)) {
+                Kind::Known if !value.contains('=') => shown.push_str(&format!("{keyword}={value}")),
+                Kind::Secret => shown.push_str(&format!("{}={HIDDEN}", shown_name(&decoded(keyword)))),
+                Kind::Known | Kind::Unknown => shown.push_str(HIDDEN),
+            },
+            None if parameter.is_empty() => {}
+            None => shown.push_str(HIDDEN),
+        }
+    }
+    shown
+}
+
+/// Where what is written as a port begins, if it is none. An IPv6 address stands in brackets.
+fn strange_port(hosts: &str) -> Option<usize> {
+    let mut start = 0;
+    for host in hosts.split(',') {
+        let name = host.rfind(']').unwrap_or(0);
+        if let Some(colon) = host[name..].find(':') {
+            let port = &host[name + colon + 1..];
+            if !port.is_empty() && port.parse::<u16>().is_err() {
+                return Some(start + name + colon + 1);
+            }
+        }
+        start += host.len() + 1;
+    }
+    None
+}
+
+fn in_conninfo(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        let body = rest.trim_start();
+        shown.push_str(&rest[..rest.len() - body.len()]);
+        if body.is_empty() {
+            return shown;
+        }
+        let end = body.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(body.len());
+        let keyword = &body[..end];
+        let Some(value) = body[end..].trim_start().strip_prefix('=').map(str::trim_start) else {
+            // Nobody knows what this is: perhaps the rest of a password with a space in it.
+            shown.push_str(HIDDEN);
+            return shown;
+        };
+        let before = &body[..body.len() - value.len()];
+        let Some(length) = value_length(value) else {
+            shown.push_str(HIDDEN);
+            return shown;
+        };
+        let strange = holds_address(&value[..length])
+            || (!value.starts_with('\'') && value[..length].contains('=') && !may_hold_equals(keyword));
+        match kind(&decoded(keyword)) {
+            Kind::Known if !strange => {
+                shown.push_str(before);
+                shown.push_str(&value[..length]);
+            }
+            Kind::Secret => shown.push_str(&format!("{}={HIDDEN}", shown_name(&decoded(keyword)))),
+            Kind::Known | Kind::Unknown => shown.push_str(HIDDEN),
+        }
+        rest = &value[length..];
+    }
+}
+
+/// The length of a conninfo value, quoted or not; `None` if its quote does not end.
+fn value_length(text: &str) -> Option<usize> {
+    let quoted = text.starts_with('\'');
+    let mut escaped = false;
+    for (at, character) in text.char_indices().skip(usize::from(quoted)) {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '\'' if quoted => return Some(at + 1),
+            _ if !quoted && character.is_whitespace() => return Some(at),
+            _ => {}
+        }
+    }
+    (!quoted).then_some(text.len())
+}
+
+/// Hides what looks like a password in text that is no address but may have one in it, such as a shell's command.
+fn in_text(text: &str) -> String {
+    without_assignments(&without_user_password(text))
+}
+
+/// Hides what stands between the first colon after `://`, or after the beginning, and the last `@`.
+fn without_user_password(text: &str) -> String {
+    let start = text.find("://").map_or(0, |at| at + "://".len());
+    let Some(at) = text[start..].rfind('@').map(|at| start + at) else {
+        return text.to_owned();
+    };
+    match text[start..at].find(':').map(|colon| start + colon + 1) {
+        Some(password) => format!("{}{HIDDEN}{}", &text[..password], &text[at..]),
+        None => text.to_owned(),
+    }
+}
+
+/// Hides the value after every `password=` and the like, wherever it stands.
+fn without_assignments(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(equals) = rest.find('=') {
+        let (before, value) = (&rest[..equals], &rest[equals + 1..]);
+        let keyword = before.trim_end();
+        let begin = keyword.rfind(|c: char| !(c.is_ascii_alphanumeric() || "_-%".contains(c)));
+        let begin = begin.map_or(0, |at| at + keyword[at..].chars().next().map_or(1, char::len_utf8));
+        let name = decoded(&keyword[begin..]).to_ascii_lowercase();
+        shown.push_str(&rest[..=equals]);
+        rest = value;
+        if kind(&name) == Kind::Secret {
+            let value = rest.trim_start();
+            let length = value_length(value).unwrap_or(value.len());
+            // In a URI it ends with the parameter.
+            let length = value[..length].find('&').unwrap_or(length);
+            shown.push_str(HIDDEN);
+            rest = &value[length..];
+        }
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// Undoes percent-encoding as far as it goes.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [byte, after @ ..] = rest {
+        let digit = |at: usize| after.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        match (*byte, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::postgres::address::ConnectionInfo;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_no_secret_stays() {
+        for text in [
+            "postgres://ann@db/x",
+            "postgresql://ann@[::1]:5432,h2:5433/d%20b?sslmode=require&connect_timeout=5",
+            "host=db port=5 user=ann dbname='a b' sslmode=require",
+            "bench",
+            "--set",
+            "shared_buffers=25% of memory",
+            "--clients=4",
+            "-f",
+            "script.sql@3",
+            "a/b:c.sql",
+            "pg_ctl restart -o '-c port=5'",
+            "--restart-command=systemctl restart postgresql@15-main",
+            "",
+        ] {
+            assert_eq!(word_without_secrets(text), text);
+        }
+        let target = "target=postgres://ann@db/x";
+        assert_eq!(word_without_secrets(target), target);
+    }
+
+    #[test]
+    fn secrets_are_hidden_by_meaning() {
+        for (text, shown) in [
+            ("postgres://ann:s3cret@db:5432/x", "postgres://ann:***@db:5432/x"),
+            (
+                "--target=postgres://ann:a/b@c?d@db/x",
+                "--target=postgres://ann:***@db/x",
+            ),
+            (
+                "postgres://db/x?user=ann&password=s3cret&sslmode=require",
+                "postgres://db/x?user=ann&password=***&sslmode=require",
+            ),
+            ("postgres://db/x?passwor%64=s3cret", "postgres://db/x?password=***"),
+            ("postgres://db/x?%70assword=s3cret", "postgres://db/x?password=***"),
+            ("postgres://ann:s3cret/x", "postgres://ann:***"),
+            ("postgres://db/x?wort=s3cret", "postgres://db/x?***"),
+            ("postgre://ann:s3cret@db/x", "postgre://ann:***@db/x"),
+            ("postgres:/ann:s3cret@db/x", "postgres:***@db/x"),
+            ("ann:s3cret@db/x", "ann:***@db/x"),
+            ("host=db password=s3cret user=ann", "host=db password=*** user=ann"),
+            (
+                "host=db PassWord = 's3 \\' cret' user=ann",
+                "host=db password=*** user=ann",
+            ),
+            ("host=db password=top s3cret user=ann", "host=db password=*** ***"),
+            ("password='unfinished s3cret", "***"),
+            ("host=db pasword=s3cret", "host=db password=***"),
+            ("host=db wort=s3cret", "host=db ***"),
+            ("target=host=db wort=s3cret", "target=host=db ***"),
+            ("host=db scram_client_key=s3cret", "host=db scram_client_key=***"),
+            ("dbname=postgres://ann:s3cret@db/x", "***"),
+            ("dbname=postgres%3A%2F%2Fann%3As3cret%40db", "***"),
+            ("postgres://db/postgres%3A%2F%2Fann%3As3cret%40db", "postgres://***"),
+            ("embedded:s3cret@db", "embedded:***@db"),
+            ("PGPASSWORD=s3cret psql -c x", "password=*** ***"),
+            ("env PGPASSWORD=s3cret psql", "env PGPASSWORD=*** psql"),
+            (
+                "curl https://ann:s3cret@host/restart",
+                "curl https://ann:***@host/restart",
+            ),
+        ] {
+            assert_eq!(word_without_secrets(text), shown, "{text}");
+        }
+        let words = ["--target", "wort=s3cret"].map(str::to_owned);
+        assert_eq!(words_without_secrets(&words), ["--target", "***"]);
+        let words = ["--taget=postgres://ann:s3cret@db", "ann:s3cret@db"].map(str::to_owned);
+        let said = "no --taget=postgres://ann:s3cret@db, no 'postgres://ann:s3cret@db', no 'ann:s3cret@db'";
+        let shown = "no --taget=postgres://ann:***@db, no 'postgres://ann:***@db', no 'ann:***@db'";
+        assert_eq!(text_without_secrets(said, &words), shown);
+        // What a command calls repeats a part of it.
+        let command = "curl https://ann:s3cret@db/restart; ssh bob@db; env PGPASSWORD=h1dden psql".to_owned();
+        let said = "cannot reach ann:s3cret@db; bob@db fails; h1dden is wrong";
+        let shown = "cannot reach ann:***@db; bob@db fails; *** is wrong";
+        assert_eq!(text_without_secrets(said, &[command]), shown);
+    }
+
+    #[test]
+    fn a_statement_with_a_password_is_not_shown() {
+        for statement in [
+            "alter role a PassWord 's3cret'",
+            "create subscription s connection 'postgres://rep:s3cret@h/db' publication p",
+            // Only so much of it was read.
+            "select dblink_connect('a', 'postgresql://rep:s3cr",
+            "select dblink_connect('host=h user=a pasword=s3cret')",
+            "select dblink_connect('host=h scram_client_key=s3cret')",
+            "create user mapping for a server f options (aws_secret_access_key 's3cret')",
+        ] {
+            assert_eq!(
+                statement_without_secrets(statement),
+                "a statement with a password",
+                "{statement}"
+            );
+        }
+        for statement in [
+            "lock table t",
+            "update t set mail = 'a@b', keys = $1 where key = $2",
+            "-- see https://host/page\nselect 1",
+            "select * from pages where address = 'https://host/page'",
+        ] {
+            assert_eq!(statement_without_secrets(statement), statement);
+        }
+    }
+
+    /// Not in any other part of an address.
+    const CANARY: &str = "CANARY9";
+
+    fn percent(text: &str, which: &[bool]) -> String {
+        let letters = text.bytes().zip(which.iter().cycle());
+        letters
+            .map(|(byte, encode)| match *encode || !byte.is_ascii_alphanumeric() {
+                true => format!("%{byte:02X}"),
+                false => char::from(byte).to_string(),
+            })
+            .collect()
+    }
+
+    prop_compose! {
+        /// An address with the canary as its password, in one of the forms that there are.
+        fn address()(
+            form in 0..6_usize,
+            before in "[a-z .:@&=#%']{0,3}",
+            which in proptest::collection::vec(any::<bool>(), 1..8),
+            spaces in 0..3_usize,
+            key in prop::sample::select(vec!["password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret"]),
+        ) -> String {
+            let secret = format!("{before}{CANARY}");
+            let quoted = format!("'{}'", secret.replace('\\', "\\\\").replace('\'', "\\'"));
+            let spaces = " ".repeat(spaces);
+            match form {
+                0 => format!("postgres://ann:{}@db:5432/x?sslmode=disable", percent(&secret, &which)),
+                1 => format!("postgresql://db/x?{}={}", percent(key, &which), percent(&secret, &which)),
+                2 => format!("postgres://ann:{secret}@db/x"),
+                3 => format!("host=db {key}{spaces}={spaces}{quoted} user=ann"),
+                4 => format!("{key}={CANARY} host=db"),
+                _ => format!("postgres://ann:{secret}@h1,h2:7/x?application_name=a"),
+            }
+        }
+    }
+
+    proptest! {
+        /// However an address is written or mistyped, neither its shown form nor what is said about it has its password.
+        #[test]
+        fn a_password_never_comes_through(address in address(), slip in any::<prop::sample::Index>(), slips in 0..4_usize) {
+            let mut typed: Vec<char> = address.chars().collect();
+            let canary = address.find(CANARY).map(|at| address[..at].chars().count());
+            let at = slip.index(typed.len());
+            // A slip in the secret itself would leave another one.
+            let inside = canary.is_none_or(|begin| (begin..begin + CANARY.len()).contains(&at));
+            // Without the colon the password is a user's name, without the equals sign part of a keyword, without the last "@" of two part of a host.
+            let separates = matches!(typed[at], ':' | '=') || (typed[at] == '@' && address.matches('@').count() > 1);
+            if !inside && !separates {
+                match slips {
+                    0 => {}
+                    1 => drop(typed.remove(at)),
+                    2 => typed.insert(at, 'q'),
+                    _ => typed.insert(at, ' '),
+                }
+            }
+            let typed: String = typed.into_iter().collect();
+            for shown in [without_secrets(&typed), words_without_secrets(&["--target".to_owned(), typed.clone()]).concat()] {
+                prop_assert!(!shown.contains(CANARY), "{typed}: {shown}");
+            }
+            let env = |name: &str| (name == "PGUSER").then(|| "u".to_owned());
+            let said = match ConnectionInfo::resolve(Some(&typed), &env) {
+                Ok(info) => format!("{info} {info:?} {:?}", info.warnings()),
+                Err(error) => format!("{error} {error:?}"),
+            };
+            prop_assert!(!said.contains(CANARY), "{typed}: {said}");
+        }
+
+        #[test]
+        fn anything_can_be_shown(text in "\\PC{0,60}") {
+            let _ = (without_secrets(&text), word_without_secrets(&text));
+        }
+    }
+}

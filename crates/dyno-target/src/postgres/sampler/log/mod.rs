@@ -1,0 +1,172 @@
+//! The log of a server that dyno started: checkpoints and autovacuums, exact to the millisecond.
+//!
+//! Logs of other servers are not read: their format, language and clock may be anything.
+
+mod entry;
+
+use self::entry::{Entry, Told};
+use crate::sampler::{Autovacuum, Checkpoint, Happening, Moment, SampleError, Sampler, Sink};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How much is read at once.
+const CHUNK_BYTES: u64 = 1 << 20;
+
+/// Follows a log.
+pub(super) struct LogSampler {
+    path: PathBuf,
+    /// What has been read of it, in bytes.
+    read: u64,
+    /// A checkpoint that has begun.
+    open: Option<(f64, String)>,
+}
+
+impl LogSampler {
+    /// Begins at the end that the log has now.
+    pub(super) fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            read: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            open: None,
+        }
+    }
+
+    /// What was written since the last time, as far as its lines are whole.
+    fn new_lines(&mut self) -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(&self.path)?;
+        if file.metadata()?.len() < self.read {
+            // The server was started anew.
+            self.read = 0;
+        }
+        file.seek(SeekFrom::Start(self.read))?;
+        let mut text = Vec::new();
+        file.take(CHUNK_BYTES).read_to_end(&mut text)?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        // A line longer than that is none of ours.
+        let whole = if whole == 0 && text.len() as u64 == CHUNK_BYTES {
+            text.len()
+        } else {
+            whole
+        };
+        text.truncate(whole);
+        self.read += whole as u64;
+        Ok(text)
+    }
+
+    /// Tells of a checkpoint whose end was not seen.
+    fn tell_open(&mut self, sink: &mut dyn Sink) {
+        if let Some((start_s, reason)) = self.open.take() {
+            sink.event(Happening::Checkpoint(Checkpoint {
+                reason,
+                start_s,
+                ..Checkpoint::default()
+            }));
+        }
+    }
+
+    /// `begun_s` is when the first phase began, in seconds since 1970.
+    fn tell(&mut self, entry: &Entry<'_>, begun_s: f64, sink: &mut dyn Sink) {
+        let at_s = entry.unix_s - begun_s;
+        match entry.told() {
+            Some(Told::CheckpointBegins { reason }) => {
+                // One that did not end, because the server did.
+                self.tell_open(sink);
+                self.open = Some((at_s, reason.to_owned()));
+            }
+            Some(Told::CheckpointEnds(figures)) => {
+                let begun = self.open.take();
+                sink.event(Happening::Checkpoint(Checkpoint {
+                    start_s: figures
+                        .total_s
+                        .map(|total_s| at_s - total_s)
+                        .or(begun.as_ref().map(|(start_s, _)| *start_s))
+                        .unwrap_or(at_s),
+                    reason: begun.map_or_else(|| "unknown".to_owned(), |(_, reason)| reason),
+                    end_s: Some(at_s),
+                    write_s: figures.write_s,
+                    sync_s: figures.sync_s,
+                    buffers: figures.buffers,
+                    wal_files: figures.wal_files,
+                }));
+            }
+            Some(Told::Autovacuum {
+                table,
+                analyze,
+                elapsed_s,
+            }) => sink.event(Happening::Autovacuum(Autovacuum {
+                table: table.to_owned(),
+                start_s: at_s - elapsed_s.unwrap_or(0.0),
+                end_s: at_s,
+                analyze,
+            })),
+            None => {}
+        }
+    }
+}
+
+impl Sampler for LogSampler {
+    fn subject(&self) -> &'static str {
+        "the server's log"
+    }
+
+    fn period(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    fn asks_server(&self) -> bool {
+        false
+    }
+
+    fn sample(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let begun_s = now.as_secs_f64() - moment.at_s();
+        let failed = |error: std::io::Error| SampleError(error.to_string());
+        // A server that logs every statement writes more than is read at once.
+        let written = std::fs::metadata(&self.path).map_err(failed)?.len();
+        loop {
+            let text = self.new_lines().map_err(failed)?;
+            for entry in Entry::all(&String::from_utf8_lossy(&text)) {
+                self.tell(&entry, begun_s, sink);
+            }
+            if text.is_empty() || self.read >= written {
+                return Ok(());
+            }
+        }
+    }
+
+    fn finish(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
+        let result = self.sample(moment, sink);
+        self.tell_open(sink);
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampler::heard::Heard;
+    use std::io::Write;
+
+    #[test]
+    fn a_log_that_grows_fast_is_read_to_its_end() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let mut sampler = LogSampler::new(file.path());
+        let statement = "2026-01-02 03:04:05.678 UTC [9] LOG:  duration: 0.1 ms  statement: select 1\n";
+        let statements = statement.repeat(3 * CHUNK_BYTES as usize / statement.len());
+        let checkpoint = "2026-01-02 03:04:06.678 UTC [7] LOG:  checkpoint starting: time\n";
+        write!(file, "{statements}{checkpoint}").unwrap();
+        let moment = Moment {
+            at: Duration::from_secs(1),
+            late: Duration::ZERO,
+        };
+        let mut heard = Heard::default();
+        sampler.finish(moment, &mut heard).unwrap();
+        assert!(
+            matches!(&heard.events[..], [Happening::Checkpoint(_)]),
+            "{:?}",
+            heard.events
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! What is read beside a running load from PostgreSQL: its counters, sessions, statements and log.
+
+mod activity;
+mod blocked;
+mod checkpoints;
+mod link;
+mod log;
+mod process;
+mod rights;
+mod server;
+mod statements;
+mod surroundings;
+mod tables;
+mod vacuums;
+mod waits;
+
+pub use self::surroundings::Surroundings;

@@ -1,0 +1,123 @@
+//! How large the data is and what the server counted about each table. Works on servers from 9.3 on.
+
+use crate::postgres::Client;
+use crate::postgres::scope::Scope;
+use crate::postgres::server_message;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The sizes of the experiment's data.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DatabaseSizes {
+    /// The database on disk if it is dyno's own, else the tables with their indexes.
+    pub database_bytes: i64,
+    /// The tables, by schema and name.
+    pub tables: Vec<TableSizes>,
+}
+
+/// One table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TableSizes {
+    /// Schema.
+    pub schema: String,
+    /// Table.
+    pub name: String,
+    /// The table with its free space map, visibility map and TOAST.
+    pub table_bytes: i64,
+    /// All its indexes.
+    pub index_bytes: i64,
+    /// The planner's estimate of rows; none before the first vacuum or analyze.
+    pub rows_estimate: Option<f64>,
+    /// Its row of `pg_stat_all_tables`, in the order of the view's columns; empty where it may not be read.
+    pub statistics: Map<String, Value>,
+}
+
+/// Sizes could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the sizes of the tables cannot be read: {message}")]
+pub struct SizesError {
+    message: String,
+}
+
+/// A table's size is read under a lock, for which somebody else's schema change is not waited for long.
+const BEGIN: &str = "begin; set local lock_timeout = '3s'; set local statement_timeout = '60s'";
+
+/// How long sessions may take to end.
+const ENDING: Duration = Duration::from_secs(1);
+
+/// Waits until the sessions of this role and application in this database have ended, but not long: a pool keeps its own. What a session did is counted
+/// when it ends at the latest, which the server does by itself some time after the connection was closed.
+///
+/// # Errors
+/// The connection is broken.
+pub fn await_sessions_end(client: &mut Client) -> Result<(), SizesError> {
+    let query =
+        "select exists (select 1 from pg_stat_activity a join pg_stat_activity own on own.pid = pg_backend_pid()
+                                 where a.pid <> own.pid and a.datname = own.datname and a.usename = own.usename
+                                   and a.application_name = own.application_name)";
+    let until = Instant::now() + ENDING;
+    loop {
+        let row = client.query_one(query, &[]).map_err(|error| SizesError {
+            message: server_message(&error),
+        })?;
+        if !row.get::<_, bool>(0) || Instant::now() >= until {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// Reads the sizes of the experiment's tables in the connected database. A table that is dropped meanwhile is left out.
+///
+/// # Errors
+/// The connection is broken, or a table is locked by somebody else's schema change.
+pub fn database_sizes(client: &mut Client, scope: &Scope) -> Result<DatabaseSizes, SizesError> {
+    let failed = |error: postgres::Error| SizesError {
+        message: server_message(&error),
+    };
+    client.batch_execute(BEGIN).map_err(failed)?;
+    let sizes = read(client, scope).map_err(failed);
+    // Also after an error, so that nothing is held while the load runs.
+    let ended = client.batch_execute("rollback").map_err(failed);
+    ended.and(sizes)
+}
+
+fn read(client: &mut Client, scope: &Scope) -> Result<DatabaseSizes, postgres::Error> {
+    let query = format!(
+        "select n.nspname::text, c.relname::text, pg_table_size(c.oid), pg_indexes_size(c.oid), c.reltuples::float8,
+                (select row_to_json(s)::text from pg_stat_all_tables s where s.relid = c.oid)
+           {} order by 1, 2",
+        scope.tables()
+    );
+    let rows = client.query(&query, &[])?;
+    let tables: Vec<TableSizes> = rows
+        .iter()
+        .filter_map(|row| {
+            // Those of what is gone are null.
+            let (table_bytes, index_bytes) = row.get::<_, Option<i64>>(2).zip(row.get(3))?;
+            let tuples: f64 = row.get(4);
+            // "Not known" is -1 from version 14 on and 0 before, where only an empty table really has none.
+            let known = tuples > 0.0 || (tuples == 0.0 && table_bytes == 0);
+            Some(TableSizes {
+                schema: row.get(0),
+                name: row.get(1),
+                table_bytes,
+                index_bytes,
+                rows_estimate: known.then_some(tuples),
+                statistics: row
+                    .get::<_, Option<String>>(5)
+                    .and_then(|text| serde_json::from_str(&text).ok())
+                    .unwrap_or_default(),
+            })
+        })
+        .collect();
+    let database_bytes = if scope.is_database() {
+        let row = client.query_one("select pg_database_size(current_database())", &[]);
+        row?.get(0)
+    } else {
+        tables.iter().map(|table| table.table_bytes + table.index_bytes).sum()
+    };
+    Ok(DatabaseSizes { database_bytes, tables })
+}

@@ -3,10 +3,10 @@
 //!     cargo bench --bench serve_list -- [--runs 1000]
 
 use dyno_bench::{Result, Spread, archive, get, option};
-use dyno_engine::{Interval, Recording};
 use dyno_lab::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState};
 use dyno_lab::experiment::{Size, find};
 use dyno_lab::summary::{Pacing, SummaryBuilder, WorkloadFacts};
+use dyno_record::{Interval, Recording};
 use dyno_serve::{Options, Server};
 use jiff::{SignedDuration, Zoned};
 use serde_json::json;

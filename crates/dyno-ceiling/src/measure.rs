@@ -3,9 +3,10 @@
 use crate::process::Responder;
 use crate::{Point, Route, Shape};
 use dyno_engine::{
-    Address, Connected, Connecting, DriveError, Ending, Endpoint, FailurePolicy, Interval, LatencyHistogram, Load,
-    Observer, Pacing, Phase, Preparing, ScriptProgram, ScriptSet, Stop, ThreadOptions, Workload, drive,
+    Address, Connected, Connecting, DriveError, Ending, Endpoint, FailurePolicy, Load, Observer, Pacing, Phase,
+    Preparing, ScriptProgram, ScriptSet, Stop, ThreadOptions, Workload, drive,
 };
+use dyno_record::{Interval, LatencyHistogram};
 use dyno_script::{Script, ScriptError, Seeds, Symbols, Variables};
 use dyno_wire::{PgConfig, PgSession, Protocol, WireError};
 use nix::sys::resource::{UsageWho, getrusage};

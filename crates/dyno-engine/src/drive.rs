@@ -8,11 +8,9 @@ use crate::connect::ConnectError;
 use crate::course::Rules;
 use crate::cpus;
 use crate::descriptors::TooFewDescriptors;
-use crate::histogram::LatencyHistogram;
 use crate::load::{Connecting, Load, Stop, Workload};
 use crate::pacing::Schedule;
 use crate::program::{Program, ProgramError};
-use crate::recording::Recording;
 use crate::remark::Remark;
 use crate::storm::{self, Storm};
 use crate::timeline::{Slice, Timeline};
@@ -20,6 +18,7 @@ use crate::timeline::{Slice, Timeline};
 use crate::transport::Uring;
 use crate::transport::{Blocking, Chosen, Readiness, TransportKind, UringUnavailable};
 use crate::worker::{self, Ready, Reporting, Share};
+use dyno_record::{Interval, LatencyHistogram, Recording};
 use dyno_script::Random;
 use dyno_wire::{ServerError, Session};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,21 +28,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::time::Duration;
-
-/// One interval of the whole load, all threads summed.
-#[derive(Clone, Debug)]
-pub struct Interval {
-    /// Index of its phase in [`Load::phases`].
-    pub phase: usize,
-    /// Begin, counted from the start of the first phase.
-    pub start: Duration,
-    /// How long it lasted: the load's interval, or less at the end of a phase or of an interrupted run.
-    pub duration: Duration,
-    /// Whether the first thread went on to its regular end: it is the one that tells of progress in pgbench.
-    pub first_thread_whole: bool,
-    /// One recording per workload, in the load's order.
-    pub recordings: Vec<Recording>,
-}
 
 /// How the connections came up, one entry per workload.
 #[derive(Clone, Debug)]

@@ -10,15 +10,12 @@ mod course;
 mod cpus;
 mod descriptors;
 mod drive;
-mod histogram;
 mod load;
 mod log;
 mod pacing;
 mod program;
-mod recording;
 mod remark;
 mod signals;
-mod sparse;
 mod storm;
 mod timeline;
 pub mod transport;
@@ -28,16 +25,13 @@ pub use capture::CaptureFault;
 pub use connect::ConnectError;
 pub use cpus::{Cpus, CpusError};
 pub use descriptors::{TooFewDescriptors, allow_descriptors, raise_descriptor_limit};
-pub use drive::{Connected, DriveError, Ending, Interval, Observer, Outcome, drive};
-pub use histogram::{HIGHEST_NS, LatencyHistogram};
+pub use drive::{Connected, DriveError, Ending, Observer, Outcome, drive};
 pub use load::{
     Address, Connecting, Endpoint, FailurePolicy, Load, NewSession, OnBrokenScript, OnError, Pacing, Phase, Preparing,
     Span, Stage, Stop, ThreadOptions, Tls, Workload,
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
 pub use program::{Action, Program, ProgramError, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
-pub use recording::{CommandRecording, ErrorCount, FailureCounts, Recording, ScriptRecording, Sums};
 pub use remark::{AbortReason, Doing, Remark, Trace};
 pub use signals::heeded;
-pub use sparse::{MOST_STATEMENTS, SparseHistogram};
 pub use transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};

@@ -4,9 +4,10 @@
 mod support;
 
 use dyno_engine::{
-    Address, Connecting, Ending, LogContext, LogEntry, LoggedOutcome, OnError, Outcome, Pacing, Recording, Stop,
-    TransactionLog, TransportChoice, drive,
+    Address, Connecting, Ending, LogContext, LogEntry, LoggedOutcome, OnError, Outcome, Pacing, Stop, TransactionLog,
+    TransportChoice, drive,
 };
+use dyno_record::Recording;
 use dyno_script::Random;
 use dyno_wire::{AuthenticationPolicy, PgConfig, PgSession, Protocol, SessionKind};
 use std::sync::atomic::{AtomicUsize, Ordering};

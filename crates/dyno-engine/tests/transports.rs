@@ -3,7 +3,8 @@
 #[macro_use]
 mod support;
 
-use dyno_engine::{Connecting, Pacing, Recording, Stop, TransportChoice, drive};
+use dyno_engine::{Connecting, Pacing, Stop, TransportChoice, drive};
+use dyno_record::Recording;
 use dyno_wire::Protocol;
 use std::time::Duration;
 use support::scripted_server::{Behaviour, ScriptedServer};

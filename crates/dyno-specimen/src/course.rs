@@ -4,11 +4,11 @@ use crate::disturbances::Disturbances;
 use crate::recordings::Recordings;
 use crate::samples::Samples;
 use crate::{Error, facts};
-use dyno_engine::{Interval, Recording};
 use dyno_lab::analysis::analyse;
 use dyno_lab::archive::{CampaignWriter, PlannedRun, Run, RunRecord, RunState, RunWriter};
 use dyno_lab::experiment::{Phase, Resolved};
 use dyno_lab::summary::{SummaryBuilder, WorkloadFacts};
+use dyno_record::{Interval, Recording};
 use std::time::Duration;
 
 /// How fast a workload goes.

@@ -1,7 +1,7 @@
 //! What a workload does in one interval: as many transactions as its pace allows, with latencies that follow from that.
 
 use crate::Pace;
-use dyno_engine::Recording;
+use dyno_record::Recording;
 use dyno_wire::SqlState;
 
 /// How far latencies spread: the standard deviation of their logarithm.

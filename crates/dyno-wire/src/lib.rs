@@ -35,11 +35,12 @@ mod server_error;
 mod session;
 pub mod tls;
 
+pub use dyno_record::SqlState;
 pub use error::WireError;
 pub use postgres::{
     AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, PgConfig, PgSession, PgStatement,
     RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,
 };
 pub use protocol::{Protocol, UnknownProtocol};
-pub use server_error::{ServerError, SqlState};
+pub use server_error::ServerError;
 pub use session::{CapturedResult, Event, Parameters, Reply, Session, TransactionStatus};

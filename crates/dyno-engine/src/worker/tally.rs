@@ -5,8 +5,7 @@ use super::failure::shown;
 use crate::load::Workload;
 use crate::log::{LogEntry, LoggedOutcome};
 use crate::program::Program;
-use crate::recording::{CommandRecording, FailureCounts, Recording, ScriptRecording};
-use crate::sparse::MOST_STATEMENTS;
+use dyno_record::{CommandRecording, FailureCounts, MOST_STATEMENTS, Recording, ScriptRecording};
 use dyno_wire::{ServerError, Session};
 
 /// An empty recording for a workload.

@@ -5,10 +5,11 @@ pub mod scripted_server;
 pub mod stopwatch;
 
 use dyno_engine::{
-    Action, Address, CaptureFault, Connected, Connecting, Cpus, Endpoint, FailurePolicy, Interval, Load, Observer,
-    OnBrokenScript, OnError, Pacing, Phase, Preparing, Program, ProgramError, Recording, Remark, ScriptProgram,
-    ScriptSet, ThreadOptions, TransportChoice, Workload,
+    Action, Address, CaptureFault, Connected, Connecting, Cpus, Endpoint, FailurePolicy, Load, Observer,
+    OnBrokenScript, OnError, Pacing, Phase, Preparing, Program, ProgramError, Remark, ScriptProgram, ScriptSet,
+    ThreadOptions, TransportChoice, Workload,
 };
+use dyno_record::{Interval, Recording};
 use dyno_script::{Debugged, Script, Seeds, Symbols, Variables};
 use dyno_wire::{CapturedResult, Parameters, PgConfig, PgSession, PgStatement, Protocol};
 use scripted_server::ScriptedServer;

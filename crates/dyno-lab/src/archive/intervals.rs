@@ -3,7 +3,7 @@
 use super::rounded;
 use crate::summary::Lag;
 use crate::summary::latency_of;
-use dyno_engine::{Interval, Recording};
+use dyno_record::{Interval, Recording};
 use serde::{Deserialize, Serialize};
 
 /// A row of `intervals.csv`. Times count from the begin of the first phase; a latency that does not exist is left empty.

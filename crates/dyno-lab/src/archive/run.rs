@@ -9,7 +9,7 @@ use crate::analysis::Analysis;
 use crate::experiment::{ErrorLimit, Phase};
 use crate::summary::{Summary, WorkloadFacts};
 use dyno_ceiling::Point;
-use dyno_engine::Interval;
+use dyno_record::Interval;
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use super::*;
 use crate::experiment::{MEASURE, Phase, Protocol, Resolved, Scripts, Size, WARMUP, Workload, find};
 use crate::plan::Cell;
 use crate::summary::{Pacing, Summary, SummaryBuilder, WorkloadFacts};
-use dyno_engine::{Interval, Recording};
+use dyno_record::{Interval, Recording};
 use dyno_target::sampler::{Series, Value};
 use dyno_wire::SqlState;
 use indexmap::IndexMap;

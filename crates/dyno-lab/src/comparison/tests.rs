@@ -4,7 +4,7 @@ use super::*;
 use crate::archive::{Archive, CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState};
 use crate::experiment::{Experiment, Size};
 use crate::summary::{Summary, WorkloadFacts};
-use dyno_engine::{Interval, Recording};
+use dyno_record::{Interval, Recording};
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;

@@ -11,7 +11,8 @@ use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunS
 use crate::experiment::{ErrorLimit, Resolved};
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
 use dyno_ceiling::Route;
-use dyno_engine::{Ending, MOST_STATEMENTS, Outcome, Stop, ThreadOptions};
+use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
+use dyno_record::MOST_STATEMENTS;
 use dyno_target::host::host_facts;
 use dyno_target::postgres::address::{ConnectionInfo, Interruptible};
 use dyno_target::postgres::facts::server_facts;

@@ -5,7 +5,8 @@ use super::sampling::{Running, Sampling};
 use crate::archive::{Event, EventKind, RunWriter};
 use crate::experiment::WARMUP;
 use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning};
-use dyno_engine::{AbortReason, Connected, Interval, LatencyHistogram, Observer, Remark, TransportKind};
+use dyno_engine::{AbortReason, Connected, Observer, Remark, TransportKind};
+use dyno_record::{Interval, LatencyHistogram};
 use dyno_target::host::{CpuMeter, CpuShares};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -272,7 +273,7 @@ mod tests {
     use crate::archive::{Archive, CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState};
     use crate::experiment::{Protocol, Resolved, Scripts, Workload};
     use crate::summary::WorkloadFacts;
-    use dyno_engine::{LatencyHistogram, Recording};
+    use dyno_record::{LatencyHistogram, Recording};
     use dyno_target::postgres::address::ConnectionInfo;
 
     #[derive(Default)]

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::archive::LOG_TOLERANCE_S;
 use crate::experiment::Span;
-use dyno_engine::{Interval, LatencyHistogram, ScriptRecording, SparseHistogram};
+use dyno_record::{Interval, LatencyHistogram, ScriptRecording, SparseHistogram};
 use dyno_stats::Running;
 use hdrhistogram::Histogram;
 use std::time::Duration;

@@ -17,7 +17,7 @@ pub(crate) use warning::WarningKind;
 pub use warning::{Scale, Warning};
 
 use crate::experiment::{Scripts, Span, Stage, Workload};
-use dyno_engine::MOST_STATEMENTS;
+use dyno_record::MOST_STATEMENTS;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use super::{Report, ScriptReport, attempted, protocol_name};
 use crate::version::Version;
-use dyno_engine::{CommandRecording, FailureCounts, ScriptRecording, Sums};
+use dyno_record::{CommandRecording, FailureCounts, ScriptRecording, Sums};
 use serde_json::{Map, Value, json};
 
 /// Raised when a name changes its meaning or goes away.

@@ -6,7 +6,7 @@ mod text;
 
 pub(crate) use number::fixed;
 
-use dyno_engine::{CommandRecording, Recording, ScriptRecording, Sums};
+use dyno_record::{CommandRecording, Recording, ScriptRecording, Sums};
 use dyno_wire::Protocol;
 use std::time::Duration;
 

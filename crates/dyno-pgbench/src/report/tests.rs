@@ -1,6 +1,6 @@
 use super::*;
 use crate::version::Version;
-use dyno_engine::FailureCounts;
+use dyno_record::FailureCounts;
 use insta::assert_snapshot;
 
 fn sums(count: u64, mean_us: f64, max_us: f64) -> Sums {

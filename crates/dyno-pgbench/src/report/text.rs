@@ -9,7 +9,7 @@
 use super::number::{fixed, percent};
 use super::{Report, ScriptReport, attempted, protocol_name};
 use crate::version::Version;
-use dyno_engine::{ScriptRecording, Sums};
+use dyno_record::{ScriptRecording, Sums};
 use std::fmt::Write;
 
 impl Report {

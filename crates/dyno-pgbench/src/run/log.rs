@@ -6,7 +6,8 @@
 use crate::message;
 use crate::options::Options;
 use crate::version::Version;
-use dyno_engine::{FailureCounts, LogContext, LogEntry, LoggedOutcome, NewLog, Sums, TransactionLog};
+use dyno_engine::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
+use dyno_record::{FailureCounts, Sums};
 use dyno_script::Random;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -3,7 +3,7 @@
 use crate::options::Options;
 use crate::report::fixed;
 use crate::version::Version;
-use dyno_engine::Recording;
+use dyno_record::Recording;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_engine::Sums;
+    use dyno_record::Sums;
 
     #[test]
     fn parts_appear_as_asked() {

@@ -3,12 +3,12 @@
 use super::*;
 use crate::campaign::overviews::{self, Fate};
 use crate::fixture::update;
-use dyno_engine::{Interval, Recording};
 use dyno_lab::archive::{
     CampaignRecord, CampaignWriter, Checkpoint, Event, EventKind, PlannedRun, RunRecord, RunState,
 };
 use dyno_lab::experiment::{Size, find};
 use dyno_lab::summary::WorkloadFacts;
+use dyno_record::{Interval, Recording};
 use insta::assert_snapshot;
 use std::path::Path;
 use std::time::Duration;

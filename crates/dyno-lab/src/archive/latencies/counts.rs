@@ -2,7 +2,7 @@
 
 use super::LatencyLine;
 use crate::summary::{Latency, latency_of};
-use dyno_engine::{LatencyHistogram, SparseHistogram};
+use dyno_record::{LatencyHistogram, SparseHistogram};
 use hdrhistogram::Histogram;
 use std::ops::Range;
 use std::sync::LazyLock;

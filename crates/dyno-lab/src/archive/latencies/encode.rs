@@ -1,6 +1,6 @@
 //! Writing the log.
 
-use dyno_engine::{Interval, LatencyHistogram, Recording};
+use dyno_record::{Interval, LatencyHistogram, Recording};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};

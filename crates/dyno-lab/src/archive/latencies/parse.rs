@@ -8,7 +8,7 @@
 use super::LatencyCounts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dyno_engine::LatencyHistogram;
+use dyno_record::LatencyHistogram;
 use libdeflater::Decompressor;
 use std::sync::LazyLock;
 
@@ -187,7 +187,7 @@ mod tests {
     use super::super::encode::Encoder;
     use super::super::for_each_line;
     use super::*;
-    use dyno_engine::{Interval, Recording};
+    use dyno_record::{Interval, Recording};
     use hdrhistogram::Histogram;
     use proptest::prelude::*;
     use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::experiment::MEASURE;
 use crate::summary::ScriptFacts;
-use dyno_engine::Recording;
+use dyno_record::Recording;
 use dyno_wire::SqlState;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,9 +1,9 @@
 //! Campaigns that were never made, written as dyno writes them.
 
-use dyno_engine::{Interval, Recording};
 use dyno_lab::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
 use dyno_lab::experiment::{Resolved, Size, find};
 use dyno_lab::summary::{Pacing, Summary, SummaryBuilder, WorkloadFacts};
+use dyno_record::{Interval, Recording};
 use std::path::Path;
 use std::time::Duration;
 

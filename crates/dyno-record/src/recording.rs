@@ -7,7 +7,7 @@ use crate::histogram::LatencyHistogram;
 #[cfg(doc)]
 use crate::sparse::MOST_STATEMENTS;
 use crate::sparse::SparseHistogram;
-use dyno_wire::SqlState;
+use crate::sql_state::SqlState;
 
 /// What one workload did in one interval: of one thread, or summed over its threads.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ pub struct Recording {
     pub lag_sums: Sums,
     /// The same by script, if the program has several.
     pub scripts: Vec<ScriptRecording>,
-    /// The commands of each script, with [`crate::Workload::time_commands`].
+    /// The commands of each script, if they are timed.
     pub commands: Vec<Vec<CommandRecording>>,
 }
 

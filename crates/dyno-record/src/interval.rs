@@ -1,0 +1,19 @@
+//! What a load did in one interval.
+
+use crate::Recording;
+use std::time::Duration;
+
+/// One interval of the whole load, all threads summed.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// Index of its phase among those of the load.
+    pub phase: usize,
+    /// Begin, counted from the start of the first phase.
+    pub start: Duration,
+    /// How long it lasted: the load's interval, or less at the end of a phase or of an interrupted run.
+    pub duration: Duration,
+    /// Whether the first thread went on to its regular end: it is the one that tells of progress in pgbench.
+    pub first_thread_whole: bool,
+    /// One recording per workload, in the load's order.
+    pub recordings: Vec<Recording>,
+}

@@ -147,7 +147,10 @@ fn a_server_left_behind_is_stopped() {
     let server = embedded.start(&[], &mut |step| steps.push(step)).unwrap();
     assert_eq!(
         steps,
-        [Progress::StoppingLeftover { pid: orphan.id() }, Progress::Starting]
+        [
+            Progress::StoppingLeftover { pid: orphan.id() },
+            Progress::Starting { product: "PostgreSQL" }
+        ]
     );
     assert!(orphan.wait().unwrap().success());
     server.connection("postgres").connect().unwrap();
@@ -236,7 +239,7 @@ fn redoes_what_was_interrupted_or_damaged() {
     options.home = folder.path().to_owned();
     let mut steps = Vec::new();
     let embedded = Embedded::prepare(&options, &mut |step| steps.push(step)).unwrap();
-    let damaged = |step: &Progress| matches!(step, Progress::DamagedCache { what } if what.contains("bin/postgres has 1000 bytes"));
+    let damaged = |step: &Progress| matches!(step, Progress::DamagedCache { what, .. } if what.contains("bin/postgres has 1000 bytes"));
     assert!(steps.iter().any(damaged), "{steps:?}");
     assert!(steps.contains(&Progress::Initialising), "{steps:?}");
     let data = half.canonicalize().unwrap_or(half);

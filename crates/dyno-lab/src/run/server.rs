@@ -178,24 +178,29 @@ fn tell(progress: &mut dyn Progress, event: &embedded::Progress) {
     use embedded::Progress as Event;
     match event {
         Event::Downloading {
+            product,
             version,
             received_bytes,
             total_bytes,
         } => {
-            progress.step(&format!("Fetching PostgreSQL {version}"));
+            progress.step(&format!("Fetching {product} {version}"));
             if let Some(total_bytes) = total_bytes {
                 const MEGABYTE: u64 = 1_000_000;
                 progress.amount(received_bytes / MEGABYTE, total_bytes.div_ceil(MEGABYTE), "MB");
             }
         }
-        Event::Unpacking { version, archive_bytes } => {
+        Event::Unpacking {
+            product,
+            version,
+            archive_bytes,
+        } => {
             let megabytes = *archive_bytes as f64 / 1e6;
             progress.step(&format!(
-                "Unpacking PostgreSQL {version} ({megabytes:.0} MB, checksum verified)"
+                "Unpacking {product} {version} ({megabytes:.0} MB, checksum verified)"
             ));
         }
-        Event::DamagedCache { what } => progress.note(&format!(
-            "The cached PostgreSQL is damaged ({what}); it is fetched again."
+        Event::DamagedCache { product, what } => progress.note(&format!(
+            "The cached {product} is damaged ({what}); it is fetched again."
         )),
         Event::Initialising => progress.step("Initialising the database cluster"),
         Event::HalfInitialised { data } => {
@@ -214,6 +219,6 @@ fn tell(progress: &mut dyn Progress, event: &embedded::Progress) {
         Event::StoppingLeftover { pid } => {
             progress.note(&format!("Stopping a server that an earlier dyno left (process {pid})."));
         }
-        Event::Starting => progress.step("Starting PostgreSQL"),
+        Event::Starting { product } => progress.step(&format!("Starting {product}")),
     }
 }

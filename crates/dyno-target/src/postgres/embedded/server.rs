@@ -1,21 +1,16 @@
 //! A running server: started, watched, stopped.
 
 use super::cluster::Cluster;
-use super::keeper::Process;
-use super::leftover::{self, pid_file};
-use super::manifest::hex;
-use super::{EmbeddedError, Progress, SUPERUSER, tablespace};
+use super::{EmbeddedError, POSTGRESQL, Progress, SUPERUSER, tablespace};
+use crate::embedded::keeper::Process;
+use crate::embedded::{leftover, socket};
 use crate::postgres::address::{ConnectionInfo, Host};
 use crate::postgres::tablespaces::TablespaceError;
 use rustix::process::Signal;
-use sha2::{Digest, Sha256};
 use std::fs;
-use std::io;
-use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Settings that are ours to choose: where the server is, and that its log can be read by programs.
@@ -45,20 +40,12 @@ const LOGGED: [(&str, &str); 2] = [("log_checkpoints", "on"), ("log_autovacuum_m
 /// How long a start may take. Recovery after a crash replays up to `max_wal_size` and is the reason for the length.
 const START_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long each way to stop may take: a fast shutdown writes all dirty buffers.
+/// How long a stop in good order may take: a fast shutdown writes all dirty buffers.
 const FAST_LIMIT: Duration = Duration::from_secs(600);
-const HARD_LIMIT: Duration = Duration::from_secs(20);
-
 const POLL: Duration = Duration::from_millis(10);
 
 /// How often a start is tried again when the port was taken meanwhile or a killed server's children still end.
 const TRIES: u32 = 40;
-
-/// Lines of the log in an error.
-const TAIL_LINES: usize = 20;
-
-/// Longest path of a unix socket, without the closing zero (`unix(7)`).
-const SOCKET_PATH_BYTES: usize = 107;
 
 /// A running server of an embedded cluster. Dropping it stops it.
 #[derive(Debug)]
@@ -90,7 +77,7 @@ impl ServerHandle {
 
     /// Immediate shutdown without waiting: the next start recovers from the log. A [`Server::stop`] under way returns soon after.
     pub fn stop_now(&self) {
-        self.process.signal(Signal::QUIT);
+        self.process.signal(POSTGRESQL.immediate());
     }
 }
 
@@ -101,14 +88,10 @@ impl Server {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, EmbeddedError> {
         check_settings(settings)?;
-        if cluster.running.swap(true, Ordering::AcqRel) {
-            return Err(EmbeddedError::Running {
-                cluster: cluster.data.clone(),
-            });
-        }
+        cluster.place.begin()?;
         let started = Self::start_taken(cluster, settings, progress);
         if started.is_err() {
-            cluster.running.store(false, Ordering::Release);
+            cluster.place.end();
         }
         started
     }
@@ -118,9 +101,11 @@ impl Server {
         settings: &[(String, String)],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, EmbeddedError> {
-        leftover::stop(&cluster.data, progress)?;
-        progress(Progress::Starting);
-        let sockets = socket_folder(cluster)?;
+        leftover::stop(&POSTGRESQL, &cluster.place.data, progress)?;
+        progress(Progress::Starting {
+            product: POSTGRESQL.name,
+        });
+        let sockets = socket::folder(&cluster.place.data, &cluster.place.user, ".s.PGSQL.65535.lock")?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -149,14 +134,17 @@ impl Server {
         settings: &[(String, String)],
         sockets: &Path,
     ) -> Result<(Process, u16), EmbeddedError> {
-        let port = free_port().map_err(EmbeddedError::file("find a free port of 127.0.0.1 for", &cluster.data))?;
-        let log = &cluster.log;
+        let place = &cluster.place;
+        let port =
+            socket::free_port().map_err(EmbeddedError::file("find a free port of 127.0.0.1 for", &place.data))?;
+        let log = &place.log;
         let output = fs::File::create(log).map_err(EmbeddedError::file("create", log))?;
         let errors = output.try_clone().map_err(EmbeddedError::file("open", log))?;
-        let mut command = cluster.command("postgres", &cluster.data);
+        let program = cluster.installation.program(POSTGRESQL.server);
+        let mut command = place.command(&program, &place.data);
         command
             .arg("-D")
-            .arg(&cluster.data)
+            .arg(&place.data)
             .args(["-c", "listen_addresses=127.0.0.1", "-c"])
             .arg(format!("port={port}"))
             .arg("-c")
@@ -169,16 +157,15 @@ impl Server {
         for (name, value) in ours.chain(theirs) {
             command.arg("-c").arg(format!("{name}={value}"));
         }
-        let program = cluster.installation.program("postgres");
-        let process = Process::spawn(command).map_err(EmbeddedError::file("run", &program))?;
+        let process = Process::spawn(command, POSTGRESQL.shutdown()).map_err(EmbeddedError::file("run", &program))?;
         match wait_until_ready(cluster, &process, sockets, port) {
             Ok(()) => Ok((process, port)),
             Err(status) => {
-                end(&process, &[(Signal::QUIT, HARD_LIMIT), (Signal::KILL, HARD_LIMIT)]);
+                process.end(POSTGRESQL.hard_measures());
                 Err(EmbeddedError::Start {
                     status,
                     log: log.clone(),
-                    tail: tail(log),
+                    tail: place.log_tail(),
                 })
             }
         }
@@ -202,7 +189,7 @@ impl Server {
             address: None,
             port: self.port,
         };
-        ConnectionInfo::local(host, SUPERUSER, Some(&self.cluster.password), database)
+        ConnectionInfo::local(host, SUPERUSER, Some(&self.cluster.place.password), database)
     }
 
     /// Its TCP port on 127.0.0.1.
@@ -220,13 +207,13 @@ impl Server {
     /// Its log since it was started. Lines begin with a time stamp such as `2026-11-21 19:40:12.345 UTC`, then the process id in brackets, in English.
     #[must_use]
     pub fn log_path(&self) -> &Path {
-        &self.cluster.log
+        &self.cluster.place.log
     }
 
     /// Its data folder.
     #[must_use]
     pub fn data_folder(&self) -> &Path {
-        &self.cluster.data
+        &self.cluster.place.data
     }
 
     /// Whether it has ended, asked or not: in mid-run this is a crash, and the log says why.
@@ -273,35 +260,18 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        end(
-            &self.handle.process,
-            &[
-                (Signal::INT, FAST_LIMIT),
-                (Signal::QUIT, HARD_LIMIT),
-                (Signal::KILL, HARD_LIMIT),
-            ],
-        );
-        leftover::await_children(&self.cluster.data);
+        self.handle.process.end(POSTGRESQL.measures(FAST_LIMIT));
+        leftover::await_children(&POSTGRESQL, &self.cluster.place.data);
         // An empty folder left in /tmp is taken again by the next start.
         let _ = fs::remove_dir_all(&self.sockets);
-        self.cluster.running.store(false, Ordering::Release);
-    }
-}
-
-/// Sends one signal after the other until the process has ended.
-fn end(process: &Process, measures: &[(Signal, Duration)]) {
-    for (signal, limit) in measures {
-        process.signal(*signal);
-        if process.wait(*limit).is_some() {
-            return;
-        }
+        self.cluster.place.end();
     }
 }
 
 /// Waits until the server accepts connections; else says how it ended.
 fn wait_until_ready(cluster: &Cluster, process: &Process, sockets: &Path, port: u16) -> Result<(), String> {
     let started = Instant::now();
-    let pid_file = pid_file(&cluster.data);
+    let pid_file = cluster.place.data.join(POSTGRESQL.pid_file);
     loop {
         if let Some(status) = process.exit_status() {
             return Err(status.to_string());
@@ -355,48 +325,6 @@ fn check_settings(settings: &[(String, String)]) -> Result<(), EmbeddedError> {
     Ok(())
 }
 
-/// A TCP port that is free now.
-fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
-}
-
-/// Creates the folder of the cluster's socket: in /tmp because a socket's path must be short, always the same for a cluster so that
-/// none are left over, and closed to others, who could otherwise connect without a password.
-fn socket_folder(cluster: &Cluster) -> Result<PathBuf, EmbeddedError> {
-    let hash = hex(&Sha256::digest(cluster.data.as_os_str().as_encoded_bytes()));
-    let folder = PathBuf::from(format!("/tmp/dyno-{}", &hash[..12]));
-    let longest = folder.join(".s.PGSQL.65535.lock");
-    if longest.as_os_str().len() > SOCKET_PATH_BYTES {
-        return Err(EmbeddedError::file("use the over-long path", &longest)(
-            io::ErrorKind::InvalidFilename.into(),
-        ));
-    }
-    match fs::DirBuilder::new().mode(0o700).create(&folder) {
-        Ok(()) => cluster.user.hand_over(&folder)?,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(EmbeddedError::file("create", &folder)(error)),
-    }
-    // Anybody can create such a folder first; a foreign one would let its owner listen in the server's place.
-    let metadata = fs::symlink_metadata(&folder).map_err(EmbeddedError::file("look at", &folder))?;
-    if !metadata.is_dir() || metadata.uid() != cluster.user.uid() {
-        return Err(EmbeddedError::file(
-            "use (it belongs to somebody else; remove it)",
-            &folder,
-        )(io::ErrorKind::PermissionDenied.into()));
-    }
-    fs::set_permissions(&folder, PermissionsExt::from_mode(0o700))
-        .map_err(EmbeddedError::file("set the mode of", &folder))?;
-    Ok(folder)
-}
-
-/// The last lines of a log.
-fn tail(log: &Path) -> String {
-    let bytes = fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -419,16 +347,5 @@ mod tests {
         assert!(check("Port").is_err());
         assert!(check("").is_err());
         assert!(check("a=b").is_err());
-    }
-
-    #[test]
-    fn takes_the_end_of_a_log() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = folder.path().join("log");
-        let text: String = (0..100).map(|line| format!("line {line}\n")).collect();
-        fs::write(&log, text).unwrap();
-        assert!(tail(&log).starts_with("line 80\n"));
-        assert!(tail(&log).ends_with("line 99"));
-        assert_eq!(tail(&folder.path().join("none")), "");
     }
 }

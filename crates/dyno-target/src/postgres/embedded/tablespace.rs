@@ -39,7 +39,7 @@ pub(super) fn create(cluster: &Cluster, client: &mut Client, names: &[String]) -
 
 /// An empty folder that belongs to the server's user.
 fn make_folder(cluster: &Cluster, name: &str) -> Result<PathBuf, TablespaceError> {
-    let all = folder(&cluster.data);
+    let all = folder(&cluster.place.data);
     let place = all.join(name);
     let failed = |what| {
         let folder = place.clone();
@@ -53,6 +53,7 @@ fn make_folder(cluster: &Cluster, name: &str) -> Result<PathBuf, TablespaceError
     for folder in [&all, &place] {
         fs::set_permissions(folder, PermissionsExt::from_mode(0o700)).map_err(failed("set the mode of"))?;
         cluster
+            .place
             .user
             .hand_over(folder)
             .map_err(|error| TablespaceError::Server {

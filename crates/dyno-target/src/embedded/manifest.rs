@@ -23,7 +23,7 @@ struct Entry {
 }
 
 /// Writes the manifest of a freshly unpacked folder.
-pub(super) fn write(folder: &Path) -> io::Result<()> {
+pub(crate) fn write(folder: &Path) -> io::Result<()> {
     let mut files = BTreeMap::new();
     collect(folder, folder, &mut files)?;
     let text = serde_json::to_string_pretty(&Manifest { files })?;
@@ -31,7 +31,7 @@ pub(super) fn write(folder: &Path) -> io::Result<()> {
 }
 
 /// Compares a folder with its manifest; gives what is wrong, if anything is.
-pub(super) fn damage(folder: &Path) -> Option<String> {
+pub(crate) fn damage(folder: &Path) -> Option<String> {
     let text = match fs::read_to_string(folder.join(FILE)) {
         Ok(text) => text,
         Err(error) => return Some(format!("its manifest {FILE} cannot be read ({error})")),
@@ -91,7 +91,7 @@ fn entry(path: &Path) -> io::Result<Entry> {
 }
 
 /// Lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

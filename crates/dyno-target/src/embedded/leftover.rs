@@ -1,26 +1,20 @@
 //! A server that an earlier process left on a data folder: found by its pid file, known by its program and its working folder, stopped.
 
+use super::product::Product;
 use super::{EmbeddedError, Progress};
 use rustix::process::{Pid, Signal};
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Shutdown modes from kind to hard (fast, immediate, kill) and how long each may take.
-const MEASURES: [(Signal, Duration); 3] = [
-    (Signal::INT, Duration::from_secs(120)),
-    (Signal::QUIT, Duration::from_secs(20)),
-    (Signal::KILL, Duration::from_secs(20)),
-];
+/// How long a shutdown in good order may take.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long the children of a server may outlive it before they are killed.
 const CHILDREN_LIMIT: Duration = Duration::from_secs(5);
 
 const POLL: Duration = Duration::from_millis(20);
-
-/// The program of a server and of its children.
-const PROGRAM: &str = "postgres";
 
 /// Whose process an id is.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,10 +27,10 @@ enum Owner {
     Nobody,
 }
 
-fn owner(pid: Pid, data: &Path) -> Owner {
+fn owner(product: &Product, pid: Pid, data: &Path) -> Owner {
     let link = |name: &str| fs::read_link(format!("/proc/{}/{name}", pid.as_raw_nonzero()));
     match (link("cwd"), link("exe")) {
-        (Ok(folder), Ok(program)) if folder == data && is_server(&program) => Owner::Ours,
+        (Ok(folder), Ok(program)) if folder == data && is_server(product, &program) => Owner::Ours,
         (Ok(_), Ok(_)) => Owner::Other,
         _ => Owner::Nobody,
     }
@@ -44,21 +38,21 @@ fn owner(pid: Pid, data: &Path) -> Owner {
 
 /// Whether a process that executes this file is a server's. Which folder the file is in does not matter: the same release may have been installed
 /// elsewhere, or anew, and then Linux writes " (deleted)" after the name.
-fn is_server(program: &Path) -> bool {
+fn is_server(product: &Product, program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
-    name.strip_suffix(" (deleted)").unwrap_or(&name) == PROGRAM
+    name.strip_suffix(" (deleted)").unwrap_or(&name) == product.server
 }
 
-/// Stops the server of a leftover pid file. The caller holds the cluster's lock. A pid file without a process is left to PostgreSQL,
-/// which also looks whether children of the dead server are still there.
-pub(super) fn stop(data: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), EmbeddedError> {
-    let file = pid_file(data);
+/// Stops the server of a leftover pid file. The caller holds the cluster's lock. A pid file without a process is left to the
+/// server that starts next, which knows what to do with it.
+pub(crate) fn stop(product: &Product, data: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), EmbeddedError> {
+    let file = data.join(product.pid_file);
     let Some(pid) = read_pid(&file)? else {
         return Ok(());
     };
-    match owner(pid, data) {
+    match owner(product, pid, data) {
         Owner::Nobody => {
-            await_children(data);
+            await_children(product, data);
             return Ok(());
         }
         Owner::Other => {
@@ -70,13 +64,13 @@ pub(super) fn stop(data: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()
     }
     let number = pid.as_raw_nonzero().get().cast_unsigned();
     progress(Progress::StoppingLeftover { pid: number });
-    for (signal, limit) in MEASURES {
+    for (signal, limit) in product.measures(PATIENCE) {
         // If the signal cannot be sent the process is still there at the end of the wait, and that is told.
         let _ = rustix::process::kill_process(pid, signal);
         let started = Instant::now();
         while started.elapsed() < limit {
-            if owner(pid, data) != Owner::Ours {
-                await_children(data);
+            if owner(product, pid, data) != Owner::Ours {
+                await_children(product, data);
                 return Ok(());
             }
             std::thread::sleep(POLL);
@@ -90,10 +84,10 @@ pub(super) fn stop(data: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()
 
 /// Waits until a server that has ended has no children left on its data folder. A server that was killed leaves its children to notice, which they
 /// do within moments; one that does not is killed.
-pub(super) fn await_children(data: &Path) {
+pub(crate) fn await_children(product: &Product, data: &Path) {
     let started = Instant::now();
     loop {
-        let children = processes_in(data);
+        let children = processes_in(product, data);
         let elapsed = started.elapsed();
         if children.is_empty() || elapsed > 2 * CHILDREN_LIMIT {
             return;
@@ -109,19 +103,14 @@ pub(super) fn await_children(data: &Path) {
 }
 
 /// All processes of a server on this data folder.
-fn processes_in(data: &Path) -> Vec<Pid> {
+fn processes_in(product: &Product, data: &Path) -> Vec<Pid> {
     let Ok(items) = fs::read_dir("/proc") else {
         return Vec::new();
     };
     items
         .filter_map(|item| Pid::from_raw(item.ok()?.file_name().to_str()?.parse().ok()?))
-        .filter(|pid| owner(*pid, data) == Owner::Ours)
+        .filter(|pid| owner(product, *pid, data) == Owner::Ours)
         .collect()
-}
-
-/// The pid file of a data folder.
-pub(super) fn pid_file(data: &Path) -> PathBuf {
-    data.join("postmaster.pid")
 }
 
 /// The process id in a pid file's first line, if there is one.
@@ -138,6 +127,7 @@ fn read_pid(file: &Path) -> Result<Option<Pid>, EmbeddedError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::postgres::embedded::POSTGRESQL;
     use std::process::{Child, Command};
 
     /// A process that sleeps in a folder, by a program called like this.
@@ -166,8 +156,8 @@ mod tests {
     fn ends_children_that_stay() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().canonicalize().unwrap();
-        let mut child = sleeper(PROGRAM, &data);
-        await_children(&data);
+        let mut child = sleeper(POSTGRESQL.server, &data);
+        await_children(&POSTGRESQL, &data);
         assert!(!child.wait().unwrap().success());
     }
 
@@ -176,18 +166,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().canonicalize().unwrap();
         let mut shell = sleeper("sleep", &data);
-        assert_eq!(processes_in(&data), []);
-        await_children(&data);
+        assert_eq!(processes_in(&POSTGRESQL, &data), []);
+        await_children(&POSTGRESQL, &data);
         assert_eq!(shell.try_wait().unwrap(), None);
         end(shell);
     }
 
     #[test]
     fn knows_the_program_of_a_server() {
-        assert!(is_server(Path::new("/opt/18/bin/postgres")));
-        assert!(is_server(Path::new("/opt/18/bin/postgres (deleted)")));
-        assert!(!is_server(Path::new("/usr/bin/less")));
-        assert!(!is_server(Path::new("/opt/postgres/dyno")));
+        assert!(is_server(&POSTGRESQL, Path::new("/opt/18/bin/postgres")));
+        assert!(is_server(&POSTGRESQL, Path::new("/opt/18/bin/postgres (deleted)")));
+        assert!(!is_server(&POSTGRESQL, Path::new("/usr/bin/less")));
+        assert!(!is_server(&POSTGRESQL, Path::new("/opt/postgres/dyno")));
     }
 
     #[test]
@@ -195,20 +185,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().canonicalize().unwrap();
         let mut told = Vec::new();
-        stop(&data, &mut |step| told.push(step)).unwrap();
+        stop(&POSTGRESQL, &data, &mut |step| told.push(step)).unwrap();
 
-        for mut other in [sleeper(PROGRAM, Path::new("/")), sleeper("sleep", &data)] {
-            fs::write(pid_file(&data), format!("{}\n", other.id())).unwrap();
-            stop(&data, &mut |step| told.push(step)).unwrap();
-            assert!(!pid_file(&data).exists());
+        for mut other in [sleeper(POSTGRESQL.server, Path::new("/")), sleeper("sleep", &data)] {
+            fs::write(data.join(POSTGRESQL.pid_file), format!("{}\n", other.id())).unwrap();
+            stop(&POSTGRESQL, &data, &mut |step| told.push(step)).unwrap();
+            assert!(!data.join(POSTGRESQL.pid_file).exists());
             assert_eq!(other.try_wait().unwrap(), None);
             end(other);
         }
         assert_eq!(told, vec![]);
 
-        let mut ours = sleeper(PROGRAM, &data);
-        fs::write(pid_file(&data), format!("{}\n", ours.id())).unwrap();
-        stop(&data, &mut |step| told.push(step)).unwrap();
+        let mut ours = sleeper(POSTGRESQL.server, &data);
+        fs::write(data.join(POSTGRESQL.pid_file), format!("{}\n", ours.id())).unwrap();
+        stop(&POSTGRESQL, &data, &mut |step| told.push(step)).unwrap();
         assert_eq!(told, vec![Progress::StoppingLeftover { pid: ours.id() }]);
         assert!(!ours.wait().unwrap().success());
     }

@@ -12,13 +12,13 @@ const RETRY: Duration = Duration::from_millis(50);
 
 /// A lock, held until it is dropped.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     _file: File,
 }
 
 impl Lock {
     /// Takes the lock of a folder if nobody holds it, and leaves no trace of that.
-    pub(super) fn try_take(folder: &Path) -> Result<Option<Self>, EmbeddedError> {
+    pub(crate) fn try_take(folder: &Path) -> Result<Option<Self>, EmbeddedError> {
         let path = folder.join("lock");
         let failed = |error| EmbeddedError::File {
             what: "lock",
@@ -38,7 +38,7 @@ impl Lock {
     }
 
     /// Takes the lock of a folder (file `lock` in it). While another process holds it, `waiting` is told once with that process's id.
-    pub(super) fn take(
+    pub(crate) fn take(
         folder: &Path,
         stop: &AtomicBool,
         waiting: &mut dyn FnMut(Option<u32>),

@@ -11,12 +11,12 @@ use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-/// Has the child of `command` receive `SIGINT` when the thread that spawns it ends: the fast shutdown of a PostgreSQL server.
+/// Has the child of `command` receive a signal when the thread that spawns it ends: the one that shuts its server down.
 #[allow(unsafe_code)]
-pub(super) fn end_with_us(command: &mut Command) {
+pub(crate) fn end_with_us(command: &mut Command, signal: Signal) {
     let parent = Pid::from_raw(std::process::id().cast_signed());
     let bind = move || {
-        rustix::process::set_parent_process_death_signal(Some(Signal::INT))?;
+        rustix::process::set_parent_process_death_signal(Some(signal))?;
         // The parent may have gone before the signal was asked for.
         if rustix::process::getppid() == parent {
             Ok(())
@@ -45,18 +45,18 @@ impl Shared {
 
 /// A kept process; clones speak of the same one.
 #[derive(Clone, Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     shared: Arc<Shared>,
 }
 
 impl Process {
-    /// Starts a process and its keeper.
-    pub(super) fn spawn(mut command: Command) -> io::Result<Self> {
+    /// Starts a process and its keeper. If we go, the process is sent `signal`.
+    pub(crate) fn spawn(mut command: Command, signal: Signal) -> io::Result<Self> {
         let (sender, receiver) = mpsc::sync_channel(1);
         std::thread::Builder::new()
             .name("server-keeper".to_owned())
             .spawn(move || {
-                end_with_us(&mut command);
+                end_with_us(&mut command, signal);
                 let mut child = match command.spawn() {
                     Ok(child) => child,
                     Err(error) => {
@@ -86,17 +86,17 @@ impl Process {
     }
 
     /// Process id.
-    pub(super) fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.shared.pid.as_raw_nonzero().get().cast_unsigned()
     }
 
     /// How the process ended, if it has.
-    pub(super) fn exit_status(&self) -> Option<ExitStatus> {
+    pub(crate) fn exit_status(&self) -> Option<ExitStatus> {
         *self.shared.status()
     }
 
     /// Sends a signal, unless the process has ended.
-    pub(super) fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let status = self.shared.status();
         if status.is_none() {
             // It may be ending this instant, which is as good.
@@ -104,8 +104,18 @@ impl Process {
         }
     }
 
+    /// Sends one signal after the other until the process has ended.
+    pub(crate) fn end(&self, measures: impl Iterator<Item = (Signal, Duration)>) {
+        for (signal, limit) in measures {
+            self.signal(signal);
+            if self.wait(limit).is_some() {
+                return;
+            }
+        }
+    }
+
     /// Waits until the process has ended or the time is over.
-    pub(super) fn wait(&self, limit: Duration) -> Option<ExitStatus> {
+    pub(crate) fn wait(&self, limit: Duration) -> Option<ExitStatus> {
         let (status, _) = self
             .shared
             .ended
@@ -123,7 +133,7 @@ mod tests {
     fn keeps_and_reaps() {
         let mut command = Command::new("sleep");
         command.arg("1000");
-        let process = Process::spawn(command).unwrap();
+        let process = Process::spawn(command, Signal::INT).unwrap();
         assert_eq!(process.exit_status(), None);
         process.signal(Signal::KILL);
         assert!(process.wait(Duration::from_secs(60)).is_some());
@@ -134,6 +144,6 @@ mod tests {
 
     #[test]
     fn reports_a_missing_program() {
-        assert!(Process::spawn(Command::new("/no/such/program")).is_err());
+        assert!(Process::spawn(Command::new("/no/such/program"), Signal::INT).is_err());
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Users to run the server as when dyno is root; the first that exists.
 const SERVICE_USERS: [&str; 3] = ["dyno", "postgres", "nobody"];
 
-/// Where dyno keeps PostgreSQL: `DYNO_HOME`, else for root `/var/cache/dyno` (root's own folders are closed to the server's user),
+/// Where dyno keeps servers: `DYNO_HOME`, else for root `/var/cache/dyno` (root's own folders are closed to the server's user),
 /// else `$XDG_CACHE_HOME/dyno` or `~/.cache/dyno`.
 ///
 /// # Errors
@@ -34,7 +34,7 @@ fn home_folder_for(is_root: bool, env: &dyn Fn(&str) -> Option<String>) -> Resul
 
 /// The user that the server runs as: ourselves, or another one when we are root.
 #[derive(Clone, Debug)]
-pub(super) struct ServerUser {
+pub(crate) struct ServerUser {
     name: String,
     uid: Uid,
     gid: Gid,
@@ -53,17 +53,17 @@ impl ServerUser {
     }
 
     /// Numeric id.
-    pub(super) fn uid(&self) -> u32 {
+    pub(crate) fn uid(&self) -> u32 {
         self.uid.as_raw()
     }
 
     /// User and group ids to change to, when they are not our own.
-    pub(super) fn other_than_us(&self) -> Option<(u32, u32)> {
+    pub(crate) fn other_than_us(&self) -> Option<(u32, u32)> {
         (self.uid != Uid::effective()).then_some((self.uid.as_raw(), self.gid.as_raw()))
     }
 
     /// Gives a file or folder to this user.
-    pub(super) fn hand_over(&self, path: &Path) -> Result<(), EmbeddedError> {
+    pub(crate) fn hand_over(&self, path: &Path) -> Result<(), EmbeddedError> {
         let Some((uid, gid)) = self.other_than_us() else {
             return Ok(());
         };
@@ -73,15 +73,15 @@ impl ServerUser {
 
 /// An existing home folder, with an absolute path.
 #[derive(Debug)]
-pub(super) struct Home {
-    pub(super) folder: PathBuf,
+pub(crate) struct Home {
+    pub(crate) folder: PathBuf,
     /// Whom the server runs as.
-    pub(super) user: ServerUser,
+    pub(crate) user: ServerUser,
 }
 
 impl Home {
     /// Creates the folder if needed and finds the user to run the server as.
-    pub(super) fn open(folder: &Path) -> Result<Self, EmbeddedError> {
+    pub(crate) fn open(folder: &Path) -> Result<Self, EmbeddedError> {
         let user = ServerUser::find()?;
         create_folder(folder)?;
         let folder = folder.canonicalize().map_err(EmbeddedError::file("find", folder))?;
@@ -91,7 +91,7 @@ impl Home {
     }
 
     /// Creates a folder below the home folder, open to the server's user.
-    pub(super) fn create(&self, relative: &str) -> Result<PathBuf, EmbeddedError> {
+    pub(crate) fn create(&self, relative: &str) -> Result<PathBuf, EmbeddedError> {
         let path = self.folder.join(relative);
         create_folder(&path)?;
         self.check_reachable(&path)?;

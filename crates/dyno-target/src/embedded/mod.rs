@@ -1,0 +1,25 @@
+//! Bringing a private server, whatever database it is of: programs are fetched and verified, run as an unprivileged user,
+//! and die with the process that started them.
+//!
+//! [`home`] is the folder for all of it and the user it runs as, [`install`] fetches programs and puts them there,
+//! [`place`] is the folder of one cluster, [`keeper`] holds a process, [`leftover`] stops what an earlier dyno left,
+//! [`socket`] is where a server listens. What differs between databases is a [`product::Product`].
+
+pub(crate) mod home;
+pub(crate) mod install;
+pub(crate) mod keeper;
+pub(crate) mod leftover;
+pub(crate) mod lock;
+pub(crate) mod place;
+pub(crate) mod product;
+pub(crate) mod socket;
+
+mod error;
+mod manifest;
+mod progress;
+mod received;
+
+pub use error::EmbeddedError;
+pub(crate) use error::check_name;
+pub use home::home_folder;
+pub use progress::Progress;

@@ -1,0 +1,215 @@
+//! The folder of a cluster: locked for this process, its data folder made once and whole, its superuser's password beside it.
+
+use super::home::{Home, ServerUser};
+use super::lock::Lock;
+use super::manifest::hex;
+use super::product::Product;
+use super::{EmbeddedError, Progress, keeper, leftover};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Random bytes in the superuser's password.
+const PASSWORD_BYTES: usize = 24;
+
+/// Name of the file with it.
+const PASSWORD: &str = "password";
+
+/// Lines of the log in an error.
+const TAIL_LINES: usize = 20;
+
+/// The folder of a cluster, held for this process.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// The folder.
+    pub(crate) folder: PathBuf,
+    /// Data folder, with all links resolved.
+    pub(crate) data: PathBuf,
+    /// Log of the last start.
+    pub(crate) log: PathBuf,
+    /// Password of the superuser.
+    pub(crate) password: String,
+    /// Whom the server runs as.
+    pub(crate) user: ServerUser,
+    product: &'static Product,
+    /// Whether a server of this process runs on it.
+    running: AtomicBool,
+    _lock: Lock,
+}
+
+impl Place {
+    /// Takes the lock of a folder below the home folder, which is created if need be. Another dyno that holds it is waited for.
+    pub(crate) fn take(
+        home: &Home,
+        product: &'static Product,
+        relative: &str,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, EmbeddedError> {
+        let folder = home.create(relative)?;
+        fs::set_permissions(&folder, PermissionsExt::from_mode(0o700))
+            .map_err(EmbeddedError::file("set the mode of", &folder))?;
+        home.user.hand_over(&folder)?;
+        let lock = Lock::take(&folder, stop, &mut |pid| {
+            progress(Progress::Waiting {
+                pid,
+                folder: folder.clone(),
+            });
+        })?;
+        Ok(Self {
+            data: folder.join("data"),
+            log: folder.join("server.log"),
+            password: fs::read_to_string(folder.join(PASSWORD)).unwrap_or_default(),
+            user: home.user.clone(),
+            product,
+            running: AtomicBool::new(false),
+            folder,
+            _lock: lock,
+        })
+    }
+
+    /// The file with the superuser's password.
+    pub(crate) fn password_file(&self) -> PathBuf {
+        self.folder.join(PASSWORD)
+    }
+
+    /// Whether there is a password and the data folder has these files.
+    pub(crate) fn is_initialised(&self, files: &[&str]) -> bool {
+        !self.password.is_empty() && files.iter().all(|file| self.data.join(file).exists())
+    }
+
+    /// Makes a password, and the data folder by a program (known as `name`) that is told to make it beside its place; then renames it, so
+    /// that a data folder is whole or absent. What is in `beside` goes with an old data folder.
+    pub(crate) fn initialise(
+        &mut self,
+        name: &'static str,
+        beside: &[PathBuf],
+        progress: &mut dyn FnMut(Progress),
+        program: impl FnOnce(&Self, &Path) -> Result<Command, EmbeddedError>,
+    ) -> Result<(), EmbeddedError> {
+        let fresh = self.folder.join("data.new");
+        leftover::stop(self.product, &self.data, progress)?;
+        for half in [&fresh, &self.data].into_iter().chain(beside) {
+            if half.exists() {
+                progress(Progress::HalfInitialised { data: half.clone() });
+                fs::remove_dir_all(half).map_err(EmbeddedError::file("remove", half))?;
+            }
+        }
+        progress(Progress::Initialising);
+        self.password = random_password().map_err(EmbeddedError::file("make a password for", &self.folder))?;
+        self.write_private(PASSWORD, &self.password)?;
+        let mut command = program(self, &fresh)?;
+        // This thread waits for it, so its end is the process's end.
+        keeper::end_with_us(&mut command, self.product.shutdown());
+        let path = PathBuf::from(command.get_program());
+        let output = command.output().map_err(EmbeddedError::file("run", &path))?;
+        if !output.status.success() {
+            let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
+            text.push_str(&String::from_utf8_lossy(&output.stdout));
+            return Err(EmbeddedError::Program {
+                program: name,
+                status: output.status.to_string(),
+                output: text,
+            });
+        }
+        fs::rename(&fresh, &self.data).map_err(EmbeddedError::file("create", &self.data))
+    }
+
+    /// Writes a file of the folder that only the server's user may read, replacing an earlier one.
+    pub(crate) fn write_private(&self, name: &str, text: &str) -> Result<PathBuf, EmbeddedError> {
+        let path = self.folder.join(name);
+        replace_private(&path, text).map_err(EmbeddedError::file("write", &path))?;
+        self.user.hand_over(&path)?;
+        Ok(path)
+    }
+
+    /// A server program as the server's user, in a folder that user can be in, with an environment free of the product's variables.
+    pub(crate) fn command(&self, program: &Path, folder: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(folder)
+            .env_clear()
+            .env("LC_ALL", "C")
+            .envs(
+                ["PATH", "TZ"]
+                    .into_iter()
+                    .filter_map(|name| Some((name, std::env::var_os(name)?))),
+            )
+            .stdin(Stdio::null())
+            // A process group of its own: Ctrl-C at the terminal is for dyno, which then stops the server.
+            .process_group(0);
+        if let Some((uid, gid)) = self.user.other_than_us() {
+            command.uid(uid).gid(gid);
+        }
+        command
+    }
+
+    /// Notes that a server of this process is about to run.
+    pub(crate) fn begin(&self) -> Result<(), EmbeddedError> {
+        if self.running.swap(true, Ordering::AcqRel) {
+            return Err(EmbeddedError::Running {
+                cluster: self.data.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Notes that it runs no more.
+    pub(crate) fn end(&self) {
+        self.running.store(false, Ordering::Release);
+    }
+
+    /// The last lines of the log.
+    pub(crate) fn log_tail(&self) -> String {
+        tail(&self.log)
+    }
+}
+
+fn tail(log: &Path) -> String {
+    let bytes = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}
+
+fn random_password() -> std::io::Result<String> {
+    let mut bytes = [0; PASSWORD_BYTES];
+    let count = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    if count < bytes.len() {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(hex(&bytes))
+}
+
+fn replace_private(path: &Path, text: &str) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = fs::File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_the_end_of_a_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let text: String = (0..100).map(|line| format!("line {line}\n")).collect();
+        fs::write(&log, text).unwrap();
+        assert!(tail(&log).starts_with("line 80\n"));
+        assert!(tail(&log).ends_with("line 99"));
+        assert_eq!(tail(&folder.path().join("none")), "");
+    }
+}

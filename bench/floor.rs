@@ -115,7 +115,7 @@ where
             let (used, event) = session.receive(rest, &mut out)?;
             rest = &rest[used..];
             match event {
-                Event::NeedInput => {}
+                Event::NeedInput | Event::StartTls => {}
                 Event::Started => drop(session.prepare(statement, &mut out)),
                 Event::Reply(reply) if reply.failed => return Err("the statement cannot be prepared".into()),
                 Event::Reply(_) => return Ok(()),

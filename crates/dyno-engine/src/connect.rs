@@ -1,10 +1,12 @@
-//! Opens a connection: socket, TLS, log-in and the preparation of statements, with blocking calls before the load begins.
+//! Opens a connection with blocking calls: dials, moves the session's bytes until it is logged in, shakes hands when
+//! the session asks for TLS, and has statements prepared. What is said is the session's business; who is spoken to, and
+//! for how long, is decided here.
 
 use crate::load::{Address, Endpoint, Preparing, Stop, Tls, Workload};
 use crate::program::Program;
 use crate::transport::{Connection, Socket};
-use dyno_wire::tls::{self, Encryption, SslMode};
-use dyno_wire::{Event, ServerError, Session, SqlState, WireError};
+use dyno_wire::tls::{self, Encryption, SslMode, TlsError};
+use dyno_wire::{Event, OtherDatabase, ServerError, Session, SqlState, WireError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
@@ -43,7 +45,7 @@ pub enum ConnectError {
     },
     /// TLS could not be agreed on.
     #[error("{0}")]
-    Tls(#[from] dyno_wire::tls::TlsError),
+    Tls(#[from] TlsError),
     /// TLS was agreed on, but its handshake failed: usually the certificate is not accepted.
     #[error(
         "no TLS connection to {address}: {cause}; check sslrootcert and the host's name, or choose another sslmode"
@@ -69,6 +71,14 @@ pub enum ConnectError {
         address: String,
         /// Why, in libpq's words.
         why: String,
+    },
+    /// Another database's server answers.
+    #[error("cannot connect to {address}: {other}")]
+    OtherDatabase {
+        /// Where.
+        address: String,
+        /// Which, and what to do.
+        other: &'static OtherDatabase,
     },
     /// The server refused the log-in.
     #[error("the server at {address} refused the connection: {error}")]
@@ -118,6 +128,7 @@ impl ConnectError {
             | Self::Tls(_)
             | Self::Handshake { .. }
             | Self::Unwanted { .. }
+            | Self::OtherDatabase { .. }
             | Self::Protocol { .. } => true,
             Self::Refused { error, .. } => error.sqlstate == SqlState::CANNOT_CONNECT_NOW,
             Self::Distrusted { .. }
@@ -275,13 +286,8 @@ fn log_in<'a, S: Session, P: Program>(
         limit,
     };
     opening.check_peer(endpoint)?;
-    if let Some(tls) = tls {
-        opening.negotiate_tls(tls)?;
-    }
-    let mut session = (workload.session)(number, opening.tls.as_ref());
-    let mut out = Vec::new();
-    session.start(&mut out).map_err(|cause| opening.protocol(cause))?;
-    opening.converse(&mut session, &mut out)?;
+    let mut session = (workload.session)(number, tls.map(|tls| tls.mode));
+    opening.start(&mut session, tls)?;
     Ok((opening, session))
 }
 
@@ -468,6 +474,8 @@ impl Opening<'_> {
             WireError::Server(error) => ConnectError::Refused { address, error },
             WireError::AuthenticationRefused(why) => ConnectError::Distrusted { address, why },
             WireError::SessionKind(why) => ConnectError::Unwanted { address, why },
+            WireError::Tls(error) => ConnectError::Tls(*error),
+            WireError::OtherDatabase(other) => ConnectError::OtherDatabase { address, other },
             cause => ConnectError::Protocol { address, cause },
         }
     }
@@ -523,13 +531,8 @@ impl Opening<'_> {
         Ok(())
     }
 
-    fn negotiate_tls(&mut self, tls: &Tls) -> Result<(), ConnectError> {
-        self.send(&tls::ssl_request())?;
-        let mut answer = [0; 16];
-        let received = self.receive(&mut answer)?;
-        if tls::interpret_answer(tls.mode, &answer[..received])? == Encryption::Plain {
-            return Ok(());
-        }
+    /// Shakes hands.
+    fn encrypt(&mut self, tls: &Tls) -> Result<ClientConnection, ConnectError> {
         self.doing = "agreeing on TLS";
         let name = tls::server_name(tls.mode, &tls.server_name)?;
         let mut session = ClientConnection::new(tls.config.clone(), name).map_err(|error| self.handshake(error))?;
@@ -561,12 +564,35 @@ impl Opening<'_> {
         }
         self.send(&out)?;
         self.doing = "logging in";
-        self.tls = Some(session);
-        Ok(())
+        Ok(session)
     }
 
-    /// Sends `out` and exchanges messages until the session is ready for the next request or has an error.
-    fn converse<S: Session>(&mut self, session: &mut S, out: &mut Vec<u8>) -> Result<(), ConnectError> {
+    /// Starts the session: exchanges messages, and agrees on TLS when it says so, until it is ready for requests.
+    fn start<S: Session>(&mut self, session: &mut S, tls: Option<&Tls>) -> Result<(), ConnectError> {
+        let mut out = Vec::new();
+        let begun = session.start(&mut out);
+        let mut event = begun.map_err(|cause| self.protocol(cause))?;
+        while event != Event::Started {
+            if event != Event::StartTls {
+                event = self.converse(session, &mut out)?;
+                continue;
+            }
+            self.send(&out)?;
+            out.clear();
+            let Some(tls) = tls.filter(|_| self.tls.is_none()) else {
+                return Err(self.broken(io::Error::other("the session asks for TLS out of turn")));
+            };
+            let encrypted = self.encrypt(tls)?;
+            let begun = session.encrypted(&encrypted, &mut out);
+            event = begun.map_err(|cause| self.protocol(cause))?;
+            self.tls = Some(encrypted);
+        }
+        self.send_plain(&out)
+    }
+
+    /// Sends `out` and exchanges messages until the session has more to tell than that it needs input. Gives the last
+    /// that it told.
+    fn converse<S: Session>(&mut self, session: &mut S, out: &mut Vec<u8>) -> Result<Event, ConnectError> {
         let mut buffer = vec![0; 16 * 1024];
         let mut plain = Vec::new();
         loop {
@@ -575,14 +601,19 @@ impl Opening<'_> {
             plain.clear();
             self.receive_plain(&mut buffer, &mut plain)?;
             let mut input = plain.as_slice();
-            let mut done = false;
+            let mut told = Event::NeedInput;
             while !input.is_empty() {
                 let (used, event) = session.receive(input, out).map_err(|cause| self.protocol(cause))?;
                 input = &input[used..];
-                done |= !matches!(event, Event::NeedInput);
+                if event == Event::StartTls && !input.is_empty() {
+                    return Err(TlsError::UnencryptedBytes(input.len()).into());
+                }
+                if event != Event::NeedInput {
+                    told = event;
+                }
             }
-            if done {
-                return Ok(());
+            if told != Event::NeedInput {
+                return Ok(told);
             }
         }
     }

@@ -192,8 +192,9 @@ pub enum OnBrokenScript {
     AbortClient,
 }
 
-/// Makes the session of a new connection, given the number of its endpoint and its TLS state if it has one.
-pub type NewSession<S> = Box<dyn Fn(usize, Option<&rustls::ClientConnection>) -> S + Send + Sync>;
+/// Makes the session of a new connection, given the number of its endpoint and, if this attempt is to be encrypted, how
+/// strictly.
+pub type NewSession<S> = Box<dyn Fn(usize, Option<dyno_wire::tls::SslMode>) -> S + Send + Sync>;
 
 /// When a client begins its next transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]

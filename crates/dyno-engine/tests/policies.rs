@@ -9,6 +9,7 @@ use dyno_engine::{
 };
 use dyno_record::Recording;
 use dyno_script::Random;
+use dyno_wire::tls::SslMode;
 use dyno_wire::{AuthenticationPolicy, PgConfig, PgSession, Protocol, SessionKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -468,7 +469,7 @@ fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint(transport: T
             session_kind: SessionKind::ReadWrite,
             ..PgConfig::default()
         });
-        Box::new(move |_: usize, _: Option<&rustls::ClientConnection>| PgSession::new(Arc::clone(&config)))
+        Box::new(move |_: usize, _: Option<SslMode>| PgSession::new(Arc::clone(&config)))
     };
     let mut load = script_load(transport, &first, Protocol::Simple, 1, 10, &[("select 1;", 1)]);
     load.workloads[0].session = choosy();

@@ -12,7 +12,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use dyno_wire::tls::{self, ClientOptions, Encryption, Roots, SslMode, TlsError};
-use dyno_wire::{Channel, Event, Parameters, PgConfig, PgSession, PgStatement, Protocol, Reply, Secret, Session};
+use dyno_wire::{Event, Parameters, PgConfig, PgSession, PgStatement, Protocol, Secret, Session};
 use rustls::{ClientConnection, StreamOwned};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -45,54 +45,44 @@ impl Target<'_> {
     /// A connection with a session on it that has started.
     fn connect(&self, encryption: Encryption) -> Outcome<(Box<dyn Stream>, PgSession)> {
         let mut session = PgSession::new(Arc::clone(&self.config));
-        let mut socket = TcpStream::connect(self.address)?;
-        let mut encryption = encryption;
         if encryption == Encryption::Tls {
-            socket.write_all(&tls::ssl_request())?;
-            let mut answer = [0; 16];
-            let length = socket.read(&mut answer)?;
-            encryption = tls::interpret_answer(self.mode, &answer[..length])?;
+            session = session.asking_for_tls(self.mode);
         }
-        let mut stream: Box<dyn Stream> = match encryption {
-            Encryption::Plain => Box::new(socket),
-            Encryption::Tls => {
-                let pem = match self.roots {
-                    "" | "system" => Vec::new(),
-                    file => std::fs::read(file)?,
-                };
-                let roots = match self.roots {
-                    "" => None,
-                    "system" => Some(Roots::System),
-                    _ => Some(Roots::Pem(&pem)),
-                };
-                let host = self.address.rsplit_once(':').map_or(self.address, |(host, _)| host);
-                let config = tls::client_config(&ClientOptions {
-                    mode: self.mode,
-                    roots,
-                    ..ClientOptions::default()
-                })?;
-                let mut connection = ClientConnection::new(config, tls::server_name(self.mode, host)?)?;
-                while connection.is_handshaking() {
-                    let failure = |error| TlsError::from_io(&error).map_or(error.into(), Box::<dyn Error>::from);
-                    connection.complete_io(&mut socket).map_err(failure)?;
-                }
-                let certificate = connection.peer_certificates().and_then(|chain| chain.first());
-                session.travels_on(Channel::Tls(
-                    certificate.and_then(|certificate| tls::server_end_point(certificate)),
-                ));
-                Box::new(StreamOwned::new(connection, socket))
-            }
-        };
-        println!("connected: {encryption:?}");
+        let mut stream: Box<dyn Stream> = Box::new(TcpStream::connect(self.address)?);
         let mut out = Vec::new();
         session.start(&mut out)?;
-        next(&mut stream, &mut session, &mut out)?;
+        if next(&mut stream, &mut session, &mut out)? == Event::StartTls {
+            let pem = match self.roots {
+                "" | "system" => Vec::new(),
+                file => std::fs::read(file)?,
+            };
+            let roots = match self.roots {
+                "" => None,
+                "system" => Some(Roots::System),
+                _ => Some(Roots::Pem(&pem)),
+            };
+            let host = self.address.rsplit_once(':').map_or(self.address, |(host, _)| host);
+            let config = tls::client_config(&ClientOptions {
+                mode: self.mode,
+                roots,
+                ..ClientOptions::default()
+            })?;
+            let mut connection = ClientConnection::new(config, tls::server_name(self.mode, host)?)?;
+            while connection.is_handshaking() {
+                let failure = |error| TlsError::from_io(&error).map_or(error.into(), Box::<dyn Error>::from);
+                connection.complete_io(&mut stream).map_err(failure)?;
+            }
+            session.encrypted(&connection, &mut out)?;
+            stream = Box::new(StreamOwned::new(connection, stream));
+            println!("encrypted");
+            next(&mut stream, &mut session, &mut out)?;
+        }
         Ok((stream, session))
     }
 }
 
 /// Sends `out` and waits for the next event. One reply is awaited at a time, so no input is left over after it.
-fn next(stream: &mut dyn Stream, session: &mut PgSession, out: &mut Vec<u8>) -> Outcome<Option<Reply>> {
+fn next(stream: &mut dyn Stream, session: &mut PgSession, out: &mut Vec<u8>) -> Outcome<Event> {
     let mut input = vec![0; 8192];
     loop {
         stream.write_all(out)?;
@@ -106,17 +96,15 @@ fn next(stream: &mut dyn Stream, session: &mut PgSession, out: &mut Vec<u8>) -> 
         while at < length {
             let (used, event) = session.receive(&input[at..length], out)?;
             at += used;
-            match event {
-                Event::NeedInput => {}
-                Event::Started => return Ok(None),
-                Event::Reply(reply) => return Ok(Some(reply)),
+            if event != Event::NeedInput {
+                return Ok(event);
             }
         }
     }
 }
 
-fn report(what: &str, reply: Option<Reply>, session: &mut PgSession) {
-    println!("{what}: {reply:?}, {:?}", session.in_transaction());
+fn report(what: &str, event: Event, session: &mut PgSession) {
+    println!("{what}: {event:?}, {:?}", session.in_transaction());
     if let Some(error) = session.error() {
         println!("[{}] {error}", error.sqlstate);
     }
@@ -181,18 +169,18 @@ fn main() -> Outcome<()> {
     let statement = PgStatement::new(0, sql, values.len(), protocol)?;
     let mut out = Vec::new();
     if session.prepare(&statement, &mut out) {
-        let reply = next(&mut stream, &mut session, &mut out)?;
-        report("prepare", reply, &mut session);
+        let event = next(&mut stream, &mut session, &mut out)?;
+        report("prepare", event, &mut session);
     }
     if sql.contains("pg_sleep") {
         cancel_soon(address, &session)?;
     }
     session.execute(&statement, &Values(values), &mut out);
-    let reply = next(&mut stream, &mut session, &mut out)?;
-    report("execute", reply, &mut session);
+    let event = next(&mut stream, &mut session, &mut out)?;
+    report("execute", event, &mut session);
     session.query(|sql| sql.extend_from_slice(b"select 'still alive'"), &mut out);
-    let reply = next(&mut stream, &mut session, &mut out)?;
-    report("query", reply, &mut session);
+    let event = next(&mut stream, &mut session, &mut out)?;
+    report("query", event, &mut session);
     session.terminate(&mut out);
     stream.write_all(&out)?;
     Ok(())

@@ -1,9 +1,10 @@
 //! What can go wrong between a session and its server.
 
-use crate::ServerError;
+use crate::tls::TlsError;
+use crate::{OtherDatabase, ServerError};
 
 /// Why a session cannot go on (or, for statements, cannot be made).
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
     /// The server refused the start-up or ended the connection, and said why.
@@ -14,18 +15,34 @@ pub enum WireError {
     #[error("{0}")]
     SessionKind(&'static str),
 
+    /// The two sides cannot agree on encryption.
+    #[error("{0}")]
+    Tls(Box<TlsError>),
+
+    /// Another database's server answers.
+    #[error("{0}")]
+    OtherDatabase(&'static OtherDatabase),
+
     /// A message breaks the protocol's own rules.
     #[error(
-        "the server sent a malformed message: {0}; is this really a PostgreSQL server, and is nothing between it and us altering the stream?"
+        "the server sent a malformed message: {what}; is this really a {database} server, \
+         and is nothing between it and us altering the stream?"
     )]
-    Malformed(&'static str),
+    Malformed {
+        /// Whose protocol we speak: [`Session::DATABASE`](crate::Session::DATABASE).
+        database: &'static str,
+        /// What is wrong with it.
+        what: &'static str,
+    },
 
     /// A message that may not come at this point.
     #[error(
-        "the server sent an unexpected message ('{}') {when}; is this really a PostgreSQL server?",
+        "the server sent an unexpected message ('{}') {when}; is this really a {database} server?",
         .tag.escape_ascii()
     )]
     Unexpected {
+        /// Whose protocol we speak.
+        database: &'static str,
         /// The message's type byte.
         tag: u8,
         /// The point of the conversation.
@@ -34,16 +51,23 @@ pub enum WireError {
 
     /// A reply, or a part of one, to nothing that was sent.
     #[error(
-        "the server sent a reply though nothing was asked; is this really a PostgreSQL server, and is nothing between it and us altering the stream?"
+        "the server sent a reply though nothing was asked; is this really a {database} server, \
+         and is nothing between it and us altering the stream?"
     )]
-    Unasked,
+    Unasked {
+        /// Whose protocol we speak.
+        database: &'static str,
+    },
 
     /// A message announces a length beyond anything a server sends.
     #[error(
-        "the server announced a message ('{}') of {length} bytes, more than any PostgreSQL server sends; is this really a PostgreSQL server?",
+        "the server announced a message ('{}') of {length} bytes, more than any {database} server sends; \
+         is this really a {database} server?",
         .tag.escape_ascii()
     )]
     TooLong {
+        /// Whose protocol we speak.
+        database: &'static str,
         /// The message's type byte.
         tag: u8,
         /// The announced length in bytes.
@@ -51,16 +75,20 @@ pub enum WireError {
     },
 
     /// The server wants a password and none was given.
-    #[error(
-        "the server asks for a password and none was given; put it into the address, PGPASSWORD or the password file"
-    )]
-    PasswordMissing,
+    #[error("the server asks for a password and none was given; put it into {0}")]
+    PasswordMissing(
+        /// Where a password is looked for.
+        &'static str,
+    ),
 
     /// The server wants a way of authentication this program does not know.
-    #[error(
-        "the server asks for authentication by {0}, which is not supported; allow scram-sha-256, md5, password or trust for this user in pg_hba.conf"
-    )]
-    UnsupportedAuthentication(String),
+    #[error("the server asks for authentication by {method}, which is not supported; {advice}")]
+    UnsupportedAuthentication {
+        /// The way.
+        method: String,
+        /// What the server may be told to ask for instead, and how.
+        advice: &'static str,
+    },
 
     /// The server asks for what [`AuthenticationPolicy`](crate::AuthenticationPolicy) does not allow, or does not do what it demands. In libpq's words.
     #[error("{0}")]
@@ -86,4 +114,13 @@ pub enum WireError {
     /// Something we were asked to send cannot be carried by the protocol.
     #[error("{0}")]
     Unsendable(String),
+}
+
+impl From<TlsError> for WireError {
+    fn from(error: TlsError) -> Self {
+        match error {
+            TlsError::OtherDatabase(other) => Self::OtherDatabase(other),
+            error => Self::Tls(Box::new(error)),
+        }
+    }
 }

@@ -5,8 +5,9 @@
 //! one protocol usable under every way of moving bytes (readiness, completion, TLS, a scripted test), and keeps the work
 //! per transaction to walking a few message headers and copying a few bytes.
 //!
-//! The seam is [`Session`]; its first implementation is [`PgSession`] for PostgreSQL 9.3 and later. [`tls`] decides about
-//! and configures encryption the way libpq does; the handshake itself belongs to the transport.
+//! The seam is [`Session`]; its first implementation is [`PgSession`] for PostgreSQL 9.3 and later. A session says when
+//! TLS starts; [`tls`] decides about and configures encryption the way libpq does; the handshake itself belongs to the
+//! transport.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -38,8 +39,8 @@ pub mod tls;
 pub use dyno_record::SqlState;
 pub use error::WireError;
 pub use postgres::{
-    AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, PgConfig, PgSession, PgStatement,
-    RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,
+    AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, OtherDatabase, PgConfig, PgSession,
+    PgStatement, RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,
 };
 pub use protocol::{Protocol, UnknownProtocol};
 pub use server_error::ServerError;

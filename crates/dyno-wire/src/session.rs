@@ -1,5 +1,7 @@
 //! The seam between an engine and a database protocol.
 
+use rustls::ClientConnection;
+
 use crate::{ServerError, WireError};
 
 /// One connection's protocol state, without the connection.
@@ -16,20 +18,34 @@ pub trait Session: Send + 'static {
     /// A statement encoded once and shared by all clients of a workload: only parameter bytes differ per execution.
     type Statement: Send + Sync;
 
-    /// Appends the first message(s), once the transport (and TLS, if any) stands.
+    /// The database's name in messages, such as `PostgreSQL`.
+    const DATABASE: &'static str;
+
+    /// Begins, once the connection stands: appends the first message(s), if it is not the server that speaks first.
+    ///
+    /// Gives [`Event::NeedInput`], or [`Event::StartTls`] where TLS comes before everything else.
     ///
     /// # Errors
     /// [`WireError::Unsendable`] if the configuration holds a value the protocol cannot carry.
-    fn start(&mut self, out: &mut Vec<u8>) -> Result<(), WireError>;
+    fn start(&mut self, out: &mut Vec<u8>) -> Result<Event, WireError>;
+
+    /// Goes on after [`Event::StartTls`]: the owner of the transport has sent what was appended before, has shaken
+    /// hands, and from now on hands over what was decrypted and encrypts what is appended.
+    ///
+    /// # Errors
+    /// As for [`start`](Session::start), and the encryption may not be what the session needs.
+    fn encrypted(&mut self, tls: &ClientConnection, out: &mut Vec<u8>) -> Result<Event, WireError>;
 
     /// Consumes a prefix of `input` and says how long it was and what it amounted to.
     ///
     /// Call it again with the rest until all input is consumed; [`Event::NeedInput`] means it is. Answers the protocol
-    /// itself demands (authentication) are appended to `out`.
+    /// itself demands (authentication, the execution of a statement whose number the server has just given) are
+    /// appended to `out`.
     ///
     /// # Errors
-    /// [`WireError::Server`] if the server refused the start-up or ended the connection; every other variant means that
-    /// the two sides no longer understand each other.
+    /// [`WireError::Server`] if the server refused the start-up or ended the connection; [`WireError::Tls`] if it does
+    /// not encrypt as is wanted (then the next of [`SslMode::attempts`](crate::tls::SslMode::attempts) may do); every
+    /// other variant means that the two sides no longer understand each other.
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Event), WireError>;
 
     /// Appends what makes `statement` known to the server on this connection.
@@ -108,6 +124,10 @@ impl Parameters for () {
 pub enum Event {
     /// All input is consumed and nothing is complete yet.
     NeedInput,
+    /// Send what was appended, then agree on TLS and call [`Session::encrypted`]. Only while starting, and only from a
+    /// session that was made to ask for it. Input that is left over, or comes before the handshake, was inserted by
+    /// somebody on the way: the connection must be given up.
+    StartTls,
     /// The server let us in and awaits the first statement.
     Started,
     /// One reply is complete.

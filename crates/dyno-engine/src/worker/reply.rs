@@ -25,7 +25,8 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                             bytes = &bytes[used..];
                             // What has come cannot be the reply to what is not sent: the server says more than it was asked for.
                             if client.unsent && (event != Event::NeedInput || client.session.is_replying()) {
-                                self.lose(index, &io::Error::other(WireError::Unasked));
+                                let unasked = WireError::Unasked { database: S::DATABASE };
+                                self.lose(index, &io::Error::other(unasked));
                             } else if let Event::Reply(reply) = event {
                                 let now_ns = self.clock.now_ns();
                                 self.roll(now_ns);

@@ -2,7 +2,7 @@
 
 use dyno_engine::{Address, Endpoint, NewSession, Tls};
 use dyno_target::postgres::address::{self, ConnectError, ConnectionInfo};
-use dyno_wire::{Channel, PgConfig, PgSession};
+use dyno_wire::{PgConfig, PgSession};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,13 +68,11 @@ impl Gateway {
         Box::new(move |endpoint, tls| {
             // The engine numbers endpoints as they were given.
             let config = configs.get(endpoint).or_else(|| configs.first()).map(Arc::clone);
-            let mut session = PgSession::new(config.unwrap_or_default());
-            if let Some(tls) = tls {
-                let certificate = tls.peer_certificates().and_then(|chain| chain.first());
-                let hash = certificate.and_then(|der| dyno_wire::tls::server_end_point(der));
-                session.travels_on(Channel::Tls(hash));
+            let session = PgSession::new(config.unwrap_or_default());
+            match tls {
+                Some(mode) => session.asking_for_tls(mode),
+                None => session,
             }
-            session
         })
     }
 }

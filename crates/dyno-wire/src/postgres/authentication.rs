@@ -5,6 +5,7 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256_PLUS, ScramSha256};
 use postgres_protocol::message::frontend;
 
+use super::malformed;
 use super::policy::{self, Vetting};
 use crate::{Channel, PgConfig, Secret, WireError};
 
@@ -33,7 +34,9 @@ pub(super) struct Authentication {
     pub(super) vetting: Vetting,
 }
 
-const TRUNCATED: WireError = WireError::Malformed("an authentication request is cut short");
+/// Where a password is looked for.
+const PASSWORD_MISSING: WireError = WireError::PasswordMissing("the address, PGPASSWORD or the password file");
+const TRUNCATED: WireError = malformed("an authentication request is cut short");
 
 impl Authentication {
     /// Whether the server let us in.
@@ -80,11 +83,10 @@ impl Authentication {
                 return Err(WireError::Scram("it skipped its part of the exchange".into()));
             }
             (code @ (0 | 3 | 5 | 10 | 11 | 12), _) => {
-                return Err(WireError::UnsupportedAuthentication(format!(
-                    "a further step (request {code}) that was not its turn"
-                )));
+                let method = format!("a further step (request {code}) that was not its turn");
+                return Err(unsupported(method));
             }
-            (code, _) => return Err(WireError::UnsupportedAuthentication(method_name(code))),
+            (code, _) => return Err(unsupported(method_name(code))),
         };
         self.step = step;
         if let Some(answer) = answer {
@@ -119,7 +121,7 @@ fn password(config: &PgConfig) -> Result<&Secret, WireError> {
         .password
         .as_ref()
         .filter(|secret| !secret.reveal().is_empty())
-        .ok_or(WireError::PasswordMissing)
+        .ok_or(PASSWORD_MISSING)
 }
 
 fn password_message(password: &[u8]) -> Result<BytesMut, WireError> {
@@ -130,6 +132,14 @@ fn password_message(password: &[u8]) -> Result<BytesMut, WireError> {
 
 fn unsendable(error: std::io::Error) -> WireError {
     WireError::Unsendable(format!("the password cannot be sent: {error}"))
+}
+
+/// The server wants a way of authentication that we do not know.
+pub(super) fn unsupported(method: String) -> WireError {
+    WireError::UnsupportedAuthentication {
+        method,
+        advice: "allow scram-sha-256, md5, password or trust for this user in pg_hba.conf",
+    }
 }
 
 /// The name of a way of authentication we do not know.

@@ -3,6 +3,7 @@
 //! Rows are skipped as a rule. A script's `\gset` and `\aset` need names and values, and of all rows only the last, so no more than one is kept.
 //! Layout of RowDescription and DataRow: PostgreSQL documentation, "Message Formats".
 
+use super::malformed;
 use crate::{CapturedResult, WireError};
 
 /// What has been kept of the reply under way, or of the last one.
@@ -17,7 +18,7 @@ pub(super) struct Capture {
 impl Capture {
     /// Takes in a RowDescription.
     pub(super) fn describe(&mut self, body: &[u8]) -> Result<(), WireError> {
-        let malformed = WireError::Malformed("a row description is cut short");
+        let malformed = malformed("a row description is cut short");
         let (count, mut rest) = body.split_first_chunk::<2>().ok_or(malformed.clone())?;
         let count = u16::from_be_bytes(*count);
         self.current = CapturedResult {
@@ -35,7 +36,7 @@ impl Capture {
 
     /// Takes in a DataRow, in place of the one before.
     pub(super) fn row(&mut self, body: &[u8]) -> Result<(), WireError> {
-        let malformed = WireError::Malformed("a row is cut short");
+        let malformed = malformed("a row is cut short");
         let (count, mut rest) = body.split_first_chunk::<2>().ok_or(malformed.clone())?;
         self.current.rows += 1;
         self.current.last_row.clear();

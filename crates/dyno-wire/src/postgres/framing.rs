@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::{NAME, malformed};
 use crate::WireError;
 
 /// The longest message a server sends, in bytes: its own buffers end at 1 GiB.
@@ -98,14 +99,19 @@ fn body_length(header: &[u8; HEADER]) -> Result<u32, WireError> {
     // The length counts itself.
     match length.checked_sub(4) {
         Some(body) if length <= MAX_MESSAGE => Ok(body),
-        Some(_) => Err(WireError::TooLong { tag, length }),
-        None => Err(WireError::Malformed("its length is impossible")),
+        Some(_) => Err(WireError::TooLong {
+            database: NAME,
+            tag,
+            length,
+        }),
+        None => Err(malformed("its length is impossible")),
     }
 }
 
 #[cold]
 fn refused(tag: u8) -> WireError {
     WireError::Unexpected {
+        database: NAME,
         tag,
         when: "that no PostgreSQL server sends to a client",
     }

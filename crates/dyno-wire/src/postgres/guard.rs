@@ -1,7 +1,9 @@
 //! Watches what a server sends to a driver that knows nothing of our policy.
 
 use super::framing::Framing;
+use super::malformed;
 use super::policy::{AuthenticationPolicy, Channel, Vetting};
+use super::stranger::{MYSQL, is_mysql};
 use crate::WireError;
 
 /// Reads along until the server has let us in, and refuses what an [`AuthenticationPolicy`] does not allow. Whoever hands what arrives to a driver
@@ -10,6 +12,8 @@ pub struct AuthenticationGuard {
     policy: AuthenticationPolicy,
     /// `None` once there is nothing left to watch.
     watching: Option<Box<(Framing, Vetting)>>,
+    /// Whether something has arrived.
+    heard: bool,
 }
 
 impl AuthenticationGuard {
@@ -20,6 +24,7 @@ impl AuthenticationGuard {
         Self {
             policy,
             watching: Some(Box::new((Framing::new(), vetting))),
+            heard: false,
         }
     }
 
@@ -33,13 +38,16 @@ impl AuthenticationGuard {
     /// # Errors
     /// [`WireError::AuthenticationRefused`], or it is not PostgreSQL's protocol: nothing of it may be handed on.
     pub fn inspect(&mut self, mut bytes: &[u8]) -> Result<(), WireError> {
+        if !std::mem::replace(&mut self.heard, true) && is_mysql(bytes) == Some(true) {
+            return Err(WireError::OtherDatabase(&MYSQL));
+        }
         while !bytes.is_empty()
             && let Some((framing, vetting)) = self.watching.as_deref_mut()
         {
             let (used, message) = framing.next(bytes)?;
             bytes = &bytes[used..];
             if let Some(message) = message.filter(|message| message.tag == b'R') {
-                let cut_short = WireError::Malformed("an authentication request is cut short");
+                let cut_short = malformed("an authentication request is cut short");
                 let (code, data) = message.body.split_first_chunk::<4>().ok_or(cut_short)?;
                 let code = u32::from_be_bytes(*code);
                 vetting.judge(&self.policy, code, data)?;
@@ -81,6 +89,12 @@ mod tests {
             // What comes later is not looked into.
             assert_eq!(lenient.inspect(b"anything"), Ok(()));
         }
+    }
+
+    #[test]
+    fn another_database_is_named() {
+        let error = guard("none").inspect(b"\x4a\0\0\0\x0a8.4.0\0").unwrap_err();
+        assert_eq!(error, WireError::OtherDatabase(&MYSQL));
     }
 
     #[test]

@@ -12,7 +12,9 @@ mod parameter_status;
 mod peer;
 mod policy;
 mod session;
+mod start_up;
 mod statement;
+mod stranger;
 
 pub use cancel::{BackendKey, cancel_request};
 pub use config::{PgConfig, Secret, SessionKind};
@@ -21,3 +23,15 @@ pub use peer::RequiredPeer;
 pub use policy::{AuthenticationPolicy, Channel, ChannelBinding, RequireAuth};
 pub use session::PgSession;
 pub use statement::PgStatement;
+pub use stranger::OtherDatabase;
+pub(crate) use stranger::{MYSQL, is_mysql};
+
+use crate::WireError;
+
+/// The database's name in messages.
+const NAME: &str = "PostgreSQL";
+
+/// A message breaks the protocol's own rules.
+const fn malformed(what: &'static str) -> WireError {
+    WireError::Malformed { database: NAME, what }
+}

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use postgres_protocol::authentication::sasl::{SCRAM_SHA_256, SCRAM_SHA_256_PLUS};
 
+use super::authentication::unsupported;
 use crate::WireError;
 
 /// A way of proving who we are.
@@ -234,10 +235,7 @@ pub(super) fn choose(
         return Ok(SCRAM_SHA_256);
     }
     let names: Vec<_> = mechanisms().map(String::from_utf8_lossy).collect();
-    Err(WireError::UnsupportedAuthentication(format!(
-        "SASL ({})",
-        names.join(", ")
-    )))
+    Err(unsupported(format!("SASL ({})", names.join(", "))))
 }
 
 #[cfg(test)]

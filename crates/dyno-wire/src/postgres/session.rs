@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use postgres_protocol::message::frontend;
+use rustls::ClientConnection;
 
-use super::authentication::Authentication;
 use super::capture::Capture;
 use super::framing::{Framing, Message};
 use super::parameter_status::ParameterStatus;
+use super::start_up::{StartUp, backend_key, check_version};
 use super::statement::write_length;
+use super::{NAME, malformed};
 use crate::{
-    BackendKey, CapturedResult, Channel, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session,
-    SessionKind, SqlState, TransactionStatus, WireError,
+    BackendKey, CapturedResult, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session, SqlState,
+    TransactionStatus, WireError,
 };
 
 /// How many notices wait to be taken; further ones are dropped.
@@ -24,33 +26,33 @@ const MAX_NOTICES: usize = 16;
 /// span, and errors and notices are kept up to 16 KiB each. So a session takes less than a kilobyte, most of it the settings the server
 /// reported. COPY from or to the client is refused: a script has no data to give, and no use for any.
 pub struct PgSession {
-    framing: Framing,
+    pub(super) framing: Framing,
     status: TransactionStatus,
     /// Whether the statement under way uses the extended protocol; refusing COPY differs.
     extended: bool,
     /// Whether `error` belongs to the last reply, the one under way, or the connection's end.
-    error_stands: bool,
+    pub(super) error_stands: bool,
     /// Replies still to come.
     awaited: u32,
     /// Whether statements were sent whose reply is part of one that is not asked for yet.
     queued: bool,
     /// The reply under way.
-    reply: Reply,
-    error: Option<Box<ServerError>>,
+    pub(super) reply: Reply,
+    pub(super) error: Option<Box<ServerError>>,
     notices: Vec<ServerError>,
     /// What is kept of results, once asked for.
-    capture: Option<Box<Capture>>,
-    parameters: ParameterStatus,
+    pub(super) capture: Option<Box<Capture>>,
+    pub(super) parameters: ParameterStatus,
     key: Option<BackendKey>,
     /// Until the server is ready for the first time.
-    authentication: Option<Box<Authentication>>,
+    pub(super) start_up: Option<Box<StartUp>>,
     /// Whether the session awaits the answer to the session kind's question.
-    asking: bool,
-    config: Arc<PgConfig>,
+    pub(super) asking: bool,
+    pub(super) config: Arc<PgConfig>,
 }
 
 impl PgSession {
-    /// A session that has sent and received nothing yet.
+    /// A session that has sent and received nothing yet, without TLS.
     pub fn new(config: Arc<PgConfig>) -> Self {
         Self {
             framing: Framing::new(),
@@ -65,17 +67,9 @@ impl PgSession {
             capture: None,
             parameters: ParameterStatus::default(),
             key: None,
-            authentication: Some(Box::default()),
+            start_up: Some(Box::default()),
             asking: false,
             config,
-        }
-    }
-
-    /// Says that the conversation travels on TLS, so that the authentication can be bound to it. Call it before the first
-    /// [`receive`](Session::receive); later it has no effect.
-    pub fn travels_on(&mut self, channel: Channel) {
-        if let Some(authentication) = &mut self.authentication {
-            authentication.vetting.channel = channel;
         }
     }
 
@@ -97,13 +91,13 @@ impl PgSession {
             b"I" => TransactionStatus::Idle,
             b"T" => TransactionStatus::Open,
             b"E" => TransactionStatus::Failed,
-            _ => return Err(WireError::Malformed("its transaction status is unknown")),
+            _ => return Err(malformed("its transaction status is unknown")),
         };
-        if self.authentication.is_some() {
+        if self.start_up.is_some() {
             return self.started(out);
         }
         let Some(awaited) = self.awaited.checked_sub(1) else {
-            return Err(WireError::Unasked);
+            return Err(WireError::Unasked { database: NAME });
         };
         self.awaited = awaited;
         self.error_stands = self.reply.failed;
@@ -116,62 +110,6 @@ impl PgSession {
         Ok(Event::Reply(reply))
     }
 
-    /// The server is ready for the first time.
-    #[cold]
-    fn started(&mut self, out: &mut Vec<u8>) -> Result<Event, WireError> {
-        if self
-            .authentication
-            .take_if(|authentication| authentication.is_done())
-            .is_none()
-        {
-            return Err(WireError::Unexpected {
-                tag: b'Z',
-                when: "before authentication",
-            });
-        }
-        self.parameters.shrink();
-        self.reply = Reply::default();
-        let reported = |name| self.parameters.get(name).map(|value| value == "on");
-        let standby = reported("in_hot_standby");
-        let yes = match self.config.session_kind {
-            SessionKind::Any => None,
-            SessionKind::Primary | SessionKind::Standby => standby,
-            SessionKind::ReadWrite | SessionKind::ReadOnly => standby
-                .zip(reported("default_transaction_read_only"))
-                .map(|(standby, read_only)| standby || read_only),
-        };
-        match (yes, self.config.session_kind.question()) {
-            (Some(yes), _) => self.judge(yes),
-            (None, None) => Ok(Event::Started),
-            (None, Some(question)) => {
-                self.asking = true;
-                self.capture();
-                self.query(|sql| sql.extend_from_slice(question.as_bytes()), out);
-                Ok(Event::NeedInput)
-            }
-        }
-    }
-
-    /// The server has answered the session kind's question.
-    #[cold]
-    fn answered(&mut self) -> Result<Event, WireError> {
-        self.asking = false;
-        if let Some(error) = self.error.take_if(|_| self.error_stands) {
-            return Err(WireError::Server(error));
-        }
-        let capture = self.capture.take().unwrap_or_default();
-        let value = capture.results.first().and_then(|result| result.last_row.first());
-        let yes = value.is_some_and(|value| matches!(value.as_deref(), Some("on" | "t")));
-        self.judge(yes)
-    }
-
-    fn judge(&self, yes: bool) -> Result<Event, WireError> {
-        match self.config.session_kind.refusal(yes) {
-            None => Ok(Event::Started),
-            Some(why) => Err(WireError::SessionKind(why)),
-        }
-    }
-
     /// Whether what comes is a part of a reply, though none is awaited, however it is cut into reads.
     #[cold]
     fn is_unasked(&self, next: &Result<(usize, Option<Message<'_>>), WireError>) -> bool {
@@ -182,7 +120,7 @@ impl PgSession {
     /// Takes in a message that does not come with every reply.
     #[cold]
     fn rare(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
-        match (tag, &mut self.authentication) {
+        match (tag, &mut self.start_up) {
             (b'I', None) => self.complete(),
             (b'T', None) => self.kept().describe(body)?,
             (b'D', None) => {
@@ -192,19 +130,21 @@ impl PgSession {
             (b'S', _) => self.parameters.report(body),
             (b'N', _) => self.keep_notice(body),
             (b'E', _) => return self.failed(body),
-            (b'R', Some(authentication)) => authentication.receive(body, &self.config, out)?,
+            (b'R', Some(start_up)) => start_up.authentication.receive(body, &self.config, out)?,
             (b'K', Some(_)) => self.key = Some(backend_key(body)?),
             (b'v', Some(_)) => check_version(body)?,
             (b'G', None) if self.awaited > 0 => self.refuse_copy_in(out),
             (b'H', None) if self.awaited > 0 => self.refuse_copy_out(),
             (tag, Some(_)) => {
                 return Err(WireError::Unexpected {
+                    database: NAME,
                     tag,
                     when: "during start-up",
                 });
             }
             (tag, None) => {
                 return Err(WireError::Unexpected {
+                    database: NAME,
                     tag,
                     when: "after start-up",
                 });
@@ -236,7 +176,7 @@ impl PgSession {
     /// Notes an error, which ends the reply under way, or the connection.
     fn failed(&mut self, body: &[u8]) -> Result<(), WireError> {
         let error = ServerError::parse(body);
-        let ends_connection = error.fatal || self.authentication.is_some();
+        let ends_connection = error.fatal || self.start_up.is_some();
         if self.awaited == 0 && !self.queued && !ends_connection {
             // It can belong to no reply of ours.
             self.keep_notice(body);
@@ -286,33 +226,6 @@ const SYNC: &[u8] = b"S\0\0\0\x04";
 /// Says that the connection is about to be closed.
 const TERMINATE: &[u8] = b"X\0\0\0\x04";
 
-/// Reads the body of a BackendKeyData message.
-fn backend_key(body: &[u8]) -> Result<BackendKey, WireError> {
-    let fields = body.split_first_chunk::<4>().and_then(|(process_id, rest)| {
-        Some((
-            i32::from_be_bytes(*process_id),
-            i32::from_be_bytes(rest.try_into().ok()?),
-        ))
-    });
-    let (process_id, secret) = fields.ok_or(WireError::Malformed("a backend key is not 8 bytes long"))?;
-    Ok(BackendKey { process_id, secret })
-}
-
-/// Reads the body of a NegotiateProtocolVersion message, by which a server says that it knows less than was asked for.
-/// Since 3.0 without protocol options is the least there is, any 3.x will do.
-fn check_version(body: &[u8]) -> Result<(), WireError> {
-    match *body {
-        [0, 3, _, _, ..] => Ok(()),
-        // The documentation promises the minor version alone; servers send the whole.
-        [0, 0, _, _, ..] => Ok(()),
-        [m0, m1, n0, n1, ..] => Err(WireError::ProtocolVersion {
-            major: u16::from_be_bytes([m0, m1]),
-            minor: u16::from_be_bytes([n0, n1]),
-        }),
-        _ => Err(WireError::Malformed("a protocol version is cut short")),
-    }
-}
-
 /// The number at the end of a command tag such as `INSERT 0 5`; 0 if it ends otherwise.
 #[inline]
 fn affected(tag: &[u8]) -> u64 {
@@ -336,45 +249,32 @@ fn affected(tag: &[u8]) -> u64 {
 impl Session for PgSession {
     type Statement = PgStatement;
 
-    fn start(&mut self, out: &mut Vec<u8>) -> Result<(), WireError> {
-        let config = &self.config;
-        if config.user.is_empty() {
-            return Err(WireError::Unsendable(
-                "no user name was given: put one into the address or PGUSER".into(),
-            ));
-        }
-        let named = [
-            ("user", &config.user),
-            ("database", &config.database),
-            ("application_name", &config.application_name),
-        ];
-        let fixed = named
-            .into_iter()
-            .filter(|(_, value)| !value.is_empty())
-            .map(|(name, value)| (name, value.as_str()));
-        let others = config
-            .runtime_parameters
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()));
-        let encoding = config
-            .client_encoding
-            .iter()
-            .map(|name| ("client_encoding", name.as_str()));
-        let mut message = BytesMut::new();
-        frontend::startup_message(fixed.chain(encoding).chain(others), &mut message).map_err(|error| {
-            WireError::Unsendable(format!("the user, database or a setting cannot be sent: {error}"))
-        })?;
-        out.extend_from_slice(&message);
-        Ok(())
+    const DATABASE: &'static str = NAME;
+
+    fn start(&mut self, out: &mut Vec<u8>) -> Result<Event, WireError> {
+        self.begin(out)?;
+        Ok(Event::NeedInput)
+    }
+
+    fn encrypted(&mut self, tls: &ClientConnection, out: &mut Vec<u8>) -> Result<Event, WireError> {
+        self.begin_encrypted(tls, out)?;
+        Ok(Event::NeedInput)
     }
 
     #[inline]
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Event), WireError> {
         let mut at = 0;
+        // Asked first, and true where a load spends its time: a reply is awaited.
+        if self.awaited == 0
+            && self.start_up.is_some()
+            && let Some(opened) = self.open(input, out)?
+        {
+            return Ok(opened);
+        }
         loop {
             let next = self.framing.next(&input[at..]);
             if self.awaited == 0 && self.is_unasked(&next) {
-                return Err(WireError::Unasked);
+                return Err(WireError::Unasked { database: NAME });
             }
             let (length, message) = next?;
             at += length;

@@ -5,9 +5,10 @@ use std::io;
 use rustls::{AlertDescription, CertificateError, Error as Handshake};
 
 use super::SslMode;
+use crate::OtherDatabase;
 
 /// Why a connection was not encrypted.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
     /// The text names no [`SslMode`].
@@ -25,6 +26,10 @@ pub enum TlsError {
         "the server answered the request for TLS with {0}; is this really a PostgreSQL server, and not overloaded?"
     )]
     Answer(String),
+
+    /// The answer to the request for TLS is another database's greeting.
+    #[error("{0}")]
+    OtherDatabase(&'static OtherDatabase),
 
     /// Unencrypted bytes follow the answer: someone may be inserting them.
     #[error(

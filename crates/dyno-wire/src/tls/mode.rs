@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::TlsError;
+use crate::postgres::{MYSQL, is_mysql};
 
 /// libpq's `sslmode`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,10 +98,14 @@ pub fn ssl_request() -> [u8; 8] {
 /// What to do after the server's answer to [`ssl_request`]; `received` is all that was received so far, at least one byte.
 ///
 /// # Errors
-/// [`TlsError::Refused`] if the server does not encrypt and `mode` demands it; [`TlsError::UnencryptedBytes`] if more than
-/// the answer came, which must not be taken for the first bytes of the encrypted stream; [`TlsError::Answer`] if it is
-/// not an answer. That includes an error message: so early nobody vouches for its text, so it is not shown.
+/// [`TlsError::Refused`] if the server does not encrypt and `mode` demands it; [`TlsError::UnencryptedBytes`] if more
+/// than the answer came, which must not be taken for the first bytes of the encrypted stream; [`TlsError::Answer`] if
+/// it is not an answer. That includes an error message: so early nobody vouches for its text, so it is not shown.
+/// [`TlsError::OtherDatabase`] if a MySQL or MariaDB server answers.
 pub fn interpret_answer(mode: SslMode, received: &[u8]) -> Result<Encryption, TlsError> {
+    if is_mysql(received) == Some(true) {
+        return Err(TlsError::OtherDatabase(&MYSQL));
+    }
     match received {
         [_, rest @ ..] if !rest.is_empty() && matches!(received[0], b'S' | b'N') => {
             Err(TlsError::UnencryptedBytes(rest.len()))
@@ -163,5 +168,14 @@ mod tests {
             let error = interpret_answer(SslMode::Prefer, received).unwrap_err();
             assert!(error.to_string().contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn another_database_is_named() {
+        let error = interpret_answer(SslMode::Require, b"\x53\0\0\0\x0a11.4.2-MariaDB\0").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a MySQL or MariaDB server answers there, not PostgreSQL; use an address that begins with mysql://"
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use dyno_wire::tls::{SslMode, TlsError};
 use dyno_wire::{BackendKey, Channel, Event, PgConfig, PgSession, Session, SessionKind, WireError};
 use ring::{digest, hmac, pbkdf2};
 
@@ -220,7 +221,7 @@ fn missing_passwords_and_unknown_methods_are_said() {
                 ..PgConfig::clone(&config())
             };
             let log = feed(&mut begun(Arc::new(config)), &[&asked]);
-            assert_eq!(log.end, Some(WireError::PasswordMissing));
+            assert!(matches!(log.end, Some(WireError::PasswordMissing(_))), "{log:?}");
         }
     }
     assert!(refusal(&[request(7, b"")]).contains("GSSAPI"));
@@ -339,4 +340,55 @@ fn ready_before_authentication_is_an_error() {
     assert!(log.seen.is_empty() && log.end.is_some(), "{log:?}");
     assert!(refusal(&[message(b'K', [0; 7])]).contains("8 bytes"));
     assert!(refusal(&[message(b'H', [0; 3])]).contains("during start-up"));
+}
+
+/// A session that has asked for TLS.
+fn asking(mode: SslMode) -> PgSession {
+    let mut session = PgSession::new(config()).asking_for_tls(mode);
+    let mut out = Vec::new();
+    assert_eq!(session.start(&mut out), Ok(Event::NeedInput));
+    assert_eq!(out, [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+    session
+}
+
+#[test]
+fn the_request_for_tls_comes_first_and_the_start_up_after_the_answer() {
+    let mut out = Vec::new();
+    let answer = asking(SslMode::Require).receive(b"S", &mut out);
+    assert_eq!((answer, out.len()), (Ok((1, Event::StartTls)), 0));
+
+    let mut session = asking(SslMode::Prefer);
+    let log = feed(&mut session, &[b"N", &welcome()]);
+    let mut start_up = Vec::new();
+    PgSession::new(config()).start(&mut start_up).unwrap();
+    assert_eq!(log.sent, start_up);
+    assert!(is_started(&log), "{log:?}");
+
+    let refused = asking(SslMode::Require).receive(b"N", &mut out);
+    let why = TlsError::Refused(SslMode::Require);
+    assert_eq!(refused, Err(WireError::Tls(Box::new(why))));
+}
+
+#[test]
+fn nothing_may_follow_the_answer_about_tls() {
+    for answer in [&b"S\x16\x03\x03"[..], b"SR\0\0\0\x08\0\0\0\0", b"NE", b"ESFATAL\0"] {
+        let mut out = Vec::new();
+        let refused = asking(SslMode::Prefer).receive(answer, &mut out);
+        assert!(matches!(refused, Err(WireError::Tls(_))), "{refused:?}");
+        assert_eq!(out, b"");
+    }
+}
+
+#[test]
+fn another_databases_server_is_named_however_its_greeting_is_cut() {
+    let said = "a MySQL or MariaDB server answers there, not PostgreSQL; use an address that begins with mysql://";
+    // The greeting's length is 82, which is the type byte of an authentication request.
+    let greeting = b"R\0\0\0\x0a8.0.36\0and so on";
+    for cut in 0..greeting.len() {
+        let (first, second) = greeting.split_at(cut);
+        let log = feed(&mut begun(config()), &[first, second]);
+        assert_eq!(log.end.unwrap().to_string(), said, "{cut}");
+    }
+    let error = asking(SslMode::Prefer).receive(greeting, &mut Vec::new()).unwrap_err();
+    assert_eq!(error.to_string(), said);
 }

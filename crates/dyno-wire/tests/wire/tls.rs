@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dyno_wire::tls::{ClientIdentity, ClientOptions, Roots, SslMode, TlsError, Versions, client_config, server_name};
+use dyno_wire::{Event, PgSession, Session};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType, IsCa, KeyIdMethod,
     KeyPair, RevokedCertParams, SerialNumber, date_time_ymd,
@@ -10,6 +11,8 @@ use rcgen::{
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConnection, RootCertStore, ServerConfig, ServerConnection};
+
+use crate::support::{config, feed, message};
 
 type Issuer = CertifiedIssuer<'static, KeyPair>;
 
@@ -77,7 +80,7 @@ struct Client<'a> {
 }
 
 /// Shakes hands; a server with `clients` demands a certificate from that authority.
-fn shake(client: &Client<'_>, server: &Party, clients: Option<&Issuer>) -> Result<(), TlsError> {
+fn shake(client: &Client<'_>, server: &Party, clients: Option<&Issuer>) -> Result<ClientConnection, TlsError> {
     let roots = client.roots.map(|pem| Roots::Pem(pem.as_bytes()));
     let pem = client
         .identity
@@ -136,7 +139,7 @@ fn shake(client: &Client<'_>, server: &Party, clients: Option<&Issuer>) -> Resul
         }
     }
     assert!(!client.is_handshaking());
-    Ok(())
+    Ok(client)
 }
 
 /// Whether the handshake succeeds, or why not.
@@ -148,7 +151,7 @@ fn outcome(mode: SslMode, roots: Option<&str>, host: &str, server: &Party) -> St
         ..Client::default()
     };
     match shake(&client, server, None) {
-        Ok(()) => "accepted".into(),
+        Ok(_) => "accepted".into(),
         Err(error) => error.to_string(),
     }
 }
@@ -348,7 +351,7 @@ fn what_was_revoked_is_refused() {
             ..Client::default()
         };
         let outcome = match shake(&client, server, None) {
-            Ok(()) => "accepted".to_owned(),
+            Ok(_) => "accepted".to_owned(),
             Err(error) => error.to_string(),
         };
         assert!(outcome.contains(expected), "{mode}: {outcome}");
@@ -361,4 +364,29 @@ fn what_was_revoked_is_refused() {
     };
     let error = client_config(&options).unwrap_err().to_string();
     assert!(error.contains("(sslcrl) cannot be used"), "{error}");
+}
+
+#[test]
+fn the_log_in_is_bound_to_the_handshake() {
+    let server = party(None, "db.example.com", &[], 2999);
+    let client = Client {
+        host: "db.example.com",
+        ..Client::default()
+    };
+    let handshake = shake(&client, &server, None).unwrap();
+    let mut session = PgSession::new(config()).asking_for_tls(SslMode::Require);
+    let mut out = Vec::new();
+    session.start(&mut out).unwrap();
+    assert_eq!(session.receive(b"S", &mut out), Ok((1, Event::StartTls)));
+    out.clear();
+    assert_eq!(session.encrypted(&handshake, &mut out), Ok(Event::NeedInput));
+    // The start-up message, with protocol version 3.0.
+    assert_eq!(out[4..8], [0, 3, 0, 0]);
+    let offer = message(b'R', b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0");
+    let sent = feed(&mut session, &[&offer]).sent;
+    let sent = String::from_utf8_lossy(&sent).into_owned();
+    assert!(
+        sent.contains("SCRAM-SHA-256-PLUS\0") && sent.contains("p=tls-server-end-point,,"),
+        "{sent:?}"
+    );
 }

@@ -341,7 +341,7 @@ impl<'a> Loader<'a> {
             } else {
                 let (used, event) = self.session.receive(&self.incoming[..here], &mut self.outgoing)?;
                 let answer = match event {
-                    Event::NeedInput => None,
+                    Event::NeedInput | Event::StartTls => None,
                     Event::Started => Some(Answer::Started),
                     Event::Reply(reply) => Some(Answer::Reply(reply)),
                 };

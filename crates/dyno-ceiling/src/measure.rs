@@ -4,10 +4,10 @@ use crate::process::Responder;
 use crate::{Point, Route, Shape};
 use dyno_engine::{
     Address, Connected, Connecting, DriveError, Ending, Endpoint, FailurePolicy, Load, Observer, Pacing, Phase,
-    Preparing, ScriptProgram, ScriptSet, Stop, ThreadOptions, Workload, drive,
+    Preparing, Stop, ThreadOptions, Workload, drive,
 };
 use dyno_record::{Interval, LatencyHistogram};
-use dyno_script::{Script, ScriptError, Seeds, Symbols, Variables};
+use dyno_script::{Script, ScriptError, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
 use dyno_wire::{PgConfig, PgSession, Protocol, WireError};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
@@ -77,8 +77,9 @@ fn load(shape: Shape, lasts: Duration, responder: &Responder) -> Result<Load<PgS
         scripts: vec![(Arc::new(script), 1)],
         variables: Variables::new(&symbols),
         client_id: None,
-        clients: seeds.clients,
+        clients: seeds.clients.clone(),
         choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
+        protocol: Protocol::Prepared,
     });
     let config = Arc::new(PgConfig {
         user: "dyno".to_owned(),
@@ -92,7 +93,7 @@ fn load(shape: Shape, lasts: Duration, responder: &Responder) -> Result<Load<PgS
         start_delay: Duration::ZERO,
         stages_begin: Duration::ZERO,
         stages: Vec::new(),
-        statements: program.encode(Protocol::Prepared)?,
+        statements: program.encode()?,
         program,
         protocol: Protocol::Prepared,
         endpoints: vec![Endpoint {
@@ -104,7 +105,7 @@ fn load(shape: Shape, lasts: Duration, responder: &Responder) -> Result<Load<PgS
             required_peer: None,
             connect_timeout: CONNECT_TIMEOUT,
         }],
-        throttle: seeds.threads.into_iter().map(|thread| thread.throttle).collect(),
+        schedule: seeds.schedule(),
         session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
         transactions_per_client: None,
         connecting: Connecting::Once,

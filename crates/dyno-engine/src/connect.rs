@@ -3,7 +3,7 @@
 //! for how long, is decided here.
 
 use crate::load::{Address, Endpoint, Preparing, Stop, Tls, Workload};
-use crate::program::Program;
+use crate::program::Scripted;
 use crate::transport::{Connection, Socket};
 use dyno_wire::tls::{self, Encryption, SslMode, TlsError};
 use dyno_wire::{Event, OtherDatabase, ServerError, Session, SqlState, WireError};
@@ -203,7 +203,7 @@ struct Opening<'a> {
 ///
 /// Endpoints are tried in order. As with libpq, one that lets us speak but refuses the log-in ends the search, unless it cannot serve anybody now. All
 /// that went wrong is told.
-pub(crate) fn open<S: Session, P: Program>(
+pub(crate) fn open<S: Session, P: Scripted>(
     workload: &Workload<S, P>,
     texts: &[String],
     limit: Limit<'_>,
@@ -242,7 +242,7 @@ pub(crate) fn open<S: Session, P: Program>(
 }
 
 /// With TLS optional, what one way of connecting is refused is tried the other way, as libpq does.
-fn log_in_somehow<'a, S: Session, P: Program>(
+fn log_in_somehow<'a, S: Session, P: Scripted>(
     workload: &Workload<S, P>,
     number: usize,
     endpoint: &Endpoint,
@@ -268,7 +268,7 @@ fn log_in_somehow<'a, S: Session, P: Program>(
     }
 }
 
-fn log_in<'a, S: Session, P: Program>(
+fn log_in<'a, S: Session, P: Scripted>(
     workload: &Workload<S, P>,
     number: usize,
     endpoint: &Endpoint,
@@ -291,7 +291,7 @@ fn log_in<'a, S: Session, P: Program>(
     Ok((opening, session))
 }
 
-fn prepare<S: Session, P: Program>(
+fn prepare<S: Session, P: Scripted>(
     workload: &Workload<S, P>,
     texts: &[String],
     opening: &mut Opening<'_>,

@@ -5,7 +5,7 @@
 use crate::clock::duration_ns;
 use crate::load::{Pacing, Span, Stage, Workload};
 use crate::pacing::Ramp;
-use crate::program::Program;
+use crate::program::Scripted;
 use dyno_wire::Session;
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ fn sane(value: f64) -> f64 {
 }
 
 impl<'a> Rules<'a> {
-    pub fn of<S: Session, P: Program>(workload: &'a Workload<S, P>) -> Self {
+    pub fn of<S: Session, P: Scripted>(workload: &'a Workload<S, P>) -> Self {
         Self {
             clients: workload.clients,
             threads: workload.threads.clamp(1, workload.clients.max(1)),

@@ -10,7 +10,7 @@ use crate::cpus;
 use crate::descriptors::TooFewDescriptors;
 use crate::load::{Connecting, Load, Stop, Workload};
 use crate::pacing::Schedule;
-use crate::program::{Program, ProgramError};
+use crate::program::{ProgramError, Scripted};
 use crate::remark::Remark;
 use crate::storm::{self, Storm};
 use crate::timeline::{Slice, Timeline};
@@ -19,7 +19,6 @@ use crate::transport::Uring;
 use crate::transport::{Blocking, Chosen, Readiness, TransportKind, UringUnavailable};
 use crate::worker::{self, Ready, Reporting, Share};
 use dyno_record::{Interval, LatencyHistogram, Recording};
-use dyno_script::Random;
 use dyno_wire::{ServerError, Session};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -228,7 +227,7 @@ struct Portion {
 ///
 /// # Errors
 /// The load could not begin. Once it has begun, whatever ends it early is in the [`Outcome`].
-pub fn drive<S: Session, P: Program>(
+pub fn drive<S: Session, P: Scripted>(
     load: &Load<S, P>,
     observer: &mut impl Observer,
     stop: &Stop,
@@ -309,7 +308,7 @@ pub fn drive<S: Session, P: Program>(
 }
 
 /// Divides the clients of a workload among its threads as evenly as can be; as in pgbench, the first threads have more if there is a rest.
-fn share_out<S: Session, P: Program>(index: usize, workload: &Workload<S, P>, chosen: &Chosen) -> Vec<Portion> {
+fn share_out<S: Session, P: Scripted>(index: usize, workload: &Workload<S, P>, chosen: &Chosen) -> Vec<Portion> {
     let threads = workload.threads.clamp(1, workload.clients.max(1));
     let mut next = 0;
     let succeeded = Arc::new(AtomicBool::new(false));
@@ -328,7 +327,7 @@ fn share_out<S: Session, P: Program>(index: usize, workload: &Workload<S, P>, ch
 }
 
 /// The life of one worker thread.
-fn client_thread<S: Session, P: Program>(
+fn client_thread<S: Session, P: Scripted>(
     load: &Load<S, P>,
     portion: &Portion,
     clock: Clock,
@@ -384,8 +383,6 @@ fn client_thread<S: Session, P: Program>(
     });
     // The collector gives up without a start if another thread could not connect.
     let Ok(start_ns) = start.recv() else { return };
-    let random = workload.throttle.get(portion.part).cloned();
-    let random = random.unwrap_or_else(|| Random::new(portion.part as u64));
     let thread = reporting.thread;
     let spent_ns = if load.include_connecting { start_ns } else { 0 };
     let course = Rules::of(workload).course(portion.part, start_ns - spent_ns, start_ns);
@@ -395,7 +392,7 @@ fn client_thread<S: Session, P: Program>(
         part: portion.part,
         texts,
         clients,
-        schedule: Schedule::new(course.ramps, random),
+        schedule: Schedule::new(course.ramps, (workload.schedule)(portion.part)),
         changes: course.changes,
         timeline: Timeline::new(&load.phases, load.interval, start_ns, spent_ns),
         clock,
@@ -443,7 +440,7 @@ struct Collector {
 }
 
 impl Collector {
-    fn new<S: Session, P: Program>(load: &Load<S, P>, threads: Vec<Thread>, start_ns: u64) -> Self {
+    fn new<S: Session, P: Scripted>(load: &Load<S, P>, threads: Vec<Thread>, start_ns: u64) -> Self {
         Self {
             threads,
             start_ns,

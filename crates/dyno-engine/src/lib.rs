@@ -3,7 +3,6 @@
 //! The engine knows nothing of files, experiments or SQL dialects: a [`Program`] says what a client does next, a `dyno_wire::Session` turns it into
 //! bytes, a [`transport::Transport`] moves them, and an [`Observer`] is told of every interval. Threads share nothing while the load runs.
 
-mod capture;
 mod clock;
 mod connect;
 mod course;
@@ -21,7 +20,6 @@ mod timeline;
 pub mod transport;
 mod worker;
 
-pub use capture::CaptureFault;
 pub use connect::ConnectError;
 pub use cpus::{Cpus, CpusError};
 pub use descriptors::{TooFewDescriptors, allow_descriptors, raise_descriptor_limit};
@@ -31,7 +29,8 @@ pub use load::{
     Span, Stage, Stop, ThreadOptions, Tls, Workload,
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
-pub use program::{Action, Program, ProgramError, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
+pub use pacing::{Draws, NewDraws};
+pub use program::{Action, Program, ProgramError, Resume, Scripted, Shown};
 pub use remark::{AbortReason, Doing, Remark, Trace};
 pub use signals::heeded;
 pub use transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};

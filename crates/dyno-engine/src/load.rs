@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Everything one call of [`crate::drive`] does.
-pub struct Load<S: dyno_wire::Session, P: crate::Program> {
+pub struct Load<S: dyno_wire::Session, P: crate::Scripted> {
     /// The workloads, which run at the same time.
     pub workloads: Vec<Workload<S, P>>,
     /// The phases, one after the other without a pause: clients are not drained between them.
@@ -53,7 +53,7 @@ pub struct Phase {
 }
 
 /// One program run by a number of clients.
-pub struct Workload<S: dyno_wire::Session, P: crate::Program> {
+pub struct Workload<S: dyno_wire::Session, P: crate::Scripted> {
     /// Name, unique among the workloads.
     pub name: String,
     /// Number of connections, each executing transactions one after the other. At least 1.
@@ -78,8 +78,8 @@ pub struct Workload<S: dyno_wire::Session, P: crate::Program> {
     pub protocol: dyno_wire::Protocol,
     /// Where the connections go, tried in order for each of them. At least 1.
     pub endpoints: Vec<Endpoint>,
-    /// One random state per thread, for the open loop's schedule.
-    pub throttle: Vec<dyno_script::Random>,
+    /// Makes the random numbers of each thread's schedule in an open loop.
+    pub schedule: crate::NewDraws,
     /// Makes the session of a new connection.
     pub session: NewSession<S>,
     /// How many transactions each client is to have, failed and skipped ones included; `None`: as many as fit into the phases.

@@ -4,7 +4,6 @@
 //! slow the arrivals down. A transaction that begins late because all clients were busy is timed from the instant at which it should have begun.
 
 use crate::load::Span;
-use dyno_script::Random;
 
 /// A stretch of time over which the rate of arrivals is constant or changes linearly.
 #[derive(Clone, Copy, Debug)]
@@ -47,30 +46,35 @@ impl Ramp {
     }
 }
 
+/// Random numbers, evenly distributed from 0 to below 1.
+pub type Draws = Box<dyn FnMut() -> f64 + Send>;
+
+/// Makes the random numbers of a thread, which counts from 0 within its workload.
+pub type NewDraws = Box<dyn Fn(usize) -> Draws + Send + Sync>;
+
 /// The instants at which one thread's transactions are due.
 ///
 /// They are a Poisson process whose rate is piecewise linear, drawn by inversion: between two arrivals the integral of the rate grows by a number that is
 /// exponentially distributed with mean 1 (R. W. Klein and S. D. Roberts, "A time-varying Poisson arrival process generator", Simulation 43, 1984).
-#[derive(Debug)]
 pub(crate) struct Schedule {
     ramp: Option<Ramp>,
     /// The ramps after it.
     ramps: std::vec::IntoIter<Ramp>,
     /// Kept as a floating-point number so that rounding does not add up.
     next_ns: f64,
-    random: Random,
+    draws: Draws,
 }
 
 impl Schedule {
     /// Arrivals over `ramps`, of which each begins where the one before it ends. Without any, nothing is ever due.
-    pub fn new(ramps: Vec<Ramp>, random: Random) -> Self {
+    pub fn new(ramps: Vec<Ramp>, draws: Draws) -> Self {
         let mut ramps = ramps.into_iter();
         let ramp = ramps.next();
         let mut schedule = Self {
             ramp,
             ramps,
             next_ns: ramp.map_or(0.0, |ramp| ramp.start_ns),
-            random,
+            draws,
         };
         schedule.advance();
         schedule
@@ -83,7 +87,7 @@ impl Schedule {
 
     /// Goes on to the instant after it.
     pub fn advance(&mut self) {
-        let mut expected = -(1.0 - self.random.unit()).ln();
+        let mut expected = -(1.0 - (self.draws)()).ln();
         while let Some(ramp) = &self.ramp {
             let left = ramp.expected(self.next_ns);
             if expected < left {
@@ -105,6 +109,11 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
+    fn draws(seed: u64) -> Draws {
+        let mut random = fastrand::Rng::with_seed(seed);
+        Box::new(move || random.f64())
+    }
+
     fn span(from: f64, to: f64) -> Span {
         Span { from, to }
     }
@@ -112,7 +121,7 @@ mod tests {
     #[test]
     fn arrivals_keep_the_rate_and_vary_like_a_poisson_process() {
         let constant = Ramp::new(0, u64::MAX, span(1000.0, 1000.0));
-        let mut schedule = Schedule::new(vec![constant], Random::new(7));
+        let mut schedule = Schedule::new(vec![constant], draws(7));
         let mut gaps_ms = Vec::new();
         let mut last_ns = 0;
         for _ in 0..20_000 {
@@ -140,7 +149,7 @@ mod tests {
             let begin_ns = start_ns + number * 4 * SECOND_NS;
             Ramp::new(begin_ns, begin_ns + 4 * SECOND_NS, rate)
         });
-        let mut schedule = Schedule::new(ramps.collect(), Random::new(11));
+        let mut schedule = Schedule::new(ramps.collect(), draws(11));
         let mut counts = [0_i32; 16];
         while schedule.next_ns() != u64::MAX {
             counts[((schedule.next_ns() - start_ns) / SECOND_NS) as usize] += 1;
@@ -170,12 +179,12 @@ mod tests {
             let (least, most) = (1.0 / 3600.0, 500_000.0_f64);
             let rate_per_s = least * (most / least).powf(exponent);
             let ramp = Ramp::new(start_ns, u64::MAX, span(rate_per_s, rate_per_s));
-            let mut schedule = Schedule::new(vec![ramp], Random::new(seed));
-            let mut random = Random::new(seed);
+            let mut schedule = Schedule::new(vec![ramp], draws(seed));
+            let mut random = draws(seed);
             // Added up with what each addition loses, by Neumaier's method.
             let (mut sum_ns, mut lost_ns) = (start_ns as f64, 0.0);
             for number in 0..5_000 {
-                let gap_ns = -(1.0 - random.unit()).ln() * (1e9 / rate_per_s);
+                let gap_ns = -(1.0 - random()).ln() * (1e9 / rate_per_s);
                 let next_ns = sum_ns + gap_ns;
                 lost_ns += if sum_ns >= gap_ns { sum_ns - next_ns + gap_ns } else { gap_ns - next_ns + sum_ns };
                 sum_ns = next_ns;
@@ -220,7 +229,7 @@ mod tests {
                 end_ns += length_ns;
                 Ramp::new(start_ns, end_ns, span(from, to))
             });
-            let mut schedule = Schedule::new(ramps.collect(), Random::new(seed));
+            let mut schedule = Schedule::new(ramps.collect(), draws(seed));
             let mut last_ns = 0;
             while schedule.next_ns() != u64::MAX {
                 prop_assert!(schedule.next_ns() >= last_ns.max(5) && schedule.next_ns() <= end_ns);

@@ -1,8 +1,7 @@
 //! What the threads of a load have to say while it runs, for a person to read.
 
-use crate::capture::CaptureFault;
 use crate::connect::ConnectError;
-use crate::program::ProgramError;
+use crate::program::{ProgramError, Shown};
 use dyno_wire::ServerError;
 use std::time::Duration;
 
@@ -79,16 +78,16 @@ pub enum Remark {
         /// What it does.
         trace: Trace,
     },
-    /// A script used the function `debug`.
-    Debug {
+    /// A script wants something to be shown.
+    Shown {
         /// The workload, as index.
         workload: usize,
         /// The client.
         client: usize,
         /// The script.
         script: usize,
-        /// The values, with the commands that showed them.
-        values: Vec<dyno_script::Debugged>,
+        /// What.
+        shown: Vec<Shown>,
     },
     /// A client whose connection was lost has a new one.
     Reconnected {
@@ -170,9 +169,7 @@ pub enum AbortReason {
         /// What it was doing.
         doing: Doing,
     },
-    /// The result of `\gset` or `\aset` cannot be kept.
-    Capture(CaptureFault),
-    /// A meta command failed, or stood where it must not: pipelines have rules.
+    /// The program cannot go on.
     Program(ProgramError),
     /// The script ended inside a transaction.
     OpenTransaction,

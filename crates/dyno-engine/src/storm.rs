@@ -7,7 +7,7 @@ use crate::connect::{self, Client, ConnectError, Limit};
 use crate::descriptors::allow_descriptors;
 use crate::drive::DriveError;
 use crate::load::{Stop, Workload};
-use crate::program::Program;
+use crate::program::Scripted;
 use dyno_wire::Session;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +40,7 @@ pub(crate) struct Storm {
 
 impl Storm {
     /// Of all clients of these workloads. Makes sure that the process may have as many connections.
-    pub fn of<S: Session, P: Program>(workloads: &[Workload<S, P>]) -> Result<Self, DriveError> {
+    pub fn of<S: Session, P: Scripted>(workloads: &[Workload<S, P>]) -> Result<Self, DriveError> {
         let clients = workloads.iter().map(|workload| workload.clients).sum();
         let threads: usize = workloads.iter().map(|workload| workload.threads).sum();
         allow_descriptors(clients, threads, PASSING_DESCRIPTORS)?;
@@ -65,7 +65,7 @@ impl Storm {
     }
 
     /// Connects these clients of a workload and gives them in their order, each with the time that it took.
-    pub fn connect<S: Session, P: Program>(
+    pub fn connect<S: Session, P: Scripted>(
         &self,
         workload: &Workload<S, P>,
         texts: &[String],
@@ -107,7 +107,7 @@ impl Storm {
         Ok(opened.into_iter().map(|(_, client)| client).collect())
     }
 
-    fn open<S: Session, P: Program>(
+    fn open<S: Session, P: Scripted>(
         &self,
         workload: &Workload<S, P>,
         texts: &[String],

@@ -8,7 +8,7 @@ use dyno_engine::{
     TransportChoice, drive,
 };
 use dyno_record::Recording;
-use dyno_script::Random;
+use dyno_script::Seeds;
 use dyno_wire::tls::SslMode;
 use dyno_wire::{AuthenticationPolicy, PgConfig, PgSession, Protocol, SessionKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,9 +43,15 @@ over_each_transport!(
     what_finishes_after_the_end_is_recorded_if_asked_for,
 );
 
-type ScriptLoad = dyno_engine::Load<dyno_wire::PgSession, dyno_engine::ScriptProgram>;
+type ScriptLoad = dyno_engine::Load<dyno_wire::PgSession, dyno_script::ScriptProgram>;
 
 const AT_ONCE: Behaviour = Behaviour::Answer(Duration::ZERO);
+
+fn time_commands(load: &mut ScriptLoad) {
+    let workload = &mut load.workloads[0];
+    workload.time_commands = true;
+    workload.program = workload.program.clone().telling_each_command(true);
+}
 
 /// A log that others can read.
 #[derive(Clone, Default)]
@@ -138,7 +144,7 @@ fn what_fails_too_often_counts_and_has_no_latency(transport: TransportChoice) {
     let mut load = script_load(transport, &server, Protocol::Extended, 1, 2, &[("select 1;", 1)]);
     load.workloads[0].failures.max_tries = Some(2);
     load.workloads[0].failures.report_failures = true;
-    load.workloads[0].time_commands = true;
+    time_commands(&mut load);
     let log = Entries::of(&mut load);
     let (_, recording, remarks) = run(&load);
     assert_eq!((recording.transactions, recording.errors), (1, 1));
@@ -276,7 +282,7 @@ fn a_pipeline_is_sent_whole_and_fails_at_its_end(transport: TransportChoice) {
         // On every connection: both parts of the pipeline, then the statement behind it.
         let server = ScriptedServer::start(|_, _, _| AT_ONCE);
         let mut load = script_load(transport, &server, protocol, 2, 3, &[(script, 1)]);
-        load.workloads[0].time_commands = true;
+        time_commands(&mut load);
         let (outcome, recording, remarks) = run(&load);
         assert!(outcome.ended_early.is_none(), "{remarks:?}");
         assert_eq!((recording.transactions, recording.statements), (6, 24));
@@ -576,7 +582,7 @@ fn what_was_in_time_for_its_client_is_not_skipped(transport: TransportChoice) {
             let mut load = script_load(transport, &server, Protocol::Simple, clients, 1, &[("select 1;", 1)]);
             load.workloads[0].threads = threads;
             load.workloads[0].pacing = Pacing::Open { rate_per_s: 500.0 };
-            load.workloads[0].throttle = (seed * 2..).take(threads).map(Random::new).collect();
+            load.workloads[0].schedule = Seeds::draw(seed, clients, threads, false).schedule();
             load.workloads[0].latency_limit = Some(Duration::from_nanos(1));
             let (_, recording, _) = run(&load);
             assert_eq!((recording.transactions, recording.skipped), (clients as u64, 0));
@@ -609,7 +615,7 @@ fn shell_commands_and_warnings_are_taken_in(transport: TransportChoice) {
     assert_eq!(server.queries(), [(0, "select 7;".to_owned())]);
     assert_eq!(remarks.len(), 2);
     assert!(
-        remarks[0].starts_with("Debug") && remarks[0].contains("Int(7)"),
+        remarks[0].starts_with("Shown") && remarks[0].contains("int 7"),
         "{remarks:?}"
     );
     assert!(

@@ -1,4 +1,4 @@
-//! pgbench's script language: parse, compile, evaluate, random functions; no I/O.
+//! pgbench's script language: parse, compile, evaluate, random functions; and its program, which clients of the engine execute.
 //!
 //! A script is compiled once, before the clients start, so that a mistake in it is told before a benchmark
 //! begins and a running client only walks a small tree. Values and random numbers are those of pgbench 15:
@@ -43,6 +43,7 @@ mod grammar;
 mod hash;
 mod meta;
 mod mistake;
+mod program;
 mod random;
 mod script;
 mod seeds;
@@ -59,6 +60,7 @@ pub use command::{Command, Condition, Else, Place, Set};
 pub use cursor::{Cursor, Step};
 pub use defined::Defined;
 pub use diagnostic::{EvaluationError, Position, ScriptError};
+pub use program::{CaptureFault, ScriptFault, ScriptProgram, ScriptSet, ScriptState};
 pub use random::Random;
 pub use script::Script;
 pub use seeds::{Seeds, ThreadSeeds};

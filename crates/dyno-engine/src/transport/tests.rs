@@ -120,8 +120,8 @@ impl Arrived {
 
 /// Bytes of which each piece is different.
 fn bytes(seed: u64, count: usize) -> Vec<u8> {
-    let mut random = dyno_script::Random::new(seed);
-    (0..count).map(|_| (random.unit() * 256.0) as u8).collect()
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..count).map(|_| random.u8(..)).collect()
 }
 
 fn a_stream_arrives_whole_from_each_connection<T: Make>() {

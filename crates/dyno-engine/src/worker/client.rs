@@ -7,10 +7,8 @@ use std::collections::VecDeque;
 /// What a client is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
-    /// The reply to the statement of this index.
-    Reply(usize),
-    /// The same, with results that the program wants.
-    Results(usize),
+    /// The reply to a statement.
+    Reply(Asked),
     /// The server's word on the statements of the pipeline that is about to begin.
     Acceptance,
     /// The replies to its pipeline.
@@ -31,17 +29,38 @@ pub(super) enum Waiting {
     Never,
 }
 
+/// A statement that a reply is awaited to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Its number.
+    pub statement: u32,
+    /// Whether it was sent as a text with all values filled in.
+    pub as_text: bool,
+    /// Whether the program wants its results.
+    pub results: bool,
+}
+
+impl Asked {
+    /// A statement of this number.
+    pub fn new(statement: usize, as_text: bool, results: bool) -> Self {
+        Self {
+            statement: statement as u32,
+            as_text,
+            results,
+        }
+    }
+
+    /// Its number as an index.
+    pub fn statement(self) -> usize {
+        self.statement as usize
+    }
+}
+
 impl Waiting {
     /// Whether a transaction is under way.
     pub fn is_running(self) -> bool {
         match self {
-            Self::Reply(_)
-            | Self::Results(_)
-            | Self::Acceptance
-            | Self::Pipeline
-            | Self::Rollback
-            | Self::Wake
-            | Self::Connection => true,
+            Self::Reply(_) | Self::Acceptance | Self::Pipeline | Self::Rollback | Self::Wake | Self::Connection => true,
             Self::Replacement | Self::Turn | Self::Finished | Self::Never => false,
         }
     }

@@ -6,7 +6,7 @@ use super::Clients;
 use super::client::Waiting;
 use crate::connect::{self, ConnectError, Limit};
 use crate::load::Preparing;
-use crate::program::Program;
+use crate::program::Scripted;
 use crate::remark::{AbortReason, Remark};
 use crate::transport::Transport;
 use dyno_wire::{Protocol, Session};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How long to wait before trying again to replace a lost connection.
 const PAUSE_NS: u64 = 100_000_000;
 
-impl<S: Session, P: Program> Clients<'_, S, P> {
+impl<S: Session, P: Scripted> Clients<'_, S, P> {
     /// Makes the first of the connections that are needed now. Before the next one the others have their turn, and the time is looked at.
     pub(super) fn connect_due(&mut self, transport: &mut impl Transport) {
         if self.over {
@@ -110,7 +110,6 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         }
         let client = &mut self.clients[index];
         client.tries = 1;
-        self.workload.program.begin(&mut client.program);
         self.tally_failed(index, &error.into_server_error(), now_ns);
         self.replace(index, true, now_ns, PAUSE_NS);
     }

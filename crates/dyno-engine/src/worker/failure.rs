@@ -4,7 +4,7 @@ use super::Clients;
 use super::client::{Failure, Loss, Waiting};
 use crate::drive::{Ending, Message};
 use crate::load::{OnBrokenScript, OnError};
-use crate::program::Program;
+use crate::program::{Action, Resume, Scripted};
 use crate::remark::{AbortReason, Doing, Remark, Trace};
 use dyno_record::FailureCounts;
 use dyno_wire::{Reply, ServerError, Session, SqlState, TransactionStatus};
@@ -18,9 +18,19 @@ fn is_retryable(state: SqlState) -> bool {
     counts.other == 0
 }
 
-impl<S: Session, P: Program> Clients<'_, S, P> {
+impl<S: Session, P: Scripted> Clients<'_, S, P> {
+    /// A statement ended with an error: lets the program decide what that means.
+    pub(super) fn went_wrong(&mut self, index: usize, failure: Box<Failure>, now_ns: u64) {
+        let program = &self.workload.program;
+        let action = program.next(&mut self.clients[index].program, Resume::Failed(&failure.error));
+        match action {
+            Ok(Action::Fail) => self.failed(index, failure, now_ns),
+            other => self.act(index, other, now_ns),
+        }
+    }
+
     /// A transaction failed: rolls it back, or aborts its client.
-    pub(super) fn failed(&mut self, index: usize, failure: Box<Failure>, now_ns: u64) {
+    fn failed(&mut self, index: usize, failure: Box<Failure>, now_ns: u64) {
         let policy = &self.workload.failures;
         let state = failure.error.sqlstate;
         let never_works = failure.copy_refused && policy.on_broken_script == OnBrokenScript::AbortClient;
@@ -68,7 +78,6 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
 
     /// Decides what becomes of a transaction that failed and is rolled back.
     fn conclude(&mut self, index: usize, now_ns: u64) {
-        let program = &self.workload.program;
         let client = &mut self.clients[index];
         let Some(failure) = client.failure.take() else {
             return self.rest(index, now_ns);
@@ -98,8 +107,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             let client = &mut self.clients[index];
             client.tries += 1;
             client.statement_ns = now_ns;
-            program.restart(&mut client.program);
-            self.step(index, now_ns);
+            self.step(index, Resume::Again, now_ns);
         } else {
             self.tally_failed(index, &failure.error, now_ns);
             self.rest(index, now_ns);

@@ -20,7 +20,7 @@ use crate::drive::{Departure, Ending, Message, SliceReport};
 use crate::load::{Preparing, Stop, Workload};
 use crate::log::{LogContext, TransactionLog};
 use crate::pacing::Schedule;
-use crate::program::Program;
+use crate::program::Scripted;
 use crate::remark::Remark;
 use crate::timeline::{Slice, Timeline};
 use crate::transport::{Transport, Wait};
@@ -65,7 +65,7 @@ struct Outbox {
 }
 
 /// Everything of the loop but the transport, which calls back into it.
-struct Clients<'a, S: Session, P: Program> {
+struct Clients<'a, S: Session, P: Scripted> {
     workload: &'a Workload<S, P>,
     /// The workload's index.
     number: usize,
@@ -74,8 +74,6 @@ struct Clients<'a, S: Session, P: Program> {
     clock: Clock,
     stop: &'a Stop,
     clients: Vec<Client<S, P::State>>,
-    /// What the program keeps for the thread.
-    program: P::Thread,
     outbox: Outbox,
     /// Clients that are to begin a transaction now.
     runnable: VecDeque<usize>,
@@ -134,7 +132,7 @@ pub(crate) struct Ready<S> {
 }
 
 /// What a thread needs to run its share of a workload.
-pub(crate) struct Share<'a, S: Session, P: Program> {
+pub(crate) struct Share<'a, S: Session, P: Scripted> {
     pub workload: &'a Workload<S, P>,
     /// The workload's index.
     pub number: usize,
@@ -160,7 +158,7 @@ pub(crate) struct Share<'a, S: Session, P: Program> {
 }
 
 /// Runs until the timeline ends, a stop is requested, or nothing is left to do.
-pub(crate) fn run<S: Session, P: Program>(share: Share<'_, S, P>, mut transport: impl Transport) -> Departure {
+pub(crate) fn run<S: Session, P: Scripted>(share: Share<'_, S, P>, mut transport: impl Transport) -> Departure {
     let grace_ns = duration_ns(share.grace);
     let mut clients = Clients::new(share);
     let mut drain_until_ns = u64::MAX;
@@ -207,7 +205,7 @@ fn boundary_ns(slice: Option<Slice>, end_ns: u64, over: bool) -> u64 {
     if over { slice_end_ns } else { slice_end_ns.min(end_ns) }
 }
 
-impl<'a, S: Session, P: Program> Clients<'a, S, P> {
+impl<'a, S: Session, P: Scripted> Clients<'a, S, P> {
     fn new(share: Share<'a, S, P>) -> Self {
         let mut timeline = match share.record_finishing {
             true => share.timeline.open(),
@@ -218,14 +216,13 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
         let over = share.start_ns >= end_ns;
         let workload = share.workload;
         let all_known = workload.protocol != Protocol::Prepared || workload.preparing == Preparing::AtStart;
-        let mut program = workload.program.thread(share.part);
         let clients: Vec<_> = share
             .clients
             .into_iter()
             .map(|ready| {
                 let number = ready.number;
-                let mut state = workload.program.state(number);
-                workload.program.choose(&mut program, &mut state);
+                let mut state = workload.program.state(number, share.part);
+                workload.program.choose(&mut state);
                 Client {
                     session: ready.session,
                     program: state,
@@ -267,7 +264,6 @@ impl<'a, S: Session, P: Program> Clients<'a, S, P> {
             stop: share.stop,
             working: clients.len(),
             clients,
-            program,
             outbox: Outbox::default(),
             runnable: VecDeque::new(),
             idle: VecDeque::new(),

@@ -4,26 +4,20 @@
 
 use super::Clients;
 use super::client::{Failure, Waiting};
-use crate::program::Program;
+use crate::program::{Resume, Scripted};
 use crate::remark::{Remark, Trace};
-use dyno_wire::{Protocol, Reply, Session};
+use dyno_wire::{Reply, Session};
+use std::ops::Range;
 
-impl<S: Session, P: Program> Clients<'_, S, P> {
+impl<S: Session, P: Scripted> Clients<'_, S, P> {
     /// Begins a pipeline. Returns whether the client has to wait first.
-    pub(super) fn start_pipeline(&mut self, index: usize, now_ns: u64) -> bool {
-        let program = &self.workload.program;
+    pub(super) fn start_pipeline(&mut self, index: usize, statements: Range<usize>, now_ns: u64) -> bool {
         let client = &mut self.clients[index];
-        if self.workload.protocol == Protocol::Simple {
-            let reason = "cannot use pipeline mode with the simple query protocol";
-            let error = program.failure(&client.program, reason);
-            self.broken(index, error);
-            return true;
-        }
         client.piping = true;
         client.statement_ns = now_ns;
         // Preparing within the pipeline would take a snapshot before the pipeline's own BEGIN could choose an isolation level.
         let start = self.outbox.bytes.len();
-        for statement in program.pipeline(&client.program) {
+        for statement in statements {
             if client.prepared.get(statement) == Some(&false) {
                 client.prepared[statement] = true;
                 let encoded = &self.workload.statements[statement];
@@ -54,7 +48,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         }
         if !waiting {
             self.command_done(index, &mut now_ns);
-            self.step(index, now_ns);
+            self.step(index, Resume::Done, now_ns);
         }
     }
 
@@ -66,7 +60,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
                 workload: self.number,
                 client: client.number,
                 error: Box::new(error.clone()),
-                query: self.workload.program.parameterized(statement).to_owned(),
+                query: self.text(index, statement),
             });
         }
     }
@@ -124,10 +118,10 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             return;
         }
         match client.failure.take() {
-            Some(failure) => self.failed(index, failure, now_ns),
+            Some(failure) => self.went_wrong(index, failure, now_ns),
             None => {
                 self.command_done(index, &mut now_ns);
-                self.step(index, now_ns);
+                self.step(index, Resume::Done, now_ns);
             }
         }
     }

@@ -1,14 +1,14 @@
 //! What arrives: bytes become replies, and replies let clients go on.
 
 use super::Clients;
-use super::client::{Failure, Waiting};
-use crate::program::Program;
-use crate::remark::{AbortReason, Remark};
+use super::client::{Asked, Failure, Waiting};
+use crate::program::{Resume, Scripted};
+use crate::remark::Remark;
 use crate::transport::Arrival;
 use dyno_wire::{Event, Protocol, Reply, Session, WireError};
 use std::io;
 
-impl<S: Session, P: Program> Clients<'_, S, P> {
+impl<S: Session, P: Scripted> Clients<'_, S, P> {
     pub(super) fn arrived(&mut self, index: usize, arrival: Arrival<'_>) {
         match arrival {
             Arrival::Closed(error) => self.lose(index, &error),
@@ -50,14 +50,15 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
             self.trace_reply(index, reply);
         }
         match self.clients[index].waiting {
-            Waiting::Reply(statement) if !reply.failed => {
-                self.tally_statement(index, statement, now_ns);
-                self.step(index, now_ns);
+            Waiting::Reply(asked) if reply.failed => self.refused(index, asked, reply, now_ns),
+            Waiting::Reply(asked) => {
+                self.tally_statement(index, asked.statement(), now_ns);
+                if asked.results {
+                    self.resume_with_results(index, now_ns);
+                } else {
+                    self.step(index, Resume::Done, now_ns);
+                }
             }
-            Waiting::Reply(statement) | Waiting::Results(statement) if reply.failed => {
-                self.refused(index, statement, reply, now_ns);
-            }
-            Waiting::Results(statement) => self.captured(index, statement, now_ns),
             Waiting::Acceptance => self.accepted(index, reply, now_ns),
             Waiting::Pipeline => self.piped(index, reply, now_ns),
             Waiting::Wake if self.clients[index].outstanding > 0 => self.piped(index, reply, now_ns),
@@ -67,55 +68,39 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         }
     }
 
-    /// The results of a statement are there for the program to take.
     #[cold]
-    fn captured(&mut self, index: usize, statement: usize, now_ns: u64) {
+    fn resume_with_results(&mut self, index: usize, now_ns: u64) {
         let client = &mut self.clients[index];
-        let results = client.session.captured();
-        match self.workload.program.capture(&mut client.program, statement, results) {
-            Ok(()) => {
-                // From here on it is like any other statement.
-                client.waiting = Waiting::Reply(statement);
-                self.tally_statement(index, statement, now_ns);
-                self.step(index, now_ns);
-            }
-            Err(fault) => self.uncaptured(index, fault),
-        }
+        let resume = Resume::Results(client.session.captured());
+        let action = self.workload.program.next(&mut client.program, resume);
+        self.act(index, action, now_ns);
     }
 
     /// A statement failed.
     #[cold]
-    fn refused(&mut self, index: usize, statement: usize, reply: Reply, now_ns: u64) {
+    fn refused(&mut self, index: usize, asked: Asked, reply: Reply, now_ns: u64) {
         let client = &mut self.clients[index];
         if client.introduced && reply.accepted == 0 {
             // It was refused before it could be executed. Doing that all the same shows what it means for the transaction.
-            self.remark_unprepared(index, statement);
+            self.remark_unprepared(index, asked.statement());
             if self.workload.trace {
-                self.trace_executing(index, statement);
+                self.trace_executing(index, asked);
             }
             let statement_ns = self.clients[index].statement_ns;
-            return self.execute(index, statement, statement_ns);
+            return self.execute(index, asked, statement_ns);
         }
         let Some(error) = client.session.error() else {
             return self.rest(index, now_ns);
         };
-        let program = &self.workload.program;
-        let query = match self.workload.protocol {
-            Protocol::Simple => {
-                let mut text = Vec::new();
-                program.write_text(&client.program, statement, &mut text);
-                Some(dyno_text::decode(&text).into_owned())
-            }
-            Protocol::Extended => Some(program.parameterized(statement).to_owned()),
-            Protocol::Prepared => None,
-        };
+        let error = error.clone();
+        let carries_text = asked.as_text || self.workload.protocol != Protocol::Prepared;
         let failure = Failure {
-            error: error.clone(),
+            error,
             completed: reply.completed,
-            query,
+            query: carries_text.then(|| self.text(index, asked.statement())),
             copy_refused: reply.copy_refused,
         };
-        self.failed(index, Box::new(failure), now_ns);
+        self.went_wrong(index, Box::new(failure), now_ns);
     }
 
     #[cold]
@@ -131,14 +116,11 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         }
     }
 
-    fn uncaptured(&mut self, index: usize, fault: crate::CaptureFault) {
-        match self.workload.failures.on_broken_script {
-            crate::OnBrokenScript::EndLoad => {
-                let client = &self.clients[index];
-                let error = self.workload.program.failure(&client.program, &fault.to_string());
-                self.broken(index, error);
-            }
-            crate::OnBrokenScript::AbortClient => self.abort(index, AbortReason::Capture(fault)),
-        }
+    /// The text of a statement, as it is sent.
+    pub(super) fn text(&self, index: usize, statement: usize) -> String {
+        let mut text = Vec::new();
+        let state = &self.clients[index].program;
+        self.workload.program.write_text(state, statement, &mut text);
+        dyno_text::decode(&text).into_owned()
     }
 }

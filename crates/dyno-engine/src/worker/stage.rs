@@ -3,7 +3,7 @@
 use super::Clients;
 use super::client::Waiting;
 use crate::course::Change;
-use crate::program::Program;
+use crate::program::Scripted;
 use dyno_wire::Session;
 
 /// When clients begin their transactions.
@@ -17,7 +17,7 @@ pub(super) enum Pace {
     Arrears,
 }
 
-impl<S: Session, P: Program> Clients<'_, S, P> {
+impl<S: Session, P: Scripted> Clients<'_, S, P> {
     /// Makes the changes that are due.
     #[cold]
     pub(super) fn follow_course(&mut self, now_ns: u64) {

@@ -1,21 +1,21 @@
 //! Clients go on: to their next transaction, and within it from one command to the next.
 
 use super::Clients;
-use super::client::Waiting;
+use super::client::{Asked, Waiting};
 use super::stage::Pace;
 use crate::clock::duration_ns;
 use crate::drive::Ending;
 use crate::load::{Connecting, OnBrokenScript};
-use crate::program::{Action, Program, ProgramError};
+use crate::program::{Action, ProgramError, Resume, Scripted, Shown};
 use crate::remark::{AbortReason, Remark};
-use dyno_wire::{Protocol, Session, TransactionStatus};
+use dyno_wire::{Session, TransactionStatus};
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
 
 /// So many transactions are skipped without a look at the clock.
 const SKIPPED_AT_ONCE: usize = 10_000;
 
-impl<S: Session, P: Program> Clients<'_, S, P> {
+impl<S: Session, P: Scripted> Clients<'_, S, P> {
     /// Lets every client act whose time has come.
     pub(super) fn start_due(&mut self, now_ns: u64) {
         if now_ns >= self.change_ns {
@@ -54,7 +54,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         match self.clients[index].waiting {
             Waiting::Wake => {
                 self.command_done(index, &mut now_ns);
-                self.step(index, now_ns);
+                self.step(index, Resume::Done, now_ns);
             }
             Waiting::Replacement => self.connecting.push_back(index),
             _ => {}
@@ -114,75 +114,87 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         client.lag_ns = now_ns.saturating_sub(client.transaction_ns);
         client.statement_ns = now_ns;
         client.tries = 1;
-        self.workload.program.begin(&mut client.program);
-        self.step(index, now_ns);
+        self.step(index, Resume::Begin, now_ns);
     }
 
     /// Goes on with a client's transaction up to where it has to wait, or its end.
     #[inline]
-    pub(super) fn step(&mut self, index: usize, mut now_ns: u64) {
+    pub(super) fn step(&mut self, index: usize, resume: Resume<'_>, now_ns: u64) {
+        let program = &self.workload.program;
+        let action = program.next(&mut self.clients[index].program, resume);
+        self.act(index, action, now_ns);
+    }
+
+    /// Does what the program wants, and what it wants after that.
+    #[inline]
+    pub(super) fn act(&mut self, index: usize, mut action: Result<Action, ProgramError>, mut now_ns: u64) {
         loop {
-            let client = &mut self.clients[index];
             let program = &self.workload.program;
-            let each = self.workload.time_commands || self.workload.trace;
-            let action = program.next(&mut client.program, each);
             if self.workload.trace {
                 self.trace_action(index, &action);
             }
-            let client = &self.clients[index];
-            if !program.debugged(&client.program).is_empty() {
-                self.show_debugged(index);
+            if let Some(shown) = program.shown(&self.clients[index].program) {
+                self.show(index, shown);
             }
             let client = &mut self.clients[index];
             match action {
-                Ok(Action::Execute(statement)) if !client.piping => {
-                    client.waiting = Waiting::Reply(statement);
-                    return self.execute(index, statement, now_ns);
-                }
-                Ok(Action::Execute(statement)) => {
+                Ok(Action::Execute { statement, .. }) if client.piping => {
                     client.statement_ns = now_ns;
                     self.queue(index, statement);
                 }
-                Ok(Action::Capture(statement)) => {
-                    client.waiting = Waiting::Results(statement);
-                    client.session.capture();
-                    return self.execute(index, statement, now_ns);
+                Ok(Action::Execute { statement, results }) => {
+                    return self.execute(index, Asked::new(statement, false, results), now_ns);
+                }
+                Ok(Action::Query { statement, results }) => {
+                    return self.execute(index, Asked::new(statement, true, results), now_ns);
                 }
                 Ok(Action::Sleep(duration)) => {
                     client.waiting = Waiting::Wake;
                     client.statement_ns = now_ns;
                     return self.sleep(index, now_ns.saturating_add(duration_ns(duration)));
                 }
-                Ok(Action::StartPipeline) => {
-                    if self.start_pipeline(index, now_ns) {
+                Ok(Action::StartPipeline(statements)) => {
+                    if self.start_pipeline(index, statements, now_ns) {
                         return;
                     }
                 }
                 Ok(Action::SyncPipeline) => self.sync_pipeline(index),
                 Ok(Action::EndPipeline) => return self.end_pipeline(index, now_ns),
-                Ok(Action::Shell) => match program.shell(&mut client.program) {
-                    Ok(Some(output)) if self.workload.trace => self.trace_shell(index, &output),
+                Ok(Action::Call) => match program.call(&mut client.program) {
+                    Ok(Some(output)) if self.workload.trace => self.trace_output(index, &output),
                     Ok(_) => {}
                     Err(error) => return self.broken(index, error),
                 },
                 Ok(Action::Meta) => {}
                 Ok(Action::End) => return self.complete(index, now_ns),
+                // Nothing has failed: it is over all the same.
+                Ok(Action::Fail) => return self.rest(index, now_ns),
                 Err(error) => return self.broken(index, error),
             }
             // A command that had not to wait is done.
             self.command_done(index, &mut now_ns);
+            action = self
+                .workload
+                .program
+                .next(&mut self.clients[index].program, Resume::Done);
         }
     }
 
     /// Executes a statement whose reply is waited for.
     #[inline]
-    pub(super) fn execute(&mut self, index: usize, statement: usize, now_ns: u64) {
+    pub(super) fn execute(&mut self, index: usize, asked: Asked, now_ns: u64) {
         let client = &mut self.clients[index];
+        client.waiting = Waiting::Reply(asked);
         client.statement_ns = now_ns;
+        if asked.results {
+            client.session.capture();
+        }
+        let statement = asked.statement();
         let start = self.outbox.bytes.len();
         let out = &mut self.outbox.bytes;
         let program = &self.workload.program;
-        if self.workload.protocol == Protocol::Simple {
+        if asked.as_text {
+            client.introduced = false;
             client
                 .session
                 .query(|text| program.write_text(&client.program, statement, text), out);
@@ -265,7 +277,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     #[inline]
     pub(super) fn choose(&mut self, index: usize) {
         let client = &mut self.clients[index];
-        self.workload.program.choose(&mut self.program, &mut client.program);
+        self.workload.program.choose(&mut client.program);
         if self.workload.trace {
             self.trace_script(index);
         }
@@ -305,14 +317,13 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     }
 
     #[cold]
-    fn show_debugged(&mut self, index: usize) {
+    fn show(&mut self, index: usize, shown: Vec<Shown>) {
         let client = &self.clients[index];
-        let program = &self.workload.program;
-        self.remark_and_wait(Remark::Debug {
+        self.remark_and_wait(Remark::Shown {
             workload: self.number,
             client: client.number,
-            script: program.script(&client.program),
-            values: program.debugged(&client.program).to_vec(),
+            script: self.workload.program.script(&client.program),
+            shown,
         });
     }
 }

@@ -4,12 +4,12 @@ use super::Clients;
 use super::failure::shown;
 use crate::load::Workload;
 use crate::log::{LogEntry, LoggedOutcome};
-use crate::program::Program;
+use crate::program::Scripted;
 use dyno_record::{CommandRecording, FailureCounts, MOST_STATEMENTS, Recording, ScriptRecording};
 use dyno_wire::{ServerError, Session};
 
 /// An empty recording for a workload.
-pub(crate) fn recording<S: Session, P: Program>(workload: &Workload<S, P>) -> Recording {
+pub(crate) fn recording<S: Session, P: Scripted>(workload: &Workload<S, P>) -> Recording {
     let mut recording = Recording::new(workload.statements.len());
     let commands = workload.program.commands();
     if commands.len() > 1 {
@@ -24,7 +24,7 @@ pub(crate) fn recording<S: Session, P: Program>(workload: &Workload<S, P>) -> Re
     recording
 }
 
-impl<S: Session, P: Program> Clients<'_, S, P> {
+impl<S: Session, P: Scripted> Clients<'_, S, P> {
     /// A statement completed without error.
     #[inline]
     pub(super) fn tally_statement(&mut self, index: usize, statement: usize, now_ns: u64) {

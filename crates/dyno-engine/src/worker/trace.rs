@@ -4,12 +4,12 @@
 //! same: what was sent second when the server has accepted the first.
 
 use super::Clients;
-use super::client::Waiting;
-use crate::program::{Action, Program, ProgramError};
+use super::client::{Asked, Waiting};
+use crate::program::{Action, ProgramError, Scripted};
 use crate::remark::{Remark, Trace};
 use dyno_wire::{Protocol, Reply, Session};
 
-impl<S: Session, P: Program> Clients<'_, S, P> {
+impl<S: Session, P: Scripted> Clients<'_, S, P> {
     /// Tells what a client does.
     #[cold]
     pub(super) fn trace(&self, index: usize, trace: Trace) {
@@ -33,16 +33,15 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
         let client = &self.clients[index];
         let program = &self.workload.program;
         match action {
-            Ok(Action::Execute(statement) | Action::Capture(statement)) => {
-                if client.piping {
-                    self.trace_sending(index, *statement);
-                } else if client.prepared[*statement] {
-                    self.trace_executing(index, *statement);
-                } else {
-                    self.trace(index, Trace::Preparing(*statement));
-                }
+            Ok(Action::Execute { statement, .. }) if client.piping => {
+                self.trace_sending(index, Asked::new(*statement, false, false));
             }
-            Ok(Action::End) => {}
+            Ok(Action::Execute { statement, .. }) if !client.prepared[*statement] => {
+                self.trace(index, Trace::Preparing(*statement));
+            }
+            Ok(Action::Execute { statement, .. }) => self.trace_executing(index, Asked::new(*statement, false, false)),
+            Ok(Action::Query { statement, .. }) => self.trace_executing(index, Asked::new(*statement, true, false)),
+            Ok(Action::End | Action::Fail) => {}
             Ok(_) | Err(_) => self.trace(
                 index,
                 Trace::Meta {
@@ -58,7 +57,7 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
 
     /// A client has used this output of a command of the operating system.
     #[cold]
-    pub(super) fn trace_shell(&self, index: usize, output: &[u8]) {
+    pub(super) fn trace_output(&self, index: usize, output: &[u8]) {
         let client = &self.clients[index];
         let program = &self.workload.program;
         self.trace(
@@ -76,13 +75,13 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     pub(super) fn trace_reply(&self, index: usize, reply: Reply) {
         let client = &self.clients[index];
         match client.waiting {
-            Waiting::Reply(statement) | Waiting::Results(statement) => {
+            Waiting::Reply(asked) => {
                 // What was refused is tried again, and told then.
                 if client.introduced && reply.failed && reply.accepted == 0 {
                     return;
                 }
                 if client.introduced {
-                    self.trace_executing(index, statement);
+                    self.trace_executing(index, asked);
                 }
                 self.trace(index, Trace::Receiving);
             }
@@ -101,22 +100,21 @@ impl<S: Session, P: Program> Clients<'_, S, P> {
     }
 
     /// A client sends a statement and then waits for its reply.
-    pub(super) fn trace_executing(&self, index: usize, statement: usize) {
-        self.trace_sending(index, statement);
+    pub(super) fn trace_executing(&self, index: usize, asked: Asked) {
+        self.trace_sending(index, asked);
         self.trace(index, Trace::Receiving);
     }
 
-    fn trace_sending(&self, index: usize, statement: usize) {
-        let program = &self.workload.program;
-        let trace = match self.workload.protocol {
-            Protocol::Prepared => Trace::SendingPrepared(statement),
-            Protocol::Extended => Trace::Sending(program.parameterized(statement).to_owned()),
-            Protocol::Simple => {
-                let mut text = Vec::new();
-                program.write_text(&self.clients[index].program, statement, &mut text);
-                Trace::Sending(dyno_text::decode(&text).into_owned())
-            }
-        };
-        self.trace(index, trace);
+    fn trace_sending(&self, index: usize, asked: Asked) {
+        let statement = asked.statement();
+        let known = !asked.as_text && self.workload.protocol == Protocol::Prepared;
+        self.trace(
+            index,
+            if known {
+                Trace::SendingPrepared(statement)
+            } else {
+                Trace::Sending(self.text(index, statement))
+            },
+        );
     }
 }

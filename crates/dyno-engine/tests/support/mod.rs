@@ -5,15 +5,15 @@ pub mod scripted_server;
 pub mod stopwatch;
 
 use dyno_engine::{
-    Action, Address, CaptureFault, Connected, Connecting, Cpus, Endpoint, FailurePolicy, Load, Observer,
-    OnBrokenScript, OnError, Pacing, Phase, Preparing, Program, ProgramError, Remark, ScriptProgram, ScriptSet,
-    ThreadOptions, TransportChoice, Workload,
+    Action, Address, Connected, Connecting, Cpus, Endpoint, FailurePolicy, Load, Observer, OnBrokenScript, OnError,
+    Pacing, Phase, Preparing, Program, ProgramError, Remark, Resume, Scripted, ThreadOptions, TransportChoice,
+    Workload,
 };
 use dyno_record::{Interval, Recording};
-use dyno_script::{Debugged, Script, Seeds, Symbols, Variables};
-use dyno_wire::{CapturedResult, Parameters, PgConfig, PgSession, PgStatement, Protocol};
+use dyno_script::{Random, Script, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
+use dyno_wire::{Parameters, PgConfig, PgSession, PgStatement, Protocol};
 use scripted_server::ScriptedServer;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,79 +21,33 @@ use std::time::{Duration, Instant};
 pub struct OneStatement;
 
 impl Program for OneStatement {
-    type State = bool;
-    type Thread = ();
+    type State = ();
 
     fn statements(&self) -> Vec<String> {
         vec!["select 1".into()]
     }
 
-    fn commands(&self) -> Vec<usize> {
-        vec![1]
+    fn state(&self, _client: usize, _thread: usize) {}
+
+    fn next(&self, (): &mut (), resume: Resume<'_>) -> Result<Action, ProgramError> {
+        Ok(match resume {
+            Resume::Begin | Resume::Again => Action::Execute {
+                statement: 0,
+                results: false,
+            },
+            Resume::Failed(_) => Action::Fail,
+            Resume::Done | Resume::Results(_) => Action::End,
+        })
     }
 
-    fn thread(&self, _thread: usize) {}
+    fn parameters<'a>(&'a self, (): &'a (), _statement: usize) -> impl Parameters + 'a {}
 
-    fn state(&self, _client: usize) -> bool {
-        false
-    }
-
-    fn choose(&self, _thread: &mut (), _sent: &mut bool) {}
-
-    fn script(&self, _sent: &bool) -> usize {
-        0
-    }
-
-    fn command(&self, _sent: &bool) -> usize {
-        0
-    }
-
-    fn begin(&self, sent: &mut bool) {
-        *sent = false;
-    }
-
-    fn restart(&self, sent: &mut bool) {
-        *sent = false;
-    }
-
-    fn next(&self, sent: &mut bool, _each: bool) -> Result<Action, ProgramError> {
-        if std::mem::replace(sent, true) {
-            Ok(Action::End)
-        } else {
-            Ok(Action::Execute(0))
-        }
-    }
-
-    fn shell(&self, _sent: &mut bool) -> Result<Option<Vec<u8>>, ProgramError> {
-        Ok(None)
-    }
-
-    fn pipeline(&self, _sent: &bool) -> Range<usize> {
-        0..0
-    }
-
-    fn capture(&self, _sent: &mut bool, _statement: usize, _results: &[CapturedResult]) -> Result<(), CaptureFault> {
-        Ok(())
-    }
-
-    fn failure(&self, _sent: &bool, reason: &str) -> ProgramError {
-        unreachable!("{reason}")
-    }
-
-    fn debugged<'a>(&self, _sent: &'a bool) -> &'a [Debugged] {
-        &[]
-    }
-
-    fn parameters<'a>(&'a self, _state: &'a bool, _statement: usize) -> impl Parameters + 'a {}
-
-    fn write_text(&self, _state: &bool, _statement: usize, out: &mut Vec<u8>) {
+    fn write_text(&self, (): &(), _statement: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(b"select 1");
     }
-
-    fn parameterized(&self, _statement: usize) -> &str {
-        "select 1"
-    }
 }
+
+impl Scripted for OneStatement {}
 
 /// Makes tests of functions that take a transport: one for each of them.
 #[allow(unused_macros, reason = "a bench shares this module and has no tests")]
@@ -163,7 +117,10 @@ pub fn load(
                 required_peer: None,
                 connect_timeout: Duration::from_secs(10),
             }],
-            throttle: (0..threads as u64).map(dyno_script::Random::new).collect(),
+            schedule: Box::new(|thread| {
+                let mut random = Random::new(thread as u64);
+                Box::new(move || random.unit())
+            }),
             session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
             transactions_per_client: None,
             connecting: Connecting::Once,
@@ -217,6 +174,7 @@ pub fn script_load(
         client_id: symbols.lookup("client_id"),
         clients: seeds.clients,
         choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
+        protocol,
     });
     let plain = load(transport, server, clients, 1, Pacing::Closed, &[]);
     let workload = plain.workloads.into_iter().next().expect("one workload");
@@ -229,11 +187,11 @@ pub fn script_load(
             start_delay: Duration::ZERO,
             stages_begin: Duration::ZERO,
             stages: Vec::new(),
-            statements: program.encode(protocol).expect("valid statements"),
+            statements: program.encode().expect("valid statements"),
             program,
             protocol,
             endpoints: workload.endpoints,
-            throttle: workload.throttle,
+            schedule: workload.schedule,
             session: workload.session,
             transactions_per_client: Some(transactions),
             connecting: Connecting::Once,

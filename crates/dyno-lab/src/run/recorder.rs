@@ -140,7 +140,6 @@ fn reason(why: &AbortReason) -> String {
         AbortReason::Copy => "the statement wants to copy from or to the client".to_owned(),
         AbortReason::ConnectionLost { error: Some(error), .. } => error.to_string(),
         AbortReason::ConnectionLost { cause, .. } => format!("connection lost: {cause}"),
-        AbortReason::Capture(fault) => fault.to_string(),
         AbortReason::Program(error) => error.to_string(),
         AbortReason::OpenTransaction => "the script ended inside a transaction".to_owned(),
         AbortReason::Rollback(error) => format!("the failed transaction could not be rolled back: {error}"),

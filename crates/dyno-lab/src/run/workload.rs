@@ -2,10 +2,8 @@
 
 use super::gateway::Gateway;
 use crate::experiment::{Protocol, Resolved, Span, Value, Workload, padded};
-use dyno_engine::{
-    Connecting, FailurePolicy, Load, Phase, Preparing, Program, ScriptProgram, ScriptSet, ThreadOptions,
-};
-use dyno_script::{Defined, Script, ScriptError, Seeds, Symbols, Variables};
+use dyno_engine::{Connecting, FailurePolicy, Load, Phase, Preparing, Program, ThreadOptions};
+use dyno_script::{Defined, Script, ScriptError, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
 use dyno_target::postgres::address::{ConnectError, ConnectionInfo};
 use dyno_wire::{PgSession, PgStatement, WireError};
 use std::sync::Arc;
@@ -85,8 +83,9 @@ pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>,
             client_id,
             clients: seeds.clients.clone(),
             choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
+            protocol,
         });
-        let statements = program.encode(protocol)?;
+        let statements = program.encode()?;
         Ok(Compiled {
             workload: workload.clone(),
             program,
@@ -127,12 +126,7 @@ pub(super) fn load(
         statements: compiled.statements,
         protocol: wire_protocol(compiled.workload.protocol),
         endpoints: gateway.endpoints(),
-        throttle: compiled
-            .seeds
-            .threads
-            .into_iter()
-            .map(|thread| thread.throttle)
-            .collect(),
+        schedule: compiled.seeds.schedule(),
         session: gateway.sessions(),
         transactions_per_client: compiled.workload.transactions_per_client,
         connecting: Connecting::Once,

@@ -3,11 +3,10 @@
 use super::session_settings::SessionSettings;
 use crate::options::Options;
 use dyno_engine::{
-    Connecting, FailurePolicy, Load, NewLog, OnBrokenScript, OnError, Pacing, Phase, Preparing, ScriptProgram,
-    ScriptSet, Workload,
+    Connecting, FailurePolicy, Load, NewLog, OnBrokenScript, OnError, Pacing, Phase, Preparing, Workload,
 };
 use dyno_lab::run::Gateway;
-use dyno_script::{Random, Seeds, Value, Variables};
+use dyno_script::{Random, ScriptProgram, ScriptSet, Seeds, Value, Variables};
 use dyno_target::postgres::address::{self, ConnectionInfo};
 use dyno_wire::{PgSession, WireError};
 use std::sync::Arc;
@@ -70,11 +69,11 @@ pub fn load(
         start_delay: Duration::ZERO,
         stages_begin: Duration::ZERO,
         stages: Vec::new(),
-        statements: program.encode(options.protocol)?,
+        statements: program.encode()?,
         program,
         protocol: options.protocol,
         endpoints: gateway.endpoints(),
-        throttle: seeds.threads.iter().map(|thread| thread.throttle.clone()).collect(),
+        schedule: seeds.schedule(),
         session: gateway.sessions(),
         transactions_per_client: options.transactions.map(|number| number.unsigned_abs().into()),
         connecting: if options.connect_each {
@@ -163,5 +162,7 @@ fn program(options: &Options, seeds: &Seeds, scale: i64) -> ScriptProgram {
         client_id: symbols.lookup("client_id").filter(|_| !client_id_given),
         clients: seeds.clients.clone(),
         choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
+        protocol: options.protocol,
     })
+    .telling_each_command(options.per_command || options.debug)
 }

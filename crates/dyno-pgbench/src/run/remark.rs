@@ -6,8 +6,8 @@ use crate::message;
 use crate::report::fixed;
 use crate::scripts::Chosen;
 use crate::version::Version;
-use dyno_engine::{AbortReason, CaptureFault, Doing, Remark, Trace};
-use dyno_script::Command;
+use dyno_engine::{AbortReason, Doing, ProgramError, Remark, Trace};
+use dyno_script::{CaptureFault, Command, EvaluationError, ScriptFault};
 use dyno_target::postgres::address::{ConnectionInfo, LIBPQ_LOST};
 
 /// What remarks need to know of the run.
@@ -76,10 +76,11 @@ pub fn tell(remark: &Remark, manner: &Manner) {
                 message::info(&text);
             }
         }
-        Remark::Debug { script, values, .. } => {
-            for shown in values {
+        Remark::Shown { script, shown, .. } => {
+            for shown in shown {
                 let command = shown.command + 1;
-                message::raw(&format!("debug(script={script},command={command}): {shown}\n"));
+                let text = &shown.text;
+                message::raw(&format!("debug(script={script},command={command}): {text}\n"));
             }
         }
         Remark::Reconnected { client, after, .. } => message::info(&format!(
@@ -131,6 +132,37 @@ fn meta_words(command: &Command) -> Option<String> {
     Some(words.take(shown).collect::<Vec<_>>().join(" "))
 }
 
+/// A script that could not go on.
+fn broken(client: usize, script: usize, command: usize, error: &ProgramError) -> String {
+    match error.of() {
+        Some(ScriptFault::Evaluation(error)) => not_evaluated(client, script, error),
+        Some(ScriptFault::Capture { fault, .. }) => {
+            let query = |number: &u64| format!("client {client} script {script} command {command} query {number}");
+            match fault {
+                CaptureFault::RowCount { query_number, rows } => {
+                    format!("{}: expected one row, got {rows}", query(query_number))
+                }
+                CaptureFault::Name {
+                    command: keyword,
+                    query_number,
+                    name,
+                } => {
+                    message::error(&format!("{keyword}: invalid variable name: \"{name}\""));
+                    format!("{}: error storing into variable {name}", query(query_number))
+                }
+            }
+        }
+        None => error.to_string(),
+    }
+}
+
+fn not_evaluated(client: usize, script: usize, error: &EvaluationError) -> String {
+    if !error.plain().is_empty() {
+        message::error(error.plain());
+    }
+    error.aborted(client, script)
+}
+
 fn aborted(client: usize, script: usize, command: usize, why: &AbortReason, target: &ConnectionInfo) {
     let meta = |name: &str, reason: &str| {
         format!("client {client} aborted in command {command} ({name}) of script {script}; {reason}")
@@ -162,28 +194,7 @@ fn aborted(client: usize, script: usize, command: usize, why: &AbortReason, targ
                 ),
             }
         }
-        AbortReason::Capture(CaptureFault::RowCount { query_number, rows }) => {
-            format!(
-                "client {client} script {script} command {command} query {query_number}: expected one row, got {rows}"
-            )
-        }
-        AbortReason::Capture(CaptureFault::Name {
-            command: keyword,
-            query_number,
-            name,
-        }) => {
-            message::error(&format!("{keyword}: invalid variable name: \"{name}\""));
-            format!(
-                "client {client} script {script} command {command} query {query_number}: error storing into variable {name}"
-            )
-        }
-        AbortReason::Program(error) => {
-            let error = error.evaluation();
-            if !error.plain().is_empty() {
-                message::error(error.plain());
-            }
-            error.aborted(client, script)
-        }
+        AbortReason::Program(error) => broken(client, script, command, error),
         AbortReason::OpenTransaction => {
             format!("client {client} aborted: end of script reached without completing the last transaction")
         }

@@ -1,6 +1,6 @@
 //! Runs a script's shell command, and waits for it: as in pgbench, the other clients of the thread wait too.
 
-use dyno_script::ShellLine;
+use crate::ShellLine;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;

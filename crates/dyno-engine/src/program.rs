@@ -1,0 +1,160 @@
+//! What clients do: the seam between the engine and the languages that transactions are written in.
+//!
+//! A client asks its program for one [`Action`] after the other, and tells it what the last one brought. The engine knows no
+//! language: statements are numbers to it, values are bytes that the program writes, and a program that cannot go on says
+//! why in an error of its own.
+
+use dyno_wire::{CapturedResult, Parameters, ServerError};
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
+
+/// A client's next act within its transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Execute a statement with the values of [`Program::parameters`] and wait for its reply, unless a pipeline is open.
+    Execute {
+        /// The statement's number.
+        statement: usize,
+        /// Whether the program wants its results. Not within a pipeline.
+        results: bool,
+    },
+    /// Send what [`Program::write_text`] writes and wait for the reply. Not within a pipeline.
+    Query {
+        /// The statement's number, under which it is counted.
+        statement: usize,
+        /// Whether the program wants its results.
+        results: bool,
+    },
+    /// Do nothing for this long.
+    Sleep(Duration),
+    /// Begin a pipeline: do not wait for replies from now on. These of its statements are made known to the server before.
+    StartPipeline(Range<usize>),
+    /// Let what the pipeline has executed so far fail or succeed by itself.
+    SyncPipeline,
+    /// End the pipeline and wait for all replies.
+    EndPipeline,
+    /// Let [`Scripted::call`] do something that blocks the thread.
+    Call,
+    /// A command was executed that wants nothing of the engine; only told to who asked for each.
+    Meta,
+    /// The transaction is complete.
+    End,
+    /// The transaction has failed with the error of [`Resume::Failed`]; no answer to anything else.
+    Fail,
+}
+
+/// What the last action brought.
+#[derive(Clone, Copy, Debug)]
+pub enum Resume<'a> {
+    /// There was none: a transaction begins.
+    Begin,
+    /// The transaction begins once more after it failed, and is to do the same as before.
+    Again,
+    /// Nothing but its completion.
+    Done,
+    /// The results that the statement was to bring: one for each query that it was made of.
+    Results(&'a [CapturedResult]),
+    /// The server reported an error.
+    Failed(&'a ServerError),
+}
+
+/// What clients do, shared by all clients of a workload. Each client has a state of its own.
+///
+/// Statements are numbered: first those of [`Program::statements`], which all clients share.
+pub trait Program: Send + Sync {
+    /// One client's variables, random state and place in the program.
+    type State: Send;
+
+    /// The statements that are known before the load begins, as a person wrote them.
+    fn statements(&self) -> Vec<String>;
+
+    /// The state of a new client. Both numbers count from 0 within the workload.
+    fn state(&self, client: usize, thread: usize) -> Self::State;
+
+    /// Decides what comes next.
+    ///
+    /// # Errors
+    /// The program cannot go on, for example because an expression divides by zero.
+    fn next(&self, state: &mut Self::State, resume: Resume<'_>) -> Result<Action, ProgramError>;
+
+    /// The values for the execution of a statement.
+    fn parameters<'a>(&'a self, state: &'a Self::State, statement: usize) -> impl Parameters + 'a;
+
+    /// Appends the text of a statement as it is sent.
+    fn write_text(&self, state: &Self::State, statement: usize, out: &mut Vec<u8>);
+}
+
+/// What a front end that speaks of scripts and their commands wants to know of a program beside. A program that has nothing to
+/// say of them is one script of one command.
+pub trait Scripted: Program {
+    /// The number of commands of each script.
+    fn commands(&self) -> Vec<usize> {
+        vec![1]
+    }
+
+    /// Decides which script the client's next transaction executes. Comes before [`Resume::Begin`], when the client is free.
+    fn choose(&self, _state: &mut Self::State) {}
+
+    /// The script decided on.
+    fn script(&self, _state: &Self::State) -> usize {
+        0
+    }
+
+    /// The command that was executed last, as index into its script's.
+    fn command(&self, _state: &Self::State) -> usize {
+        0
+    }
+
+    /// Does what [`Action::Call`] asked for, while the other clients of the thread wait. Gives the output of another program
+    /// that was used, if any was.
+    ///
+    /// # Errors
+    /// It failed, or gave nothing that the program could use.
+    fn call(&self, _state: &mut Self::State) -> Result<Option<Vec<u8>>, ProgramError> {
+        Ok(None)
+    }
+
+    /// What the last call of [`Program::next`] wants to be shown; `None`: nothing.
+    fn shown(&self, _state: &Self::State) -> Option<Vec<Shown>> {
+        None
+    }
+}
+
+/// Something that a script wants to be shown to a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The command that shows it, as index into its script's.
+    pub command: usize,
+    /// What it shows.
+    pub text: String,
+}
+
+/// Why a program cannot go on, in an error of its language that says where.
+#[derive(Debug)]
+pub struct ProgramError(Box<dyn std::error::Error + Send + Sync>);
+
+impl ProgramError {
+    /// An error of the program's language.
+    pub fn new(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self(Box::new(error))
+    }
+
+    /// The error itself, if it is of this type.
+    #[must_use]
+    pub fn of<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Display for ProgramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for ProgramError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}

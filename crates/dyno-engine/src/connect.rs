@@ -2,22 +2,16 @@
 //! the session asks for TLS, and has statements prepared. What is said is the session's business; who is spoken to, and
 //! for how long, is decided here.
 
-use crate::load::{Address, Endpoint, Preparing, Stop, Tls, Workload};
+use crate::dial::{Limit, dial};
+use crate::load::{Address, Endpoint, Preparing, Tls, Workload};
 use crate::program::Scripted;
 use crate::transport::{Connection, Socket};
 use dyno_wire::tls::{self, Encryption, SslMode, TlsError};
 use dyno_wire::{Event, OtherDatabase, ServerError, Session, SqlState, WireError};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::sockopt::{self, Timeout};
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 use rustls::ClientConnection;
 use std::io::{self, BufRead, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Why a client could not be brought up.
@@ -153,22 +147,6 @@ impl ConnectError {
     }
 }
 
-/// What ends the opening of a connection before its time.
-#[derive(Clone, Copy)]
-pub(crate) struct Limit<'a> {
-    pub stop: &'a Stop,
-    /// From then on it is of no use.
-    pub until: Option<Instant>,
-}
-
-impl Limit<'_> {
-    /// When something that begins now and may take so long has taken too long.
-    fn deadline(self, timeout: Duration) -> Instant {
-        let deadline = Instant::now() + timeout;
-        self.until.map_or(deadline, |until| until.min(deadline))
-    }
-}
-
 /// A connection that is logged in, with its session.
 pub(crate) struct Client<S> {
     pub connection: Connection,
@@ -177,17 +155,8 @@ pub(crate) struct Client<S> {
     pub endpoint: usize,
 }
 
-/// Blocking calls wait this long at a time, so that a request to stop is noticed.
-const PATIENCE: Duration = Duration::from_millis(200);
-
-/// How long a server may take to accept a connection for a request to cancel, and then to take the request: more than any distance, and not so long
-/// that somebody who has asked for the end would give up.
-const CANCEL_PATIENCE: Duration = Duration::from_secs(2);
-
-/// Requests to cancel that are under way at a time, of each thread of the load.
-const CANCELS_AT_ONCE: usize = 16;
-
-struct Opening<'a> {
+/// A connection on which a session starts.
+pub(crate) struct Opening<'a> {
     socket: Socket,
     tls: Option<ClientConnection>,
     address: String,
@@ -209,8 +178,8 @@ pub(crate) fn open<S: Session, P: Scripted>(
     limit: Limit<'_>,
 ) -> Result<Client<S>, ConnectError> {
     let mut errors = Vec::new();
-    for (number, endpoint) in workload.endpoints.iter().enumerate() {
-        let (mut opening, mut session) = match log_in_somehow(workload, number, endpoint, limit) {
+    for number in 0..workload.endpoints.len() {
+        let (mut opening, mut session) = match log_in_somehow(workload, number, limit) {
             Ok(opened) => opened,
             Err(error) if error.is_elsewhere_better() => {
                 errors.push(error);
@@ -242,12 +211,12 @@ pub(crate) fn open<S: Session, P: Scripted>(
 }
 
 /// With TLS optional, what one way of connecting is refused is tried the other way, as libpq does.
-fn log_in_somehow<'a, S: Session, P: Scripted>(
+pub(crate) fn log_in_somehow<'a, S: Session, P: Scripted>(
     workload: &Workload<S, P>,
     number: usize,
-    endpoint: &Endpoint,
     limit: Limit<'a>,
 ) -> Result<(Opening<'a>, S), ConnectError> {
+    let endpoint = &workload.endpoints[number];
     let tls = match &endpoint.address {
         Address::Tcp(_) => endpoint.tls.as_ref(),
         Address::Unix(_) => None,
@@ -315,141 +284,6 @@ fn prepare<S: Session, P: Scripted>(
         }
     }
     Ok(())
-}
-
-/// Asks a server to give up what it executes for other sessions, several at a time: each request takes some trips to and fro. Whoever meets one that is not
-/// taken asks no more, so a server that takes none is waited for once.
-pub(crate) fn cancel(address: &Address, requests: &[Vec<u8>]) {
-    let next = AtomicUsize::new(0);
-    let some = || {
-        let request = || requests.get(next.fetch_add(1, Ordering::Relaxed));
-        while request().is_some_and(|request| takes_cancel(address, request)) {}
-    };
-    thread::scope(|scope| {
-        for _ in 1..requests.len().min(CANCELS_AT_ONCE) {
-            // Without a thread of its own it is asked later.
-            let _ = thread::Builder::new().spawn_scoped(scope, some);
-        }
-        some();
-    });
-}
-
-/// Asks the server to give up what it executes for another session. Gives whether it took the request.
-fn takes_cancel(address: &Address, request: &[u8]) -> bool {
-    let limit = Limit {
-        stop: &Stop::new(),
-        until: None,
-    };
-    let Ok(socket) = dial(address, CANCEL_PATIENCE, limit) else {
-        return false;
-    };
-    // The server closes when it has passed the request on; until then ours would be cut off by closing first.
-    sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(CANCEL_PATIENCE)).is_ok()
-        && net::send(&socket, request, SendFlags::NOSIGNAL).is_ok()
-        && !matches!(
-            net::recv(&socket, &mut [0_u8; 1], RecvFlags::empty()),
-            Err(Errno::AGAIN)
-        )
-}
-
-fn dial(address: &Address, timeout: Duration, limit: Limit<'_>) -> Result<Socket, ConnectError> {
-    let unreachable = |cause| ConnectError::Unreachable {
-        address: address.to_string(),
-        cause,
-    };
-    let socket = match address {
-        Address::Unix(path) => match dial_unix(path, timeout, limit).map_err(unreachable)? {
-            Some(stream) => Socket::Unix(stream),
-            None => return Err(ConnectError::Stopped),
-        },
-        Address::Tcp(candidates) => {
-            let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-            let mut connected = None;
-            for candidate in candidates {
-                match dial_tcp(candidate, timeout, limit) {
-                    Ok(Some(stream)) => {
-                        connected = Some(stream);
-                        break;
-                    }
-                    Ok(None) => return Err(ConnectError::Stopped),
-                    Err(error) => last = error,
-                }
-            }
-            let Some(stream) = connected else {
-                return Err(unreachable(last));
-            };
-            stream.set_nodelay(true).map_err(unreachable)?;
-            Socket::Tcp(stream)
-        }
-    };
-    let limited = [Timeout::Recv, Timeout::Send]
-        .into_iter()
-        .try_for_each(|timeout| sockopt::set_socket_timeout(&socket, timeout, Some(PATIENCE)));
-    limited.map_err(|cause| unreachable(cause.into()))?;
-    Ok(socket)
-}
-
-/// Connects to a TCP address within `timeout`; `None` if a stop was asked for.
-fn dial_tcp(address: &SocketAddr, timeout: Duration, limit: Limit<'_>) -> io::Result<Option<TcpStream>> {
-    let deadline = limit.deadline(timeout);
-    let family = match address {
-        SocketAddr::V4(_) => AddressFamily::INET,
-        SocketAddr::V6(_) => AddressFamily::INET6,
-    };
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
-    match net::connect(&socket, address) {
-        Ok(()) => {}
-        Err(Errno::INPROGRESS | Errno::INTR) => loop {
-            if limit.stop.requested() {
-                return Ok(None);
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    "no answer within the connect timeout",
-                ));
-            }
-            let patience = Timespec::try_from(left.min(PATIENCE)).ok();
-            let mut ready = [PollFd::new(&socket, PollFlags::OUT)];
-            match poll(&mut ready, patience.as_ref()) {
-                Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => {
-                    sockopt::socket_error(&socket)??;
-                    break;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        },
-        Err(error) => return Err(error.into()),
-    }
-    rustix::io::ioctl_fionbio(&socket, false)?;
-    Ok(Some(socket.into()))
-}
-
-/// Connects to a unix socket within `timeout`; `None` if a stop was asked for.
-///
-/// Where many connect at once the queue of those that the server has yet to accept may be full. The system would wait for room for as long as it takes; with a
-/// limit on sending it says so after that time (unix(7), socket(7)), and asking again is all there is to do.
-fn dial_unix(path: &Path, timeout: Duration, limit: Limit<'_>) -> io::Result<Option<UnixStream>> {
-    let deadline = limit.deadline(timeout);
-    let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    sockopt::set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
-    let address = SocketAddrUnix::new(path)?;
-    loop {
-        match net::connect(&socket, &address) {
-            Ok(()) => break,
-            Err(Errno::AGAIN | Errno::INTR) if limit.stop.requested() => return Ok(None),
-            Err(Errno::AGAIN | Errno::INTR) if Instant::now() < deadline => {}
-            Err(Errno::AGAIN) => {
-                let why = "it did not accept the connection within the connect timeout";
-                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(Some(socket.into()))
 }
 
 impl Opening<'_> {
@@ -592,7 +426,7 @@ impl Opening<'_> {
 
     /// Sends `out` and exchanges messages until the session has more to tell than that it needs input. Gives the last
     /// that it told.
-    fn converse<S: Session>(&mut self, session: &mut S, out: &mut Vec<u8>) -> Result<Event, ConnectError> {
+    pub fn converse<S: Session>(&mut self, session: &mut S, out: &mut Vec<u8>) -> Result<Event, ConnectError> {
         let mut buffer = vec![0; 16 * 1024];
         let mut plain = Vec::new();
         loop {
@@ -618,7 +452,7 @@ impl Opening<'_> {
         }
     }
 
-    fn send_plain(&mut self, bytes: &[u8]) -> Result<(), ConnectError> {
+    pub fn send_plain(&mut self, bytes: &[u8]) -> Result<(), ConnectError> {
         let Some(mut session) = self.tls.take() else {
             return self.send(bytes);
         };

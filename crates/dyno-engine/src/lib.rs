@@ -3,11 +3,13 @@
 //! The engine knows nothing of files, experiments or SQL dialects: a [`Program`] says what a client does next, a `dyno_wire::Session` turns it into
 //! bytes, a [`transport::Transport`] moves them, and an [`Observer`] is told of every interval. Threads share nothing while the load runs.
 
+mod cancel;
 mod clock;
 mod connect;
 mod course;
 mod cpus;
 mod descriptors;
+mod dial;
 mod drive;
 mod load;
 mod log;

@@ -3,8 +3,9 @@
 //! A server needs a moment for each connection, and one far away some trips to and fro. Where there are many clients, several connections are therefore
 //! under way at once, but only so many: the server's queue of those that it has yet to accept is short, and more would come up no sooner.
 
-use crate::connect::{self, Client, ConnectError, Limit};
+use crate::connect::{self, Client, ConnectError};
 use crate::descriptors::allow_descriptors;
+use crate::dial::Limit;
 use crate::drive::DriveError;
 use crate::load::{Stop, Workload};
 use crate::program::Scripted;

@@ -44,4 +44,4 @@ pub use postgres::{
 };
 pub use protocol::{Protocol, UnknownProtocol};
 pub use server_error::ServerError;
-pub use session::{CapturedResult, Event, Parameters, Reply, Session, TransactionStatus};
+pub use session::{Cancel, CapturedResult, Event, Parameters, Preparation, Reply, Session, TransactionStatus};

@@ -11,15 +11,18 @@ use crate::{ServerError, WireError};
 /// connection should be closed.
 ///
 /// Every [`prepare`](Session::prepare) that returned `true`, every [`execute`](Session::execute), every
-/// [`query`](Session::query) and every [`sync`](Session::sync) is answered by exactly one [`Event::Reply`], in order. Several may
-/// be sent before the first reply arrives. What was [introduced](Session::introduce) or [queued](Session::queue) is part of the reply
-/// to the next of these.
+/// [`query`](Session::query) and every [`sync`](Session::sync) is answered by exactly one [`Event::Reply`], in order.
+/// Several may be sent before the first reply arrives. What was [queued](Session::queue) is part of the reply to the
+/// next of these.
 pub trait Session: Send + 'static {
     /// A statement encoded once and shared by all clients of a workload: only parameter bytes differ per execution.
     type Statement: Send + Sync;
 
     /// The database's name in messages, such as `PostgreSQL`.
     const DATABASE: &'static str;
+
+    /// Whether [`queue`](Session::queue) and [`sync`](Session::sync) may be called.
+    const PIPELINES: bool;
 
     /// Begins, once the connection stands: appends the first message(s), if it is not the server that speaks first.
     ///
@@ -48,15 +51,26 @@ pub trait Session: Send + 'static {
     /// other variant means that the two sides no longer understand each other.
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Event), WireError>;
 
-    /// Appends what makes `statement` known to the server on this connection.
+    /// Whether the server knows `statement` on this connection, or need not know it: then an execution carries nothing
+    /// but itself. A statement counts as known once it was made known, whatever the server thought of it.
+    fn knows(&self, statement: &Self::Statement) -> bool;
+
+    /// Appends what makes `statement` known to the server, by itself: for those of a pipeline, which are not to be made
+    /// known in the middle of it, or for all before a load begins. The reply says whether the server accepts it.
     ///
-    /// Returns `false`, having appended nothing, if the statement needs no preparation: then no reply will come.
+    /// Returns `false`, having appended nothing, if the session [knows](Session::knows) the statement: then no reply
+    /// will come.
     fn prepare(&mut self, statement: &Self::Statement, out: &mut Vec<u8>) -> bool;
 
-    /// Appends what makes `statement` known to the server, as part of whatever is sent next. Appends nothing if it needs no preparation.
+    /// Appends what makes `statement` known to the server, as part of whatever is sent next, unless the session knows
+    /// it. [`execute`](Session::execute) and [`queue`](Session::queue) do it themselves, so nobody need call this.
     fn introduce(&mut self, statement: &Self::Statement, out: &mut Vec<u8>);
 
-    /// Appends one execution of `statement` to a pipeline, which [`sync`](Session::sync) ends. Not for the simple protocol.
+    /// Whether the execution whose reply is awaited makes its statement known too.
+    fn is_introducing(&self) -> bool;
+
+    /// Appends one execution of `statement` to a pipeline, which [`sync`](Session::sync) ends. Makes it known first if
+    /// need be. Only for sessions that [have pipelines](Session::PIPELINES), and not for the simple protocol.
     fn queue(&mut self, statement: &Self::Statement, parameters: &impl Parameters, out: &mut Vec<u8>);
 
     /// Appends the end of a pipeline, or of a part of it that fails or succeeds by itself.
@@ -72,6 +86,10 @@ pub trait Session: Send + 'static {
     fn take_notices(&mut self) -> Vec<ServerError>;
 
     /// Appends one execution of `statement`. Allocates nothing beyond what `out` needs to grow.
+    ///
+    /// A statement that the session does not [know](Session::knows) becomes known as part of the same exchange, and the
+    /// reply says in [`preparation`](Reply::preparation) what the server thought of it. If it was refused it was not
+    /// executed; executing it again sends it all the same, and fails.
     fn execute(&mut self, statement: &Self::Statement, parameters: &impl Parameters, out: &mut Vec<u8>);
 
     /// Appends a query whose SQL text `write` appends, whole: it must hold no NUL byte (the server refuses such a query).
@@ -80,9 +98,8 @@ pub trait Session: Send + 'static {
     /// Appends the polite farewell, to be sent before the connection is closed.
     fn terminate(&mut self, out: &mut Vec<u8>);
 
-    /// The message that asks the server to give up what it is executing for this session, to be sent alone on a new connection; `None` if the
-    /// server offers no such thing.
-    fn cancel(&self) -> Option<Vec<u8>>;
+    /// What makes the server give up what it is executing for this session; `None` if the server offers no such thing.
+    fn cancel(&self) -> Option<Cancel>;
 
     /// Whether a part of a reply has come, but not its end. Only notices, settings and the like may come when nothing that was sent waits for a reply.
     fn is_replying(&self) -> bool;
@@ -143,6 +160,8 @@ pub struct Reply {
     pub affected: u64,
     /// Statements the server has accepted: prepared, or parsed for one execution.
     pub accepted: u64,
+    /// What became of the preparation of a statement that was executed for the first time; of no meaning for pipelines.
+    pub preparation: Preparation,
     /// Queries that completed; one statement may be several joined by semicolons.
     pub completed: u64,
     /// Whether anything failed; [`Session::error`] says what.
@@ -151,6 +170,27 @@ pub struct Reply {
     pub noticed: bool,
     /// Whether it failed because it wanted to copy from or to the client.
     pub copy_refused: bool,
+}
+
+/// Whether the server was asked to take a statement in with its execution, and what it thought of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Preparation {
+    /// It was not asked.
+    #[default]
+    None,
+    /// It accepted the statement; the execution may have failed.
+    Accepted,
+    /// It refused the statement, which was therefore not executed.
+    Refused,
+}
+
+/// What makes a server give up what it is executing for a session, while that session waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cancel {
+    /// A message to be sent, alone, on a new connection; it is not answered.
+    Message(Vec<u8>),
+    /// A statement to be executed by another session of the same user.
+    Statement(String),
 }
 
 /// What was kept of one query's result. Text that is not UTF-8 is kept as [`dyno_text`] says.

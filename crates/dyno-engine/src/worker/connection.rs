@@ -4,7 +4,8 @@
 
 use super::Clients;
 use super::client::Waiting;
-use crate::connect::{self, ConnectError, Limit};
+use crate::connect::{self, ConnectError};
+use crate::dial::Limit;
 use crate::load::Preparing;
 use crate::program::Scripted;
 use crate::remark::{AbortReason, Remark};

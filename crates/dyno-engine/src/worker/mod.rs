@@ -13,8 +13,8 @@ mod step;
 mod tally;
 mod trace;
 
+use crate::cancel::cancel;
 use crate::clock::{Clock, duration_ns};
-use crate::connect;
 use crate::course::Change;
 use crate::drive::{Departure, Ending, Message, SliceReport};
 use crate::load::{Preparing, Stop, Workload};
@@ -444,8 +444,7 @@ impl<'a, S: Session, P: Scripted> Clients<'a, S, P> {
     fn close(mut self, transport: &mut impl Transport) -> Departure {
         let now_ns = self.clock.now_ns();
         let mut goodbye = Vec::new();
-        let endpoints = &self.workload.endpoints;
-        let mut cancels = vec![Vec::new(); endpoints.len()];
+        let mut cancels = vec![Vec::new(); self.workload.endpoints.len()];
         for (index, client) in self.clients.iter_mut().enumerate() {
             if client.waiting.is_running() {
                 self.departure.unfinished += 1;
@@ -458,8 +457,8 @@ impl<'a, S: Session, P: Scripted> Clients<'a, S, P> {
                 let _ = transport.send(index, &goodbye);
             }
         }
-        for (endpoint, requests) in endpoints.iter().zip(&cancels) {
-            connect::cancel(&endpoint.address, requests);
+        for (endpoint, cancels) in cancels.into_iter().enumerate() {
+            cancel(self.workload, endpoint, cancels);
         }
         (0..self.clients.len()).for_each(|index| transport.close(index));
         self.report_rest(now_ns);

@@ -8,6 +8,7 @@ mod capture;
 mod config;
 mod framing;
 mod guard;
+mod known;
 mod parameter_status;
 mod peer;
 mod policy;

@@ -8,13 +8,14 @@ use rustls::ClientConnection;
 
 use super::capture::Capture;
 use super::framing::{Framing, Message};
+use super::known::Known;
 use super::parameter_status::ParameterStatus;
 use super::start_up::{StartUp, backend_key, check_version};
 use super::statement::write_length;
 use super::{NAME, malformed};
 use crate::{
-    BackendKey, CapturedResult, Event, Parameters, PgConfig, PgStatement, Reply, ServerError, Session, SqlState,
-    TransactionStatus, WireError,
+    BackendKey, Cancel, CapturedResult, Event, Parameters, PgConfig, PgStatement, Preparation, Reply, ServerError,
+    Session, SqlState, TransactionStatus, WireError,
 };
 
 /// How many notices wait to be taken; further ones are dropped.
@@ -44,6 +45,10 @@ pub struct PgSession {
     pub(super) capture: Option<Box<Capture>>,
     pub(super) parameters: ParameterStatus,
     key: Option<BackendKey>,
+    /// The statements that were made known to the server, whether it accepted them or not.
+    known: Known,
+    /// Whether the last of them was made known with its execution, whose reply is still to come.
+    introducing: bool,
     /// Until the server is ready for the first time.
     pub(super) start_up: Option<Box<StartUp>>,
     /// Whether the session awaits the answer to the session kind's question.
@@ -67,6 +72,8 @@ impl PgSession {
             capture: None,
             parameters: ParameterStatus::default(),
             key: None,
+            known: Known::default(),
+            introducing: false,
             start_up: Some(Box::default()),
             asking: false,
             config,
@@ -103,11 +110,33 @@ impl PgSession {
         self.error_stands = self.reply.failed;
         self.reply.accepted = self.framing.end_reply();
         self.framing.keep_rows(false);
+        if self.introducing {
+            self.introduced();
+        }
         let reply = std::mem::take(&mut self.reply);
         if self.asking {
             return self.answered();
         }
         Ok(Event::Reply(reply))
+    }
+
+    /// The reply to an execution that made its statement known is complete.
+    #[cold]
+    fn introduced(&mut self) {
+        self.introducing = false;
+        self.reply.preparation = match (self.reply.failed, self.reply.accepted) {
+            (true, 0) => Preparation::Refused,
+            _ => Preparation::Accepted,
+        };
+    }
+
+    /// Makes a statement known as part of what is sent next.
+    #[cold]
+    fn append_preparation(&mut self, statement: &PgStatement, out: &mut Vec<u8>) {
+        // Without the Sync at its end.
+        let message = statement.preparation();
+        out.extend_from_slice(message.strip_suffix(SYNC).unwrap_or(message));
+        self.known.insert(statement.index());
     }
 
     /// Whether what comes is a part of a reply, though none is awaited, however it is cut into reads.
@@ -250,6 +279,7 @@ impl Session for PgSession {
     type Statement = PgStatement;
 
     const DATABASE: &'static str = NAME;
+    const PIPELINES: bool = true;
 
     fn start(&mut self, out: &mut Vec<u8>) -> Result<Event, WireError> {
         self.begin(out)?;
@@ -293,25 +323,36 @@ impl Session for PgSession {
         }
     }
 
+    #[inline]
+    fn knows(&self, statement: &PgStatement) -> bool {
+        !statement.is_prepared() || self.known.contains(statement.index())
+    }
+
+    fn is_introducing(&self) -> bool {
+        self.introducing
+    }
+
     fn prepare(&mut self, statement: &PgStatement, out: &mut Vec<u8>) -> bool {
-        let message = statement.preparation();
-        if message.is_empty() {
+        if self.knows(statement) {
             return false;
         }
-        self.awaited = self.awaited.saturating_add(1);
+        self.append_preparation(statement, out);
         self.extended = true;
-        out.extend_from_slice(message);
+        self.sync(out);
         true
     }
 
     fn introduce(&mut self, statement: &PgStatement, out: &mut Vec<u8>) {
-        // Without the Sync at its end.
-        let message = statement.preparation();
-        out.extend_from_slice(message.strip_suffix(SYNC).unwrap_or(message));
-        self.queued |= !message.is_empty();
+        if !self.knows(statement) {
+            self.append_preparation(statement, out);
+            self.queued = true;
+        }
     }
 
     fn queue(&mut self, statement: &PgStatement, parameters: &impl Parameters, out: &mut Vec<u8>) {
+        if !self.knows(statement) {
+            self.append_preparation(statement, out);
+        }
         self.extended = true;
         self.queued = true;
         statement.write_execution(parameters, out);
@@ -341,6 +382,10 @@ impl Session for PgSession {
 
     #[inline]
     fn execute(&mut self, statement: &PgStatement, parameters: &impl Parameters, out: &mut Vec<u8>) {
+        if !self.knows(statement) {
+            self.append_preparation(statement, out);
+            self.introducing = true;
+        }
         self.awaited = self.awaited.saturating_add(1);
         self.extended = statement.is_extended();
         self.queued = false;
@@ -372,8 +417,8 @@ impl Session for PgSession {
         self.status
     }
 
-    fn cancel(&self) -> Option<Vec<u8>> {
-        Some(super::cancel_request(&self.key?).to_vec())
+    fn cancel(&self) -> Option<Cancel> {
+        Some(Cancel::Message(super::cancel_request(&self.key?).to_vec()))
     }
 
     fn error(&self) -> Option<&ServerError> {

@@ -11,6 +11,7 @@ const MAX_PARAMETERS: usize = u16::MAX as usize;
 /// into them, and a server that need not describe saves it and us the work. pgbench does the same for prepared statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PgStatement {
+    index: usize,
     protocol: Protocol,
     parameter_count: usize,
     /// The whole message that names the statement to the server, with its Sync; empty unless prepared.
@@ -94,6 +95,7 @@ impl PgStatement {
             head.extend_from_slice(b"\0\0\0");
         }
         Ok(Self {
+            index,
             protocol,
             parameter_count,
             prepare: prepare.into(),
@@ -123,6 +125,18 @@ impl PgStatement {
     /// Whether it travels as Bind, Execute and Sync rather than as one Query.
     pub(super) fn is_extended(&self) -> bool {
         self.protocol != Protocol::Simple
+    }
+
+    /// What tells it from the others of its workload.
+    #[inline]
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Whether it travels under a name that the server must know.
+    #[inline]
+    pub(super) fn is_prepared(&self) -> bool {
+        self.protocol == Protocol::Prepared
     }
 
     /// The message that prepares it; empty if it needs none.

@@ -1,6 +1,6 @@
 //! Results that are kept, statements introduced with their execution, and pipelines.
 
-use dyno_wire::{CapturedResult, Event, PgSession, PgStatement, Protocol, Reply, Session};
+use dyno_wire::{CapturedResult, Event, PgSession, PgStatement, Preparation, Protocol, Reply, Session};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -69,31 +69,89 @@ fn reply(event: Event) -> Reply {
 }
 
 #[test]
-fn a_statement_can_be_introduced_with_its_execution() {
+fn a_statement_becomes_known_with_its_first_execution() {
     let mut session = session_awaiting(0);
     let mut out = Vec::new();
+    let statements = [prepared(0, "select"), prepared(100, "select")];
+    for statement in &statements {
+        assert!(!session.knows(statement));
+        session.execute(statement, &(), &mut out);
+        assert_eq!(tags(&out), "PBES");
+        out.clear();
+        assert!(session.knows(statement) && session.is_introducing());
+        let log = feed(
+            &mut session,
+            &[&[message(b'1', []), message(b'2', []), complete(), ready()].concat()],
+        );
+        let accepted = reply(log.seen[0].0);
+        assert_eq!((accepted.accepted, accepted.completed, accepted.failed), (1, 1, false));
+        assert_eq!(accepted.preparation, Preparation::Accepted);
+    }
+    session.execute(&statements[0], &(), &mut out);
+    assert_eq!(tags(&out), "BES");
+    assert!(!session.is_introducing());
+    let log = feed(&mut session, &[&[message(b'2', []), complete(), ready()].concat()]);
+    let executed = reply(log.seen[0].0);
+    assert_eq!((executed.accepted, executed.preparation), (0, Preparation::None));
+    // Known to one connection is not known to another.
+    assert!(!session_awaiting(0).knows(&statements[0]));
+}
+
+#[test]
+fn what_needs_no_preparation_is_always_known() {
+    for protocol in [Protocol::Simple, Protocol::Extended] {
+        let statement = PgStatement::new(0, "select", 0, protocol).unwrap();
+        let mut session = session_awaiting(0);
+        let mut out = Vec::new();
+        assert!(session.knows(&statement));
+        session.execute(&statement, &(), &mut out);
+        assert!(!session.is_introducing());
+    }
+}
+
+#[test]
+fn a_statement_that_is_refused_is_told_from_an_execution_that_fails() {
+    let error = message(b'E', b"SERROR\0C22012\0Mno\0\0");
+    for (before, preparation) in [
+        (vec![], Preparation::Refused),
+        (message(b'1', []), Preparation::Accepted),
+    ] {
+        let mut session = session_awaiting(0);
+        let mut out = Vec::new();
+        let statement = prepared(0, "select");
+        session.execute(&statement, &(), &mut out);
+        let log = feed(&mut session, &[&[before, error.clone(), ready()].concat()]);
+        let refused = reply(log.seen[0].0);
+        assert_eq!((refused.failed, refused.preparation), (true, preparation));
+        // Executed again, it is not made known again.
+        out.clear();
+        session.execute(&statement, &(), &mut out);
+        assert_eq!(tags(&out), "BES");
+        let log = feed(&mut session, &[&[error.clone(), ready()].concat()]);
+        assert_eq!(reply(log.seen[0].0).preparation, Preparation::None);
+    }
+}
+
+#[test]
+fn a_statement_is_prepared_once() {
+    let mut session = session_awaiting(0);
+    let mut out = Vec::new();
+    assert!(session.prepare(&prepared(0, "select"), &mut out));
+    assert!(!session.prepare(&prepared(0, "select"), &mut out));
     session.introduce(&prepared(0, "select"), &mut out);
     session.execute(&prepared(0, "select"), &(), &mut out);
-    assert_eq!(tags(&out), "PBES");
-    out.clear();
-    let simple = PgStatement::new(0, "select", 0, Protocol::Simple).unwrap();
-    session.introduce(&simple, &mut out);
-    assert!(out.is_empty());
-    let log = feed(
-        &mut session,
-        &[&[message(b'1', []), message(b'2', []), complete(), ready()].concat()],
-    );
-    let accepted = reply(log.seen[0].0);
-    assert_eq!((accepted.accepted, accepted.completed, accepted.failed), (1, 1, false));
-    session.execute(&prepared(0, "select"), &(), &mut out);
-    let log = feed(&mut session, &[&[message(b'2', []), complete(), ready()].concat()]);
-    assert_eq!(reply(log.seen[0].0).accepted, 0);
+    assert_eq!(tags(&out), "PSBES");
 }
 
 #[test]
 fn a_pipeline_has_one_reply_for_each_sync() {
     let mut session = session_awaiting(0);
     let mut out = Vec::new();
+    for index in 0..3 {
+        assert!(session.prepare(&prepared(index, "select"), &mut out));
+        feed(&mut session, &[&[message(b'1', []), ready()].concat()]);
+    }
+    out.clear();
     session.queue(&prepared(0, "select"), &(), &mut out);
     session.queue(&prepared(1, "select"), &(), &mut out);
     assert_eq!(tags(&out), "BEBE");
@@ -121,19 +179,22 @@ fn a_pipeline_has_one_reply_for_each_sync() {
 }
 
 #[test]
+fn a_pipeline_makes_known_what_is_not() {
+    let mut session = session_awaiting(0);
+    let mut out = Vec::new();
+    session.queue(&prepared(0, "select"), &(), &mut out);
+    session.queue(&prepared(0, "select"), &(), &mut out);
+    session.sync(&mut out);
+    assert_eq!(tags(&out), "PBEBES");
+}
+
+#[test]
 fn a_described_statement_asks_for_column_names() {
     for protocol in [Protocol::Extended, Protocol::Prepared] {
         let statement = PgStatement::new(0, "select $1", 1, protocol).unwrap().described();
         let mut out = Vec::new();
         session_awaiting(0).execute(&statement, &Text, &mut out);
-        assert_eq!(
-            tags(&out),
-            if protocol == Protocol::Extended {
-                "PBDES"
-            } else {
-                "BDES"
-            }
-        );
+        assert_eq!(tags(&out), "PBDES");
     }
 }
 

@@ -10,6 +10,7 @@ mod cache;
 mod ceiling;
 mod clean;
 mod compare;
+mod earlier;
 mod experiments;
 mod export;
 mod factors;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Everything one call of [`crate::drive`] does.
+/// Everything one call of [`drive`](crate::drive()) does.
 pub struct Load<S: dyno_wire::Session, P: crate::Scripted> {
     /// The workloads, which run at the same time.
     pub workloads: Vec<Workload<S, P>>,

@@ -2,7 +2,7 @@
 //!
 //! A file is TOML. Its values as written are the published experiment; `[size.small]` and its siblings say what differs where an answer is wanted
 //! sooner. Whatever a person may set, in a size or on the command line, goes through [`Experiment::set`], so that each value has one meaning
-//! and one check. [`Experiment::resolve`] gives the exact work of a run, with nothing left open.
+//! and one check. [`Experiment::plan`] gives the exact work of a run, with nothing left open.
 
 mod builtin;
 mod choice;

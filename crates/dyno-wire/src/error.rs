@@ -1,7 +1,7 @@
 //! What can go wrong between a session and its server.
 
 use crate::tls::TlsError;
-use crate::{OtherDatabase, ServerError};
+use crate::{MyError, OtherDatabase, ServerError};
 
 /// Why a session cannot go on (or, for statements, cannot be made).
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -110,6 +110,10 @@ pub enum WireError {
         /// Minor version offered.
         minor: u16,
     },
+
+    /// The conversation with a MySQL or MariaDB server cannot go on.
+    #[error("{0}")]
+    MySql(#[from] MyError),
 
     /// Something we were asked to send cannot be carried by the protocol.
     #[error("{0}")]

@@ -5,7 +5,8 @@
 //! one protocol usable under every way of moving bytes (readiness, completion, TLS, a scripted test), and keeps the work
 //! per transaction to walking a few message headers and copying a few bytes.
 //!
-//! The seam is [`Session`]; its first implementation is [`PgSession`] for PostgreSQL 9.3 and later. A session says when
+//! The seam is [`Session`], with two implementations: [`PgSession`] for PostgreSQL 9.3 and later, and [`MySession`] for
+//! MySQL 5.7 and later and MariaDB 10.4 and later. A session says when
 //! TLS starts; [`tls`] decides about and configures encryption the way libpq does; the handshake itself belongs to the
 //! transport.
 //!
@@ -30,6 +31,7 @@
 //! ```
 
 mod error;
+mod mysql;
 mod postgres;
 mod protocol;
 mod server_error;
@@ -38,6 +40,7 @@ pub mod tls;
 
 pub use dyno_record::SqlState;
 pub use error::WireError;
+pub use mysql::{MyConfig, MyError, MySession, MyStatement};
 pub use postgres::{
     AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, OtherDatabase, PgConfig, PgSession,
     PgStatement, RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,

@@ -17,8 +17,7 @@ use dyno_target::host::host_facts;
 use dyno_target::postgres::address::{ConnectionInfo, Interruptible};
 use dyno_target::postgres::facts::server_facts;
 use dyno_target::postgres::scope::Scope;
-use dyno_target::postgres::sizes::{SizesError, await_sessions_end, database_sizes};
-use dyno_target::target::DatabaseSizes;
+use dyno_target::postgres::sizes::{DatabaseSizes, SizesError, await_sessions_end, database_sizes};
 use jiff::Zoned;
 use std::path::{Path, PathBuf};
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod chaos;
+mod mysql;
 mod replies;
 mod results;
 mod start_up;

@@ -65,7 +65,7 @@ pub struct Log {
 }
 
 /// Hands chunks to a session as a transport would, and checks that it always moves on.
-pub fn feed(session: &mut PgSession, chunks: &[&[u8]]) -> Log {
+pub fn feed(session: &mut impl Session, chunks: &[&[u8]]) -> Log {
     let mut log = Log::default();
     'all: for chunk in chunks {
         let mut rest = *chunk;

@@ -1,0 +1,139 @@
+//! Where in a statement its values go.
+//!
+//! MySQL marks the place of a value with `?` and counts from the left. Scripts whose language is pgbench's number their
+//! values, `$1` to `$n`, as PostgreSQL does; both are understood, so that one script runs on both.
+
+/// A statement's text, cut at its placeholders.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Placeholders {
+    /// What stands before each placeholder, and after the last one.
+    pub(super) pieces: Vec<Vec<u8>>,
+    /// Which value (from 0) each placeholder stands for.
+    pub(super) order: Vec<usize>,
+}
+
+impl Placeholders {
+    /// Finds the placeholders outside quotes and comments. MySQL Reference Manual, "Comments", "String Literals",
+    /// "Schema Object Names".
+    pub(super) fn find(text: &[u8]) -> Self {
+        let mut found = Self::default();
+        let mut piece = Vec::new();
+        let mut at = 0;
+        let mut in_name = false;
+        while let Some((&byte, after)) = text.get(at..).and_then(<[u8]>::split_first) {
+            let (length, value) = match byte {
+                b'?' => (1, Some(found.order.len())),
+                b'$' if !in_name => numbered(after),
+                b'\'' | b'"' | b'`' => (quoted(byte, after), None),
+                b'#' => (line(after), None),
+                b'-' if matches!(after, [b'-', b' ' | b'\t' | b'\n' | b'\r', ..] | [b'-']) => (line(after), None),
+                b'/' if after.starts_with(b"*") => (comment(after), None),
+                _ => (1, None),
+            };
+            let whole = &text[at..(at + length).min(text.len())];
+            at += whole.len();
+            in_name = false;
+            match value {
+                Some(value) => {
+                    found.order.push(value);
+                    found.pieces.push(std::mem::take(&mut piece));
+                }
+                None => {
+                    in_name = matches!(whole, [b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'$' | 0x80..]);
+                    piece.extend_from_slice(whole);
+                }
+            }
+        }
+        found.pieces.push(piece);
+        found
+    }
+}
+
+/// The length of `$` and its number, and the value that stands for.
+fn numbered(after: &[u8]) -> (usize, Option<usize>) {
+    let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let number = str::from_utf8(&after[..digits])
+        .ok()
+        .and_then(|text| text.parse::<usize>().ok());
+    match number.and_then(|number| number.checked_sub(1)) {
+        Some(value) => (1 + digits, Some(value)),
+        None => (1, None),
+    }
+}
+
+/// The length of a quoted text; a doubled quote is two texts side by side, which is as good.
+fn quoted(quote: u8, after: &[u8]) -> usize {
+    let mut escaped = false;
+    let end = after.iter().position(|&byte| {
+        let ends = byte == quote && !escaped;
+        escaped = byte == b'\\' && !escaped && quote != b'`';
+        ends
+    });
+    end.map_or(after.len(), |end| end + 1) + 1
+}
+
+/// The length of what is left of a line.
+fn line(after: &[u8]) -> usize {
+    after.iter().position(|&byte| byte == b'\n').unwrap_or(after.len()) + 1
+}
+
+/// The length of a comment that may span lines.
+fn comment(after: &[u8]) -> usize {
+    let end = after
+        .get(1..)
+        .unwrap_or_default()
+        .windows(2)
+        .position(|pair| pair == b"*/");
+    end.map_or(after.len(), |end| end + 3) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The text with `{n}` for each placeholder.
+    fn shown(text: &str) -> String {
+        let found = Placeholders::find(text.as_bytes());
+        assert_eq!(found.pieces.len(), found.order.len() + 1);
+        let mut shown = String::from_utf8(found.pieces[0].clone()).unwrap();
+        for (value, piece) in found.order.iter().zip(&found.pieces[1..]) {
+            shown += &format!("{{{value}}}{}", str::from_utf8(piece).unwrap());
+        }
+        shown
+    }
+
+    #[test]
+    fn placeholders_are_found_outside_quotes_and_comments() {
+        for (text, expected) in [
+            ("", ""),
+            ("select ?, ?", "select {0}, {1}"),
+            ("select $2, $1, $1", "select {1}, {0}, {0}"),
+            ("$1$12 $3", "{0}{11} {2}"),
+            ("select a$1, 1$1, $a, $0, $", "select a$1, 1$1, $a, $0, $"),
+            ("'?' \"$1\" `a?` ?", "'?' \"$1\" `a?` {0}"),
+            (r"'it\'s ?' 'it''s ?' ?", r"'it\'s ?' 'it''s ?' {0}"),
+            (r"`a\` ?", r"`a\` {0}"),
+            ("? -- ?\n? # ?\n?--?", "{0} -- ?\n{1} # ?\n{2}--{3}"),
+            ("? /* ? */ ? /*?", "{0} /* ? */ {1} /*?"),
+            ("/*/ ? */ ?", "/*/ ? */ {0}"),
+            ("? --", "{0} --"),
+            ("'?", "'?"),
+            (r"'?\", r"'?\"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_loses_a_byte(text in r#"[-?$0-9a'"`\\#/* \n]{0,24}"#) {
+            let found = Placeholders::find(text.as_bytes());
+            prop_assert_eq!(found.pieces.len(), found.order.len() + 1);
+            let left: usize = found.pieces.iter().map(Vec::len).sum();
+            let marks: usize = text.len() - left;
+            prop_assert!(marks >= found.order.len());
+            prop_assert!(left + marks == text.len());
+        }
+    }
+}

@@ -1,4 +1,5 @@
-//! Progress that is told by a thread of its own: whoever reads it slowly, or not at all, holds up neither the load nor its archive.
+//! Progress that is told by a thread of its own: whoever reads it slowly, or not at all, holds up neither the load
+//! nor its archive.
 
 use dyno_lab::run::{FinishedRun, Live, Progress, Upcoming};
 use std::collections::VecDeque;

@@ -1,8 +1,9 @@
 //! The words of the command line, with passwords kept out of the process list.
 //!
-//! Whoever may list processes sees their command lines. If one of our words holds a password, the program starts itself again in its own place under a
-//! command line that hides it. The true words wait in memory that has no name anywhere; it is closed once they are read, so that no process started
-//! later inherits them, as it would an environment.
+//! Whoever may list processes sees their command lines. If one of our words holds a password, the program starts
+//! itself again in its own place under a command line that hides it. The true words wait in memory that has no name
+//! anywhere; it is closed once they are read, so that no process started later inherits them, as it would an
+//! environment.
 
 use dyno_lab::archive::words_without_secrets;
 use rustix::fs::MemfdFlags;

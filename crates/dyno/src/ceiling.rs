@@ -28,7 +28,7 @@ pub fn ceiling(arguments: &CeilingArguments) -> Result<(), Failure> {
     let shapes = shapes(arguments, ceiling.machine.cores as usize);
     if shapes.is_empty() {
         return Err(
-            "there is nothing to measure: each thread has at least one client; ask for fewer threads or more clients"
+            "there is nothing to measure: each thread needs at least one client; ask for fewer threads or more clients"
                 .into(),
         );
     }
@@ -47,7 +47,7 @@ pub fn ceiling(arguments: &CeilingArguments) -> Result<(), Failure> {
     }
     store.keep(&ceiling.machine, &ceiling.points)?;
     say::result(&match arguments.format {
-        CeilingFormat::Text => format!("{}\nKept in {}", report::ceiling(&ceiling), store.path().display()),
+        CeilingFormat::Text => format!("{}\nSaved in {}", report::ceiling(&ceiling), store.path().display()),
         CeilingFormat::Json => serde_json::to_string_pretty(&ceiling)?,
     })?;
     match stop.requested() {

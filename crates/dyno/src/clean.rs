@@ -22,7 +22,7 @@ pub fn clean(arguments: &CleanArguments) -> Result<(), Failure> {
 }
 
 fn at_home(arguments: &CleanArguments, home: &Path) -> Result<(), Failure> {
-    let all = kept(home, &mut |cluster| say::aside(&format!("Looking into {cluster}")))?;
+    let all = kept(home, &mut |cluster| say::aside(&format!("Checking {cluster}")))?;
     let chosen: Vec<&Kept> = chosen(arguments, &all, |kept| (&kept.name, kept.used))?;
     let rows = all.iter().map(|kept| KeptRow {
         name: kept.name.clone(),
@@ -52,7 +52,7 @@ fn at_home(arguments: &CleanArguments, home: &Path) -> Result<(), Failure> {
         |kept| &kept.name,
         |kept| {
             let removed = !kept.in_use && remove_kept(home, kept)?;
-            Ok((!removed).then(|| "another dyno uses it".to_owned()))
+            Ok((!removed).then(|| "another dyno is using it".to_owned()))
         },
     )
 }
@@ -94,7 +94,7 @@ fn on_server(arguments: &CleanArguments, target: &str) -> Result<(), Failure> {
                 Err(error) => return Err(error.into()),
                 Ok(_lock) => {
                     for (extension, reason) in drop_schema(&info, &schema.name, &stop)? {
-                        say::aside(&format!("The extension {} stays: {reason}", extension.name));
+                        say::aside(&format!("The extension {} was not removed: {reason}", extension.name));
                     }
                 }
             }
@@ -119,7 +119,7 @@ fn chosen<'a, T>(
         .find(|word| !all.iter().any(|item| is_called(item, word)))
     {
         return Err(
-            format!("nothing that dyno keeps there is called {unknown}; without a name dyno clean lists all").into(),
+            format!("dyno keeps nothing there that is called {unknown}; dyno clean without a name lists all").into(),
         );
     }
     let is_meant = |item: &&T| {
@@ -148,7 +148,7 @@ fn remove<T>(
         return Ok(());
     }
     if !arguments.yes {
-        return say::result("Nothing was removed; --yes removes what is marked with *.");
+        return say::result("Nothing was removed; --yes removes the items marked with *.");
     }
     let mut stays = false;
     for item in chosen {
@@ -156,11 +156,11 @@ fn remove<T>(
             Ok(None) => say::aside(&format!("Removed {}", name(item))),
             Ok(Some(reason)) => {
                 stays = true;
-                say::aside(&format!("{} stays: {reason}", name(item)));
+                say::aside(&format!("{} was not removed: {reason}", name(item)));
             }
             Err(Failure::SetUp(reason)) => {
                 stays = true;
-                say::aside(&format!("{} stays: {reason}", name(item)));
+                say::aside(&format!("{} was not removed: {reason}", name(item)));
             }
             Err(other) => return Err(other),
         }

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Put a database on the dyno: drive it with scripted transactions, record everything, judge honestly.
+/// Put a database on the dyno: drive it with scripted transactions, record everything, judge honestly
 #[derive(Parser, Debug)]
 #[command(name = "dyno", version, max_term_width = 100)]
 pub struct Cli {
@@ -30,22 +30,22 @@ pub enum Command {
     List(ListArguments),
     /// Show everything about an archived campaign
     Show(ShowArguments),
-    /// Compare a campaign with another: better, worse, or not told yet
+    /// Compare a campaign with another: better, worse, or cannot tell yet
     Compare(CompareArguments),
-    /// Make a report with charts: HTML to be read in a browser, Markdown to be published, or data
+    /// Make a report with charts: HTML for a browser, Markdown for publication, or data
     Report(ReportArguments),
     /// Write results as CSV or JSON, or into a PostgreSQL table
     Export(ExportArguments),
-    /// Show the archive in a browser, and campaigns under way as they go on
+    /// Show the archive in a browser, and follow running campaigns
     Serve(ServeArguments),
-    /// Measure what this machine can do at most, against a server that answers at once
+    /// Measure the most that dyno can do on this machine, against a server that answers at once
     Ceiling(CeilingArguments),
-    /// Show what is kept for later runs: servers and loaded data, and remove it with --yes; results stay
+    /// List the servers and loaded data kept for later runs, or remove them with --yes; results stay
     Clean(CleanArguments),
     /// Be that server
     #[command(hide = true)]
     Responder(ResponderArguments),
-    /// Do what PostgreSQL's pgbench does with the same words; see `dyno pgbench --help`
+    /// Take the place of PostgreSQL's pgbench, with the same options; see `dyno pgbench --help`
     #[command(disable_help_flag = true)]
     Pgbench(PgbenchArguments),
 }
@@ -65,29 +65,33 @@ pub struct RunArguments {
     #[arg(value_name = "NAME|FILE", required_unless_present = "resume")]
     pub experiment: Option<String>,
 
-    /// Make the runs that a campaign lacks, by name or path of its folder [default: the newest that lacks any]
+    /// Continue a campaign, given by name or path of its folder: measure the runs that are missing
+    /// [default: the newest that lacks any]
     #[arg(
         long,
         value_name = "CAMPAIGN",
         num_args = 0..=1,
-        conflicts_with_all = ["experiment", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings", "share_server", "no_sampling", "transport", "cpus"]
+        conflicts_with_all = [
+            "experiment", "size", "set", "repeat", "seed", "dry_run", "max_errors", "leave_settings", "share_server",
+            "no_sampling", "transport", "cpus"
+        ]
     )]
     #[allow(clippy::option_option, reason = "given or not, with or without a value")]
     pub resume: Option<Option<String>>,
 
-    /// How much of it to do; full is the published size
+    /// Size of the experiment; full is the published one
     #[arg(long, value_enum, default_value_t = SizeName::Small)]
     pub size: SizeName,
 
-    /// Database to measure: a URI, a conninfo string, or "embedded" or "embedded:VERSION" for a private PostgreSQL [default: what the experiment says, else
-    /// embedded]
+    /// Database to measure: a URI, a conninfo string, or "embedded" or "embedded:VERSION" for a private PostgreSQL
+    /// [default: what the experiment says, else embedded]
     ///
-    /// What a URI or conninfo string leaves open comes from the PG* variables, the service file and ~/.pgpass, as with psql:
-    /// --target postgres:// takes everything from there.
+    /// Whatever a URI or conninfo string leaves out comes from the PG* variables, the service file and ~/.pgpass, as
+    /// with psql: --target postgres:// takes everything from there.
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
 
-    /// Set a parameter, setting, or number of clients, or vary it over several values; may be given several times
+    /// Set a parameter, setting, or number of clients, or vary it over several values; can be repeated
     #[arg(long = "set", value_name = "NAME=VALUE[,VALUE]", value_parser = assignment)]
     pub set: Vec<(String, String)>,
 
@@ -95,7 +99,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeat: Option<u32>,
 
-    /// Fix all random numbers [default: a new seed each time, kept in the archive]
+    /// Seed of all random numbers [default: a new one each time, recorded in the archive]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
@@ -103,40 +107,40 @@ pub struct RunArguments {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub on_failure: Option<OnFailureName>,
 
-    /// With what share of errors, and of clients lost, a run still counts; one with more is kept, marked as faulty, and left out of all figures
-    /// [default: what the experiment says, else 1%]
+    /// Share of errors, and of lost clients, up to which a run counts; a run above it is kept, but marked as faulty and
+    /// excluded from all figures [default: what the experiment says, else 1%]
     #[arg(long, value_name = "PERCENT")]
     pub max_errors: Option<ErrorLimit>,
 
-    /// Shell command that restarts a server which is not dyno's own, for settings that take effect only then
+    /// Shell command that restarts a server other than dyno's own, for settings that require a restart
     #[arg(long, value_name = "COMMAND")]
     pub restart_command: Option<String>,
 
-    /// Leave the settings of a server that is not dyno's own as they are, and say how they differ
+    /// Leave the settings of a server other than dyno's own as they are, and say how they differ
     #[arg(long)]
     pub leave_settings: bool,
 
-    /// Measure although another dyno that was given this, too, measures on the same server; its settings stay as they are
+    /// Measure even while other dynos with this option measure on the same server; its settings stay as they are
     #[arg(long)]
     pub share_server: bool,
 
-    /// Read no counters of the server and the host while the load runs
+    /// Do not sample the server and the host while the load runs
     #[arg(long)]
     pub no_sampling: bool,
 
-    /// How the load's threads move bytes: auto takes io_uring where the system allows it
+    /// How the load's threads move bytes: auto uses io_uring if the system allows it
     #[arg(long, value_name = "auto|epoll|io_uring", default_value_t)]
     pub transport: TransportChoice,
 
-    /// Bind the load's threads to these CPUs, one each in turn, such as 0-3,6 [default: none]
+    /// Bind the load's threads to these CPUs in turn, one CPU per thread, for example 0-3,6 [default: none]
     #[arg(long, value_name = "LIST")]
     pub cpus: Option<Cpus>,
 
-    /// Show the campaign in a browser while it goes on
+    /// Show the campaign in a browser while it is running
     #[arg(long)]
     pub live: bool,
 
-    /// Print what would be done and how long it would take, and do nothing
+    /// Only print what would be done and how long it would take
     #[arg(long)]
     pub dry_run: bool,
 
@@ -195,7 +199,7 @@ pub struct ShowArguments {
     /// Folder of a campaign, by name or path [default: the newest]
     pub campaign: Option<String>,
 
-    /// One run of it, by number or folder, with everything that is known [default: what all runs show together]
+    /// One of its runs, by number or folder, in full [default: all runs together]
     pub run: Option<String>,
 
     /// Draw the throughput of a run over time, or of a campaign over a factor whose levels are numbers
@@ -209,19 +213,20 @@ pub struct ShowArguments {
 /// What `dyno compare` is told.
 #[derive(Args, Debug)]
 pub struct CompareArguments {
-    /// Campaign that the other is compared with, by name or path of its folder
+    /// Campaign to compare with, by name or path of its folder
     #[arg(value_name = "BASELINE")]
     pub baseline: String,
 
-    /// Campaign that is judged, by name or path of its folder
+    /// Campaign to judge, by name or path of its folder
     #[arg(value_name = "CAMPAIGN")]
     pub campaign: String,
 
     /// Exit with code 3 if anything is worse by at least this much, for example 5%
     ///
-    /// That is: if a workload in a cell that both campaigns have has the verdict "worse" on its TPS and the mean TPS is lower by at least this share of the
-    /// baseline's, or has the verdict "worse" on its p99 and the p99 is higher by at least this share. What cannot be told yet does not fail; with 3 runs of
-    /// each or fewer nothing can be told.
+    /// This is the case if, for any workload in a cell that both campaigns have, the verdict on TPS is "worse" and mean
+    /// TPS is lower than the baseline's by at least this share, or the verdict on p99 is "worse" and p99 is higher by
+    /// at least this share. A measure that cannot be judged yet does not fail; with 3 runs or fewer on each side none
+    /// can be judged.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub fail_if_worse: Option<f64>,
 
@@ -242,7 +247,7 @@ pub struct CompareArguments {
 pub enum ComparisonFormat {
     /// Tables for the terminal
     Text,
-    /// All figures, as docs/compare.md describes them
+    /// All figures, as described in docs/compare.md
     Json,
     /// A page with charts that needs no network
     Html,
@@ -255,7 +260,7 @@ pub struct ReportArguments {
     #[arg(value_name = "CAMPAIGN")]
     pub campaigns: Vec<String>,
 
-    /// One run of the campaign, by number or folder, with everything that was recorded [default: what all runs show together]
+    /// One run of the campaign, by number or folder, in full [default: all runs together]
     #[arg(long, value_name = "RUN", conflicts_with = "baseline")]
     pub run: Option<String>,
 
@@ -267,8 +272,8 @@ pub struct ReportArguments {
     #[arg(long, value_enum, default_value_t = ReportFormat::Html)]
     pub format: ReportFormat,
 
-    /// File to write, or folder for pictures; - is standard output [default: report.html, .md, .csv or .json in the campaign's folder; of several
-    /// campaigns here]
+    /// File to write, or folder for svg; - is standard output [default: report.html, .md, .csv or .json in the
+    /// campaign's folder; for several campaigns, in the current folder]
     #[arg(long, value_name = "PATH")]
     pub output: Option<PathBuf>,
 
@@ -318,7 +323,7 @@ pub struct ExportArguments {
     #[arg(long, value_name = "URL", requires = "table", conflicts_with = "format")]
     pub to: Option<String>,
 
-    /// Table to write, made if there is none; rows of the same runs are replaced
+    /// Table to write, created if it does not exist; rows of the same runs are replaced
     #[arg(long, value_name = "NAME", requires = "to")]
     pub table: Option<String>,
 
@@ -329,11 +334,17 @@ pub struct ExportArguments {
 /// What `dyno serve` is told.
 #[derive(Args, Debug)]
 pub struct ServeArguments {
-    /// Address and port to listen at; port 0 is any that is free. One that other machines can reach needs a token
-    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = SocketAddr::from(([127, 0, 0, 1], dyno_serve::USUAL_PORT)))]
+    /// Address and port to listen on; port 0 means any free port. An address that other machines can reach needs a
+    /// token
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        default_value_t = SocketAddr::from(([127, 0, 0, 1], dyno_serve::USUAL_PORT))
+    )]
     pub listen: SocketAddr,
 
-    /// What visitors have to show, at least 16 characters. Others on this machine can read command lines: rather set the variable
+    /// Token that visitors must present, at least 16 characters. Prefer the environment variable: others on this
+    /// machine can read command lines
     #[arg(long, value_name = "TOKEN", env = "DYNO_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
 
@@ -345,7 +356,13 @@ pub struct ServeArguments {
 #[derive(Args, Debug)]
 pub struct CeilingArguments {
     /// Numbers of connections
-    #[arg(long, value_name = "N[,N]", value_delimiter = ',', default_value = "1,16,64,256", value_parser = at_least_one)]
+    #[arg(
+        long,
+        value_name = "N[,N]",
+        value_delimiter = ',',
+        default_value = "1,16,64,256",
+        value_parser = at_least_one
+    )]
     pub clients: Vec<usize>,
 
     /// Numbers of threads that share them [default: 1, 2, 4 and so on up to the number of cores]
@@ -362,11 +379,11 @@ pub struct CeilingArguments {
     )]
     pub path: Vec<PathName>,
 
-    /// How dyno's threads move bytes: auto takes io_uring where the system allows it
+    /// How dyno's threads move bytes: auto uses io_uring if the system allows it
     #[arg(long, value_name = "auto|epoll|io_uring", default_value_t)]
     pub transport: TransportChoice,
 
-    /// Seconds that each combination is measured
+    /// How many seconds to measure each combination
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub seconds: u64,
 
@@ -380,7 +397,7 @@ pub struct CeilingArguments {
 pub enum CeilingFormat {
     /// A table for the terminal
     Text,
-    /// The machine and all figures, as docs/ceiling.md describes them
+    /// The machine and all figures, as described in docs/ceiling.md
     Json,
 }
 
@@ -405,23 +422,24 @@ impl From<PathName> for Route {
 /// What `dyno clean` is told.
 #[derive(Args, Debug)]
 pub struct CleanArguments {
-    /// What is meant: names as listed, or parts of them, such as 17.6.0, main or pk-update [default: everything]
+    /// What to list or remove: names as listed, or parts of them, such as 17.6.0, main or pk-update [default:
+    /// everything]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
 
-    /// Only what no run has used for so long, for example 7d or 12h
+    /// Only what no run has used for this long, for example 7d or 12h
     #[arg(long, value_name = "DURATION", value_parser = age)]
     pub older_than: Option<Duration>,
 
-    /// Look for dyno's schemas in a database that is not its own, instead of in its home folder; a URI or a conninfo string
+    /// Database, as a URI or a conninfo string, in which to look for dyno's schemas, instead of in dyno's home folder
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
 
-    /// Only show what would be removed; so it is without --yes
+    /// Only show what would be removed; this is the default
     #[arg(long, conflicts_with = "yes")]
     pub dry_run: bool,
 
-    /// Remove it, but for what another dyno uses
+    /// Remove what is listed, except for what another dyno is using
     #[arg(long, short)]
     pub yes: bool,
 }
@@ -440,7 +458,7 @@ pub struct ResponderArguments {
 /// How rows are written.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub enum Format {
-    /// Comma-separated values with a line of names
+    /// Comma-separated values with a header line
     Csv,
     /// An array of objects
     Json,
@@ -449,7 +467,7 @@ pub enum Format {
 /// The sizes as typed.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub enum SizeName {
-    /// A shape in minutes, loading included
+    /// The shape of the results in minutes, loading included
     Small,
     /// More data and longer runs
     Medium,
@@ -470,9 +488,9 @@ impl From<SizeName> for Size {
 /// What may be done after a run that failed.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub enum OnFailureName {
-    /// Go on with the next run
+    /// Continue with the next run
     Continue,
-    /// End; dyno run --resume goes on
+    /// End the campaign; dyno run --resume continues it
     Stop,
 }
 
@@ -506,7 +524,7 @@ fn age(text: &str) -> Result<Duration, String> {
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.trim().parse() {
         Ok(number @ 1..) => Ok(number),
-        _ => Err("write a number from 1 on, or several with commas between them".to_owned()),
+        _ => Err("write a number of at least 1, or several separated by commas".to_owned()),
     }
 }
 

@@ -32,7 +32,8 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     if comparison.tally().all() == 0 {
         let (one, other) = (baseline.name(), candidate.name());
         return Err(format!(
-            "nothing could be compared: {one} and {other} have no complete runs of the same cell and workload in the same kind of loop"
+            "nothing could be compared: {one} and {other} have no complete runs of the same cell and workload in the \
+             same kind of loop"
         )
         .into());
     }
@@ -60,7 +61,7 @@ fn gate(comparison: &comparison::Comparison, least: f64) -> Result<(), Failure> 
     let unknown = comparison.tally().unknown;
     if unknown > 0 {
         say::aside(&format!(
-            "note: {unknown} of {} measures cannot be told yet, and do not fail.",
+            "note: {unknown} of {} measures cannot be judged yet, and do not fail.",
             comparison.tally().all()
         ));
     }

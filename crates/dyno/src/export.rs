@@ -57,6 +57,6 @@ fn into_table(export: &Export, url: &str, table: &str) -> Result<(), Failure> {
         rows: export.texts(),
     };
     let written = dyno_target::postgres::export::export(&target, table, &rows)?;
-    say::aside(&format!("{written} rows are in the table {table}."));
+    say::aside(&format!("Wrote {written} rows to the table {table}."));
     Ok(())
 }

@@ -35,8 +35,8 @@ impl Failure {
         }
     }
 
-    /// Says what there is to say and gives the exit code. `words` are those that were typed: an address among them that stands in the wrong place is repeated
-    /// as what it was taken for.
+    /// Says what there is to say and gives the exit code. `words` are those that were typed: an address among them
+    /// that stands in the wrong place is repeated as what it was taken for.
     pub fn report(self, words: &[OsString]) -> ExitCode {
         let words = texts(words);
         let say = |message: &str| say::aside(&format!("error: {}", text_without_secrets(message, &words)));

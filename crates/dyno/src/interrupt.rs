@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: the first asks for an orderly end, the second ends at once. Those that the process was started to ignore stay ignored.
+//! Ctrl-C and SIGTERM: the first asks for an orderly end, the second ends at once. Those that the process was started
+//! to ignore stay ignored.
 
 use crate::say;
 use dyno_engine::{Stop, heeded};
@@ -8,9 +9,11 @@ use signal_hook::iterator::Signals;
 use std::io;
 use std::sync::Arc;
 
-/// From now on signals end the campaign: the first by `stop`, the second by killing the embedded server and leaving with exit code 2.
+/// From now on signals end the campaign: the first by `stop`, the second by killing the embedded server and leaving
+/// with exit code 2.
 pub fn handle(stop: &Stop, emergency: &Emergency) -> io::Result<()> {
-    // A file that reaches the limit on its size is an error to be told of, not the death that the system would have it be.
+    // A file that reaches the limit on its size is an error to be told of, not the death that the system would have
+    // it be.
     signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = Signals::new(heeded([SIGINT, SIGTERM, SIGHUP]))?;
     let (stop, emergency) = (stop.clone(), emergency.clone());
@@ -20,18 +23,19 @@ pub fn handle(stop: &Stop, emergency: &Emergency) -> io::Result<()> {
                 emergency.stop_now();
                 let changed = emergency.changed().map_or_else(String::new, |restore| {
                     format!(
-                        "\nThe server's settings are still changed. What they were is in {}; dyno run --resume puts them \
-                         back, and so does the next dyno run on this server.",
+                        "\nThe server's settings are still changed. The original ones are in {}; dyno run --resume \
+                         restores them, and so does the next dyno run on this server.",
                         restore.display()
                     )
                 });
                 say::in_passing(format!(
-                    "\nEnding at once. What was measured is in the archive, without a summary; dyno show makes one.{changed}"
+                    "\nEnding at once. What was measured is in the archive, without a summary; dyno show creates one.\
+                     {changed}"
                 ));
                 std::process::exit(2);
             }
             stop.request();
-            say::in_passing("\nEnding: what was measured is kept. Once more ends at once.");
+            say::in_passing("\nEnding: what was measured is kept. Press Ctrl-C again to end at once.");
         }
     })?;
     Ok(())

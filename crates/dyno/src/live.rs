@@ -36,10 +36,11 @@ impl LivePage {
         let url = format!("http://{}/live", server.address());
         let stopper = server.stopper();
         let thread = std::thread::Builder::new().name("live".to_owned()).spawn(move || {
-            // On Linux this is of the thread alone, and of those that it starts. The load and what is measured of it come first.
+            // On Linux this is of the thread alone, and of those that it starts. The load and what is measured of it
+            // come first.
             let _ = rustix::process::nice(NICENESS);
             if let Err(error) = server.run() {
-                say::aside(&format!("note: the live page has ended: {error}"));
+                say::aside(&format!("note: the live page is no longer available: {error}"));
             }
         })?;
         say::aside(&format!("Watch at {url}"));

@@ -22,7 +22,7 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
             let campaigns = archive.campaigns()?;
             if campaigns.is_empty() {
                 format!(
-                    "There is no campaign in {}. Make one with: dyno run pk-update",
+                    "There is no campaign in {}. Create one with: dyno run pk-update",
                     archive.path().display()
                 )
             } else {
@@ -72,11 +72,11 @@ pub fn campaign(archive: &Archive, name: Option<&str>) -> Result<Campaign, Failu
     let found = match name {
         Some(name) => archive
             .campaign(name)
-            .ok_or_else(|| format!("there is no campaign \"{name}\" in {folder}; dyno list shows what there is"))?,
+            .ok_or_else(|| format!("there is no campaign \"{name}\" in {folder}; see dyno list"))?,
         None => archive
             .campaigns()?
             .pop()
-            .ok_or_else(|| format!("there is no campaign in {folder}; make one with: dyno run pk-update"))?,
+            .ok_or_else(|| format!("there is no campaign in {folder}; create one with: dyno run pk-update"))?,
     };
     Ok(found)
 }
@@ -91,7 +91,7 @@ pub fn run<'a>(campaign: &'a Campaign, wanted: &str) -> Result<&'a Run, Failure>
     };
     let found = campaign.runs.iter().find(is_wanted).ok_or_else(|| {
         let name = campaign.name();
-        format!("there is no run \"{wanted}\" in {name}; dyno show {name} shows which there are")
+        format!("there is no run \"{wanted}\" in {name}; see dyno show {name}")
     })?;
     Ok(found)
 }

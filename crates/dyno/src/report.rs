@@ -64,7 +64,7 @@ fn default_folder(campaigns: &[Campaign], arguments: &ReportArguments) -> Result
         ([campaign], Some(wanted)) => Ok(look::run(campaign, wanted)?.path.clone()),
         ([campaign], None) => Ok(campaign.path.clone()),
         (_, Some(_)) => Err(Failure::SetUp(
-            "--run is of one campaign; name just that one".to_owned(),
+            "--run needs exactly one campaign; name only that one".to_owned(),
         )),
         (_, None) => Ok(PathBuf::from(".")),
     }
@@ -111,7 +111,7 @@ impl Output {
         let paper = markdown::paper(document, |id| Some(format!("{PICTURES}/{id}.svg")));
         write(&file, paper.as_bytes())?;
         say::result(&format!(
-            "The report is {}, with {} pictures in {PICTURES} beside it",
+            "The report is {}, with {} charts in {PICTURES} beside it",
             file.display(),
             pictures.len()
         ))
@@ -121,14 +121,14 @@ impl Output {
         let folder = match self {
             Self::Standard => {
                 return Err(Failure::SetUp(
-                    "pictures are several files; name a folder with --output FOLDER".to_owned(),
+                    "svg writes several files; name a folder with --output FOLDER".to_owned(),
                 ));
             }
             Self::Path(folder) => folder.clone(),
             Self::Folder(folder) => folder.join("figures"),
         };
         write_all(&folder, pictures)?;
-        say::result(&format!("{} pictures are in {}", pictures.len(), folder.display()))
+        say::result(&format!("{} charts are in {}", pictures.len(), folder.display()))
     }
 
     fn file(&self, ending: &str) -> Option<PathBuf> {
@@ -149,7 +149,11 @@ fn write_all(folder: &Path, pictures: &[Picture]) -> Result<(), Failure> {
 }
 
 fn write(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(file, bytes)
-        .map_err(|error| format!("cannot write {}: {error}; say where with --output PATH", file.display()))?;
+    fs::write(file, bytes).map_err(|error| {
+        format!(
+            "cannot write {}: {error}; choose another place with --output PATH",
+            file.display()
+        )
+    })?;
     Ok(())
 }

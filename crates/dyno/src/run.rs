@@ -130,7 +130,7 @@ fn unfinished(archive: &Path, finished: &Finished) -> Option<String> {
         }
         (_, 0, _) => {
             return Some(format!(
-                "{faulty} of {planned} runs do not count: too many of their transactions failed, or of their clients were lost"
+                "{faulty} of {planned} runs do not count: too many of their transactions failed or clients were lost"
             ));
         }
         _ => {}
@@ -145,7 +145,7 @@ fn unfinished(archive: &Path, finished: &Finished) -> Option<String> {
         .as_ref()
         .map_or_else(String::new, |why| format!("{why}\n"));
     Some(format!(
-        "{why}{missing} of {planned} runs are not complete. Make them with: dyno run --resume {name}{folder}"
+        "{why}{missing} of {planned} runs are not complete. To measure them: dyno run --resume {name}{folder}"
     ))
 }
 

@@ -1,4 +1,5 @@
-//! Words to whoever is there. What a terminal would obey is written out: much of what we say holds names, scripts and messages of others.
+//! Words to whoever is there. What a terminal would obey is written out: much of what we say holds names, scripts and
+//! messages of others.
 
 use crate::failure::Failure;
 use dyno_text::visible;
@@ -10,8 +11,8 @@ use std::time::Duration;
 /// How long somebody who cannot wait does so for a reader.
 const MOMENT: Duration = Duration::from_millis(300);
 
-/// To standard output: results. A reader that has gone away, such as `head` or a closed terminal, has what it wanted; anything else that keeps them from
-/// being written is a failure.
+/// To standard output: results. A reader that has gone away, such as `head` or a closed terminal, has what it wanted;
+/// anything else that keeps them from being written is a failure.
 ///
 /// A file or a program gets it as it is.
 pub fn result(text: &str) -> Result<(), Failure> {

@@ -1,4 +1,5 @@
-//! Shows how a campaign goes on: one live line on a terminal, plain lines elsewhere. The summary goes to standard output, all else to standard error.
+//! Shows how a campaign goes on: one live line on a terminal, plain lines elsewhere. The summary goes to standard
+//! output, all else to standard error.
 
 use crate::failure::Failure;
 use crate::say;

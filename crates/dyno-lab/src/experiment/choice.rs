@@ -62,7 +62,7 @@ choice! {
 choice! {
     /// How much of an experiment is done.
     Size {
-        /// A shape in minutes, loading included.
+        /// The shape of the results in minutes, loading included.
         Small = "small",
         /// More data and longer runs.
         Medium = "medium",

@@ -79,9 +79,9 @@ pub enum RunError {
     /// A cell of a campaign cannot be measured, which is known before any is.
     #[error("the cell {cell} cannot be measured: {cause}")]
     Cell { cell: String, cause: Box<RunError> },
-    #[error("there is no campaign \"{name}\" in {}; dyno list shows what there is", archive.display())]
+    #[error("there is no campaign \"{name}\" in {}; see dyno list", archive.display())]
     NoCampaign { name: String, archive: PathBuf },
-    #[error("there is no unfinished campaign in {}; dyno list shows what there is", archive.display())]
+    #[error("there is no unfinished campaign in {}; see dyno list", archive.display())]
     NothingToResume { archive: PathBuf },
     #[error("{} cannot be taken up again: {reason}", campaign.display())]
     NotResumable { campaign: PathBuf, reason: &'static str },

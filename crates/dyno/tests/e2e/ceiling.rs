@@ -18,7 +18,7 @@ fn it_is_shown_and_kept_for_this_machine() {
     let ended = desk.dyno(BRIEF).expect(0);
     ended
         .shows("path transport clients threads tps tps/core")
-        .shows("Kept in");
+        .shows("Saved in");
     let point = &kept(&desk)["ceilings"][0]["points"][0];
     assert_eq!(
         (&point["route"], &point["transport"], &point["clients"]),

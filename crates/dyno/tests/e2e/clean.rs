@@ -32,7 +32,7 @@ fn what_is_kept_at_home_goes_by_name_and_age() {
     let lock = File::open(home.data().with_file_name("lock")).unwrap();
     lock.lock().unwrap();
     let refused = clean(&desk, &home, "main --yes").expect(2);
-    refused.shows("in use").says("another dyno uses it");
+    refused.shows("in use").says("another dyno is using it");
     assert!(home.data().exists());
     drop(lock);
     clean(&desk, &home, "--yes")

@@ -145,8 +145,7 @@ fn bad_words_are_refused() {
             .says("write a percentage from 0 to 100, for example");
     }
     compare(&format!("{one} archive/{one}")).says("cannot be compared with itself; name two campaigns");
-    compare(&format!("{one} elsewhere"))
-        .says("there is no campaign \"elsewhere\" in archive; dyno list shows what there is");
+    compare(&format!("{one} elsewhere")).says("there is no campaign \"elsewhere\" in archive; see dyno list");
     compare(&one).says("required");
     // A gate that has nothing to look at must not open.
     compare(&format!("{one} {other} --fail-if-worse 5%"))

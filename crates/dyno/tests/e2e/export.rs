@@ -26,7 +26,7 @@ fn runs_and_intervals_as_csv_json_and_in_a_table() {
         let into = ["export", "--to", &database.target(), "--table", "results"];
         Ended::of(&mut desk.command(into))
             .expect(0)
-            .says("2 rows are in the table results.");
+            .says("Wrote 2 rows to the table results.");
     }
     assert_eq!(database.value("select count(*) from results where tps > 0"), "2");
     let into = [

@@ -166,7 +166,7 @@ fn a_cell_that_fails_does_not_hinder_the_others() {
     desk.file("broken.toml", BROKEN);
     let ended = desk.embedded(&home, "broken.toml").expect(2);
     ended
-        .says("1 of 3 runs are not complete. Make them with: dyno run --resume ")
+        .says("1 of 3 runs are not complete. To measure them: dyno run --resume ")
         .shows("Run 2 of 3 (failed): divisor = 0: broken.toml, line 8: ERROR: division by zero");
     assert_eq!(states(&desk), ["complete", "failed", "complete"]);
     let failed = run_folders(&desk.archive())[1].record();

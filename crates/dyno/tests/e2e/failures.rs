@@ -72,7 +72,7 @@ fn a_run_that_ends_by_its_own_fault_is_one_of_the_campaign() {
         let runs = run_folders(&desk.archive());
         runs.iter().map(|run| run.state()).collect::<Vec<_>>()
     };
-    let incomplete = "1 of 3 runs are not complete. Make them with: dyno run --resume";
+    let incomplete = "1 of 3 runs are not complete. To measure them: dyno run --resume";
     desk.on(&database.target(), ["divide.toml"]).expect(2).says(incomplete);
     assert_eq!(states(), ["incomplete", "complete", "complete"]);
     // The others that are missing are made, though this one fails again.

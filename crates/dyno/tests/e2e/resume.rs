@@ -100,7 +100,7 @@ fn after_ctrl_c() {
     running
         .end()
         .expect(2)
-        .says("3 of 4 runs are not complete. Make them with: dyno run --resume 2");
+        .says("3 of 4 runs are not complete. To measure them: dyno run --resume 2");
     let before = finished(&desk);
     let ended = resume(&desk, &home).expect(0);
     assert!(!ended.stderr.contains("Run 1 of 4"), "{}", ended.stderr);

@@ -131,9 +131,9 @@ fn dips(dips: &[Dip]) -> String {
 pub(crate) fn other_dips(number: usize) -> Option<String> {
     match number {
         0 => None,
-        1 => Some("the other dip, no deeper, is in run.json".to_owned()),
+        1 => Some("run.json has the other dip, which is no deeper".to_owned()),
         _ => Some(format!(
-            "the other {}, no deeper, are in run.json",
+            "run.json has the other {}, which are no deeper",
             counted(number as u64, "dip")
         )),
     }
@@ -194,7 +194,7 @@ mod tests {
         };
         let text = analysis(&found);
         assert!(
-            text.contains("(the other 2 dips, no deeper, are in run.json)"),
+            text.contains("(run.json has the other 2 dips, which are no deeper)"),
             "{text}"
         );
         assert!(

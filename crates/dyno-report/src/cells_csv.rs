@@ -1,4 +1,5 @@
-//! The cells of campaigns as CSV: a row for each cell and workload, and for each stage, for those who go on with other tools. `docs/report-format.md` lists the columns.
+//! The cells of campaigns as CSV: a row for each cell and workload, and for each stage, for those who go on with
+//! other tools. `docs/report-format.md` lists the columns.
 
 use crate::campaign::latencies::{stages_of, takes_part};
 use dyno_lab::archive::{Campaign, Run, RunState};

@@ -20,7 +20,7 @@ pub fn upcoming_line(run: &Upcoming) -> String {
         .zip(run.afterwards)
         .map(|(lasts, after)| lasts.saturating_add(after));
     let left = left.map_or_else(String::new, |left| {
-        format!("; about {} left in all", duration(whole_seconds(left)))
+        format!("; about {} left in total", duration(whole_seconds(left)))
     });
     format!("Run {} of {}{}{left}", run.planned.number, run.of, cell(&run.planned))
 }
@@ -38,11 +38,12 @@ pub fn course_line(live: &Live, run: &Upcoming) -> String {
     format!("{}/{} {}{in_all}", run.planned.number, run.of, live_line(live))
 }
 
-/// What came of a run: its summary if it is alone or a repetition of the same, else the figures that matter, and where everything else is.
+/// What came of a run: its summary if it is alone or a repetition of the same, else the figures that matter, and
+/// where everything else is.
 #[must_use]
 pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
     let folder = run.folder.display();
-    let kept = format!("Kept in {folder} ({})", run.state);
+    let kept = format!("Saved in {folder} ({})", run.state);
     match (&run.summary, of) {
         (Some(figures), of) if of.is_none() || run.planned.cell.is_empty() => {
             let analysis = run.analysis.as_ref();
@@ -67,7 +68,7 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
                 .collect::<Vec<_>>()
                 .join("; ");
             format!(
-                "Run {}{of} ({}){}: {said}\nKept in {folder}",
+                "Run {}{of} ({}){}: {said}\nSaved in {folder}",
                 run.planned.number,
                 run.state,
                 cell(&run.planned)
@@ -124,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_run_is_announced_with_its_levels() {
-        assert_snapshot!(upcoming_line(&upcoming()), @"Run 3 of 40: clients = 16, fsync = on, repetition 2; about 12 min 1 s left in all");
+        assert_snapshot!(upcoming_line(&upcoming()), @"Run 3 of 40: clients = 16, fsync = on, repetition 2; about 12 min 1 s left in total");
         let endless = Upcoming {
             planned: planned(&[], 1),
             lasts: None,
@@ -161,7 +162,7 @@ mod tests {
         };
         assert_snapshot!(finished_run(&run, Some(40)), @"
         Run 3 of 40 (failed): clients = 16: the server did not start
-        Kept in archive/x/003-clients=16-rep1
+        Saved in archive/x/003-clients=16-rep1
         ");
     }
 }

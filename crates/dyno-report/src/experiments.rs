@@ -20,7 +20,8 @@ pub fn experiments(experiments: &[Experiment]) -> String {
     table(&["name", "title", "question"], &[0, 1, 2], rows)
 }
 
-/// Rows that a server on two cores of a virtual machine was seen to load per second, indexes included: good for the order of magnitude.
+/// Rows that a server on two cores of a virtual machine was seen to load per second, indexes included: good for the
+/// order of magnitude.
 const ROWS_PER_S: f64 = 500_000.0;
 /// Bytes that such a machine copies per second.
 const COPIED_BYTES_PER_S: f64 = 300e6;
@@ -203,10 +204,10 @@ fn expected(plan: &Plan) -> Vec<(&'static str, String)> {
     let copying = Duration::from_secs_f64((copied as f64 / COPIED_BYTES_PER_S).ceil());
     let around = AROUND_RUN.saturating_mul(runs).saturating_add(copying);
     let mut time = format!("{} for the phases of {}", lasting(phases), counted(runs.into(), "run"));
-    time.push_str(&format!(", about {} for what is done around them", duration(around)));
+    time.push_str(&format!(", about {} for set-up and clean-up", duration(around)));
     if rows > 0 {
         time.push_str(&format!(
-            ", about {} to load the data if it is not kept from before",
+            ", about {} to load the data unless it is cached",
             duration(loading)
         ));
     }
@@ -216,7 +217,7 @@ fn expected(plan: &Plan) -> Vec<(&'static str, String)> {
     }
     if let Some(phases) = phases {
         let total = phases.saturating_add(around).saturating_add(loading);
-        time.push_str(&format!("; about {} in all", duration(total)));
+        time.push_str(&format!("; about {} in total", duration(total)));
     }
     lines.push(("time", time));
     let data: u64 = sets.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
@@ -230,7 +231,7 @@ fn expected(plan: &Plan) -> Vec<(&'static str, String)> {
     if data > 0 {
         let loaded = counted(sets.len() as u64, "set");
         disk = format!(
-            "about {} for {loaded} of data, {} for the copy that a run works on, and what it adds; {disk}",
+            "about {} for {loaded} of data, {} for the copy that a run works on, plus whatever it adds; {disk}",
             bytes(data),
             bytes(largest)
         );
@@ -243,8 +244,8 @@ fn expected(plan: &Plan) -> Vec<(&'static str, String)> {
 fn order(plan: &Plan) -> String {
     let repetitions: BTreeSet<_> = plan.runs.iter().map(|run| run.repetition).collect();
     let how = match plan.order {
-        Order::Interleaved => format!("shuffled within each repetition; again with --seed {}", plan.seed),
-        Order::Random => format!("all runs shuffled; again with --seed {}", plan.seed),
+        Order::Interleaved => format!("shuffled within each repetition; repeat with --seed {}", plan.seed),
+        Order::Random => format!("all runs shuffled; repeat with --seed {}", plan.seed),
         Order::Listed => "as listed, repetition by repetition".to_owned(),
     };
     let cells = counted(plan.cells.len() as u64, "cell");
@@ -254,7 +255,7 @@ fn order(plan: &Plan) -> String {
 
 /// How long phases last.
 fn lasting(planned: Option<Duration>) -> String {
-    planned.map_or_else(|| "as long as the transactions take".to_owned(), duration)
+    planned.map_or_else(|| "until all transactions are done".to_owned(), duration)
 }
 
 #[cfg(test)]

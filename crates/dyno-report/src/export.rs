@@ -37,8 +37,9 @@ impl Export {
     /// How many of the first columns tell a run from every other.
     pub const KEY: usize = 2;
 
-    /// One row per run and workload, and where the load has several stages one for each that the workload took part in: latencies are of one load, so
-    /// there the row of all stages has none. A run without figures has one row, which says why.
+    /// One row per run and workload, and where the load has several stages one for each that the workload took part
+    /// in: latencies are of one load, so there the row of all stages has none. A run without figures has one row,
+    /// which says why.
     #[must_use]
     pub fn of_runs(campaigns: &[Campaign]) -> Self {
         collect(campaigns, |run, about| {

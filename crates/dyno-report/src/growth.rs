@@ -17,7 +17,7 @@ pub(crate) fn largest(tables: &[TableGrowth]) -> Vec<TableGrowth> {
     largest.truncate(MOST_TABLES);
     let sum = |bytes: fn(&TableGrowth) -> u64| tables.iter().map(bytes).fold(0, u64::saturating_add);
     largest.push(TableGrowth {
-        table: format!("all {}, also smaller ones", count(tables.len() as u64)),
+        table: format!("all {}, including smaller ones", count(tables.len() as u64)),
         table_before_bytes: sum(|table| table.table_before_bytes),
         table_after_bytes: sum(|table| table.table_after_bytes),
         indexes_before_bytes: sum(|table| table.indexes_before_bytes),
@@ -44,7 +44,7 @@ mod tests {
         assert_eq!((shown.len(), shown[0].table.as_str()), (MOST_TABLES + 1, "t100"));
         let all = &shown[MOST_TABLES];
         assert_eq!((all.table_after_bytes, all.indexes_after_bytes), (5_050, 100));
-        assert_eq!(all.table, "all 100, also smaller ones");
+        assert_eq!(all.table, "all 100, including smaller ones");
         assert_eq!(largest(&tables[..MOST_TABLES]), tables[..MOST_TABLES]);
     }
 }

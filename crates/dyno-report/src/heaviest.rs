@@ -8,7 +8,8 @@ const SHOWN: usize = 30;
 /// A statement, and its index in its workload.
 pub(crate) type Shown<'a> = (&'a WorkloadSummary, usize, &'a StatementSummary);
 
-/// The statements that took most of the clients' time, in the order of their scripts, and what to say if they are not all.
+/// The statements that took most of the clients' time, in the order of their scripts, and what to say if they are not
+/// all.
 pub(crate) fn heaviest(summary: &Summary) -> (Vec<Shown<'_>>, Option<String>) {
     let workloads = summary.workloads.iter();
     let each = workloads.flat_map(|workload| {
@@ -28,7 +29,7 @@ pub(crate) fn heaviest(summary: &Summary) -> (Vec<Shown<'_>>, Option<String>) {
     order.truncate(SHOWN);
     order.sort_unstable();
     let note = format!(
-        "the {SHOWN} of {} that took most time; run.json has them all",
+        "the {SHOWN} of {} that took the most time; run.json has them all",
         all.len()
     );
     (order.into_iter().map(|index| all[index]).collect(), Some(note))
@@ -54,7 +55,7 @@ mod tests {
         let (shown, note) = heaviest(&summary);
         assert_eq!(
             note.unwrap(),
-            "the 30 of 100 that took most time; run.json has them all"
+            "the 30 of 100 that took the most time; run.json has them all"
         );
         assert_eq!(shown.len(), SHOWN);
         assert!(shown.iter().all(|(_, _, statement)| statement.count > 70));

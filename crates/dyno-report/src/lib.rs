@@ -1,7 +1,7 @@
 //! What people see: summaries, lists and progress as plain text, and reports to be published.
 //!
-//! Text is at most 100 columns wide, needs no colour to be understood, and every figure carries its unit. Only what is longer than that by
-//! nature, such as a folder's path, may exceed the width.
+//! Text is at most 100 columns wide, needs no colour to be understood, and every figure carries its unit. Only what
+//! is longer than that by nature, such as a folder's path, may exceed the width.
 
 mod analysis;
 mod campaign;

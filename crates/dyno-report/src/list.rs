@@ -9,7 +9,9 @@ use dyno_lab::archive::{Campaign, Run};
 #[must_use]
 pub fn campaigns(campaigns: &[Campaign]) -> String {
     if campaigns.is_empty() {
-        return "There are no runs yet. Begin with `dyno run pk-update`; `dyno list experiments` shows what else there is.\n".to_owned();
+        return "There are no runs yet. Start with `dyno run pk-update`; `dyno list experiments` shows all \
+                experiments.\n"
+            .to_owned();
     }
     let rows = campaigns.iter().flat_map(|campaign| {
         let (when, experiment) = match &campaign.record {
@@ -118,6 +120,6 @@ mod tests {
 
     #[test]
     fn an_empty_archive_says_how_to_begin() {
-        assert_snapshot!(super::campaigns(&[]), @"There are no runs yet. Begin with `dyno run pk-update`; `dyno list experiments` shows what else there is.");
+        assert_snapshot!(super::campaigns(&[]), @"There are no runs yet. Start with `dyno run pk-update`; `dyno list experiments` shows all experiments.");
     }
 }

@@ -20,7 +20,8 @@ pub struct Picture {
 pub enum PictureError {
     /// This dyno cannot draw.
     #[error(
-        "this dyno was built without charts, so it makes no pictures. Build it with its default features (Node 18 or newer is needed for that), or choose --format json or csv"
+        "this dyno was built without charts. Build it with its default features (which needs Node 18 or newer), or \
+         choose --format json or csv"
     )]
     NoCharts,
     /// A figure cannot be drawn.

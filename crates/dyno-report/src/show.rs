@@ -41,7 +41,7 @@ pub fn campaign(campaign: &Campaign) -> String {
         _ => {
             text.push_str(&overview(campaign));
             text.push_str(&format!(
-                "\nEverything about one run: dyno show {} RUN\n",
+                "\nFor the details of a run: dyno show {} RUN\n",
                 campaign.name()
             ));
         }

@@ -307,8 +307,8 @@ fn turns(summary: &Summary) -> String {
         } = *workload;
         let of = |part: u64, all: u64| format!("{} ({})", counted(part, "transaction"), percent(share(part, all)));
         let begun = transactions + errors;
-        let again = format!("{}, begun again {}", of(retried, begun), counted(retries, "time"));
-        let behind = format!("{}, too far behind schedule to be begun", of(skipped, begun + skipped));
+        let again = format!("{}, restarted {}", of(retried, begun), counted(retries, "time"));
+        let behind = format!("{}, too far behind schedule to start", of(skipped, begun + skipped));
         let slow = format!("{}, slower than the latency limit", of(late, transactions));
         let rows = [
             ("retried", retried, again),
@@ -349,7 +349,7 @@ fn tables(summary: &Summary) -> String {
 fn costs(summary: &Summary) -> String {
     let connection = summary.connection.map(|connection| {
         let text = format!(
-            "{} in {}; one takes {} on average, {} at most",
+            "{} in {}; {} each on average, {} at most",
             count(connection.count),
             time(connection.total_us),
             time(connection.mean_us),
@@ -372,7 +372,7 @@ fn costs(summary: &Summary) -> String {
     let failed = summary.workloads.iter().any(|workload| workload.errors > 0);
     let client = summary.client_cpu.filter(|_| completed || failed).map(|cpu| {
         let of = match (completed, failed) {
-            (true, true) => "transaction, failed ones included",
+            (true, true) => "transaction, including failed ones",
             (true, false) => "transaction",
             (false, _) => "failed transaction",
         };
@@ -385,7 +385,7 @@ fn costs(summary: &Summary) -> String {
     });
     let sampling = summary.sampling.map(|cost| {
         let text = format!(
-            "the server answered for {} ms, dyno's samplers computed for {} ms in each second",
+            "{} ms of server time and {} ms of dyno's CPU time per second",
             figure(cost.server_ms_per_s),
             figure(cost.dyno_cpu_us_per_s / 1e3)
         );

@@ -10,8 +10,8 @@ const WIDEST_WORD: usize = 20;
 /// Everything below a heading is set in by this.
 pub(crate) const INDENT: &str = "  ";
 
-/// A table as wide as a page, each line ended by a newline; a text that is too long is wrapped. A number never is: where there are too many, the table is
-/// wider. The columns whose number is in `texts` stand to the left.
+/// A table as wide as a page, each line ended by a newline; a text that is too long is wrapped. A number never is:
+/// where there are too many, the table is wider. The columns whose number is in `texts` stand to the left.
 pub(crate) fn table(header: &[&str], texts: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     arranged(ContentArrangement::Dynamic, header, texts, rows)
 }

@@ -1,7 +1,8 @@
 //! Who may look: visitors with the token if there is one, and no pages of other sites.
 //!
-//! A server that listens at 127.0.0.1 can be reached by everybody's browser on this machine, and so by every page that is open in it. Such a page may not read
-//! what comes back unless its name leads here ("DNS rebinding"), so a name that is not this machine's is refused.
+//! A server that listens at 127.0.0.1 can be reached by everybody's browser on this machine, and so by every page
+//! that is open in it. Such a page may not read what comes back unless its name leads here ("DNS rebinding"), so a
+//! name that is not this machine's is refused.
 
 use crate::ServeError;
 use crate::pages;
@@ -142,12 +143,13 @@ pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, n
         Verdict::Pass => next.run(request).await,
         Verdict::SignIn(then) => signed_in(&access, &then),
         Verdict::ForeignName => Problem::refused(
-            "this server is for this machine alone, and was called by a name that is not this machine's; use http://127.0.0.1 or http://localhost",
+            "this server is for this machine alone, and was addressed by a name that is not this machine's; use \
+             http://127.0.0.1 or http://localhost",
         )
         .into_response(),
-        Verdict::ForeignPage => Problem::refused("a page of another site asked for this").into_response(),
-        Verdict::NoToken => Problem::token("This server asks for its token.").into_response(),
-        Verdict::WrongToken => Problem::token("That is not the token of this server.").into_response(),
+        Verdict::ForeignPage => Problem::refused("a page of another site requested this").into_response(),
+        Verdict::NoToken => Problem::token("This server requires a token.").into_response(),
+        Verdict::WrongToken => Problem::token("The token is wrong.").into_response(),
     };
     let headers = response.headers_mut();
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(POLICY);
@@ -158,7 +160,8 @@ pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, n
     response
 }
 
-/// A page that leads on by itself. A redirection would not do: if a link brought the visitor here, browsers would not send the cookie along.
+/// A page that leads on by itself. A redirection would not do: if a link brought the visitor here, browsers would not
+/// send the cookie along.
 fn signed_in(access: &Access, then: &str) -> Response {
     #[derive(Serialize)]
     struct SignedIn<'a> {

@@ -1,7 +1,8 @@
-//! Connections and their limits: how many there are, how long a request may take to arrive and its answer to be read, and how large its head may be.
+//! Connections and their limits: how many there are, how long a request may take to arrive and its answer to be read,
+//! and how large its head may be.
 //!
-//! No visitor keeps others out: a new connection is always accepted. If there are too many, the one that has been silent longest gives way, of the address that
-//! has most of them.
+//! No visitor keeps others out: a new connection is always accepted. If there are too many, the one that has been
+//! silent longest gives way, of the address that has most of them.
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -59,7 +60,8 @@ impl Connections {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection, for which another one gives way if need be: rather one without a request than one that is being answered.
+    /// Adds a connection, for which another one gives way if need be: rather one without a request than one that is
+    /// being answered.
     fn add(&self, number: u64, visitor: IpAddr) -> Arc<Open> {
         let mut all = self.all();
         if all.len() >= MOST_CONNECTIONS {

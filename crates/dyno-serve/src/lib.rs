@@ -1,8 +1,9 @@
 //! The archive in a browser: lists of campaigns, their reports, and those under way as they go on.
 //!
-//! One thread does everything that waits, and what computes or reads files goes to a few helper threads, one report at a time, so that a load measured on the same
-//! machine is disturbed as little as possible; while nobody looks there is nothing to do. The runner knows nothing of viewers: what they see comes from the
-//! archive's files, which only grow while a run goes on. Nothing can be changed through this server.
+//! One thread does everything that waits, and what computes or reads files goes to a few helper threads, one report
+//! at a time, so that a load measured on the same machine is disturbed as little as possible; while nobody looks
+//! there is nothing to do. The runner knows nothing of viewers: what they see comes from the archive's files, which
+//! only grow while a run goes on. Nothing can be changed through this server.
 
 mod access;
 mod assets;
@@ -46,24 +47,26 @@ pub struct Options {
 pub enum ServeError {
     /// Everybody could look in.
     #[error(
-        "{0} can be reached from other machines, and whoever reaches it would see the archive: set a token in the variable DYNO_TOKEN (for example with \
-         `export DYNO_TOKEN=$(openssl rand -hex 16)`), or listen at 127.0.0.1"
+        "{0} can be reached from other machines, and anyone who reaches it could read the archive: set a token in the variable DYNO_TOKEN (for \
+         example with `export DYNO_TOKEN=$(openssl rand -hex 16)`), or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
     /// The token is easily guessed, or cannot be typed.
     #[error(
-        "a token has at least {} characters, which are letters, digits, and any of -._~+/=; make one with `openssl rand -hex 16`",
+        "a token needs at least {} characters out of letters, digits and -._~+/=; create one with `openssl rand -hex \
+         16`",
         Token::SHORTEST
     )]
     Token,
     /// Another program listens there.
     #[error(
-        "another program listens at {0}, perhaps another dyno serve: use that, end it, or choose another port, for example with --listen {ip}:0 for any that is free",
+        "another program is listening on {0}, perhaps another dyno serve: use that, end it, or choose another port, \
+         for example with --listen {ip}:0 for any free port",
         ip = shown_ip(.0)
     )]
     InUse(SocketAddr),
     /// The address cannot be listened at.
-    #[error("cannot listen at {address}: {cause}")]
+    #[error("cannot listen on {address}: {cause}")]
     Listen {
         /// The address.
         address: SocketAddr,

@@ -90,7 +90,8 @@ fn row(campaign: &Campaign) -> Row {
     let outline = campaign.outline.as_ref();
     let text = |of: fn(&dyno_lab::archive::CampaignOutline) -> String| outline.map_or_else(String::new, of);
     let outlines = || campaign.runs.iter().filter_map(|run| run.outline.as_ref());
-    // As in reports: what ended early or had too many errors says nothing of what was to be measured, but how many errors there were.
+    // As in reports: what ended early or had too many errors says nothing of what was to be measured, but how many
+    // errors there were.
     let counting = || {
         let runs = campaign.runs.iter().filter(|run| run.state == RunState::Complete);
         runs.filter_map(|run| run.outline.as_ref())

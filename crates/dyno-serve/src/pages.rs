@@ -1,4 +1,5 @@
-//! Pages from templates. Whatever is written into one is text: the templates' names end with `.html`, which makes minijinja escape it.
+//! Pages from templates. Whatever is written into one is text: the templates' names end with `.html`, which makes
+//! minijinja escape it.
 
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
@@ -48,7 +49,7 @@ pub(crate) fn render(template: &str, content: &impl Serialize) -> Response {
     match page {
         Ok(page) => Html(page).into_response(),
         Err(error) => {
-            let text = format!("the page {template} cannot be made: {error}\n");
+            let text = format!("the page {template} cannot be rendered: {error}\n");
             (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
         }
     }

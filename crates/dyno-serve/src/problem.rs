@@ -36,28 +36,29 @@ impl Problem {
     /// The address does not say what is wanted.
     pub(crate) fn unclear(text: impl Into<String>) -> Self {
         let list = ("All campaigns".to_owned(), "/".to_owned());
-        Self::new(StatusCode::BAD_REQUEST, "That is not clear", text).or(list)
+        Self::new(StatusCode::BAD_REQUEST, "Invalid request", text).or(list)
     }
 
     /// The archive cannot be read, or something else went wrong here.
     pub(crate) fn failed(text: impl Into<String>) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "That did not work", text)
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text)
     }
 
     /// Too many ask for it.
     pub(crate) fn busy(text: &str) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "Too many ask at once", text)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "Too many requests", text)
     }
 
     /// The visitor may not look.
     pub(crate) fn refused(text: &str) -> Self {
-        Self::new(StatusCode::FORBIDDEN, "This is refused", text)
+        Self::new(StatusCode::FORBIDDEN, "Access refused", text)
     }
 
     /// The visitor has no token, or a wrong one.
     pub(crate) fn token(what: &str) -> Self {
-        let how = "Open its address once with ?token= and the token at the end, or send the header \"Authorization: Bearer\" with it.";
-        Self::new(StatusCode::UNAUTHORIZED, "The token is needed", format!("{what} {how}"))
+        let how = "Open the address once with ?token= and the token at the end, or send it in the header \
+                   \"Authorization: Bearer\".";
+        Self::new(StatusCode::UNAUTHORIZED, "Token required", format!("{what} {how}"))
     }
 
     /// Adds another page that may be meant: its words and address.

@@ -88,7 +88,7 @@ impl Reports {
 fn make(archive: &Archive, asked: &Asked) -> Result<String, Problem> {
     let read = |name: &str| {
         let campaign = archive.campaign(name);
-        campaign.ok_or_else(|| Problem::missing(format!("The campaign {name} is gone.")))
+        campaign.ok_or_else(|| Problem::missing(format!("The campaign {name} no longer exists.")))
     };
     let document = match asked {
         Asked::Campaigns { campaigns, baseline } => {
@@ -99,7 +99,7 @@ fn make(archive: &Archive, asked: &Asked) -> Result<String, Problem> {
         Asked::Run { campaign, run: name } => {
             let campaign = read(campaign)?;
             let run = campaign.runs.iter().find(|run| run.name() == *name);
-            let run = run.ok_or_else(|| Problem::missing(format!("The run {name} is gone.")))?;
+            let run = run.ok_or_else(|| Problem::missing(format!("The run {name} no longer exists.")))?;
             document::of_run(&campaign, run)
         }
         Asked::Comparison { baseline, candidate } => {

@@ -63,7 +63,7 @@ pub(crate) fn router(archive: Archive, access: Access, hub: Arc<Hub>) -> Router 
         .route("/live/{campaign}/events", get(live_events))
         .route("/metrics", get(metrics))
         .route("/assets/{file}", get(assets::asset))
-        .fallback(|| async { Problem::missing("The address is not one of this server's.") })
+        .fallback(|| async { Problem::missing("This server has no such page.") })
         .with_state(app)
         .layer(middleware::from_fn_with_state(Arc::new(access), guard))
 }
@@ -105,7 +105,7 @@ fn unreadable(error: ArchiveError) -> Problem {
 /// Does what reads files or computes beside the thread that answers.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T, Problem> + Send + 'static) -> Result<T, Problem> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(Problem::failed("Something is wrong in dyno itself; please report it.")))
+    done.unwrap_or_else(|_| Err(Problem::failed("This is an error in dyno itself; please report it.")))
 }
 
 async fn list(State(app): State<Arc<App>>, Query(filter): Query<Filter>) -> Result<Response, Problem> {
@@ -117,14 +117,15 @@ async fn list(State(app): State<Arc<App>>, Query(filter): Query<Filter>) -> Resu
     .await
 }
 
-/// Makes a report of what `asked` gives. Reports are made one at a time: that keeps no more than one core busy, and whoever waits keeps no thread.
+/// Makes a report of what `asked` gives. Reports are made one at a time: that keeps no more than one core busy, and
+/// whoever waits keeps no thread.
 async fn report(
     app: Arc<App>,
     asked: impl FnOnce(&App) -> Result<Asked, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
     let Ok(_place) = app.queue.try_acquire() else {
         return Err(Problem::busy(
-            "Reports are made one at a time, and many wait for theirs. Ask again shortly.",
+            "Reports are made one at a time, and many visitors are waiting for theirs. Try again shortly.",
         ));
     };
     // It is never closed.
@@ -271,7 +272,7 @@ async fn live_events(
     let name = aside(move || Ok(app.campaign(&name)?.name)).await?;
     let Some(place) = followers.place(visitor.0) else {
         return Err(Problem::busy(
-            "Too many follow campaigns here. Close some of the live pages.",
+            "Too many visitors are following campaigns here. Close some of the live pages.",
         ));
     };
     let events = Sse::new(live::events(&hub, &name, place)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));

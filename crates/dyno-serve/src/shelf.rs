@@ -1,5 +1,5 @@
-//! What is in the archive, as a list needs it. A file is read again only when it has changed, so that listing a thousand runs costs little more than
-//! looking at their folders.
+//! What is in the archive, as a list needs it. A file is read again only when it has changed, so that listing a
+//! thousand runs costs little more than looking at their folders.
 
 use dyno_lab::archive::{
     ArchiveError, CampaignOutline, RunOutline, RunState, campaign_folders, folder_name, is_under_way, run_folders,
@@ -92,7 +92,8 @@ impl Shelf {
         Ok(campaigns)
     }
 
-    /// The campaign whose folder has this name. A name never leads out of the archive, because it is looked for among those that are there.
+    /// The campaign whose folder has this name. A name never leads out of the archive, because it is looked for among
+    /// those that are there.
     pub(crate) fn campaign(&mut self, name: &str) -> Result<Option<Campaign>, ArchiveError> {
         let folders = campaign_folders(&self.archive)?;
         let found = folders.into_iter().find(|path| folder_name(path) == name);

@@ -93,7 +93,8 @@ pub(crate) struct OfStage {
 /// What the closed loops among several workloads are called.
 pub(crate) const CLOSED_LOOPS: &str = "closed loops";
 
-/// What is told of a cell in a line: one of its workloads, in all of the time or in a stage, or of several all together.
+/// What is told of a cell in a line: one of its workloads, in all of the time or in a stage, or of several all
+/// together.
 pub(crate) struct Line<'a> {
     /// The workload's name, "all", or where loops are mixed [`CLOSED_LOOPS`].
     pub name: &'a str,
@@ -171,7 +172,8 @@ impl Cell {
         self.workloads.values().any(|workload| !workload.stages.is_empty())
     }
 
-    /// The p99 of its workload, or of each with its name: `24.4 ms (update), 15 ms (ingest)`; `None` if no transaction completed.
+    /// The p99 of its workload, or of each with its name: `24.4 ms (update), 15 ms (ingest)`; `None` if no
+    /// transaction completed.
     pub fn p99_words(&self) -> Option<String> {
         let latencies = self.workloads.iter().filter_map(|(name, workload)| {
             let stages = workload.stages.values();
@@ -185,7 +187,8 @@ impl Cell {
         Some(latencies.collect::<Vec<_>>().join(", ")).filter(|words| !words.is_empty())
     }
 
-    /// A line for each workload, and where there are several one for all of them; a cell without a complete run has an empty one.
+    /// A line for each workload, and where there are several one for all of them; a cell without a complete run has
+    /// an empty one.
     pub fn lines(&self) -> Vec<Line<'_>> {
         let several = self.workloads.len() > 1;
         let all = Line {
@@ -273,7 +276,8 @@ fn variation(runs: &[f64], within_percent: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Whose latencies there are to tell apart: each workload by its name where any cell has several, else the only one of each cell, without a name.
+/// Whose latencies there are to tell apart: each workload by its name where any cell has several, else the only one
+/// of each cell, without a name.
 pub(crate) fn workload_names(cells: &[Cell]) -> Vec<Option<&str>> {
     if cells.iter().all(|cell| cell.workloads.len() < 2) {
         return vec![None];

@@ -1,4 +1,5 @@
-//! What a sweep of open loops shows. Their throughput follows the rate that was asked for, so the finding is up to where it was kept.
+//! What a sweep of open loops shows. Their throughput follows the rate that was asked for, so the finding is up to
+//! where it was kept.
 
 use super::cells::{Cell, Schedule};
 use crate::figures::{counted, rate};
@@ -9,8 +10,9 @@ pub(crate) fn follow_schedules<'a>(cells: impl IntoIterator<Item = &'a Cell>) ->
     cells.peek().is_some() && cells.all(|cell| cell.schedule.is_some())
 }
 
-/// The open workload whose rate is varied among `cells` beside closed ones, and the cells with it alone. What is asked for is part of the sum of all
-/// workloads' TPS, which therefore says nothing of what the system can do: the finding is the rate that this workload kept.
+/// The open workload whose rate is varied among `cells` beside closed ones, and the cells with it alone. What is
+/// asked for is part of the sum of all workloads' TPS, which therefore says nothing of what the system can do: the
+/// finding is the rate that this workload kept.
 pub(crate) fn varied_rate<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<(&'a str, Vec<Cell>)> {
     let cells: Vec<&Cell> = cells.into_iter().collect();
     let counting: Vec<&&Cell> = cells.iter().filter(|cell| !cell.tps.is_empty()).collect();
@@ -26,7 +28,8 @@ pub(crate) fn varied_rate<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Opti
     Some((name, cells.iter().map(|cell| cell.only(name)).collect()))
 }
 
-/// What is to be said of the rates of `cells`, with the name of the workload if it is one beside closed ones; `None` if there is no rate to speak of.
+/// What is to be said of the rates of `cells`, with the name of the workload if it is one beside closed ones; `None`
+/// if there is no rate to speak of.
 pub(crate) fn rate_finding<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<String> {
     let cells: Vec<&Cell> = cells.into_iter().collect();
     match varied_rate(cells.iter().copied()) {
@@ -50,7 +53,8 @@ fn ranked<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<Ranked<'a>> {
     Some(cells)
 }
 
-/// The cell with the highest rate up to which each was kept, and the lowest rate that was not. Of cells with the same rate, each has to keep it.
+/// The cell with the highest rate up to which each was kept, and the lowest rate that was not. Of cells with the same
+/// rate, each has to keep it.
 fn limits<'r, 'a>(cells: &'r Ranked<'a>) -> [Option<&'r (f64, bool, &'a Cell)>; 2] {
     let missed = cells.iter().find(|(_, kept, _)| !kept);
     let below = |(asked, ..): &&(f64, bool, &Cell)| missed.is_none_or(|(first, ..)| asked < first);
@@ -78,7 +82,7 @@ pub(crate) fn kept_rate<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option
             all => format!("in {kept} of {}", counted(all as u64, "cell")),
         };
         return Some(format!(
-            "The rate of {}/s was kept {of}. TPS follows it, so compare latencies.",
+            "The rate of {}/s was sustained {of}. TPS follows it, so compare latencies.",
             rate(lowest)
         ));
     }
@@ -89,19 +93,19 @@ pub(crate) fn kept_rate<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option
     let reached = |cell: &Cell| rate(cell.mean_tps());
     Some(match limits(&cells) {
         [Some((asked, _, cell)), None] => format!(
-            "Every rate was kept, up to {}/s{}: the limit lies beyond.",
+            "Every rate up to {}/s was sustained{}: the limit is higher.",
             rate(*asked),
             p99(cell)
         ),
         [Some((asked, _, cell)), Some((missed, _, other))] => format!(
-            "The highest rate that was kept is {}/s{}; of {}/s {} were reached.",
+            "The highest rate sustained is {}/s{}; of {}/s, {} were reached.",
             rate(*asked),
             p99(cell),
             rate(*missed),
             reached(other)
         ),
         [None, Some((missed, _, other))] => format!(
-            "Not even the lowest rate of {}/s was kept: {} were reached.",
+            "Not even the lowest rate of {}/s was sustained: {} were reached.",
             rate(*missed),
             reached(other)
         ),
@@ -164,21 +168,21 @@ mod tests {
         let words = |cells: &[Cell]| kept_rate(cells).unwrap();
         assert_eq!(
             words(&cells),
-            "The highest rate that was kept is 2,000/s, with a p99 of 2 ms; of 5,000/s 4,210 were reached."
+            "The highest rate sustained is 2,000/s, with a p99 of 2 ms; of 5,000/s, 4,210 were reached."
         );
         assert!(follow_schedules(&cells));
         let levels = factor("rate", &["500", "2000", "5000"]);
         assert_eq!(knee_of(&cells.iter().collect::<Vec<_>>(), &levels), None);
         let baseline = Levels::from_iter([("rate".to_owned(), "500".to_owned())]);
         assert!(!has_ratios(&cells, &baseline));
-        assert!(words(&cells[1..2]).starts_with("The rate of 5,000/s was kept in 0 of 1 cell."));
+        assert!(words(&cells[1..2]).starts_with("The rate of 5,000/s was sustained in 0 of 1 cell."));
         cells[1].schedule = Some(Schedule {
             asked_per_s: Some(5_000.0),
             kept: true,
         });
         assert_eq!(
             words(&cells),
-            "Every rate was kept, up to 5,000/s, with a p99 of 5 ms: the limit lies beyond."
+            "Every rate up to 5,000/s was sustained, with a p99 of 5 ms: the limit is higher."
         );
         for cell in &mut cells {
             cell.schedule = cell.schedule.map(|schedule| Schedule {
@@ -188,7 +192,7 @@ mod tests {
         }
         assert_eq!(
             words(&cells),
-            "Not even the lowest rate of 500/s was kept: 501 were reached."
+            "Not even the lowest rate of 500/s was sustained: 501 were reached."
         );
     }
 
@@ -215,7 +219,7 @@ mod tests {
         ];
         assert_eq!(
             rate_finding(&cells).unwrap(),
-            "opn: The highest rate that was kept is 2,000/s, with a p99 of 2 ms; of 5,000/s 4,210 were reached."
+            "opn: The highest rate sustained is 2,000/s, with a p99 of 2 ms; of 5,000/s, 4,210 were reached."
         );
         let levels = factor("opn.rate", &["500", "2000", "5000"]);
         assert_eq!(knee_of(&cells.iter().collect::<Vec<_>>(), &levels), None);
@@ -229,12 +233,12 @@ mod tests {
         assert!(
             kept_rate(&cells)
                 .unwrap()
-                .starts_with("The rate of 400/s was kept in all cells that count.")
+                .starts_with("The rate of 400/s was sustained in all cells that count.")
         );
         assert!(
             kept_rate(&cells[..1])
                 .unwrap()
-                .starts_with("The rate of 400/s was kept in all cells.")
+                .starts_with("The rate of 400/s was sustained in all cells.")
         );
     }
 

@@ -1,4 +1,5 @@
-//! Whose latency is told: that of one workload under one load. Percentiles of several workloads, or of stages whose loads differ, are never put together.
+//! Whose latency is told: that of one workload under one load. Percentiles of several workloads, or of stages whose
+//! loads differ, are never put together.
 
 use super::cells::{Cell, of_workload, workload_names};
 use crate::figures::{ms, time};
@@ -45,7 +46,8 @@ impl Percentiles {
     }
 }
 
-/// Whose latency there is to tell apart: that of each workload by its name where any cell has several, and in each stage where any has several.
+/// Whose latency there is to tell apart: that of each workload by its name where any cell has several, and in each
+/// stage where any has several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Whose {
     /// `None`: the only one of each cell.
@@ -94,7 +96,8 @@ impl Whose {
     }
 }
 
-/// Of several workloads each with its name, in one line: `update 1.812 ms, ingest 40 ms`; `None` if no transaction completed.
+/// Of several workloads each with its name, in one line: `update 1.812 ms, ingest 40 ms`; `None` if no transaction
+/// completed.
 pub(crate) fn p99_words(summary: &Summary) -> Option<String> {
     let latencies = summary.workloads.iter().filter_map(|workload| {
         let p99 = one_percentile(summary, workload, |percentiles| percentiles.p99_us)?;

@@ -1,7 +1,8 @@
 //! A campaign of several runs at a glance: its cells beside each other, and where each run is.
 //!
-//! One factor makes a sweep, several make matrices as long as these fit on a page. Only complete runs count; the others are named. Latencies
-//! are of one workload each, and what several runs of a cell say together is told by [`dyno_lab::summary::over_runs`] alone.
+//! One factor makes a sweep, several make matrices as long as these fit on a page. Only complete runs count; the
+//! others are named. Latencies are of one workload each, and what several runs of a cell say together is told by
+//! [`dyno_lab::summary::over_runs`] alone.
 
 pub(crate) mod cells;
 pub(crate) mod kept;
@@ -44,7 +45,8 @@ pub fn overview(campaign: &Campaign) -> String {
         Some((rows, columns)) if columns.len() <= MOST_COLUMNS => {
             sections.push(matrices(&cells, rows, &columns));
             sections.push(knees(&cells, rows, &columns));
-            // What a matrix does not show: ratios, metrics of the experiment, and cells one by one where there are many columns.
+            // What a matrix does not show: ratios, metrics of the experiment, and cells one by one where there are
+            // many columns.
             if !baseline.is_empty() || varied.len() > 2 || cells.iter().any(|cell| !cell.metrics.is_empty()) {
                 sections.push(list(&cells, &varied, &baseline));
             }
@@ -163,8 +165,8 @@ pub(crate) fn is_load(name: &str) -> bool {
         .is_some_and(|name| ["clients", "threads", "rate"].contains(&name))
 }
 
-/// The position of the knee among cells of a factor that is how much load there is: of other numbers, such as rows, more is not asked for to get more
-/// done. There is none where the throughput follows schedules.
+/// The position of the knee among cells of a factor that is how much load there is: of other numbers, such as rows,
+/// more is not asked for to get more done. There is none where the throughput follows schedules.
 pub(crate) fn knee_of(cells: &[&Cell], factor: &Factor) -> Option<usize> {
     let asked = || follow_schedules(cells.iter().copied()) || varied_rate(cells.iter().copied()).is_some();
     if !is_load(&factor.name) || !factor.levels.iter().all(|level| number(level).is_some()) || asked() {
@@ -245,9 +247,9 @@ fn list(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> String {
     });
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let figures = if several_runs {
-        "TPS and percentiles: means of the runs of a cell, each of which has its own. CV: coefficient of variation between these."
+        "TPS and percentiles: means over the runs of a cell. CV: coefficient of variation between the runs."
     } else {
-        "CV: coefficient of variation between the intervals of a run."
+        "CV: coefficient of variation between the intervals of the run."
     };
     table(&header, &texts, rows) + &paragraph(INDENT, figures)
 }
@@ -264,12 +266,13 @@ fn knee_words(cells: &[Cell], factor: &Factor) -> String {
     }
     let words = match knee_of(&ordered, factor) {
         Some(knee) => format!(
-            "The knee is at {} = {}: the first level within 5 % of the best TPS. More adds waiting, and next to no throughput.",
+            "The knee is at {} = {}: the first level within 5 % of the best TPS. More load adds waiting but hardly \
+             any throughput.",
             factor.name,
             level(ordered[knee], factor)
         ),
         None => format!(
-            "There is no knee: TPS is highest at the highest {}, and more may get more done.",
+            "There is no knee: TPS is highest at the highest {}, and might rise further.",
             factor.name
         ),
     };
@@ -308,10 +311,7 @@ fn matrices(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> 
         matrices.push(matrix(&whose.words("p99 in ms"), &|cell| ms(cell.p99_us(&whose))));
     }
     if cells.iter().any(|cell| cell.tps.len() > 1) {
-        matrices.push(paragraph(
-            INDENT,
-            "Means of the runs of a cell, each of which has its own.",
-        ));
+        matrices.push(paragraph(INDENT, "Means over the runs of a cell."));
     }
     matrices.join("\n")
 }
@@ -330,7 +330,7 @@ fn knees(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> Str
         let cells: Vec<&Cell> = column_cells(cells, rows, column).into_iter().collect::<Option<_>>()?;
         let at = match knee_of(&cells, rows) {
             Some(knee) => rows.levels[knee].as_str(),
-            None if rows.levels.len() >= 3 && cells.iter().all(|cell| cell.mean_tps().is_some()) => "none up to there",
+            None if rows.levels.len() >= 3 && cells.iter().all(|cell| cell.mean_tps().is_some()) => "none so far",
             None => return None,
         };
         Some(format!("{}: {at}", column_name(column)))
@@ -373,7 +373,7 @@ fn not_counted(campaign: &Campaign) -> String {
     for run in campaign.runs.iter().filter(|run| run.state != RunState::Complete) {
         text.push_str(&paragraph(
             INDENT,
-            &format!("{} is not counted: {}", run.name(), reason(run)),
+            &format!("{} does not count: {}", run.name(), reason(run)),
         ));
     }
     let planned = campaign.record.as_ref().map_or(0, |record| record.runs.len());
@@ -381,7 +381,7 @@ fn not_counted(campaign: &Campaign) -> String {
         let name = campaign.name();
         let of = counted(planned as u64, "run");
         text.push_str(&format!(
-            "{INDENT}{missing} of {of} not made yet; dyno run --resume {name} makes them.\n"
+            "{INDENT}{missing} of {of} not measured yet; continue with: dyno run --resume {name}\n"
         ));
     }
     text
@@ -445,7 +445,7 @@ mod tests {
           4                                     4,000           -        200         200
           16                                    4,100       4,100        400
         ");
-        assert_snapshot!(knees(&cells, rows, &columns), @"  Knee, the first clients within 5 % of the best TPS: ro, 32 GB: 4; rw, 32 GB: none up to there.");
+        assert_snapshot!(knees(&cells, rows, &columns), @"  Knee, the first clients within 5 % of the best TPS: ro, 32 GB: 4; rw, 32 GB: none so far.");
         assert_eq!(knees(&cells, &factors[2], &super::columns(&refs, &factors[2])), "");
         assert!(rows_of(&refs[..1]).is_none());
     }

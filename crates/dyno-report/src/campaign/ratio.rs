@@ -48,7 +48,8 @@ pub(crate) fn baseline_of<'a>(cells: &'a [Cell], baseline: &Levels, cell: &Cell)
     cells.iter().find(is_baseline)
 }
 
-/// The TPS of `cell` as a ratio to that of its baseline. With enough runs of both an interval follows. `None` where there is nothing to compare.
+/// The TPS of `cell` as a ratio to that of its baseline. With enough runs of both an interval follows. `None` where
+/// there is nothing to compare.
 pub(crate) fn ratio_of(cells: &[Cell], baseline: &Levels, cell: &Cell) -> Option<Ratio> {
     let base = baseline_of(cells, baseline, cell)?;
     let judgement = judge(&cell.tps, &base.tps)?;

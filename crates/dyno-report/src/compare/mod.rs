@@ -40,13 +40,13 @@ fn about(side: &Side) -> String {
 
 fn differences(differences: &[Difference]) -> String {
     if differences.is_empty() {
-        return "Nothing differs in how they were made, as far as it was recorded.\n".to_owned();
+        return "The recorded conditions are the same.\n".to_owned();
     }
     let rows = differences.iter().map(|difference| {
         let (baseline, candidate) = excerpts(&difference.baseline, &difference.candidate);
         vec![one_line(&difference.what), baseline, candidate]
     });
-    format!("What differs:\n{}", table(&["", "A", "B"], &[0, 1, 2], rows))
+    format!("Differences:\n{}", table(&["", "A", "B"], &[0, 1, 2], rows))
 }
 
 fn workload(cell: &CellComparison, workload: &WorkloadComparison) -> String {
@@ -89,7 +89,7 @@ fn workload(cell: &CellComparison, workload: &WorkloadComparison) -> String {
         .iter()
         .any(|compared| compared.interval.is_some_and(|interval| interval.within_a_run));
     if within {
-        let words = "* Of how TPS varied within the only run of each; another run may lie elsewhere.";
+        let words = "* How TPS varied within the only run of each; another run may differ by more.";
         text.push_str(&paragraph(INDENT, words));
     }
     let notes = workload.notes.iter().map(|note| paragraph(INDENT, &one_line(note)));
@@ -117,14 +117,15 @@ fn conclusions(comparison: &Comparison) -> String {
     }
     if losses.len() > MOST_LOSSES {
         text.push_str(&format!(
-            "{INDENT}{} more stand in the tables.\n",
+            "{INDENT}{} more are in the tables.\n",
             losses.len() - MOST_LOSSES
         ));
     }
     let unknown = |verdict: &Verdict| matches!(verdict, Verdict::CannotTellYet { more_runs: Some(_) });
     let mut measures = comparison.workloads().flat_map(|(_, workload)| &workload.measures);
     if measures.any(|compared| unknown(&compared.verdict)) {
-        let words = "\"n more runs\": about as many more of each side would tell four times out of five, if the difference is what it seems.";
+        let words = "\"n more runs\": about how many more runs on each side would give a verdict four times out of \
+                     five, if the difference is what it seems.";
         text.push_str(&paragraph(INDENT, words));
     }
     text

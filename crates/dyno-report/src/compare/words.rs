@@ -118,7 +118,7 @@ pub(crate) fn conclusion(comparison: &Comparison) -> String {
     let counts = [
         (tally.worse, "worse"),
         (tally.better, "better"),
-        (tally.unknown, "cannot be told yet"),
+        (tally.unknown, "cannot be judged yet"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();

@@ -136,7 +136,7 @@ impl Backdrop {
                     Who::Dyno => "dyno",
                     Who::Server => "the server",
                 };
-                let label = format!("{who} stood still: {detail}");
+                let label = format!("{who} stalled: {detail}");
                 (MarkKind::Stalled, *start_s, Some(*end_s), label)
             }
             EventKind::Aborted {
@@ -153,7 +153,7 @@ impl Backdrop {
                 after_s,
             } => {
                 let label = format!(
-                    "client {client} of {workload} had no connection for {} s",
+                    "client {client} of {workload} was disconnected for {} s",
                     decimal(*after_s, 1)
                 );
                 (MarkKind::Errors, at_s - after_s, Some(at_s), label)
@@ -232,17 +232,14 @@ impl Backdrop {
         let kinds = [
             (checkpoints, "checkpoint"),
             (number(&[MarkKind::Vacuum]), "vacuum"),
-            (number(&[MarkKind::Blocked]), "time of waiting for locks"),
-            (number(&[MarkKind::Stalled]), "standstill"),
+            (number(&[MarkKind::Blocked]), "lock wait"),
+            (number(&[MarkKind::Stalled]), "stall"),
         ];
         parts.extend(
             kinds
                 .into_iter()
                 .filter(|(number, _)| *number > 0)
-                .map(|(number, what)| match (number, what) {
-                    (2.., "time of waiting for locks") => format!("{} times of waiting for locks", count(number)),
-                    _ => counted(number, what),
-                }),
+                .map(|(number, what)| counted(number, what)),
         );
         parts.join(", ")
     }
@@ -293,7 +290,7 @@ fn span(kind: SpanKind, start_s: f64, end_s: f64, label: String) -> Span {
 fn checkpoint_words(checkpoint: &Checkpoint) -> String {
     let reason = match checkpoint.reason.as_str() {
         "time" => "by time".to_owned(),
-        "wal" => "by the amount of WAL".to_owned(),
+        "wal" => "by WAL volume".to_owned(),
         other => one_line(other),
     };
     let mut details = Vec::new();
@@ -305,7 +302,7 @@ fn checkpoint_words(checkpoint: &Checkpoint) -> String {
     );
     details.extend(checkpoint.buffers.map(|buffers| counted(buffers, "buffer")));
     if checkpoint.end_s.is_none() {
-        details.push("still going on at the end".to_owned());
+        details.push("unfinished at the end".to_owned());
     }
     let colon = if details.is_empty() { "" } else { ": " };
     format!("checkpoint {reason}{colon}{}", details.join(", "))
@@ -324,7 +321,7 @@ fn joined(mut marks: Vec<Mark>) -> Vec<Mark> {
             Mark {
                 end_s: Some(ends.fold(chunk[0].start_s, f64::max)),
                 label: format!(
-                    "{} in this time, the first: {}",
+                    "{} in this period, the first: {}",
                     count(chunk.len() as u64),
                     chunk[0].label
                 ),
@@ -387,7 +384,7 @@ mod tests {
         );
         assert_eq!(
             marks[0].label,
-            "checkpoint by time: write 26.9 s, still going on at the end"
+            "checkpoint by time: write 26.9 s, unfinished at the end"
         );
         assert_eq!(backdrop.words(), "1 checkpoint");
     }
@@ -408,7 +405,7 @@ mod tests {
         let marks = backdrop.marks();
         assert_eq!(marks.len(), 250);
         assert_eq!((marks[0].start_s, marks[249].end_s), (0.0, Some(9_991.0)));
-        assert_eq!(marks[0].label, "4 in this time, the first: autovacuum of public.tbl");
+        assert_eq!(marks[0].label, "4 in this period, the first: autovacuum of public.tbl");
         assert_eq!(backdrop.words(), "1,000 vacuums");
     }
 

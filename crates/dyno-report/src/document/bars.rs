@@ -7,8 +7,8 @@ use super::table::rounded;
 use crate::campaign::cells::Cell;
 use crate::figures::{Greatest, one_line};
 
-/// The figure of `measures`, which have the same unit, by the levels of the axis of `facet`: a bar for each of its lines, or of several measures of one
-/// line a bar for each. `None` of nothing.
+/// The figure of `measures`, which have the same unit, by the levels of the axis of `facet`: a bar for each of its
+/// lines, or of several measures of one line a bar for each. `None` of nothing.
 pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Option<Figure> {
     let first = measures.first()?;
     let axis = &facet.axis;
@@ -60,7 +60,7 @@ fn caption(facet: &Facet, measure: &Measure, series: &[BarSeries]) -> String {
         format!("Highest: {value} with {axis} = {}{bar}{more}.", one_line(level))
     });
     let whiskers = if series.iter().any(|bars| !bars.low.is_empty()) {
-        " Whiskers reach from the least to the greatest run."
+        " Whiskers span the runs, from the lowest to the highest."
     } else {
         ""
     };

@@ -35,8 +35,8 @@ pub(super) struct Together<'a> {
 }
 
 impl<'a> Together<'a> {
-    /// Puts `campaigns` together; `recorded` are those of their runs that were read, in any order. Of several campaigns, which of them is a factor, and
-    /// the one at `baseline` is what the others are compared with.
+    /// Puts `campaigns` together; `recorded` are those of their runs that were read, in any order. Of several
+    /// campaigns, which of them is a factor, and the one at `baseline` is what the others are compared with.
     pub fn new(campaigns: &[&'a Campaign], recorded: &'a [Recorded<'a>], baseline: Option<usize>) -> Self {
         let several = campaigns.len() > 1;
         let names = unique_names(campaigns);
@@ -147,7 +147,7 @@ impl<'a> Together<'a> {
             None => highest_kept(&self.cells),
         };
         Some(Headline {
-            subject: "Highest rate kept".to_owned(),
+            subject: "Highest rate sustained".to_owned(),
             figure: best.map_or_else(|| "none".to_owned(), |best| format!("{} TPS", rate(best))),
             interval: String::new(),
             verdict: rate_finding(&self.cells)?,
@@ -176,10 +176,13 @@ impl<'a> Together<'a> {
             Outcome::Lower => format!("Worse than {base}."),
             Outcome::Unknown { more_runs: Some(more) } => {
                 let more = counted(more as u64, "more run");
-                format!("Compared with {base}: cannot tell yet; about {more} of each would tell.")
+                format!("Compared with {base}: cannot tell yet; this would take about {more} of each.")
             }
             Outcome::Unknown { more_runs: None } => {
-                format!("Compared with {base}: cannot tell yet; there are too few runs to say how many would tell.")
+                format!(
+                    "Compared with {base}: cannot tell yet, and there are too few runs to estimate how many are \
+                         needed."
+                )
             }
         };
         Some(Headline {
@@ -228,7 +231,7 @@ impl<'a> Together<'a> {
         cells.extend(table(cell_table::cells(&self.cells, &varied, &self.baseline)));
         let mut sections = vec![
             section("cells", "Results", cells),
-            section("factors", "Over what was varied", self.charts()),
+            section("factors", "Effect of the factors", self.charts()),
             section(
                 "matrix",
                 "Compared with the baseline",
@@ -373,7 +376,7 @@ impl<'a> Together<'a> {
                 id: "side-by-side".to_owned(),
                 title: "Throughput over time, the first run of each cell".to_owned(),
                 caption:
-                    "Time counts from the begin of each load, warm-up included; runs were made one after the other."
+                    "Times count from the start of each load, warm-up included; the runs were made one after the other."
                         .to_owned(),
                 data: FigureData::Timeline(backdrop.timeline(vec![lane])),
                 table: Some(table),
@@ -440,7 +443,8 @@ impl<'a> Together<'a> {
     }
 }
 
-/// A chart of each facet: a sweep of all measures where there are numbers along the axis, bars of each where there are names.
+/// A chart of each facet: a sweep of all measures where there are numbers along the axis, bars of each where there
+/// are names.
 fn charts_of(id: &str, facet: &Facet, measures: &[Measure]) -> Vec<Block> {
     let known: Vec<&Measure> = measures
         .iter()
@@ -470,7 +474,8 @@ fn charts_of(id: &str, facet: &Facet, measures: &[Measure]) -> Vec<Block> {
     bars.map(Block::Figure).collect()
 }
 
-/// Measures in groups that are drawn together: all, if they are known of the same cells and their values would be seen on one axis, else each alone.
+/// Measures in groups that are drawn together: all, if they are known of the same cells and their values would be
+/// seen on one axis, else each alone.
 fn alike(measures: Vec<Measure>, cells: &[Cell]) -> Vec<Vec<Measure>> {
     let same = cells.iter().all(|cell| {
         let known = measures.iter().filter(|measure| measure.value(cell).is_some()).count();

@@ -40,16 +40,19 @@ impl Cautions {
             let missing = record.runs.len().saturating_sub(campaign.runs.len());
             let of = counted(record.runs.len() as u64, "run");
             if missing > 0 && campaign.is_under_way() {
-                self.general(&name, &format!("The campaign is going on: {missing} of {of} to come."));
+                self.general(
+                    &name,
+                    &format!("The campaign is still running: {missing} of {of} to come."),
+                );
             } else if missing > 0 {
                 self.general(
                     &name,
-                    &format!("{missing} of {of} are not made yet; dyno run --resume {name} makes them."),
+                    &format!("{missing} of {of} are not measured yet; continue with: dyno run --resume {name}"),
                 );
             }
         }
         if campaign.runs.is_empty() {
-            self.general(&name, "There is no run in it.");
+            self.general(&name, "The campaign contains no run.");
         }
         for warning in campaign_warnings(campaign) {
             self.general(&name, &warning.to_string());
@@ -59,7 +62,10 @@ impl Cautions {
     /// Says if the plan of `campaign` cannot be read.
     pub fn plan(&mut self, campaign: &Campaign) {
         if let Err(error) = &campaign.record {
-            self.general(&campaign.name(), &format!("What was to be done is not known: {error}"));
+            self.general(
+                &campaign.name(),
+                &format!("The campaign's plan cannot be read: {error}"),
+            );
         }
     }
 
@@ -74,29 +80,26 @@ impl Cautions {
     pub fn run(&mut self, run: &Run, name: &str, warnings: impl Iterator<Item = String>) {
         self.runs += 1;
         if let Err(error) = &run.record {
-            self.say(name, format!("What is known of the run cannot be read: {error}"));
+            self.say(name, format!("The run's record cannot be read: {error}"));
         }
         match run.state {
             RunState::Failed => {
                 let reason = run.record.as_ref().ok().and_then(|record| record.failure.as_deref());
                 self.say(
                     name,
-                    format!("The run failed: {}", reason.unwrap_or("for reasons that are not known")),
+                    format!("The run failed: {}", reason.unwrap_or("the reason is not known")),
                 );
             }
-            RunState::Running => self.say(name, "The run is going on: its figures are those up to now.".to_owned()),
+            RunState::Running => self.say(name, "The run is in progress: its figures are preliminary.".to_owned()),
             RunState::Incomplete => {
                 let reason = run.record.as_ref().ok().and_then(|record| record.failure.as_deref());
-                let reason = reason.unwrap_or("dyno was ended or killed");
+                let reason = reason.unwrap_or("dyno was terminated");
                 self.say(
                     name,
-                    format!("The run is not complete ({reason}); it does not count where runs are compared."),
+                    format!("The run is not complete ({reason}); it is excluded from comparisons."),
                 );
             }
-            RunState::Faulty => self.say(
-                name,
-                format!("The run does not count where runs are compared: {}.", reason(run)),
-            ),
+            RunState::Faulty => self.say(name, format!("The run is excluded from comparisons: {}.", reason(run))),
             RunState::Complete => {}
         }
         warnings.for_each(|text| self.say(name, text));
@@ -176,7 +179,8 @@ impl Said {
     }
 }
 
-/// Takes the figures out of a text: numbers that stand by themselves, and neither are part of a name, such as `tbl2`, nor a code, whose digits are not grouped.
+/// Takes the figures out of a text: numbers that stand by themselves, and neither are part of a name, such as `tbl2`,
+/// nor a code, whose digits are not grouped.
 fn apart(text: &str) -> (Vec<String>, Vec<(String, f64)>) {
     const LONGEST_UNGROUPED: usize = 3;
     let (mut words, mut figures) = (vec![String::new()], Vec::new());
@@ -233,7 +237,7 @@ mod tests {
             .collect();
         assert_eq!(all[1], ("all 5 runs".to_owned(), "TPS varies by 1.5–5.5 %".to_owned()));
         assert_eq!(all[2], ("001-rep1, 002-rep1, 003-rep1".to_owned(), "a b".to_owned()));
-        assert!(all[0].1.starts_with("What is known of the run cannot be read: "));
+        assert!(all[0].1.starts_with("The run's record cannot be read: "));
         assert_eq!(all.len(), 3);
     }
 

@@ -58,8 +58,8 @@ pub(super) fn points(facet: &Facet, measures: &[&Measure]) -> Table {
     })
 }
 
-/// All cells with all that was measured: a row each, or where there are several workloads a row for each of them and one for all. Of several stages each
-/// has a row, and latencies.
+/// All cells with all that was measured: a row each, or where there are several workloads a row for each of them and
+/// one for all. Of several stages each has a row, and latencies.
 pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> Table {
     let metrics: IndexSet<&String> = cells.iter().flat_map(|cell| cell.metrics.keys()).collect();
     let several = cells.iter().any(|cell| cell.workloads.len() > 1);
@@ -74,15 +74,15 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
     columns.extend([
         number("runs", ""),
         number("mean", "TPS"),
-        number("least run", "TPS"),
-        number("greatest run", "TPS"),
+        number("lowest run", "TPS"),
+        number("highest run", "TPS"),
         number("variation", "%"),
     ]);
     columns.extend(["p50", "p95", "p99", "p99.9", "max"].map(|name| number(name, "ms")));
     columns.extend(metrics.iter().map(|name| number(&one_line(name), "")));
     let shows_ratio = has_ratios(cells, baseline);
     if shows_ratio {
-        columns.extend(["ratio to baseline", "ratio at least", "ratio at most"].map(|name| number(name, "")));
+        columns.extend(["ratio to baseline", "ratio, lower limit", "ratio, upper limit"].map(|name| number(name, "")));
     }
     let row = |cell: &Cell, line: &Line<'_>| {
         let mut row: Vec<Value> = factors
@@ -132,10 +132,11 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
     });
     Table {
         caption: if shows_ratio {
-            "Cells: means over their complete runs, each of which has its own percentiles; max is the greatest of all; and the ratio of TPS with its 95 % interval".to_owned()
-        } else {
-            "Cells: means over their complete runs, each of which has its own percentiles; max is the greatest of all"
+            "Cells: means over their complete runs; max is the greatest of all runs; the ratio is of TPS, with its 95 \
+             % interval"
                 .to_owned()
+        } else {
+            "Cells: means over their complete runs; max is the greatest of all runs".to_owned()
         },
         columns,
         rows: rows.collect(),

@@ -1,4 +1,5 @@
-//! The report on a comparison: what follows from it, and of each workload both sides over time and their distributions of latency.
+//! The report on a comparison: what follows from it, and of each workload both sides over time and their
+//! distributions of latency.
 
 use super::comparison::section;
 use super::latency::{OVER_RUNS, loop_words, percentile_curves};
@@ -168,7 +169,9 @@ fn throughput(id: &str, subject: &str, workload: &str, sides: &[Side<'_>; 2], sh
     Some(Figure {
         id: format!("{id}-throughput"),
         title: format!("Throughput of {subject}, both sides"),
-        caption: "The mean over the runs of each side, and between the slowest and the fastest of them a band. Times count from the begin of each run's load.".to_owned(),
+        caption: "The mean over the runs of each side, with a band from the slowest to the fastest. Times count from \
+                  the start of each run's load."
+            .to_owned(),
         data: FigureData::Timeline(Timeline {
             group: id.to_owned(),
             start_s: 0.0,

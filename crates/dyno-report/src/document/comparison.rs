@@ -9,8 +9,9 @@ use dyno_lab::comparison::{CellComparison, Comparison, Measure, MeasureCompariso
 /// Of more cells and workloads a caption says nothing.
 const MOST_TOLD: usize = 4;
 
-/// What differs, the ratio of each measure with its verdict, and the throughput of both sides. Its figures and the section itself have the name of the campaign that
-/// is judged in their ids, so that a document may compare several with one baseline.
+/// What differs, the ratio of each measure with its verdict, and the throughput of both sides. Its figures and the
+/// section itself have the name of the campaign that is judged in their ids, so that a document may compare several
+/// with one baseline.
 #[must_use]
 pub fn section(comparison: &Comparison) -> Section {
     let id = format!("compare-{}", id_of(&comparison.candidate.name));
@@ -50,14 +51,14 @@ fn id_of(name: &str) -> String {
 
 fn differences(comparison: &Comparison) -> Block {
     if comparison.differences.is_empty() {
-        return paragraph("Nothing differs in how the two were made, as far as it was recorded.");
+        return paragraph("The recorded conditions of the two are the same.");
     }
     let rows = comparison.differences.iter().map(|difference| {
         let (baseline, candidate) = excerpts(&difference.baseline, &difference.candidate);
         Vec::from([difference.what.clone(), baseline, candidate].map(Value::Text))
     });
     Block::Table(Table {
-        caption: "What differs between the two".to_owned(),
+        caption: "Differences between the two".to_owned(),
         columns: vec![
             text("what"),
             text(&comparison.baseline.name),
@@ -92,7 +93,8 @@ fn ratios(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &Work
             "{} as a ratio to {}",
             comparison.candidate.name, comparison.baseline.name
         ),
-        caption: "More TPS and less latency are better: blue is better, orange is worse, and what is greyed out is not told yet."
+        caption: "Higher TPS and lower latency are better: blue is better, orange is worse, and grey cannot be judged \
+                  yet."
             .to_owned(),
         data: FigureData::Matrix(Matrix {
             title: format!("ratio to {}", comparison.baseline.name),
@@ -196,7 +198,7 @@ fn throughput(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &
     Figure {
         id: format!("{id}-throughput"),
         title: format!("Throughput of {} and {}", sides[0], sides[1]),
-        caption: format!("Means over runs; whiskers from the slowest run to the fastest.{seen}"),
+        caption: format!("Means over runs; whiskers span the runs, from the slowest to the fastest.{seen}"),
         data: FigureData::Bars(Bars {
             title: "Throughput".to_owned(),
             unit: "TPS".to_owned(),

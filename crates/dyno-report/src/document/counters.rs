@@ -93,7 +93,8 @@ impl Counters {
                 ],
             ),
         ];
-        let note = "Of the whole server, whoever uses it. After a checkpoint the first change of each page writes the whole page to the WAL.";
+        let note = "For the whole server, whoever uses it. After a checkpoint, the first change of each page writes \
+                    the whole page to the WAL.";
         Self::new(grid, "WAL, full page images and checkpoints", note, panels)
     }
 
@@ -153,7 +154,7 @@ impl Counters {
             ),
             (
                 "cores",
-                "CPU by whom",
+                "CPU by process group",
                 "cores",
                 true,
                 vec![
@@ -164,7 +165,7 @@ impl Counters {
             ),
             (
                 "pressure",
-                "Time in which some had to wait",
+                "Time in which some tasks had to wait",
                 "%",
                 false,
                 vec![
@@ -174,7 +175,7 @@ impl Counters {
                 ],
             ),
         ];
-        let note = "The machine is the one that made the load; the server is in it if it ran there.";
+        let note = "This is the machine that made the load; it includes the server if that ran there.";
         Self::new(grid, "CPU of the load's machine", note, panels)
     }
 
@@ -318,7 +319,7 @@ impl Counters {
             format!("{}: {}", panel.title, means.collect::<Vec<_>>().join(", "))
         });
         let caption = format!(
-            "Means of the time measured. {}. {}",
+            "Means over the measured time. {}. {}",
             words.collect::<Vec<_>>().join("; "),
             self.note
         );
@@ -386,7 +387,7 @@ mod tests {
         assert!(
             figure
                 .caption
-                .starts_with("Means of the time measured. WAL: written 2,100 bytes/s."),
+                .starts_with("Means over the measured time. WAL: written 2,100 bytes/s."),
             "{}",
             figure.caption
         );

@@ -1,4 +1,5 @@
-//! What was run on what: everything that somebody needs who wants to repeat a run, or to know whether another may be compared with it.
+//! What was run on what: everything that somebody needs who wants to repeat a run, or to know whether another may be
+//! compared with it.
 
 use super::model::{Block, Section, Table, Value};
 use super::parts::{code, paragraph, section, table};
@@ -20,7 +21,7 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
         .flat_map(|(_, runs)| runs)
         .filter_map(|run| run.record.as_ref().ok())
         .collect();
-    let mut result = section("environment", "What was run on what", Vec::new());
+    let mut result = section("environment", "Set-up and environment", Vec::new());
     for (number, (campaign, _)) in parts.iter().enumerate() {
         let name = if parts.len() > 1 {
             format!("Campaign {}", campaign.name())
@@ -30,7 +31,7 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
         let blocks = match &campaign.record {
             Ok(record) => about(record),
             Err(error) => vec![paragraph(format!(
-                "What was to be done is not known: {}",
+                "The campaign's plan cannot be read: {}",
                 one_line(&error.to_string())
             ))],
         };
@@ -112,7 +113,7 @@ fn about(record: &CampaignRecord) -> Vec<Block> {
     };
     let measure = experiment
         .measure
-        .map_or_else(|| "as long as the transactions took".to_owned(), lasts);
+        .map_or_else(|| "until all transactions were done".to_owned(), lasts);
     let facts = [
         ("experiment", experiment.name.clone()),
         ("title", experiment.title.clone()),
@@ -137,7 +138,7 @@ fn about(record: &CampaignRecord) -> Vec<Block> {
             .map(|(name, fact)| vec![words(name), words(one_line(&fact))])
             .collect(),
     };
-    vec![Block::Table(facts), code("To repeat it", repeat_command(record))]
+    vec![Block::Table(facts), code("To repeat this", repeat_command(record))]
 }
 
 /// The command line with the seed, if it has none: then orders and random numbers are the same.
@@ -270,10 +271,13 @@ fn host(runs: &[&RunRecord]) -> Table {
             ("memory", memory.map(bytes)),
             ("frequency governor", of("governor")),
             ("clock source", of("clock_source")),
-            ("clock read", of("clock_read_ns").map(|ns| format!("{ns} ns"))),
+            (
+                "time to read the clock",
+                of("clock_read_ns").map(|ns| format!("{ns} ns")),
+            ),
             ("transparent huge pages", of("transparent_huge_pages")),
             ("huge pages", of("huge_pages")),
-            ("data lies on", filesystem),
+            ("data stored on", filesystem),
         ])
     };
     Facts::of(runs, facts).table("", "what", None)

@@ -24,7 +24,7 @@ fn longest(name: &str, columns: Vec<Column>, mut rows: Vec<Row>) -> Table {
     rows.truncate(MOST_ROWS);
     rows.sort_by(|one, other| one.begins_s.total_cmp(&other.begins_s));
     let caption = if all > MOST_ROWS {
-        format!("{name}, the longest {MOST_ROWS} of {all}; all are in events.jsonl")
+        format!("{name}: the longest {MOST_ROWS} of {all}; events.jsonl has all")
     } else {
         name.to_owned()
     };
@@ -84,7 +84,7 @@ pub(super) fn others(run: &Run) -> Table {
             let detail = format!("{} waiting; lock held by {holder}", blocked.waiting);
             Some(("sessions blocked", blocked.start_s, blocked.end_s, detail))
         }
-        EventKind::Stalled(stalled) => Some(("standstill", stalled.start_s, stalled.end_s, stalled.detail)),
+        EventKind::Stalled(stalled) => Some(("stall", stalled.start_s, stalled.end_s, stalled.detail)),
         _ => None,
     });
     let rows = lasting.map(|(what, start_s, end_s, detail)| Row {
@@ -103,7 +103,7 @@ pub(super) fn others(run: &Run) -> Table {
         number("lasts", "s"),
         text("detail"),
     ];
-    longest("Vacuums, locks and standstills", columns, rows.collect())
+    longest("Vacuums, locks and stalls", columns, rows.collect())
 }
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
         let table = longest("Checkpoints", vec![number("begins", "s")], (0..50).map(row).collect());
         assert_eq!(
             table.caption,
-            "Checkpoints, the longest 20 of 50; all are in events.jsonl"
+            "Checkpoints: the longest 20 of 50; events.jsonl has all"
         );
         assert_eq!(
             (table.rows.len(), &table.rows[0][0], &table.rows[1][0]),

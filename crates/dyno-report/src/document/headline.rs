@@ -10,7 +10,8 @@ use dyno_lab::analysis::Analysis;
 use dyno_lab::summary::{Pacing, Summary, WorkloadSummary};
 use indexmap::IndexMap;
 
-/// Into so many batches the intervals of a run are put together: few enough that each is long, and neighbours hardly depend on each other.
+/// Into so many batches the intervals of a run are put together: few enough that each is long, and neighbours hardly
+/// depend on each other.
 const BATCHES: usize = 20;
 
 /// The quantile of Student's t-distribution for 95 % on both sides with `BATCHES` - 1 degrees of freedom.
@@ -68,18 +69,19 @@ fn joined<const N: usize>(sentences: [String; N]) -> String {
     said.join(" ")
 }
 
-/// The interval of the mean by batch means: 20 batches of neighbouring intervals, whose means are nearly independent of each other where single
-/// intervals are not (A. M. Law and W. D. Kelton, "Simulation Modeling and Analysis", on steady-state output).
+/// The interval of the mean by batch means: 20 batches of neighbouring intervals, whose means are nearly independent
+/// of each other where single intervals are not (A. M. Law and W. D. Kelton, "Simulation Modeling and Analysis", on
+/// steady-state output).
 fn interval_words(tps: &[f64], steady: bool) -> String {
     if tps.len() < 3 * BATCHES {
         let intervals = counted(tps.len() as u64, "interval");
         return format!(
-            "no 95 % interval: measured in {intervals}, of which it takes {}",
+            "no 95 % interval: measured in {intervals}, and {} are needed",
             3 * BATCHES
         );
     }
     if !steady {
-        return "no interval, because there is no steady state that it would be of".to_owned();
+        return "no 95 % interval, because there is no steady state".to_owned();
     }
     let batch = |number: usize| &tps[number * tps.len() / BATCHES..(number + 1) * tps.len() / BATCHES];
     let mean = |batch: &[f64]| batch.iter().sum::<f64>() / batch.len() as f64;
@@ -89,7 +91,7 @@ fn interval_words(tps: &[f64], steady: bool) -> String {
     };
     let half = T_19 * stddev / (BATCHES as f64).sqrt();
     let (low, high) = (rate(mean - half), rate(mean + half));
-    format!("95 % interval {low} to {high}, from batch means of this one run; another run may differ by more")
+    format!("95 % interval {low} to {high}, from batch means of this run alone; another run may differ by more")
 }
 
 fn latency_words(summary: &Summary, workload: &WorkloadSummary) -> String {
@@ -151,7 +153,7 @@ mod tests {
         let words = interval_words(&few, true);
         assert_eq!(
             words,
-            "no 95 % interval: measured in 20 intervals, of which it takes 60"
+            "no 95 % interval: measured in 20 intervals, and 60 are needed"
         );
         let values: Vec<f64> = (0..200).map(|second| 1_000.0 + f64::from(second * 37 % 23)).collect();
         assert!(interval_words(&values, false).starts_with("no interval"));

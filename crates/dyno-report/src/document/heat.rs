@@ -6,7 +6,8 @@ use super::series::{rounded_s, significant};
 use dyno_lab::archive::{LatencyCounts, LatencyLine};
 use std::sync::LazyLock;
 
-/// Rows for each factor of ten of latency while counts are gathered, and the least number of rows that is drawn where there are as many.
+/// Rows for each factor of ten of latency while counts are gathered, and the least number of rows that is drawn where
+/// there are as many.
 const ROWS_PER_DECADE: f64 = 20.0;
 
 /// More rows than this are too thin to be seen.
@@ -82,7 +83,8 @@ impl HeatColumns {
         }
     }
 
-    /// As it is drawn: transactions per second in the rows that are used, neighbouring rows together if there are too many.
+    /// As it is drawn: transactions per second in the rows that are used, neighbouring rows together if there are too
+    /// many.
     pub fn heat_map(&self, backdrop: &Backdrop) -> Option<HeatMap> {
         let used = |column: &Vec<u64>| column.iter().position(|count| *count > 0);
         let first = self.columns.iter().filter_map(used).min()?;

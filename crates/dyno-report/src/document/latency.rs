@@ -1,4 +1,5 @@
-//! Latency over time and by share of the transactions, from sums of histograms: percentiles of seconds are never averaged.
+//! Latency over time and by share of the transactions, from sums of histograms: percentiles of seconds are never
+//! averaged.
 
 use super::backdrop::Backdrop;
 use super::heat::HeatColumns;
@@ -53,7 +54,8 @@ impl Latency {
         latency
     }
 
-    /// Adds the transactions of an interval, which counts as `measured` or is only shown. Lines of single statements are left out.
+    /// Adds the transactions of an interval, which counts as `measured` or is only shown. Lines of single statements
+    /// are left out.
     pub fn push(&mut self, line: &LatencyLine, measured: bool) {
         if line.statement.is_some() {
             return;
@@ -85,7 +87,8 @@ impl Latency {
         }
     }
 
-    /// The figure `id`: percentiles and maximum over time, a lane for each workload. `None` if no transaction completed.
+    /// The figure `id`: percentiles and maximum over time, a lane for each workload. `None` if no transaction
+    /// completed.
     #[must_use]
     pub fn figure(&self, id: &str, backdrop: &Backdrop) -> Option<Figure> {
         let present: Vec<_> = self.present().collect();
@@ -142,7 +145,7 @@ impl Latency {
             id: id.to_owned(),
             title: format!("Latency of {}", names(present.iter().map(|(name, _)| *name))),
             caption: format!(
-                "{}. Percentiles of all transactions in {} each. {}",
+                "{}. Each percentile covers all transactions of {}. {}",
                 caption.join("; "),
                 seconds_words(first.lines.step_s),
                 self.loop_words(),
@@ -163,7 +166,7 @@ impl Latency {
                 id: format!("{id}-{}", index + 1),
                 title: format!("Latencies of {name} over time"),
                 caption: format!(
-                    "Between {} and {}, how many transactions a second took how long; each column is of {}.",
+                    "How many transactions per second took how long, from {} to {}; each column covers {}.",
                     time(fastest_us),
                     time(slowest_us),
                     seconds_words(data.step_s),
@@ -199,11 +202,13 @@ impl Latency {
 pub(super) fn loop_words(closed: bool, open: bool) -> &'static str {
     match (closed, open) {
         (true, false) => {
-            "The loop is closed: this is how long the server took, not how long somebody would wait who comes at any moment."
+            "The loop is closed: this is how long the server took, not how long a user arriving at a random moment \
+             would wait."
         }
         (false, true) => "The loop is open: latency counts from the instant at which a transaction was due.",
         (true, true) => {
-            "Of closed loops it is how long the server took, not how long somebody would wait who comes at any moment; of open loops it counts from the instant at which a transaction was due."
+            "In closed loops this is how long the server took, not how long a user arriving at a random moment would \
+             wait; in open loops latency counts from the instant at which a transaction was due."
         }
         (false, false) => "",
     }
@@ -229,7 +234,8 @@ impl Workload {
     }
 }
 
-/// Percentiles of each step of time. Steps come in order, so only those of the first and the last are kept as counts: that is where two stretches meet.
+/// Percentiles of each step of time. Steps come in order, so only those of the first and the last are kept as counts:
+/// that is where two stretches meet.
 #[derive(Clone, Debug)]
 struct StepPercentiles {
     step_s: f64,
@@ -328,9 +334,10 @@ impl StepPercentiles {
 
 /// What is said of curves of cells whose runs are several.
 pub(super) const OVER_RUNS: &str =
-    "Of several runs each percentile is the mean of theirs, and the maximum the greatest of all.";
+    "For several runs, each percentile is the mean of theirs, and the maximum the greatest of all.";
 
-/// The figure `id`: the share of transactions that took at most so long, a curve for each of several workloads, of which there are the counts of each run.
+/// The figure `id`: the share of transactions that took at most so long, a curve for each of several workloads, of
+/// which there are the counts of each run.
 pub(super) fn percentile_curves<'a>(
     id: &str,
     subject: &str,
@@ -363,9 +370,12 @@ pub(super) fn percentile_curves<'a>(
     Some(Figure {
         id: id.to_owned(),
         title: format!("Percentiles of latency of {subject}"),
-        caption: format!("{caption}Far to the right are the rarest; what few transactions show is chance. {note}")
-            .trim_end()
-            .to_owned(),
+        caption: format!(
+            "{caption}The rarest transactions are on the far right; what only a few of them show is \
+                          chance. {note}"
+        )
+        .trim_end()
+        .to_owned(),
         table: Some(Table {
             caption: String::new(),
             columns: [text(""), number("transactions", "")]
@@ -378,7 +388,8 @@ pub(super) fn percentile_curves<'a>(
     })
 }
 
-/// What the runs of a cell say together of these percentages, as [`over_runs`] and its like for a maximum do; `None` of no run.
+/// What the runs of a cell say together of these percentages, as [`over_runs`] and its like for a maximum do; `None`
+/// of no run.
 fn percentiles_us<const N: usize>(runs: &[&LatencyCounts], percents: [f64; N]) -> Option<[f64; N]> {
     let of_runs: Vec<[f64; N]> = runs
         .iter()

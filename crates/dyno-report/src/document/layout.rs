@@ -7,7 +7,8 @@ use crate::campaign::{is_load, level};
 /// The name under which campaigns are a factor when several are shown side by side.
 pub(super) const CAMPAIGN: &str = "campaign";
 
-/// The factor that chooses among the workloads of an experiment. What these do is so different that they share no chart.
+/// The factor that chooses among the workloads of an experiment. What these do is so different that they share no
+/// chart.
 const WORKLOAD: &str = "workload";
 
 /// More charts of the same kind are not looked at; the table has everything.
@@ -53,8 +54,9 @@ fn levels_of(cells: &[&Cell], factor: &Factor) -> Vec<String> {
 
 /// The charts of `cells`, all of which have a value. None if nothing is varied between them.
 ///
-/// Along the axis is a factor with numbers as levels, preferably how much load there is. The lines are what is compared: campaigns, targets, or what the
-/// experiment says is the baseline. Every further factor makes charts of their own.
+/// Along the axis is a factor with numbers as levels, preferably how much load there is. The lines are what is
+/// compared: campaigns, targets, or what the experiment says is the baseline. Every further factor makes charts of
+/// their own.
 pub(super) fn facets<'a>(cells: &[&'a Cell], factors: &[Factor], baseline: &Levels) -> Vec<Facet<'a>> {
     let varied = varied(cells, factors);
     let Some(axis) = axis(&varied, baseline) else {

@@ -12,7 +12,8 @@ use dyno_stats::Outcome;
 /// More columns or rows cannot be read.
 const MOST_COLUMNS: usize = 30;
 
-/// The figure of the ratio of TPS to the `baseline` in all `cells`. `None` if fewer than two factors are `varied`, or nothing is to be compared.
+/// The figure of the ratio of TPS to the `baseline` in all `cells`. `None` if fewer than two factors are `varied`, or
+/// nothing is to be compared.
 pub(super) fn figure(id: &str, cells: &[Cell], varied: &[&Factor], baseline: &Levels) -> Option<Figure> {
     let rows = rows_of(varied).filter(|_| has_ratios(cells, baseline))?;
     let columns = columns(varied, rows);
@@ -49,7 +50,8 @@ pub(super) fn figure(id: &str, cells: &[Cell], varied: &[&Factor], baseline: &Le
         .filter(|cell| cell.value.is_some() && !cell.baseline);
     let proven = compared.clone().filter(|cell| !cell.unproven).count();
     let caption = format!(
-        "{} of the {} compared with a baseline differ from it beyond doubt; the others are greyed out. Baselines have a frame.",
+        "{} of the {} compared with a baseline differ from it significantly; the others are greyed out. Baselines \
+         have a frame.",
         proven,
         counted(compared.count() as u64, "cell")
     );

@@ -67,7 +67,10 @@ pub(super) fn figure(
     Some(Figure {
         id: id.to_owned(),
         title: format!("{} over time", names(over_time.iter().map(|(name, _)| name))),
-        caption: format!("Means of the time measured: {}.", words.collect::<Vec<_>>().join(", ")),
+        caption: format!(
+            "Means over the measured time: {}.",
+            words.collect::<Vec<_>>().join(", ")
+        ),
         table: Some(time_table(grid.row_s(), columns)),
         data: FigureData::Timeline(backdrop.timeline(lanes)),
     })

@@ -1,8 +1,9 @@
 //! Reports: what an archive says, as a document that any form can be written from.
 //!
-//! [`of_run`], [`of_campaign`] and [`of_campaigns`] read the archive and judge nothing anew: figures, steady state, causes and warnings are those of the
-//! run's own files. What is over time is made by builders that take rows one by one ([`Throughput`], [`Latency`], [`Counters`], [`Waits`],
-//! [`Backdrop`]), so that the page of a run that is going on draws the same figures.
+//! [`of_run`], [`of_campaign`] and [`of_campaigns`] read the archive and judge nothing anew: figures, steady state,
+//! causes and warnings are those of the run's own files. What is over time is made by builders that take rows one by
+//! one ([`Throughput`], [`Latency`], [`Counters`], [`Waits`], [`Backdrop`]), so that the page of a run that is going
+//! on draws the same figures.
 
 mod backdrop;
 mod bars;
@@ -88,7 +89,8 @@ fn experiment_of<'a>(campaign: &'a Campaign, run: &Run) -> Option<&'a Resolved> 
     Some(cell.map_or(&plan.experiment, |cell| &cell.experiment))
 }
 
-/// The report of a campaign: what its runs show together, and each run. Of a campaign of a single run it is that of the run.
+/// The report of a campaign: what its runs show together, and each run. Of a campaign of a single run it is that of
+/// the run.
 #[must_use]
 pub fn of_campaign(campaign: &Campaign) -> Document {
     let planned = campaign.record.as_ref().map_or(1, |record| record.runs.len());
@@ -151,7 +153,8 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>) -> Document {
     document
 }
 
-/// The runs that are shown over time, and the others, both in their order: of too many the first repetitions, which are of as many cells as possible.
+/// The runs that are shown over time, and the others, both in their order: of too many the first repetitions, which
+/// are of as many cells as possible.
 fn chosen<'a>(runs: &[&'a Run]) -> (Vec<&'a Run>, Vec<&'a Run>) {
     let repetition = |run: &Run| run.record.as_ref().map_or(usize::MAX, |record| record.repetition);
     let mut by_repetition: Vec<usize> = (0..runs.len()).collect();

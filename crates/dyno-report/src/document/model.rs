@@ -1,8 +1,9 @@
 //! What a report consists of, before it is HTML, Markdown or JSON.
 //!
-//! A document is made once from the archive and then written in any form, so all forms say the same. Figures are data, not pictures: `web/` draws
-//! them, for the HTML report, the live page and SVG files alike. This is also the documented schema of `dyno report --format json`, see
-//! `docs/report-format.md`; the types of `web/src/model.ts` are generated from these.
+//! A document is made once from the archive and then written in any form, so all forms say the same. Figures are
+//! data, not pictures: `web/` draws them, for the HTML report, the live page and SVG files alike. This is also the
+//! documented schema of `dyno report --format json`, see `docs/report-format.md`; the types of `web/src/model.ts` are
+//! generated from these.
 
 use serde::{Deserialize, Serialize};
 
@@ -253,7 +254,8 @@ pub struct Span {
     pub end_s: f64,
     /// What to write beside it, for example the cause of a dip.
     pub label: String,
-    /// Where there is no room for all labels, those of the greatest weight are written: the depth of a dip in percent, 100 of all else.
+    /// Where there is no room for all labels, those of the greatest weight are written: the depth of a dip in
+    /// percent, 100 of all else.
     pub weight: f64,
 }
 

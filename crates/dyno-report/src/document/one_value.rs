@@ -1,5 +1,5 @@
-//! Every figure of a cell or run has one value, wherever it is shown: a walk through all that is said of two made-up campaigns with a closed and an open
-//! loop side by side and several repetitions.
+//! Every figure of a cell or run has one value, wherever it is shown: a walk through all that is said of two made-up
+//! campaigns with a closed and an open loop side by side and several repetitions.
 
 use super::model::{Block, Document, Figure, FigureData, Section, Table, Value};
 use super::{of_campaign, of_campaigns, of_comparison};

@@ -62,7 +62,8 @@ impl<'a> Recorded<'a> {
         let course = Course::of(run);
         let grid = Grid::new(course.interval_s, course.end_s).shared_by(runs);
         let facts: &[WorkloadFacts] = run.record.as_ref().map_or(&[], |record| record.workloads.as_slice());
-        // The histograms are by far the most there is to read. Each half of the time is read by a thread of its own, beside everything else.
+        // The histograms are by far the most there is to read. Each half of the time is read by a thread of its own,
+        // beside everything else.
         let middle_s = course.end_s / 2.0;
         let phases = &course.phases;
         thread::scope(|scope| {

@@ -35,7 +35,7 @@ fn throughput(summary: &Summary) -> Table {
         row
     }));
     Table {
-        caption: "Throughput in the time measured".to_owned(),
+        caption: "Throughput in the measured time".to_owned(),
         columns: vec![
             text("workload"),
             text("loop"),
@@ -114,7 +114,7 @@ fn latency(summary: &Summary) -> Table {
     let columns = LATENCY_COLUMNS.map(|name| number(name, "ms"));
     let mut columns: Vec<_> = std::iter::once(text("workload")).chain(columns).collect();
     if lag {
-        columns.extend([number("mean lag", "ms"), number("greatest lag", "ms")]);
+        columns.extend([number("mean lag", "ms"), number("maximum lag", "ms")]);
     }
     let rows = summary.workloads.iter().map(|workload| {
         let mut row = vec![words(workload.name.as_str())];
@@ -129,9 +129,9 @@ fn latency(summary: &Summary) -> Table {
     });
     Table {
         caption: if summary.stages.is_empty() {
-            "Latency of transactions in the time measured".to_owned()
+            "Latency of transactions in the measured time".to_owned()
         } else {
-            format!("Latency of transactions in the time measured,{OVER_STAGES}; each stage has its own below")
+            format!("Latency of transactions in the measured time,{OVER_STAGES}; each stage has its own below")
         },
         columns,
         rows: rows.collect(),
@@ -169,7 +169,7 @@ fn stages(summary: &Summary) -> Table {
         })
     });
     Table {
-        caption: "Stages of the time measured".to_owned(),
+        caption: "Stages of the measured time".to_owned(),
         columns: vec![
             text("stage"),
             text("workload"),

@@ -77,9 +77,9 @@ pub(super) fn state_words(recorded: &Recorded) -> String {
     let because = reason.map_or_else(String::new, |reason| format!(": {}", one_line(reason)));
     match recorded.run.state {
         RunState::Complete => String::new(),
-        RunState::Running => "The run is going on; this is what is known so far.".to_owned(),
+        RunState::Running => "The run is in progress; these are its figures so far.".to_owned(),
         RunState::Incomplete => {
-            format!("The run ended before its time{because}. What was measured until then is here.")
+            format!("The run ended early{because}. This is what was measured until then.")
         }
         RunState::Faulty => format!("The run does not count{because}."),
         RunState::Failed => format!("The run failed{because}."),
@@ -134,7 +134,7 @@ fn findings(recorded: &Recorded) -> Option<Block> {
     items.extend(
         analysis
             .dip_period_s
-            .map(|period_s| format!("Dips come about every {period_s:.0} s.")),
+            .map(|period_s| format!("Dips recur about every {period_s:.0} s.")),
     );
     items.extend(analysis.findings.iter().map(|finding| one_line(finding)));
     items.retain(|item| !item.is_empty());

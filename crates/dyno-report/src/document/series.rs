@@ -1,7 +1,8 @@
 //! Values over time, gathered into steps of equal length.
 //!
-//! A chart has a few thousand pixels and a long run has tens of thousands of intervals. What is gathered keeps the mean of each step, and its least and
-//! greatest value: a dip of one second is as deep in the figure of eight hours as it was.
+//! A chart has a few thousand pixels and a long run has tens of thousands of intervals. What is gathered keeps the
+//! mean of each step, and its least and greatest value: a dip of one second is as deep in the figure of eight hours
+//! as it was.
 
 use super::model::Series;
 
@@ -17,7 +18,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// For a run with intervals of `interval_s` that ends after `end_s`, both in seconds; while it goes on, its end as planned.
+    /// For a run with intervals of `interval_s` that ends after `end_s`, both in seconds; while it goes on, its end
+    /// as planned.
     #[must_use]
     pub fn new(interval_s: f64, end_s: f64) -> Self {
         let interval_s = if interval_s.is_finite() {
@@ -145,7 +147,8 @@ impl Steps {
         if !(value.is_finite() && length_s > 0.0 && length_s.is_finite()) {
             return;
         }
-        // An interval belongs to one step, even if it began late by a little; one that is longer than a step to all that it covers.
+        // An interval belongs to one step, even if it began late by a little; one that is longer than a step to all
+        // that it covers.
         let (first, last) = if length_s < 1.5 * self.step_s {
             let middle = self.step_of((start_s + end_s) / 2.0);
             (middle, middle)

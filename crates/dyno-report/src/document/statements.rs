@@ -12,7 +12,8 @@ use dyno_lab::summary::Summary;
 /// More statements of the server than this are not read; those that took most come first in the file.
 const MOST_STATEMENTS: usize = 25;
 
-/// Columns of `pg_stat_statements` that are shown, each with its names in old and new versions, and what it is called here.
+/// Columns of `pg_stat_statements` that are shown, each with its names in old and new versions, and what it is called
+/// here.
 const COUNTERS: [(&[&str], &str, &str); 9] = [
     (&["calls"], "calls", ""),
     (&["total_exec_time", "total_time"], "time", "ms"),
@@ -43,7 +44,7 @@ pub(super) fn of_clients(summary: &Summary) -> Table {
     columns.extend(LATENCY_COLUMNS.map(|name| number(name, "ms")));
     columns.push(text("SQL"));
     Table {
-        caption: format!("Statements as the clients saw them, in the time measured{over}{note}"),
+        caption: format!("Statements as the clients saw them, in the measured time{over}{note}"),
         columns,
         rows: rows.collect(),
     }

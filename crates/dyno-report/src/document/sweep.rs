@@ -75,7 +75,8 @@ fn panel(facet: &Facet, measure: &Measure) -> SweepPanel {
     }
 }
 
-/// Where each line is highest, and where its knee is: of the first of different measures, and of each of several workloads or metrics.
+/// Where each line is highest, and where its knee is: of the first of different measures, and of each of several
+/// workloads or metrics.
 fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
     let Some((first, _)) = measures.first() else {
         return String::new();
@@ -113,7 +114,7 @@ fn caption(facet: &Facet, measures: &[(&Measure, &SweepPanel)]) -> String {
             .flat_map(|line| &line.points)
     };
     let whiskers = if points().any(|point| point.low.is_some()) {
-        " Points are means over runs; whiskers reach from the least to the greatest run."
+        " Points are means over runs; whiskers span the runs, from the lowest to the highest."
     } else {
         ""
     };

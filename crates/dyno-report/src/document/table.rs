@@ -12,7 +12,8 @@ pub(super) enum Cells {
     Range,
 }
 
-/// A table of several series over the same time, in rows of at least `row_s`: each with its name, its unit, and what is to be said of it.
+/// A table of several series over the same time, in rows of at least `row_s`: each with its name, its unit, and what
+/// is to be said of it.
 pub(super) fn time_table<'a>(row_s: f64, series: impl Iterator<Item = (&'a str, &'a str, &'a Steps, Cells)>) -> Table {
     let series: Vec<_> = series.collect();
     let mut columns = vec![number("from", "s")];

@@ -119,7 +119,7 @@ fn a_run_of_which_only_the_summary_is_left() {
     assert_eq!(document.headlines[0].figure, "12,346 TPS");
     assert_eq!(
         document.headlines[0].interval,
-        "no 95 % interval: measured in 0 intervals, of which it takes 60"
+        "no 95 % interval: measured in 0 intervals, and 60 are needed"
     );
     assert!(figures(&document.sections).is_empty());
     let mut told = document.clone();
@@ -132,7 +132,8 @@ fn a_run_of_which_only_the_summary_is_left() {
 #[test]
 fn a_sweep_with_knee_and_ratios() {
     let archive = tempfile::tempdir().unwrap();
-    let end = "[factors]\nclients = [1, 4, 16, 64]\n[plan]\nrepetitions = 3\norder = \"listed\"\nbaseline = { clients = 4 }\n";
+    let end = "[factors]\nclients = [1, 4, 16, 64]\n[plan]\nrepetitions = 3\norder = \"listed\"\nbaseline = { clients \
+               = 4 }\n";
     let tps = [1_000.0, 3_600.0, 9_900.0, 10_000.0];
     let campaign = campaign(archive.path(), end, |run| {
         Fate::Complete(tps[(run.number - 1) % 4] * (1.0 + 0.01 * run.repetition as f64))
@@ -156,7 +157,7 @@ fn a_sweep_with_knee_and_ratios() {
     assert_eq!(document.headlines[1].verdict, "The highest of 4 cells.");
     assert_eq!(
         document.headlines[2].verdict,
-        "Compared with clients = 4: cannot tell yet; about 1 more run of each would tell."
+        "Compared with clients = 4: cannot tell yet; this would take about 1 more run of each."
     );
     // The metric of the experiment has a chart of its own.
     figure(&document, "metric-1-1");
@@ -269,7 +270,8 @@ fn a_tie_has_no_winner() {
 #[test]
 fn two_factors_are_lines_and_a_matrix_and_names_are_bars() {
     let archive = tempfile::tempdir().unwrap();
-    let end = "[factors]\nclients = [1, 8]\nfull_page_writes = [\"on\", \"off\"]\n[plan]\norder = \"listed\"\nbaseline = { full_page_writes = \"on\" }\n";
+    let end = "[factors]\nclients = [1, 8]\nfull_page_writes = [\"on\", \"off\"]\n[plan]\norder = \
+               \"listed\"\nbaseline = { full_page_writes = \"on\" }\n";
     let two = campaign(archive.path(), end, |run| Fate::Complete(1_000.0 * run.number as f64));
     let document = of_campaign(&two);
     assert_sound(&document);
@@ -344,7 +346,7 @@ fn what_is_missing_is_said() {
     assert!(
         words
             .iter()
-            .any(|words| words.starts_with("2 of 4 runs are not made yet")),
+            .any(|words| words.starts_with("2 of 4 runs are not measured yet")),
         "{words:?}"
     );
     assert!(words.contains(&"The run failed: the server did not start"), "{words:?}");
@@ -376,7 +378,7 @@ fn a_campaign_of_which_nothing_was_made() {
         document
             .warnings
             .iter()
-            .any(|warning| warning.text == "There is no run in it.")
+            .any(|warning| warning.text == "The campaign contains no run.")
     );
     assert_sound(&of_campaigns(&[], None));
 }

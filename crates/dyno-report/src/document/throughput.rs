@@ -59,7 +59,8 @@ impl Throughput {
         workload.failed |= row.errors > 0;
     }
 
-    /// The figure `id`: one line per workload, and beneath it the errors if there were any. `None` without a complete interval.
+    /// The figure `id`: one line per workload, and beneath it the errors if there were any. `None` without a complete
+    /// interval.
     #[must_use]
     pub fn figure(&self, id: &str, backdrop: &Backdrop) -> Option<Figure> {
         if self.workloads.values().all(|workload| workload.tps.is_empty()) {

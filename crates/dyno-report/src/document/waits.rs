@@ -115,7 +115,8 @@ impl Waits {
             .filter(|(_, steps)| mean(steps) >= LEAST_TOLD)
             .map(|(class, steps)| format!("{} {}", name(class), figure(mean(steps))));
         let caption = format!(
-            "Mean number of sessions in the time measured: {}. Sessions that do not wait run on a CPU, or want to.",
+            "Mean number of sessions in the measured time: {}. Sessions that are not waiting run on a CPU, or are \
+             ready to.",
             words.collect::<Vec<_>>().join(", ")
         );
         let lane = Lane {

@@ -1,7 +1,8 @@
-//! A document as one HTML file that needs nothing else: no server, no network, and for everything but the charts no script.
+//! A document as one HTML file that needs nothing else: no server, no network, and for everything but the charts no
+//! script.
 //!
-//! All text goes through the template's escaping. The page forbids itself whatever it does not need: only its own script runs, known by its hash,
-//! and nothing is fetched from anywhere.
+//! All text goes through the template's escaping. The page forbids itself whatever it does not need: only its own
+//! script runs, known by its hash, and nothing is fetched from anywhere.
 
 mod view;
 
@@ -27,7 +28,7 @@ pub enum HtmlError {
     #[error("the report's figures cannot be written: {0}")]
     Figures(#[from] serde_json::Error),
     /// The figures cannot be packed.
-    #[error("the report's figures cannot be packed: {0}")]
+    #[error("the report's figures cannot be compressed: {0}")]
     Pack(#[from] std::io::Error),
 }
 
@@ -47,12 +48,14 @@ const STYLE: &str = dyno_charts::STYLE_CSS;
 #[cfg(not(feature = "charts"))]
 const STYLE: &str = include_str!("../../../../web/src/style.css");
 
-/// What a page may do, for its Content-Security-Policy: run its own script, use its own style and draw pictures, and nothing else.
+/// What a page may do, for its Content-Security-Policy: run its own script, use its own style and draw pictures, and
+/// nothing else.
 #[must_use]
 pub fn security_policy() -> String {
     static HASH: LazyLock<String> = LazyLock::new(|| STANDARD.encode(Sha256::digest(SCRIPT.as_bytes())));
     format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; \
+         form-action 'none'",
         *HASH
     )
 }
@@ -170,7 +173,8 @@ mod tests {
         let page = own(&page(&hostile()).unwrap());
         assert!(!page.contains("<img") && !page.contains("alert(2)</script>"), "{page}");
         let escaped = "&lt;img src=x onerror=alert(1)&gt;";
-        // Title twice; question, headline, warning, sections and their places in the list, blocks, figure with its table.
+        // Title twice; question, headline, warning, sections and their places in the list, blocks, figure with its
+        // table.
         assert!(page.matches(escaped).count() >= 20, "{page}");
         assert!(page.contains("12,346"), "{page}");
     }

@@ -4,7 +4,8 @@ use crate::document::model::{Block, Document, Section, Table, Value};
 use crate::figures::figure;
 use std::fmt::Write;
 
-/// The paper of `document`. `picture` gives the address of a figure's picture by its id, relative to the paper; `None`: there is none.
+/// The paper of `document`. `picture` gives the address of a figure's picture by its id, relative to the paper;
+/// `None`: there is none.
 #[must_use]
 pub fn paper(document: &Document, picture: impl Fn(&str) -> Option<String>) -> String {
     let mut paper = format!("# {}\n\n", text(&document.title));

@@ -22,7 +22,8 @@ const TIME_STEPS_S: [f64; 19] = [
 const SECONDS_UP_TO: f64 = 120.0;
 
 impl Axis {
-    /// From zero to `high`, so that no row above it is empty, with about as many ticks as `count` at steps of 1, 2 or 5 times a power of ten.
+    /// From zero to `high`, so that no row above it is empty, with about as many ticks as `count` at steps of 1, 2 or
+    /// 5 times a power of ten.
     pub fn from_zero(high: f64, count: usize) -> Self {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
         let rough = high / count.max(1) as f64;

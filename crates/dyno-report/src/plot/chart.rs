@@ -46,7 +46,8 @@ pub(super) struct Row {
     pub symbol: Option<char>,
 }
 
-/// Draws charts above each other over one horizontal axis, whose unit is `x_unit`, with `rows` beneath. The axis is made for the number of columns that it has.
+/// Draws charts above each other over one horizontal axis, whose unit is `x_unit`, with `rows` beneath. The axis is
+/// made for the number of columns that it has.
 pub(super) fn draw(
     charts: &[Chart],
     x: impl Fn(usize) -> Axis,

@@ -1,7 +1,7 @@
 //! Charts made of characters, for people without a browser at hand.
 //!
-//! They need no colour, fit a terminal, and stay readable when they are piped into a file. Axes of rates begin at zero, and every interval is drawn, so that a
-//! dip of one second in eight hours is a mark of its own.
+//! They need no colour, fit a terminal, and stay readable when they are piped into a file. Axes of rates begin at
+//! zero, and every interval is drawn, so that a dip of one second in eight hours is a mark of its own.
 
 mod axis;
 mod chart;
@@ -30,7 +30,8 @@ pub fn run(run: &Run, screen: Screen) -> Result<String, String> {
     timeline::run(run, screen)
 }
 
-/// The throughput and the latency of a campaign over a factor whose levels are numbers; of a campaign of one run its throughput over time.
+/// The throughput and the latency of a campaign over a factor whose levels are numbers; of a campaign of one run its
+/// throughput over time.
 ///
 /// # Errors
 ///

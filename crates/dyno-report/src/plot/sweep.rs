@@ -1,4 +1,5 @@
-//! Throughput and latency over a factor whose levels are numbers, with a line for each combination of the other factors.
+//! Throughput and latency over a factor whose levels are numbers, with a line for each combination of the other
+//! factors.
 
 use super::Screen;
 use super::axis::Axis;
@@ -31,7 +32,8 @@ pub(super) fn campaign(campaign: &Campaign, screen: Screen) -> Result<String, St
     let over = over.rev().max_by_key(|factor| factor.levels.len());
     let Some(over) = over else {
         return Err(format!(
-            "there is no sweep to draw: {0} varies nothing whose levels are numbers; dyno show --plot {0} RUN draws a run",
+            "there is no sweep to draw: no factor of {0} has numbers as levels; to draw a run: dyno show --plot {0} \
+             RUN",
             campaign.name()
         ));
     };

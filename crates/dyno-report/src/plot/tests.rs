@@ -150,7 +150,7 @@ fn what_cannot_be_drawn_says_why() {
     let end = "[factors]\nfull_page_writes = [\"on\", \"off\"]\n";
     let campaign = overviews::campaign(archive.path(), end, |_| Fate::Found(Box::new(update())));
     let why = super::campaign(&campaign, SCREEN).unwrap_err();
-    assert!(why.contains("varies nothing whose levels are numbers"), "{why}");
+    assert!(why.contains("has numbers as levels"), "{why}");
     let end = "[factors]\nclients = [1, 4]\n";
     let campaign = overviews::campaign(archive.path(), end, |_| Fate::Failed("the server did not start"));
     assert!(

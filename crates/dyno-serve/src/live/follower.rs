@@ -131,8 +131,8 @@ impl Follower {
         let made = run_folders(&self.path).len();
         match self.record.as_ref().map_or(1, |record| record.runs.len()) {
             1 if made == 0 => "The run is being prepared.".to_owned(),
-            1 => "The run is over, and is being summed up.".to_owned(),
-            planned => format!("No load runs now. Begun so far: {made} of {planned} runs."),
+            1 => "The run has ended and is being summarised.".to_owned(),
+            planned => format!("No load is running. Started so far: {made} of {planned} runs."),
         }
     }
 }

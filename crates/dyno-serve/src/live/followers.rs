@@ -1,4 +1,5 @@
-//! How many may follow campaigns at a time: fewer than there are connections, so that pages and metrics are always answered.
+//! How many may follow campaigns at a time: fewer than there are connections, so that pages and metrics are always
+//! answered.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -1,7 +1,8 @@
-//! Campaigns under way, as they go on: one follower for each that somebody watches, however many watch it, and none without viewers.
+//! Campaigns under way, as they go on: one follower for each that somebody watches, however many watch it, and none
+//! without viewers.
 //!
-//! A viewer first gets a snapshot of everything and then, each second, what is new. Whoever comes again, or cannot keep up, gets a snapshot again, so nothing
-//! is lost by a reload, a sleeping computer or a slow line.
+//! A viewer first gets a snapshot of everything and then, each second, what is new. Whoever comes again, or cannot
+//! keep up, gets a snapshot again, so nothing is lost by a reload, a sleeping computer or a slow line.
 
 mod change;
 mod figures;
@@ -31,7 +32,8 @@ use tokio::time::MissedTickBehavior;
 
 /// How often files are looked at.
 const PERIOD: Duration = Duration::from_secs(1);
-/// For so many periods a campaign is kept that nobody watches: somebody may only be loading the page again. It is not looked at meanwhile.
+/// For so many periods a campaign is kept that nobody watches: somebody may only be loading the page again. It is not
+/// looked at meanwhile.
 const KEPT_PERIODS: u32 = 30;
 /// How many messages a viewer may be behind.
 const BEHIND: usize = 16;
@@ -140,7 +142,8 @@ impl Watched {
 
     /// Looks what is new and tells all viewers.
     fn look(&self) {
-        // Locked until it is told: a viewer who comes in between gets it either with the snapshot or as news, and not twice.
+        // Locked until it is told: a viewer who comes in between gets it either with the snapshot or as news, and not
+        // twice.
         let mut follower = self.follower();
         let message = match follower.look() {
             News::None => return,
@@ -196,8 +199,8 @@ impl Viewer {
     }
 }
 
-/// The messages for one more viewer of the campaign `name`, which exists. `snapshot`: everything so far; `update`: what is new since the last message;
-/// `ended`: everything, for the last time.
+/// The messages for one more viewer of the campaign `name`, which exists. `snapshot`: everything so far; `update`:
+/// what is new since the last message; `ended`: everything, for the last time.
 pub(crate) fn events(
     hub: &Arc<Hub>,
     name: &str,

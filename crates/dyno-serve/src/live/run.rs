@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 /// Error messages that are shown: the last ones.
 const SHOWN_ERRORS: usize = 5;
-/// How many intervals the first figures have room for; when a run outgrows them, new ones are made with room for twice as many, in longer steps.
+/// How many intervals the first figures have room for; when a run outgrows them, new ones are made with room for
+/// twice as many, in longer steps.
 const FIRST_INTERVALS: f64 = 1_800.0;
 /// How often dips are looked for, at most.
 const ANALYSIS_PERIOD: Duration = Duration::from_secs(10);

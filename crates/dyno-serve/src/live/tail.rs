@@ -1,7 +1,7 @@
 //! Files that grow: what was appended since the last look, line by line.
 //!
-//! Only whole lines are taken, and where the last of them ended is all that is remembered. So a line that was torn when somebody looked is read whole the next
-//! time, and one that a full disk took back is never seen.
+//! Only whole lines are taken, and where the last of them ended is all that is remembered. So a line that was torn
+//! when somebody looked is read whole the next time, and one that a full disk took back is never seen.
 
 use csv::StringRecord;
 use dyno_lab::archive::Event;

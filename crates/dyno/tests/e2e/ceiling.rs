@@ -50,7 +50,8 @@ fn a_run_near_it_says_so_and_what_to_do() {
     let mut low = kept(&desk);
     low["ceilings"][0]["points"][0]["tps"] = json!(2000.0);
     fs::write(desk.path().join("no-home/ceiling.json"), low.to_string()).unwrap();
-    let said = "that it does here against a server that answers at once (dyno ceiling: unix, 4 clients, 1 thread). It may be the limit";
+    let said = "that it does here against a server that answers at once (dyno ceiling: unix, 4 clients, 1 thread). It \
+                may be the limit";
     run().shows(said);
     desk.dyno("show").expect(0).shows(said);
     fs::write(desk.path().join("no-home/ceiling.json"), "{}").unwrap();
@@ -62,10 +63,10 @@ fn what_cannot_be_measured_is_refused() {
     let desk = Desk::new();
     desk.dyno("ceiling --clients 0")
         .expect(1)
-        .says("write a number from 1 on");
+        .says("write a number of at least 1");
     desk.dyno("ceiling --clients 2,x")
         .expect(1)
-        .says("write a number from 1 on");
+        .says("write a number of at least 1");
     desk.dyno("ceiling --clients 4 --threads 8")
         .expect(1)
         .says("fewer threads or more clients");

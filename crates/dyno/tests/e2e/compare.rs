@@ -131,7 +131,7 @@ fn what_cannot_be_told_neither_fails_nor_passes_for_better() {
     let ended = desk.dyno(&format!("compare {old} {new} --fail-if-worse 5%")).expect(0);
     ended
         .shows("Verdict on B: cannot tell yet")
-        .says("note: 4 of 4 measures cannot be told yet, and do not fail.");
+        .says("note: 4 of 4 measures cannot be judged yet, and do not fail.");
 }
 
 #[test]
@@ -186,5 +186,5 @@ fn charts_for_people_on_a_terminal() {
     keep(&desk, "full_page_writes = [\"on\", \"off\"]", &[&[2_000.0], &[3_000.0]]);
     desk.dyno("show --plot")
         .expect(1)
-        .says("varies nothing whose levels are numbers");
+        .says("has numbers as levels");
 }

@@ -161,7 +161,7 @@ fn a_run_with_too_many_errors_is_kept_and_does_not_count() {
     let target = database.target();
     desk.on(&target, ["half.toml"])
         .expect(2)
-        .says("1 of 2 runs do not count: too many of their transactions failed, or of their clients were lost")
+        .says("1 of 2 runs do not count: too many of their transactions failed or clients were lost")
         .shows("002-fails=1-rep1 is not counted: 100.0 % of the transactions of \"main\" ended with an error");
     let runs = run_folders(&desk.archive());
     let records: Vec<_> = runs.iter().map(|run| run.record()).collect();
@@ -215,7 +215,10 @@ fn a_run_that_lost_clients_says_so_and_does_not_count() {
     lose_three(&["shrunk.toml"], 2)
         .shows("3 of 4 clients of \"main\" ended before their time")
         .shows("(faulty)")
-        .says("the run does not count: 3 of 4 clients of \"main\" ended before their time, and a run counts with at most 1 %");
+        .says(
+            "the run does not count: 3 of 4 clients of \"main\" ended before their time, and a run counts with at \
+               most 1 %",
+        );
     desk.dyno("list").expect(0).shows("faulty");
     desk.dyno("show").expect(0).shows("administrator");
     lose_three(&["shrunk.toml", "--max-errors", "100%"], 0)
@@ -239,7 +242,8 @@ fn connections_that_are_cut() {
     let mut running = crate::support::Running::start(desk.command_on(&database.target(), ["cut.toml"]));
     running.until(" tps ");
     database.execute(
-        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> \
+         pg_backend_pid()",
     );
     let ended = running.end().expect(2).says("all connections were lost");
     ended.shows("(incomplete)");

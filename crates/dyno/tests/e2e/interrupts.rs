@@ -109,7 +109,7 @@ fn the_second_ctrl_c_ends_at_once() {
     running.until("Ending:");
     running.signal(Signal::INT);
     let ended = running.end().expect(2).says("Ending at once");
-    assert!(!ended.stdout.contains("Kept in"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("Saved in"), "{}", ended.stdout);
     home.assert_no_server();
     desk.dyno("list").expect(0).shows("incomplete");
     desk.dyno("show")
@@ -236,7 +236,8 @@ fn what_the_server_executes_is_cancelled() {
     let plan = |name: &str, data: &str, script: &str| {
         let desk = Desk::new();
         let text = format!(
-            "title = \"x\"\n[data]\n{data}\n[[workload]]\nclients = 3\nscript = \"{script}\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"1h\"\n"
+            "title = \"x\"\n[data]\n{data}\n[[workload]]\nclients = 3\nscript = \"{script}\"\n[phases]\nwarmup = \
+             \"0s\"\nmeasure = \"1h\"\n"
         );
         desk.file(name, &text);
         desk
@@ -246,7 +247,8 @@ fn what_the_server_executes_is_cancelled() {
         ("setup", "setup = \"select pg_sleep(3600)\"", "select 1;", 1),
         (
             "fill",
-            "setup = \"create table t (a int)\"\nfill.t = { rows = 5, columns = { a = \"(select 1 from pg_sleep(3600))\" } }",
+            "setup = \"create table t (a int)\"\nfill.t = { rows = 5, columns = { a = \"(select 1 from \
+             pg_sleep(3600))\" } }",
             "select 1;",
             1,
         ),

@@ -51,7 +51,7 @@ fn campaigns_are_listed_and_filtered() {
     server
         .get("/?text=nothing")
         .expect(200)
-        .says("None of 3 campaigns fits");
+        .says("None of the 3 campaigns matches");
     server.end().expect(0);
 }
 
@@ -162,7 +162,10 @@ fn silent_visitors_and_followers_keep_nobody_out() {
     server.get("/").expect(200).says(&campaign.name());
     let mut followers: Vec<_> = (0..32).map(|_| server.events(&campaign.name())).collect();
     let path = format!("/live/{}/events", campaign.name());
-    server.get(&path).expect(503).says("Too many follow campaigns");
+    server
+        .get(&path)
+        .expect(503)
+        .says("Too many visitors are following campaigns");
     server.get("/metrics").expect(200);
     // Followers are not among those who give way.
     followers[0].expect("snapshot");
@@ -194,9 +197,12 @@ fn a_token_is_asked_for_and_never_said() {
     server
         .get("/")
         .expect(401)
-        .says("asks for its token")
+        .says("requires a token")
         .says_not("pk-update");
-    server.get("/?token=0123456789abcdeF").expect(401).says("not the token");
+    server
+        .get("/?token=0123456789abcdeF")
+        .expect(401)
+        .says("token is wrong");
     server
         .ask("GET", "/metrics", &[host, ("Authorization", &bearer)])
         .expect(200);
@@ -239,7 +245,7 @@ fn a_port_in_use_is_said_with_what_to_do() {
     let desk = Desk::new();
     let server = Server::start(&desk, &[]);
     let again = desk.dyno(&format!("serve --listen {}", server.address)).expect(1);
-    again.says("another program listens").says("--listen 127.0.0.1:0");
+    again.says("another program is listening").says("--listen 127.0.0.1:0");
 }
 
 #[test]
@@ -325,7 +331,7 @@ fn a_campaign_is_followed_from_run_to_run() {
 fn the_newest_campaign_under_way_is_found() {
     let desk = Desk::new();
     let server = Server::start(&desk, &[]);
-    server.get("/live").expect(200).says("No campaign is under way");
+    server.get("/live").expect(200).says("No campaign is running");
     made(&desk, 1, "Title");
     let _old = Campaign::begin(&desk.archive(), 2, 1, "Title");
     let new = Campaign::begin(&desk.archive(), 3, 1, "Title");

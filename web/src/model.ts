@@ -312,7 +312,8 @@ end_s: number,
  */
 label: string,
 /**
- * Where there is no room for all labels, those of the greatest weight are written: the depth of a dip in percent, 100 of all else.
+ * Where there is no room for all labels, those of the greatest weight are written: the depth of a dip in
+ * percent, 100 of all else.
  */
 weight: number, };
 

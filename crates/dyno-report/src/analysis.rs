@@ -209,12 +209,12 @@ mod tests {
             steady: Steady {
                 found: false,
                 from_s: None,
-                reason: "20 intervals are too few to tell; 60 are needed".to_owned(),
+                reason: "20 intervals are not enough to tell; 60 are needed".to_owned(),
             },
             ..Analysis::default()
         };
         assert_snapshot!(analysis(&found), @r"
-          steady state  none found: 20 intervals are too few to tell; 60 are needed
+          steady state  none found: 20 intervals are not enough to tell; 60 are needed
           dips          none
         ");
     }

@@ -39,8 +39,8 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Lock => "a lock held by another session",
-            Self::ServerStopped => "the server stood still",
-            Self::DynoStopped => "dyno itself stood still",
+            Self::ServerStopped => "the server stalled",
+            Self::DynoStopped => "dyno itself stalled",
             Self::OtherProcesses => "CPU taken by other processes",
             Self::HostNoise => "host noise",
             Self::Checkpoint => "checkpoint",

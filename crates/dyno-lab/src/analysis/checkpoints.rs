@@ -69,7 +69,8 @@ fn throughput(recording: &Recording) -> Option<String> {
     // By chance all of three are lower once in eight times; four fifths of ten once in twenty.
     Some(if ratio < 1.0 - DIFFERENCE && lower * 5 >= pairs.len() * 4 {
         format!(
-            "TPS follows checkpoints: in the {AROUND_S:.0} s after the begin of one it was {percent:.0} % lower than in the {AROUND_S:.0} s before (lower at {of})."
+            "TPS follows checkpoints: in the {AROUND_S:.0} s after the start of one it was {percent:.0} % lower than \
+             in the {AROUND_S:.0} s before (lower at {of})."
         )
     } else {
         let change = if percent.abs() < 0.5 {
@@ -82,7 +83,8 @@ fn throughput(recording: &Recording) -> Option<String> {
             )
         };
         format!(
-            "TPS shows no clear effect of checkpoints: in the {AROUND_S:.0} s after the begin of one it was {change} (lower at {of})."
+            "TPS shows no clear effect of checkpoints: in the {AROUND_S:.0} s after the start of one it was {change} \
+             (lower at {of})."
         )
     })
 }
@@ -149,10 +151,11 @@ fn burst(recording: &Recording) -> Option<String> {
     let images = images.unwrap_or_default();
     Some(if times >= 1.5 {
         format!(
-            "After each checkpoint WAL per transaction was {times:.1} times what it was before the next ({figures}{images})."
+            "WAL per transaction was {times:.1} times as much after each checkpoint as before the next \
+             ({figures}{images})."
         )
     } else {
-        format!("Checkpoints make no burst of WAL: per transaction {figures}{images}.")
+        format!("Checkpoints cause no burst of WAL: per transaction {figures}{images}.")
     })
 }
 
@@ -205,7 +208,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "TPS follows checkpoints: in the 10 s after the begin of one it was 25 % lower than in the 10 s before (lower at 10 of 10)."
+                "TPS follows checkpoints: in the 10 s after the start of one it was 25 % lower than in the 10 s \
+                 before (lower at 10 of 10)."
             ]
         );
     }
@@ -216,7 +220,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "TPS shows no clear effect of checkpoints: in the 10 s after the begin of one it was the same on average (lower at 0 of 10)."
+                "TPS shows no clear effect of checkpoints: in the 10 s after the start of one it was the same on \
+                 average (lower at 0 of 10)."
             ]
         );
     }
@@ -229,10 +234,11 @@ mod tests {
         ));
         assert_eq!(
             found[1],
-            "After each checkpoint WAL per transaction was 5.2 times what it was before the next (1,560 bytes in the first quarter of a cycle, 300 in the last, over 10 cycles)."
+            "WAL per transaction was 5.2 times as much after each checkpoint as before the next (1,560 bytes in the \
+             first quarter of a cycle, 300 in the last, over 10 cycles)."
         );
         let found = findings(&recording(|_| 1_000.0, |_| 300_000.0));
-        assert!(found[1].starts_with("Checkpoints make no burst of WAL"), "{found:?}");
+        assert!(found[1].starts_with("Checkpoints cause no burst of WAL"), "{found:?}");
     }
 
     #[test]

@@ -113,8 +113,7 @@ mod tests {
                     waited_s: 50.0,
                     ..UNDISTURBED
                 },
-                "dyno's threads waited 50.0 s for a CPU (25 % of their time, 400 times because one was taken from them): latencies \
-                 include that.",
+                "dyno's threads waited 50.0 s for a CPU (25 % of their time; preempted 400 times); latencies include this.",
             ),
             (
                 Held {
@@ -122,8 +121,8 @@ mod tests {
                     stood_still_s: 2.5,
                     ..UNDISTURBED
                 },
-                "dyno's threads waited 3.0 s for a CPU (2 % of their time, 400 times because one was taken from them), were held back \
-                 for 4.0 s by a CPU limit and stood still for 2.5 s: latencies include that.",
+                "dyno's threads waited 3.0 s for a CPU (2 % of their time; preempted 400 times), were throttled for \
+                 4.0 s by a CPU limit and stood still for 2.5 s; latencies include this.",
             ),
         ];
         for (held, text) in disturbed {

@@ -182,7 +182,7 @@ impl Recording {
                     end_s: event.at_s,
                 };
                 self.losses
-                    .push((window, format!("client {client} had no connection for {after_s:.1} s")));
+                    .push((window, format!("client {client} was disconnected for {after_s:.1} s")));
             }
             EventKind::Phase { .. } | EventKind::Note { .. } => {}
         }

@@ -17,7 +17,7 @@ pub(super) fn steady(throughput: &Throughput) -> Steady {
         Course::Steady { from } => {
             let from_s = time_s(from);
             let reason = if from == 0 {
-                "no trend and no change of level in the time measured".to_owned()
+                "no trend and no change of level in the measured time".to_owned()
             } else {
                 let (before, after) = throughput.tps.split_at(from);
                 let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
@@ -34,17 +34,17 @@ pub(super) fn steady(throughput: &Throughput) -> Steady {
             }
         }
         Course::TooShort { needed } => not(&format!(
-            "{} too few to tell; {needed} are needed",
+            "{} not enough to tell; {needed} are needed",
             match throughput.tps.len() {
                 1 => "1 interval is".to_owned(),
                 intervals => format!("{intervals} intervals are"),
             }
         )),
-        Course::Settling => not("TPS was still settling in the second half of the time measured"),
+        Course::Settling => not("TPS was still settling in the second half of the measured time"),
         Course::Trending(trend) => {
             let direction = if trend.change > 0.0 { "rose" } else { "fell" };
             not(&format!(
-                "TPS {direction} by {:.0} % over the time measured (p {})",
+                "TPS {direction} by {:.0} % over the measured time (p {})",
                 trend.change.abs() * 100.0,
                 p_value(trend.p_value)
             ))
@@ -121,7 +121,10 @@ mod tests {
             assert!(!steady.found && steady.from_s.is_none());
             steady.reason
         };
-        assert_eq!(reason(vec![1.0; 20]), "20 intervals are too few to tell; 60 are needed");
+        assert_eq!(
+            reason(vec![1.0; 20]),
+            "20 intervals are not enough to tell; 60 are needed"
+        );
         let step = (0..300)
             .map(|index| if index < 200 { 1.0 } else { 0.7 } * wobbling(index))
             .collect();
@@ -129,6 +132,6 @@ mod tests {
         let fall = (0..300)
             .map(|index| wobbling(index) * (1.0 - f64::from(index) / 1000.0))
             .collect();
-        assert_eq!(reason(fall), "TPS fell by 34 % over the time measured (p < 0.001)");
+        assert_eq!(reason(fall), "TPS fell by 34 % over the measured time (p < 0.001)");
     }
 }

@@ -75,7 +75,7 @@ pub enum ArchiveError {
         reason: String,
     },
     /// It was written by a newer dyno.
-    #[error("{} has format {found}, and this dyno reads up to {FORMAT}: use a newer dyno", path.display())]
+    #[error("{} has format {found}, but this dyno only reads formats up to {FORMAT}: use a newer dyno", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
@@ -83,7 +83,7 @@ pub enum ArchiveError {
         found: u32,
     },
     /// Another dyno works on the campaign.
-    #[error("another dyno is working on {}; wait for its end, or end it", path.display())]
+    #[error("another dyno is working on {}; wait until it has ended, or end it", path.display())]
     InUse {
         /// The campaign's folder.
         path: PathBuf,

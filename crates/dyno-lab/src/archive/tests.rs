@@ -341,7 +341,7 @@ fn a_killed_run_has_the_metrics_of_its_cell() {
     let tps: f64 = summary.workloads.iter().map(|workload| workload.tps).sum();
     assert_eq!(summary.metrics, IndexMap::from([("rows/s".to_owned(), 10.0 * tps)]));
     let note = summary.warnings.last().unwrap().to_string();
-    assert!(note.starts_with("The metric \"nothing\" is missing: "), "{note}");
+    assert!(note.starts_with("The metric \"nothing\" was left out: "), "{note}");
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn a_newer_format_is_not_guessed_at() {
     assert!(
         error
             .to_string()
-            .ends_with("has format 99, and this dyno reads up to 1: use a newer dyno"),
+            .ends_with("has format 99, but this dyno only reads formats up to 1: use a newer dyno"),
         "{error}"
     );
 }

@@ -210,7 +210,7 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
     let measures = if alike {
         if !asked_alike {
             notes.push(
-                "TPS is not compared: it follows the rate that was asked for, and that differs. Latency is compared as it \
+                "TPS is not compared: it follows the requested rate, and that differs. Latency is compared as it \
                  is, at different rates."
                     .to_owned(),
             );
@@ -222,8 +222,9 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
             .collect()
     } else {
         notes.push(
-            "Not compared: one side is a closed loop, whose TPS is what the system can do and whose latency leaves out the wait of users who arrive meanwhile; the other \
-             is an open loop, whose TPS is the rate asked for and whose latency has that wait in it."
+            "Not compared: one side is a closed loop, whose TPS is what the system can do and whose latency leaves out the \
+             wait of users who arrive in the meantime; the other is an open loop, whose TPS is the requested rate and whose \
+             latency includes that wait."
                 .to_owned(),
         );
         Vec::new()
@@ -231,7 +232,8 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
     let staged = |cell: &Cell<'_>| cell.runs.iter().any(|(_, summary)| !summary.stages.is_empty());
     if !measures.is_empty() && (staged(baseline) || staged(candidate)) {
         notes.push(
-            "The load has stages: TPS and percentiles are over all of them, and tell of no single one. Compare stages by their rows in dyno export."
+            "The load has stages: TPS and percentiles are over all of them, and describe none in particular. Compare \
+             stages by their rows in dyno export."
                 .to_owned(),
         );
     }
@@ -320,7 +322,7 @@ fn failures(side: &str, runs: &Runs<'_>) -> Vec<String> {
     }
     if skipped > 0 {
         notes.push(format!(
-            "{} of the {side} {} skipped because of the latency limit; these have no latency.",
+            "{} of the {side} {} skipped because of the latency limit and have no latency.",
             counted(skipped, "transaction"),
             if skipped == 1 { "was" } else { "were" }
         ));

@@ -35,7 +35,7 @@ impl FromStr for ErrorLimit {
         // 0.01 may be meant as a share.
         let plain = text.trim();
         Err(match plain.parse().ok().filter(possible) {
-            Some(_) => format!("a percentage has its sign: write \"{plain}%\""),
+            Some(_) => format!("a percentage needs a percent sign: write \"{plain}%\""),
             None => "expected a percentage from \"0%\" to \"100%\", such as \"1%\" or \"0.5%\"".to_owned(),
         })
     }
@@ -78,7 +78,8 @@ impl ErrorLimit {
                 clients,
                 ..
             } if !self.allows(clients.saturating_sub(*aborted), *aborted) => Some(format!(
-                "{aborted} of {clients} clients of \"{workload}\" ended before their time, and a run counts with at most {self}"
+                "{aborted} of {clients} clients of \"{workload}\" ended early, and a run counts only with at most \
+                 {self}"
             )),
             _ => None,
         }
@@ -96,7 +97,8 @@ impl ErrorLimit {
             format!("; most often {}: {example}", error.sqlstate)
         });
         format!(
-            "{shown} % of the transactions of \"{}\" ended with an error, and a run counts with at most {self}{most}",
+            "{shown} % of the transactions of \"{}\" ended with an error, and a run counts only with at most \
+             {self}{most}",
             workload.name
         )
     }
@@ -152,7 +154,7 @@ mod tests {
         let reason = judged("1%", vec![workload("a", 1_000_000, 0), workload("b", 56, 44)]).unwrap();
         assert_eq!(
             reason,
-            "44.0 % of the transactions of \"b\" ended with an error, and a run counts with at most 1 %; most often 53100: could not extend \
+            "44.0 % of the transactions of \"b\" ended with an error, and a run counts only with at most 1 %; most often 53100: could not extend \
              file: No space left on device"
         );
         assert!(judged("100%", vec![workload("a", 0, 5)]).is_none());
@@ -181,7 +183,7 @@ mod tests {
             };
             limit.parse::<ErrorLimit>().unwrap().exceeded_by(&summary)
         };
-        let reason = "3 of 200 clients of \"a\" ended before their time, and a run counts with at most 1 %";
+        let reason = "3 of 200 clients of \"a\" ended early, and a run counts only with at most 1 %";
         assert_eq!(judged("1%", 3).as_deref(), Some(reason));
         assert_eq!(judged("1%", 2), None);
         assert!(judged("0%", 1).is_some());
@@ -194,7 +196,7 @@ mod tests {
             assert!(wrong.parse::<ErrorLimit>().is_err(), "{wrong:?} was accepted");
         }
         let said = |text: &str| text.parse::<ErrorLimit>().unwrap_err();
-        assert_eq!(said(" 10 "), "a percentage has its sign: write \"10%\"");
+        assert_eq!(said(" 10 "), "a percentage needs a percent sign: write \"10%\"");
         assert!(said("101").starts_with("expected a percentage from"), "{}", said("101"));
         let limit: ErrorLimit = " 0.5 % ".parse().unwrap();
         assert_eq!((limit.to_string().as_str(), limit.percent), ("0.5 %", 0.5));

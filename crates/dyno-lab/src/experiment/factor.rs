@@ -15,7 +15,7 @@ impl Experiment {
             return Err(SetError::Invalid {
                 name: name.to_owned(),
                 value: "a factor".to_owned(),
-                reason: "it says how cells are measured, not what they are".to_owned(),
+                reason: "it determines how cells are measured, not what they are".to_owned(),
             });
         }
         match self.setting(plain).filter(|_| !self.parameters.contains_key(plain)) {

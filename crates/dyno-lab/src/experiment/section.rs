@@ -131,7 +131,7 @@ impl<'a> Section<'a> {
         self.get(key)
             .map(|value| match value.get_ref().as_str() {
                 Some(text) => Ok((text.to_owned(), value.span())),
-                None => Err(wrong_type(self.source, value, key, "a text in quotes")),
+                None => Err(wrong_type(self.source, value, key, "a string in quotes")),
             })
             .transpose()
     }
@@ -151,10 +151,10 @@ impl<'a> Section<'a> {
         let Some(value) = self.get(key) else {
             return Ok(Vec::new());
         };
-        let each = list(self.source, value, key, "a list of texts")?.iter();
+        let each = list(self.source, value, key, "a list of strings")?.iter();
         each.map(|value| match value.get_ref().as_str() {
             Some(text) => Ok((text.to_owned(), value.span())),
-            None => Err(wrong_type(self.source, value, key, "a list of texts in quotes")),
+            None => Err(wrong_type(self.source, value, key, "a list of strings in quotes")),
         })
         .collect()
     }
@@ -168,12 +168,12 @@ impl<'a> Section<'a> {
 
 /// The number or text that `value` is.
 pub(super) fn scalar(source: Source<'_>, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, Diagnostic> {
-    let wrong = || wrong_type(source, value, key, "a finite number or a text in quotes");
+    let wrong = || wrong_type(source, value, key, "a finite number or a string in quotes");
     match value.get_ref() {
         DeValue::String(text) => Ok(Value::Text(text.to_string())),
         DeValue::Integer(number) => {
             let number = i64::from_str_radix(number.as_str(), number.radix());
-            let help = "whole numbers reach from -9223372036854775808 to 9223372036854775807";
+            let help = "whole numbers range from -9223372036854775808 to 9223372036854775807";
             number
                 .map(Value::Integer)
                 .map_err(|_| source.complain(value.span(), format!("`{key}` is too large"), help))

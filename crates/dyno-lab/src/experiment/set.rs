@@ -44,7 +44,7 @@ const MOST_REPETITIONS: i64 = 10_000;
 pub enum SetError {
     /// Nothing of this experiment has the name.
     #[error(
-        "`{name}` is nothing that this experiment can set{}\nIt can set: {}, and settings.NAME for any server setting.",
+        "`{name}` cannot be set in this experiment{}\nIt can set: {}, and settings.NAME for any server setting.",
         did_you_mean(nearest.as_deref()),
         known.join(", ")
     )]
@@ -214,7 +214,7 @@ impl Experiment {
             let hint = did_you_mean(nearest(unknown, names()));
             let known: Vec<_> = names().collect();
             return Err(format!(
-                "no workload is called `{unknown}`{hint}\nexpected some of {}, with `+` between several",
+                "there is no workload `{unknown}`{hint}\nexpected one or more of {}, joined by `+`",
                 known.join(", ")
             ));
         }
@@ -242,7 +242,7 @@ impl Experiment {
     pub(super) fn checked_setting(&self, name: &str, value: &Value) -> Result<String, String> {
         let well_formed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '$');
         if name.is_empty() || !name.chars().all(well_formed) {
-            return Err("the name of a server setting consists of letters, digits, `_` and `.`".to_owned());
+            return Err("the name of a server setting can only contain letters, digits, `_` and `.`".to_owned());
         }
         let value = value.to_string();
         match placeholder::unknown(&value, &self.parameters) {
@@ -257,9 +257,9 @@ impl Experiment {
         match name {
             WARMUP => self.warmup = duration,
             MEASURE if !self.stages.is_empty() => {
-                return Err("the stages say how long is measured; set stage.NAME.lasts".to_owned());
+                return Err("the stages determine how long is measured; set stage.NAME.lasts".to_owned());
             }
-            MEASURE if duration.is_zero() => return Err("something has to be measured".to_owned()),
+            MEASURE if duration.is_zero() => return Err("it must be longer than 0".to_owned()),
             MEASURE => self.measure = duration,
             _ if duration < SHORTEST_INTERVAL => {
                 return Err("the shortest interval is 10ms".to_owned());
@@ -303,7 +303,7 @@ impl StagePlan {
             "lasts" => {
                 let lasts = parse_duration(&value.to_string())?;
                 if lasts.is_zero() {
-                    return Err("a stage has to last some time".to_owned());
+                    return Err("a stage must be longer than 0".to_owned());
                 }
                 self.lasts = lasts;
             }
@@ -359,7 +359,10 @@ pub(super) fn count(value: &Value) -> Result<usize, String> {
 /// Says that braces hold a name that no parameter has.
 pub(super) fn unknown_parameter(name: &str, experiment: &Experiment) -> String {
     let known = experiment.parameters.keys().map(String::as_str);
-    format!("`{{{name}}}` names no parameter{}", did_you_mean(nearest(name, known)))
+    format!(
+        "there is no parameter `{{{name}}}`{}",
+        did_you_mean(nearest(name, known))
+    )
 }
 
 #[cfg(test)]

@@ -29,7 +29,8 @@ pub(crate) struct Design {
 pub enum NoCells {
     /// There are more combinations than can be planned.
     #[error(
-        "the levels of the factors have {combinations} combinations, but at most {MOST_CELLS} can be planned; vary less at once"
+        "the levels of the factors have {combinations} combinations, but a campaign can have at most {MOST_CELLS} \
+         cells; reduce the number of factors or levels"
     )]
     TooMany {
         /// How many.

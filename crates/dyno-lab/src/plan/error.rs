@@ -30,7 +30,7 @@ pub enum PlanError {
         cause: SetError,
     },
     /// Two factors say the same thing.
-    #[error("the factors `{one}` and `{other}` both say what `{name}` is; keep one of the two")]
+    #[error("the factors `{one}` and `{other}` both set `{name}`; keep only one of them")]
     Twice {
         /// One of them.
         one: String,
@@ -41,7 +41,8 @@ pub enum PlanError {
     },
     /// Levels cannot be told apart without their passwords.
     #[error(
-        "two levels of `target` differ by their passwords alone; name users or hosts that differ, and put passwords into ~/.pgpass"
+        "two levels of `target` differ only in their passwords; use different users or hosts, and put passwords into \
+         ~/.pgpass"
     )]
     SameTargets,
     /// There are no cells, or too many.
@@ -49,7 +50,8 @@ pub enum PlanError {
     NoCells(#[from] NoCells),
     /// There are too many runs.
     #[error(
-        "{cells} cells with {repetitions} repetitions each are more than {most} runs; vary less, or repeat less often"
+        "{cells} cells with {repetitions} repetitions each are more than {most} runs; reduce the levels or the \
+         repetitions"
     )]
     TooManyRuns {
         /// How many cells.

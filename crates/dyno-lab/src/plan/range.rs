@@ -11,7 +11,7 @@ pub(crate) const MOST_LEVELS: usize = 10_000;
 ///
 /// What to do about it, if it never ends, has more than [`MOST_LEVELS`] levels, or is not of numbers.
 pub(crate) fn range(from: &Value, to: &Value, step: Option<&Value>) -> Result<Vec<Value>, String> {
-    let number = |value: &Value| value.to_float().ok_or_else(|| format!("`{value}` is no number"));
+    let number = |value: &Value| value.to_float().ok_or_else(|| format!("`{value}` is not a number"));
     let (from_f, to_f) = (number(from)?, number(to)?);
     let towards = Value::Integer(if to_f < from_f { -1 } else { 1 });
     let step = step.unwrap_or(&towards);

@@ -147,7 +147,7 @@ impl Borrowed {
     pub(super) fn put_back(&mut self, progress: &mut dyn Progress) {
         let Some(lent) = self.lent.take() else { return };
         if let Some(saved) = lent.restore {
-            progress.step("Putting the server's settings back");
+            progress.step("Restoring the server's settings");
             if back(&lent.server, saved, self.restart_command.as_deref(), progress) {
                 self.emergency.set_changed(None);
             }
@@ -169,7 +169,7 @@ fn told(unset: &[Unset]) -> Vec<String> {
                 .map(|setting| format!("{} ({}, not {})", setting.name, setting.found, setting.wanted));
             let each: Vec<_> = each.collect();
             format!(
-                "{} settings are not as the experiment says: {}. For each of them: {reason}.",
+                "{} settings are not as the experiment says: {}. For all of them: {reason}.",
                 settings.len(),
                 each.join(", ")
             )
@@ -227,7 +227,7 @@ impl Left<'_> {
 /// Does what a campaign could not do any more.
 fn again(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) {
     progress.note(&format!(
-        "The campaign in {} ended before it could put the server's settings back; that is done now.",
+        "The campaign in {} ended before it could restore the server's settings; they have been restored now.",
         saved.campaign.display()
     ));
     back(server, saved, restart_command, progress);
@@ -239,13 +239,13 @@ fn back(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, 
         Ok(restored) => {
             if !restored.pending_restart.is_empty() {
                 progress.note(&format!(
-                    "Back in the server's configuration, but in effect only after a restart: {}.",
+                    "Restored in the server's configuration, but effective only after a restart: {}.",
                     restored.pending_restart.join(", ")
                 ));
             }
             if !restored.others.is_empty() {
                 progress.note(&format!(
-                    "Changed by somebody else since, and left so: {}.",
+                    "Changed by somebody else in the meantime, and therefore left as they are: {}.",
                     restored.others.join(", ")
                 ));
             }
@@ -256,7 +256,7 @@ fn back(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, 
         }
         Err(error) => {
             progress.note(&format!(
-                "The server's settings could not be put back: {error}. {}",
+                "The server's settings could not be restored: {error}. {}",
                 still_kept(&saved)
             ));
             false
@@ -267,7 +267,7 @@ fn back(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, 
 /// That a later dyno can put back what could not be put back now.
 fn still_kept(restore: &Restore) -> String {
     format!(
-        "What the server's settings were is in {}; the next dyno run on this server tries again.",
+        "The original settings are in {}; the next dyno run on this server tries again.",
         restore.path().display()
     )
 }

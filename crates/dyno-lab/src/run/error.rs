@@ -52,7 +52,7 @@ pub enum RunError {
     Load(#[from] LoadError),
     #[error(transparent)]
     Cache(#[from] CacheError),
-    #[error("{0}; choose --transport epoll, or auto to take what there is")]
+    #[error("{0}; choose --transport epoll, or auto to use what is available")]
     Transport(#[from] UringUnavailable),
     #[error(transparent)]
     Descriptors(#[from] TooFewDescriptors),
@@ -65,11 +65,13 @@ pub enum RunError {
     #[error(transparent)]
     Lock(LockError),
     #[error(
-        "the connection by which dyno reserves the server was lost, so that another dyno may have changed it; see why the server ended it, and rerun"
+        "the connection with which dyno reserves the server was lost, so another dyno may have changed the server; \
+         find out why the connection ended, and rerun"
     )]
     Unreserved,
     #[error(
-        "the experiment needs {needed} connections, but the server allows {available} (max_connections less what is reserved); set max_connections to at least {advice}, or use fewer clients with --set clients=N"
+        "the experiment needs {needed} connections, but the server allows {available} (max_connections minus reserved \
+         ones); set max_connections to at least {advice}, or use fewer clients with --set clients=N"
     )]
     TooFewConnections {
         needed: usize,
@@ -83,22 +85,25 @@ pub enum RunError {
     NoCampaign { name: String, archive: PathBuf },
     #[error("there is no unfinished campaign in {}; see dyno list", archive.display())]
     NothingToResume { archive: PathBuf },
-    #[error("{} cannot be taken up again: {reason}", campaign.display())]
+    #[error("{} cannot be resumed: {reason}", campaign.display())]
     NotResumable { campaign: PathBuf, reason: &'static str },
     #[error(
-        "the campaign measures {measured}, but this would measure {now}: give the address of the same database with --target"
+        "the campaign measures {measured}, but this would measure {now}: give the address of the same database with \
+         --target"
     )]
     OtherTarget { measured: String, now: String },
-    #[error("the experiment varies the target: choose levels with --set target=… instead of --target")]
+    #[error("the experiment varies the target: choose its levels with --set target=… instead of --target")]
     TargetVaries,
     #[error("the plan has no cell to measure")]
     NothingPlanned,
     #[error(
-        "cache = \"cold\" takes a restart and the files of the server, and {target} is not dyno's own; choose \"as-is\" or \"warm\" with --set cache=…"
+        "cache = \"cold\" requires a restart and the server's files, but {target} is not dyno's own; choose \"as-is\" \
+         or \"warm\" with --set cache=…"
     )]
     ColdCache { target: String },
     #[error(
-        "path = \"{wanted}\" cannot be had: {target} is reached by {taken}, and its address decides that; give the server's other address with --target, or choose --set path={taken}"
+        "path = \"{wanted}\" is not possible: the address of {target} selects {taken}; give the server's other \
+         address with --target, or choose --set path={taken}"
     )]
     OtherRoute {
         target: String,
@@ -106,7 +111,8 @@ pub enum RunError {
         taken: Route,
     },
     #[error(
-        "locale = \"{wanted}\" cannot be had: the database of {target} has {found}, which dyno cannot change; create one with that locale (create database … template template0 …), or leave locale out"
+        "locale = \"{wanted}\" is not possible: the database of {target} has {found}, which dyno cannot change; \
+         create a database with that locale (create database … template template0 …), or leave locale out"
     )]
     OtherLocale {
         target: String,
@@ -120,7 +126,8 @@ pub enum RunError {
     #[error("the metric \"{name}\" has no value: {cause}; change it under [metrics]")]
     Metric { name: String, cause: MetricError },
     #[error(
-        "the command that restarts the server was kept without the secret that it seems to hold: {shown}\nGive it again with --restart-command."
+        "the command that restarts the server was stored without the secret that it seems to contain: {shown}\nGive \
+         it again with --restart-command."
     )]
     RestartCommandHidden { shown: String },
     #[error("stopped before anything was measured")]

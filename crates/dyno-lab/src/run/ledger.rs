@@ -135,7 +135,8 @@ impl<'a> Ledger<'a> {
             .map(|(workload, statements)| {
                 let (name, all) = (&workload.name, statements.len());
                 format!(
-                    "\"{name}\" has {all} statements: the latencies of the first {MOST_STATEMENTS} are kept one by one, those of the others together."
+                    "\"{name}\" has {all} statements: the latencies of the first {MOST_STATEMENTS} are recorded \
+                     separately, those of the others together."
                 )
             })
             .collect();
@@ -221,7 +222,7 @@ impl<'a> Ledger<'a> {
             Ok(point) => writer.record_mut().ceiling = point,
             Err(error) => self
                 .notes
-                .push(format!("The ceiling of this machine is not known: {error}.")),
+                .push(format!("The ceiling of this machine could not be read: {error}.")),
         }
         let (metrics, missing) = metrics::evaluate(&self.experiment, &summary);
         summary.metrics = metrics;
@@ -421,7 +422,7 @@ mod tests {
             ..outcome(None, 0)
         };
         let failure = conclude(&mut summary, &outcome, None, None).unwrap();
-        let expected = "3 of 8 clients of \"main\" ended before their time, the first with: ERROR: division by zero.";
+        let expected = "3 of 8 clients of \"main\" ended early, the first with: ERROR: division by zero.";
         assert!(failure.starts_with(expected), "{failure}");
     }
 

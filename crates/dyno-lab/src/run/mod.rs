@@ -234,7 +234,7 @@ pub fn resume(
     if plan.cells.is_empty() {
         return Err(RunError::NotResumable {
             campaign: path,
-            reason: "it was not made by dyno run, or by an earlier version of it",
+            reason: "it was not made by dyno run, or was made by an earlier version",
         });
     }
     let restart_command = match (&resumption.restart_command, &record.restart_command) {

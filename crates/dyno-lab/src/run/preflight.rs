@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(refused(0), Ok(()));
         let error = refused(1).unwrap_err();
         assert!(
-            error.contains("is reached by tcp") && error.contains("--set path=tcp"),
+            error.contains("selects tcp") && error.contains("--set path=tcp"),
             "{error}"
         );
     }

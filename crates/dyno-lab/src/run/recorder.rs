@@ -125,8 +125,9 @@ impl<'a> Recorder<'a> {
     }
 
     fn archive_failed(&mut self, error: &crate::archive::ArchiveError) {
-        self.progress
-            .note(&format!("{error}. The run goes on; its summary will count everything."));
+        self.progress.note(&format!(
+            "{error}. The run continues, and its summary will count everything."
+        ));
         self.warnings.push(Warning::ArchiveStopped {
             error: error.to_string(),
         });
@@ -137,7 +138,7 @@ impl<'a> Recorder<'a> {
 fn reason(why: &AbortReason) -> String {
     match why {
         AbortReason::Server { error, .. } => error.to_string(),
-        AbortReason::Copy => "the statement wants to copy from or to the client".to_owned(),
+        AbortReason::Copy => "the statement copies from or to the client, which is not possible here".to_owned(),
         AbortReason::ConnectionLost { error: Some(error), .. } => error.to_string(),
         AbortReason::ConnectionLost { cause, .. } => format!("connection lost: {cause}"),
         AbortReason::Program(error) => error.to_string(),

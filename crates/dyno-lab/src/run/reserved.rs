@@ -88,7 +88,7 @@ impl Reserved {
         server.take(self.shared, stop, progress)?;
         let sharers = server.lock.as_ref().map(ServerLock::sharers).unwrap_or_default();
         notes.extend(sharers.iter().map(|other| {
-            format!("{other} shared the server when this run began: what the two measure depends on each other.")
+            format!("{other} shared the server when this run began: the two influenced each other's results.")
         }));
         Ok(())
     }
@@ -116,7 +116,7 @@ impl Server {
     fn take(&mut self, shared: bool, stop: &Stop, progress: &mut dyn Progress) -> Result<(), RunError> {
         let flag = stop.flag();
         let mut waiting = |holder: &dyno_target::postgres::lock::Holder| {
-            progress.step(&format!("Waiting for {holder}, which uses this server"));
+            progress.step(&format!("Waiting for {holder}, which is using this server"));
         };
         let taken = match &self.lock {
             Some(lock) => lock.ensure(&flag, &mut waiting),

@@ -205,7 +205,7 @@ impl std::fmt::Display for Outage {
         }
         write!(
             f,
-            ", there are no samples of {}, because they could not be read: {}.",
+            ", there are no samples of {}, because reading them failed: {}.",
             self.subjects.join(", "),
             self.reason
         )
@@ -369,7 +369,7 @@ impl Files {
 impl Sink for Files {
     fn row(&mut self, moment: Moment, series: &Series, values: &[Value]) {
         if let Err(error) = self.write(moment, series, values) {
-            self.warn(format!("{error}. What was to be sampled into it is lost from then on."));
+            self.warn(format!("{error}. Further samples for this file are lost."));
         }
     }
 
@@ -420,9 +420,9 @@ mod tests {
         assert_eq!(
             said,
             [
-                "From 3.0 s to 9.0 s, there are no samples of a, b, because they could not be read: gone.",
-                "From 4.0 s to 5.0 s, there are no samples of c, because they could not be read: refused.",
-                "From 20.0 s to the end, there are no samples of a, because they could not be read: gone.",
+                "From 3.0 s to 9.0 s, there are no samples of a, b, because reading them failed: gone.",
+                "From 4.0 s to 5.0 s, there are no samples of c, because reading them failed: refused.",
+                "From 20.0 s to the end, there are no samples of a, because reading them failed: gone.",
             ]
         );
     }

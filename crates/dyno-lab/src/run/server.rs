@@ -157,7 +157,7 @@ impl Cluster {
         std::thread::sleep(std::time::Duration::from_millis(200));
         server.has_exited().then(|| {
             format!(
-                "the server ended while it was measured; its log is {}",
+                "the server ended during the measurement; its log is {}",
                 server.log_path().display()
             )
         })
@@ -199,13 +199,13 @@ fn tell(progress: &mut dyn Progress, event: &embedded::Progress) {
                 "Unpacking {product} {version} ({megabytes:.0} MB, checksum verified)"
             ));
         }
-        Event::DamagedCache { product, what } => progress.note(&format!(
-            "The cached {product} is damaged ({what}); it is fetched again."
-        )),
+        Event::DamagedCache { product, what } => {
+            progress.note(&format!("The cached {product} is damaged ({what}); fetching it again."))
+        }
         Event::Initialising => progress.step("Initialising the database cluster"),
         Event::HalfInitialised { data } => {
             progress.note(&format!(
-                "The initialisation of {} had not finished; it is done again.",
+                "The initialisation of {} had not finished; repeating it.",
                 data.display()
             ));
         }
@@ -214,7 +214,7 @@ fn tell(progress: &mut dyn Progress, event: &embedded::Progress) {
                 || "another dyno".to_owned(),
                 |pid| format!("the dyno with process id {pid}"),
             );
-            progress.step(&format!("Waiting for {who}, which uses {}", folder.display()));
+            progress.step(&format!("Waiting for {who}, which is using {}", folder.display()));
         }
         Event::StoppingLeftover { pid } => {
             progress.note(&format!("Stopping a server that an earlier dyno left (process {pid})."));

@@ -18,13 +18,13 @@ const VALUE: &str = "value";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetricError {
     /// It is no expression.
-    #[error("this is no expression of pgbench's language: {message}")]
+    #[error("this is not an expression of pgbench's language: {message}")]
     Syntax {
         /// What is wrong.
         message: String,
     },
     /// A brace is not closed.
-    #[error("`{{` is not closed; names of results and parameters stand in braces, for example {{tps}}")]
+    #[error("`{{` is not closed; write names of results and parameters in braces, for example {{tps}}")]
     Unclosed,
     /// It names a result that there is not.
     #[error("`{{{name}}}` is neither a result nor a parameter that is a number")]
@@ -33,7 +33,7 @@ pub enum MetricError {
         name: String,
     },
     /// Its value is no number, whatever was measured.
-    #[error("it cannot be calculated: it is no number")]
+    #[error("it cannot be calculated: it is not a number")]
     NoNumber,
     /// It cannot be calculated from these numbers.
     #[error("it cannot be calculated: {message}")]
@@ -131,7 +131,7 @@ pub(crate) fn evaluate(experiment: &Resolved, summary: &Summary) -> (IndexMap<St
             Ok(value) => {
                 values.insert(name.clone(), value);
             }
-            Err(error) => complaints.push(format!("The metric \"{name}\" is missing: {error}.")),
+            Err(error) => complaints.push(format!("The metric \"{name}\" was left out: {error}.")),
         }
     }
     (values, complaints)
@@ -294,7 +294,8 @@ mod tests {
     #[test]
     fn a_missing_result_leaves_out_its_metric_alone() {
         let file = "title = \"t\"\n[parameters]\nbatch = 10\nkind = \"heap\"\n[[workload]]\nname = \"a\"\nscript = \"select 1\"\n\
-                    [metrics]\n\"rows/s\" = \"({a.tps} + 2) * {batch}\"\nall = \"{tps}\"\nratio = \"{batch} / {a.statements_per_s}\"\n";
+                    [metrics]\n\"rows/s\" = \"({a.tps} + 2) * {batch}\"\nall = \"{tps}\"\nratio = \"{batch} / \
+                                 {a.statements_per_s}\"\n";
         let experiment = Experiment::parse(std::path::Path::new("t.toml"), file).unwrap();
         let experiment = experiment.resolve(crate::experiment::Size::Small, &[], 1).unwrap();
         let facts = [WorkloadFacts::new(&experiment.workloads[0], Vec::new())];
@@ -305,7 +306,7 @@ mod tests {
             [("rows/s".to_owned(), 20.0), ("all".to_owned(), 0.0)]
         );
         assert!(
-            complaints[0].starts_with("The metric \"ratio\" is missing: it cannot be calculated"),
+            complaints[0].starts_with("The metric \"ratio\" was left out: it cannot be calculated"),
             "{complaints:?}"
         );
     }

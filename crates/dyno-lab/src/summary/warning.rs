@@ -339,7 +339,7 @@ impl fmt::Display for Warning {
                 }
                 write!(
                     f,
-                    ": {reason}. What was measured until then is kept; rerun it for the whole."
+                    ": {reason}. What was measured until then is kept; rerun for complete results."
                 )
             }
             Self::Aborted {
@@ -350,38 +350,38 @@ impl fmt::Display for Warning {
                 reason,
             } => {
                 let clients = counted(*clients, "client");
-                write!(
-                    f,
-                    "{aborted} of {clients} of \"{workload}\" ended before their time, the first"
-                )?;
+                write!(f, "{aborted} of {clients} of \"{workload}\" ended early, the first")?;
                 if let Some(first_s) = first_s {
                     write!(f, " after {first_s:.1} s")?;
                 }
                 write!(
                     f,
-                    " with: {reason}. From then on the load was smaller than asked for. Fix the cause and rerun."
+                    " with: {reason}. From then on the load was smaller than requested. Fix the cause and rerun."
                 )
             }
             Self::NoTransactions { workload } => write!(
                 f,
-                "No transaction of \"{workload}\" completed. Look at the errors; if there are none, measure longer."
+                "No transaction of \"{workload}\" completed. Check the errors; if there are none, measure longer."
             ),
             Self::Errors {
                 workload,
                 percent: share,
             } => write!(
                 f,
-                "{} of the transactions of \"{workload}\" failed and count neither in TPS nor in latency. The first message of each kind is shown with the errors.",
+                "{} of the transactions of \"{workload}\" failed and count neither in TPS nor in latency. The list of \
+                 errors shows the first message of each kind.",
                 percent(*share)
             ),
             Self::Unfinished { workload, count } => write!(
                 f,
-                "At the end {} of \"{workload}\" were still running and count nowhere. Look for locks and stalls in the last intervals, or for transactions that take that long.",
+                "At the end {} of \"{workload}\" were still running and were not counted. Look for locks and stalls \
+                 in the last intervals, or for transactions that take that long.",
                 counted(*count, "transaction")
             ),
             Self::FewIntervals { intervals } => write!(
                 f,
-                "Only {}: too few to say how steady this is. Measure longer (--set measure=2m, or -T 120 with pgbench).",
+                "Only {}: too few to judge how steady the run is. Measure longer (--set measure=2m, or -T 120 with \
+                 pgbench).",
                 counted(*intervals, "complete interval")
             ),
             Self::Unsteady {
@@ -390,7 +390,8 @@ impl fmt::Display for Warning {
                 variation_percent,
             } => write!(
                 f,
-                "The TPS of \"{workload}\" varies by {} between the intervals{}. Look for a trend or dips (dyno show); warm up or measure longer.",
+                "The TPS of \"{workload}\" varies by {} between the intervals{}. Look for a trend or dips (dyno \
+                 show); warm up or measure longer.",
                 percent(*variation_percent),
                 of_stage("of", stage.as_deref())
             ),
@@ -402,7 +403,9 @@ impl fmt::Display for Warning {
                 skipped: skipped @ 1..,
             } => write!(
                 f,
-                "\"{workload}\" did {} of the {} transactions/s asked for{}: {} skipped, because they would have missed the latency limit. Latencies are of the others alone. Lower the rate, or find out what keeps the clients busy; more of them help only if the server has something left.",
+                "\"{workload}\" achieved {} of the {} transactions/s requested{}: {} skipped, because they would have \
+                 missed the latency limit. Latencies are of the others alone. Lower the rate, or find out what keeps \
+                 the clients busy; more clients help only if the server has capacity left.",
                 figure(*reached_per_s),
                 figure(*asked_per_s),
                 of_stage("in", stage.as_deref()),
@@ -419,7 +422,9 @@ impl fmt::Display for Warning {
                 skipped: 0,
             } => write!(
                 f,
-                "\"{workload}\" did {} of the {} transactions/s asked for{}: a backlog grew, so latencies depend on how long the load lasts. Lower the rate, or find out what keeps the clients busy; more of them help only if the server has something left.",
+                "\"{workload}\" achieved {} of the {} transactions/s requested{}: a backlog grew, so latencies depend \
+                 on how long the load lasts. Lower the rate, or find out what keeps the clients busy; more clients \
+                 help only if the server has capacity left.",
                 figure(*reached_per_s),
                 figure(*asked_per_s),
                 of_stage("in", stage.as_deref())
@@ -437,15 +442,19 @@ impl fmt::Display for Warning {
                 match busy_percent {
                     Some(BUSY_PERCENT..) => write!(
                         f,
-                        ", because all clients were busy when they were due: latencies include that wait. Use more clients, or look for dips that made them queue."
+                        ", because all clients were busy when they were due; latencies include this wait. Use more \
+                         clients, or look for dips that made them queue."
                     ),
                     Some(busy) => write!(
                         f,
-                        ", although the clients were busy for only {busy:.0} % of their time: latencies include that wait. dyno or its machine woke late, or a dip made them queue for a while: look for dips (dyno show), and load from a machine with cores to spare."
+                        ", although the clients were busy for only {busy:.0} % of their time; latencies include this \
+                         wait. Either dyno or its machine woke up late, or a dip made them queue for a while: look \
+                         for dips (dyno show), and run dyno on a machine with cores to spare."
                     ),
                     None => write!(
                         f,
-                        ": latencies include that wait. Look for dips that made the clients queue, use more clients, or load from a machine with cores to spare."
+                        "; latencies include this wait. Look for dips that made the clients queue, use more clients, \
+                         or run dyno on a machine with cores to spare."
                     ),
                 }
             }
@@ -454,18 +463,21 @@ impl fmt::Display for Warning {
                 server_too: false,
             } => write!(
                 f,
-                "The CPUs of the machine making the load were only {idle_percent:.0} % idle or waiting for storage: it may be the limit, not the server. Use a larger machine or fewer clients."
+                "The CPUs of the machine making the load were only {idle_percent:.0} % idle or waiting for storage: \
+                 it may be the limit, not the server. Use a larger machine or fewer clients."
             ),
             Self::LoadHostBusy {
                 idle_percent,
                 server_too: true,
             } => write!(
                 f,
-                "Server and load shared a machine whose CPUs were only {idle_percent:.0} % idle or waiting for storage: they compete for them. For figures to publish, load from another machine (--target URL)."
+                "Server and load shared a machine whose CPUs were only {idle_percent:.0} % idle or waiting for \
+                 storage: they competed for them. For figures to publish, run dyno on another machine (--target URL)."
             ),
             Self::Steal { percent: share } => write!(
                 f,
-                "Other virtual machines on the same host took {} of the CPU time (steal). Repeat the run, or use a machine with dedicated cores.",
+                "Other virtual machines on the same host took {} of the CPU time (steal). Repeat the run, or use a \
+                 machine with dedicated cores.",
                 percent(*share)
             ),
             Self::NotDurable { settings } => {
@@ -478,21 +490,25 @@ impl fmt::Display for Warning {
                 };
                 write!(
                     f,
-                    "A crash may lose transactions that were reported as committed{damage} ({}). Compare only with runs that allow the same.",
+                    "A crash may lose transactions that were reported as committed{damage} ({}). Compare only with \
+                     runs that allow this too.",
                     settings.join(", ")
                 )
             }
             Self::SettingDiffers { name, wanted, actual } => write!(
                 f,
-                "The server runs with {name} = {actual}, although the experiment asks for {wanted}. Set it on the server, or read the figures with that in mind."
+                "The server runs with {name} = {actual}, although the experiment asks for {wanted}. Set it on the \
+                 server, or read the figures with that in mind."
             ),
             Self::NoSteadyState { reason } => write!(
                 f,
-                "There is no steady state: {reason}. A mean says little about such a run; warm up longer, measure longer, or look for the cause."
+                "There is no steady state: {reason}. A mean says little about such a run; warm up longer, measure \
+                 longer, or look for the cause."
             ),
             Self::FewCheckpoints { measured_s, cycle_s } => write!(
                 f,
-                "{measured_s:.0} s cover less than four checkpoint cycles of {cycle_s:.0} s: the mean depends on how many checkpoints it caught. Measure at least {:.0} s, or set checkpoint_timeout lower.",
+                "{measured_s:.0} s cover fewer than four checkpoint cycles of {cycle_s:.0} s: the mean depends on how \
+                 many checkpoints fell into that time. Measure at least {:.0} s, or set checkpoint_timeout lower.",
                 4.0 * cycle_s
             ),
             Self::LoadGeneratorBusy {
@@ -502,13 +518,14 @@ impl fmt::Display for Warning {
             } => {
                 write!(
                     f,
-                    "dyno's {} ran {busy_percent:.0} % of the time that they could: they may be the limit, not the server.",
+                    "dyno's {} were running for {busy_percent:.0} % of the time available to them: they may be the \
+                     limit, not the server.",
                     counted(*threads, "thread")
                 )?;
                 if *open {
-                    f.write_str(" The schedule was not kept.")?;
+                    f.write_str(" The schedule was not met.")?;
                 }
-                f.write_str(" Give the workload more threads, or load from a larger machine.")
+                f.write_str(" Give the workload more threads, or run dyno on a larger machine.")
             }
             Self::Descheduled {
                 waited_s,
@@ -521,11 +538,11 @@ impl fmt::Display for Warning {
                 if *waited_s >= 0.05 {
                     let taken = counted(*switches, "time");
                     kept.push(format!(
-                        "waited {waited_s:.1} s for a CPU ({waited_percent:.0} % of their time, {taken} because one was taken from them)"
+                        "waited {waited_s:.1} s for a CPU ({waited_percent:.0} % of their time; preempted {taken})"
                     ));
                 }
                 if *throttled_s >= 0.05 {
-                    kept.push(format!("were held back for {throttled_s:.1} s by a CPU limit"));
+                    kept.push(format!("were throttled for {throttled_s:.1} s by a CPU limit"));
                 }
                 if *stood_still_s >= 0.05 {
                     kept.push(format!("stood still for {stood_still_s:.1} s"));
@@ -537,12 +554,14 @@ impl fmt::Display for Warning {
                 };
                 write!(
                     f,
-                    "dyno's threads {kept}: latencies include that. Load from a machine of its own, bind the threads to free CPUs (--cpus), or raise the limit."
+                    "dyno's threads {kept}; latencies include this. Run dyno on a separate machine, bind its threads \
+                     to free CPUs (--cpus), or raise the limit."
                 )
             }
             Self::SlowClock { source, read_ns } => write!(
                 f,
-                "Reading the clock takes {} ns here (clock source {source}), several times for each transaction. Have the kernel use a faster source, such as tsc or kvm-clock.",
+                "Reading the clock takes {} ns here (clock source {source}), several times for each transaction. Let \
+                 the kernel use a faster source, such as tsc or kvm-clock.",
                 figure(*read_ns)
             ),
             Self::NearCeiling {
@@ -551,23 +570,28 @@ impl fmt::Display for Warning {
                 shape,
             } => write!(
                 f,
-                "dyno executed {} statements per second: {:.0} % of the {} that it does here against a server that answers at once (dyno ceiling: {shape}). It may be the limit, not the server. Give the workload more threads, or load from a larger machine.",
+                "dyno executed {} statements per second: {:.0} % of the {} that it can execute here against a server \
+                 that answers at once (dyno ceiling: {shape}). It may be the limit, not the server. Give the workload \
+                 more threads, or run dyno on a larger machine.",
                 figure(*statements_per_s),
                 statements_per_s / ceiling_per_s * 100.0,
                 figure(*ceiling_per_s)
             ),
             Self::PowerSaving { governor } => write!(
                 f,
-                "The processors of the load's machine save power (governor {governor}): their speed depends on the load. Set the governor to performance."
+                "The processors of dyno's machine save power (governor {governor}), so their speed depends on the \
+                 load. Set the governor to performance."
             ),
             Self::Swapping { bytes } => write!(
                 f,
-                "The machine moved {} MB of memory to disk meanwhile. Give the server less memory (shared_buffers, work_mem), or stop whatever else runs there.",
+                "The machine swapped {} MB of memory to disk during the run. Give the server less memory \
+                 (shared_buffers, work_mem), or stop whatever else runs there.",
                 count(bytes / 1_048_576)
             ),
             Self::CostlySamples { ms_per_s } => write!(
                 f,
-                "Reading the server's counters took {ms_per_s:.0} ms in each second, which may have cost throughput. Compare with a run without sampling (--no-sampling)."
+                "Reading the server's counters took {ms_per_s:.0} ms per second, which may have cost throughput. \
+                 Compare with a run without sampling (--no-sampling)."
             ),
             Self::NearCache {
                 data_bytes,
@@ -575,7 +599,8 @@ impl fmt::Display for Warning {
                 cache_bytes,
             } => write!(
                 f,
-                "The data that the load touched ({} MB) is about as large as {cache} ({} MB), so how much of it is cached depends on chance. Choose a size clearly within or clearly beyond.",
+                "The data that the load touched ({} MB) is about as large as {cache} ({} MB), so how much of it is \
+                 cached depends on chance. Choose a size clearly below or clearly above.",
                 count(data_bytes / 1_048_576),
                 count(cache_bytes / 1_048_576)
             ),
@@ -610,20 +635,24 @@ impl fmt::Display for Warning {
             }
             Self::FewRepetitions { repetitions, enough } => write!(
                 f,
-                "Some cells have only {}, so differences between cells may be chance. With {enough} a test can tell (--repeat {enough}).",
+                "Some cells have only {}, so differences between cells may be chance. A test needs {enough} (--repeat \
+                 {enough}).",
                 counted(*repetitions, "complete run")
             ),
             Self::OneSided { what, with, without } => write!(
                 f,
-                "There was {what} in every run with {with}, and in none with {without}. Measure long enough for each to have some, or prevent it in all."
+                "There was {what} in every run with {with}, and in none with {without}. Measure long enough for all \
+                 runs to have some, or prevent it in all."
             ),
             Self::EnvironmentDiffers { what, one, other } => write!(
                 f,
-                "The runs differ in {what}, which is not a factor: \"{one}\" and \"{other}\". Compare only runs made in the same environment, or rerun the campaign."
+                "The runs differ in {what}, which is not a factor: \"{one}\" and \"{other}\". Compare only runs made \
+                 in the same environment, or rerun the campaign."
             ),
             Self::ArchiveStopped { error } => write!(
                 f,
-                "The archive is incomplete: {error}. The summary still counts everything. Make room, and rerun if you need every interval."
+                "The archive is incomplete: {error}. The summary still counts everything. Free some space, and rerun \
+                 if you need every interval."
             ),
             Self::Note { text } => f.write_str(text),
         }
@@ -675,6 +704,9 @@ mod tests {
             skipped: 45_678,
         };
         let words = skipped.to_string();
-        assert!(words.starts_with("\"main\" did 1,165 of the 12,346 transactions/s asked for: 45,678 were skipped"));
+        assert!(words.starts_with(
+            "\"main\" achieved 1,165 of the 12,346 transactions/s requested: 45,678 were \
+                                   skipped"
+        ));
     }
 }

@@ -118,10 +118,7 @@ mod tests {
             values: vec![value(f64::from(second))],
         };
         let table = longest("Checkpoints", vec![number("begins", "s")], (0..50).map(row).collect());
-        assert_eq!(
-            table.caption,
-            "Checkpoints: the longest 20 of 50; events.jsonl has all"
-        );
+        assert_eq!(table.caption, "Checkpoints: the longest 20 of 50; events.jsonl has all");
         assert_eq!(
             (table.rows.len(), &table.rows[0][0], &table.rows[1][0]),
             (20, &value(3.0), &value(31.0))

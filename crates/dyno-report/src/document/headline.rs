@@ -151,12 +151,9 @@ mod tests {
     fn an_interval_needs_many_intervals_and_a_steady_state() {
         let few = [100.0; 20];
         let words = interval_words(&few, true);
-        assert_eq!(
-            words,
-            "no 95 % interval: measured in 20 intervals, and 60 are needed"
-        );
+        assert_eq!(words, "no 95 % interval: measured in 20 intervals, and 60 are needed");
         let values: Vec<f64> = (0..200).map(|second| 1_000.0 + f64::from(second * 37 % 23)).collect();
-        assert!(interval_words(&values, false).starts_with("no interval"));
+        assert!(interval_words(&values, false).starts_with("no 95 % interval"));
         let words = interval_words(&values, true);
         assert!(words.starts_with("95 % interval 1,010 to 1,011"), "{words}");
     }

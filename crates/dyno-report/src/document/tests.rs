@@ -362,7 +362,7 @@ fn what_is_missing_is_said() {
     assert!(
         document.warnings[0]
             .text
-            .starts_with("What was to be done is not known: "),
+            .starts_with("The campaign's plan cannot be read: "),
         "{:?}",
         document.warnings
     );

@@ -28,7 +28,7 @@ fn are_set_for_each_cell_and_put_back() {
     experiment(&desk, "set", "\"settings.commit_siblings\" = [3, 4]", "300ms");
     desk.alone_on(&database.target(), ["set.toml"])
         .expect(0)
-        .says("Putting the server's settings back");
+        .says("Restoring the server's settings");
     for run in run_folders(&desk.archive()) {
         let record = run.record();
         let settings = record["server"]["settings"].as_array().unwrap();
@@ -70,7 +70,7 @@ fn are_put_back_after_ctrl_c_and_by_the_next_dyno_after_a_kill() {
     desk.experiment("next.toml", "", "select 1;", "300ms");
     desk.alone_on(&database.target(), ["next.toml"])
         .expect(0)
-        .says("ended before it could put the server's settings back; that is done now");
+        .says("ended before it could restore the server's settings; they have been restored now");
     assert_eq!(setting(), usual);
     assert_eq!(in_files(&database, "bgwriter_lru_maxpages"), "0");
 }
@@ -112,7 +112,7 @@ fn are_told_of_by_a_dyno_that_ends_at_once_and_put_back_by_resume() {
     let resumed = desk.alone_on(&target, ["--resume", "--archive", "quick"]);
     resumed
         .expect(0)
-        .says("ended before it could put the server's settings back; that is done now");
+        .says("ended before it could restore the server's settings; they have been restored now");
     assert_eq!(setting(), usual);
 }
 
@@ -199,7 +199,7 @@ fn are_put_back_to_what_was_before_the_first_of_those_that_were_killed() {
     desk.alone_on(&tcp, ["last.toml", "--archive", "elsewhere"])
         .expect(0)
         .says("there/")
-        .says("ended before it could put the server's settings back; that is done now");
+        .says("ended before it could restore the server's settings; they have been restored now");
     assert_eq!(setting(), "150ms");
     database.execute("alter system reset bgwriter_delay");
 }
@@ -232,7 +232,7 @@ fn are_put_back_later_after_a_change_that_could_not_be_undone() {
     database.execute("alter role e2e_undone_boss login");
     desk.alone_on(&boss, ["next.toml"])
         .expect(0)
-        .says("before it could put the server's settings back; that is done now");
+        .says("before it could restore the server's settings; they have been restored now");
     assert_eq!(in_files(&database, "max_worker_processes"), "0");
 }
 
@@ -271,7 +271,7 @@ fn one_dyno_at_a_time_by_whatever_address() {
     first
         .end()
         .expect(2)
-        .says("the connection by which dyno reserves the server was lost")
+        .says("the connection with which dyno reserves the server was lost")
         .says("2 of 2 runs are not complete");
     assert_eq!(run_folders(&desk.archive()).len(), 3, "nothing is made after that");
 }
@@ -325,13 +325,13 @@ fn a_lock_of_others_is_waited_for_with_a_word_and_until_ctrl_c() {
         .batch_execute("begin; lock table dyno_locked.victim in access share mode")
         .unwrap();
     let mut running = Running::start(desk.command_alone_on(&database.target(), ["locked.toml"]));
-    running.until("Dropping the schema dyno_locked; waits up to 30 s for others who use it");
+    running.until("Dropping the schema dyno_locked; waiting up to 30 s for others that use it");
     let waiting = "select count(*) from pg_locks where not granted and mode = 'AccessExclusiveLock'
         and database = (select oid from pg_database where datname = current_database())";
     wait_for("the drop to wait", || database.value(waiting) == "1");
     assert_eq!(setting(), "3");
     running.signal(Signal::INT);
-    running.end().expect(1).says("Putting the server's settings back");
+    running.end().expect(1).says("Restoring the server's settings");
     assert_eq!(setting(), usual);
     assert_eq!(database.value(waiting), "0");
     other.batch_execute("rollback").unwrap();

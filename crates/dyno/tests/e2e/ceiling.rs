@@ -50,12 +50,12 @@ fn a_run_near_it_says_so_and_what_to_do() {
     let mut low = kept(&desk);
     low["ceilings"][0]["points"][0]["tps"] = json!(2000.0);
     fs::write(desk.path().join("no-home/ceiling.json"), low.to_string()).unwrap();
-    let said = "that it does here against a server that answers at once (dyno ceiling: unix, 4 clients, 1 thread). It \
-                may be the limit";
+    let said = "that it can execute here against a server that answers at once (dyno ceiling: unix, 4 clients, 1 \
+                thread). It may be the limit";
     run().shows(said);
     desk.dyno("show").expect(0).shows(said);
     fs::write(desk.path().join("no-home/ceiling.json"), "{}").unwrap();
-    run().shows("The ceiling of this machine is not known:");
+    run().shows("The ceiling of this machine could not be read:");
 }
 
 #[test]

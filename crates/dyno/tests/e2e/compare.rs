@@ -184,7 +184,5 @@ fn charts_for_people_on_a_terminal() {
     );
 
     keep(&desk, "full_page_writes = [\"on\", \"off\"]", &[&[2_000.0], &[3_000.0]]);
-    desk.dyno("show --plot")
-        .expect(1)
-        .says("has numbers as levels");
+    desk.dyno("show --plot").expect(1).says("has numbers as levels");
 }

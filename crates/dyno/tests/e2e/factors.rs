@@ -136,7 +136,7 @@ fn state_and_cache_are_as_asked_for() {
     let rows = |run: &RunFolder| run.record()["tables"]["before"]["tables"][0]["statistics"]["n_live_tup"].as_i64();
     desk.embedded(&home, "count.toml --set state=keep --repeat 3")
         .expect(0)
-        .says("Going on with the data");
+        .says("Continuing with the data");
     let runs = run_folders(&desk.archive());
     let before: Vec<_> = runs.iter().map(rows).collect();
     assert!(before[0] < before[1] && before[1] < before[2], "{before:?}");
@@ -276,5 +276,5 @@ fn the_locale_may_be_varied_and_is_recorded() {
     let refused = desk
         .on(&database.target(), ["letters.toml", "--set", "locale=icu:zh"])
         .expect(1);
-    refused.says("locale = \"icu:zh\" cannot be had");
+    refused.says("locale = \"icu:zh\" is not possible");
 }

@@ -133,7 +133,7 @@ fn transactions_that_fail_are_counted_and_shown() {
         .shows("This run does not count: ")
         .shows("(faulty)")
         .says("error: the run does not count: ")
-        .says("and a run counts with at most 1 %; most often 22012");
+        .says("and a run counts only with at most 1 %; most often 22012");
     desk.on(&database.target(), ["errors.toml", "--max-errors", "100%"])
         .expect(0)
         .shows("(complete)");
@@ -162,7 +162,7 @@ fn a_run_with_too_many_errors_is_kept_and_does_not_count() {
     desk.on(&target, ["half.toml"])
         .expect(2)
         .says("1 of 2 runs do not count: too many of their transactions failed or clients were lost")
-        .shows("002-fails=1-rep1 is not counted: 100.0 % of the transactions of \"main\" ended with an error");
+        .shows("002-fails=1-rep1 does not count: 100.0 % of the transactions of \"main\" ended with an error");
     let runs = run_folders(&desk.archive());
     let records: Vec<_> = runs.iter().map(|run| run.record()).collect();
     assert_eq!(
@@ -181,14 +181,16 @@ fn a_run_with_too_many_errors_is_kept_and_does_not_count() {
     let again: Vec<_> = run_folders(&desk.archive()).iter().map(|run| run.record()).collect();
     assert_eq!(again, records);
     desk.dyno("list").expect(0).shows("faulty");
-    desk.dyno("show").expect(0).shows("is not counted: 100.0 %");
+    desk.dyno("show").expect(0).shows("does not count: 100.0 %");
     // An earlier dyno called it complete; it is judged by its errors all the same.
     let mut earlier = records[1].clone();
     earlier["state"] = "complete".into();
     earlier.as_object_mut().unwrap().remove("max_errors_percent");
     earlier.as_object_mut().unwrap().remove("failure");
     std::fs::write(runs[1].0.join("run.json"), earlier.to_string()).unwrap();
-    desk.dyno("show").expect(0).shows("and a run counts with at most 1 %");
+    desk.dyno("show")
+        .expect(0)
+        .shows("and a run counts only with at most 1 %");
     std::fs::remove_dir_all(&runs[1].0).unwrap();
     desk.on(&target, ["--resume"]).expect(2).says("Run 2 of 2");
 }
@@ -213,16 +215,16 @@ fn a_run_that_lost_clients_says_so_and_does_not_count() {
     };
     // Lost in the warm-up: no figure shows it.
     lose_three(&["shrunk.toml"], 2)
-        .shows("3 of 4 clients of \"main\" ended before their time")
+        .shows("3 of 4 clients of \"main\" ended early")
         .shows("(faulty)")
         .says(
-            "the run does not count: 3 of 4 clients of \"main\" ended before their time, and a run counts with at \
+            "the run does not count: 3 of 4 clients of \"main\" ended early, and a run counts only with at \
                most 1 %",
         );
     desk.dyno("list").expect(0).shows("faulty");
     desk.dyno("show").expect(0).shows("administrator");
     lose_three(&["shrunk.toml", "--max-errors", "100%"], 0)
-        .shows("3 of 4 clients of \"main\" ended before their time")
+        .shows("3 of 4 clients of \"main\" ended early")
         .shows("(complete)");
     // Of a run that is killed it is read from the events.
     let run = run_folders(&desk.archive()).remove(1);
@@ -232,7 +234,7 @@ fn a_run_that_lost_clients_says_so_and_does_not_count() {
     std::fs::write(run.0.join("run.json"), killed.to_string()).unwrap();
     desk.dyno("show")
         .expect(0)
-        .shows("3 of 4 clients of \"main\" ended before their time");
+        .shows("3 of 4 clients of \"main\" ended early");
 }
 
 #[test]

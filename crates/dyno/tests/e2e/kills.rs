@@ -38,7 +38,7 @@ fn of_the_server() {
     let pid_file = fs::read_to_string(home.data().join("postmaster.pid")).unwrap();
     let pid: i32 = pid_file.lines().next().unwrap().parse().unwrap();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-    let ended = running.end().expect(2).says("the server ended while it was measured");
+    let ended = running.end().expect(2).says("the server ended during the measurement");
     ended.shows("(incomplete)");
     assert_eq!(processes_in(&home.data()), [0; 0]);
     let runs = run_folders(&desk.archive());

@@ -125,7 +125,8 @@ fn a_dry_run_tells_and_does_nothing() {
         &desk,
         &[
             "run pk-update --dry-run --size full",
-            "run pk-insert --dry-run --set clients=2 --set threads=1 --set measure=3m --set rate=100 --set shared_buffers=1GB",
+            "run pk-insert --dry-run --set clients=2 --set threads=1 --set measure=3m --set rate=100 --set \
+             shared_buffers=1GB",
         ],
     ));
     assert!(!desk.archive().exists() && !desk.path().join("no-home").exists());
@@ -171,7 +172,7 @@ fn what_only_a_run_would_meet_is_told_beforehand() {
         "metric",
         "[metrics]\nshare = \"{tps} > 0\"",
         "select 1;",
-        "the metric \"share\" has no value: it cannot be calculated: it is no number",
+        "the metric \"share\" has no value: it cannot be calculated: it is not a number",
     );
     let several = "[factors]\n\"settings.work_mem\" = [\"1MB\", \"memory / x\"]";
     told("cell", several, "select 1;", "\"memory / x\" is not a size");

@@ -25,7 +25,10 @@ fn experiment(desk: &Desk) {
 }
 
 fn extensions(database: &Database) -> String {
-    database.value("select string_agg(extname || ' ' || nspname, ', ' order by extname) from pg_extension e join pg_namespace n on n.oid = extnamespace")
+    database.value(
+        "select string_agg(extname || ' ' || nspname, ', ' order by extname) from pg_extension e join \
+                    pg_namespace n on n.oid = extnamespace",
+    )
 }
 
 #[test]
@@ -58,7 +61,7 @@ fn goes_neither_with_the_schema_nor_with_what_set_up_created() {
     );
     guest()
         .expect(0)
-        .shows("The extension citext, which dyno created, stays")
+        .shows("The extension citext, which dyno created, was not removed")
         .shows("column name of table public.people");
     assert_eq!(database.value("select name || note from public.people"), "Annhers");
     assert_eq!(
@@ -125,7 +128,10 @@ fn depends_on_the_schema_and_is_named() {
     assert!(said.contains("Change or drop that"), "{said}");
     assert_eq!(database.value("select mood from public.orders"), "busy");
     assert_eq!(database.value("select count(*) from public.overview"), "100");
-    database.execute("drop publication news; drop table public.heir, public.orders; drop view public.overview; drop function public.feel");
+    database.execute(
+        "drop publication news; drop table public.heir, public.orders; drop view public.overview; drop \
+                      function public.feel",
+    );
     // An extension that somebody moved into the schema is his.
     database.execute("create extension hstore schema dyno_guest");
     guest()

@@ -154,7 +154,7 @@ fn after_the_server_was_killed() {
     running.end().expect(2).says("1 of 4 runs are not complete");
     assert_eq!(states(&desk), ["complete", "incomplete", "complete", "complete"]);
     let failure = run_folders(&desk.archive())[1].record()["failure"].to_string();
-    assert!(failure.contains("the server ended while it was measured"), "{failure}");
+    assert!(failure.contains("the server ended during the measurement"), "{failure}");
     let before = finished(&desk);
     resume(&desk, &home).expect(0);
     assert_whole(&desk, &home, &before);

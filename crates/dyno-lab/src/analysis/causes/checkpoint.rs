@@ -56,7 +56,7 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     let stuck = coincidence > RARE && storage >= MOST_CLIENTS * clients;
     let disk = [
         (&recording.disk_busy_share, "the disk was busy"),
-        (&recording.disk_pressure, "somebody waited for the disk"),
+        (&recording.disk_pressure, "tasks waited for the disk"),
     ];
     let disk = disk
         .into_iter()
@@ -132,7 +132,8 @@ mod tests {
         assert!(found.score > 0.8, "{found:?}");
         assert_eq!(
             found.words,
-            "a checkpoint (time) from 30.0 to 63.0 s, syncing files for 2.8 s; 7.0 clients waited for the write-ahead log, usually 1.0; the disk was busy 98 % of the time, usually 20 %"
+            "a checkpoint (time) from 30.0 to 63.0 s, syncing files for 2.8 s; 7.0 clients waited for the write-ahead \
+             log, usually 1.0; the disk was busy 98 % of the time, usually 20 %"
         );
     }
 

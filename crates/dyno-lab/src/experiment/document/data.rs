@@ -54,7 +54,7 @@ impl Reader<'_> {
         for (name, span) in data.texts("tablespaces")? {
             if !placeholder::is_name(&name) || name.starts_with("pg_") {
                 let message = format!("`{name}` cannot name a tablespace");
-                let help = "use letters, digits and `_`, and do not begin with a digit or `pg_`";
+                let help = "use letters, digits and `_`, but do not begin with a digit or `pg_`";
                 return Err(self.source.complain(span, message, help));
             }
             self.experiment.tablespaces.push(name);
@@ -67,11 +67,11 @@ impl Reader<'_> {
             let section = Section::of(self.source, title, value, &FILL_KEYS)?;
             let rows = section
                 .get("rows")
-                .ok_or_else(|| section.missing("rows", "say how many rows to make, for example: rows = \"{rows}\""))?;
+                .ok_or_else(|| section.missing("rows", "give the number of rows, for example: rows = \"{rows}\""))?;
             let columns = section.get("columns").ok_or_else(|| {
                 section.missing(
                     "columns",
-                    "say what to fill in, for example: columns = { id = \"row\" }",
+                    "give an expression for each column, for example: columns = { id = \"row\" }",
                 )
             })?;
             let mut plan = FillPlan {

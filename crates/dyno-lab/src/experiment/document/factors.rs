@@ -54,7 +54,7 @@ impl Reader<'_> {
         self.check_name("a factor", name, span.clone())?;
         let known = self.experiment.factor(name).is_ok() && !self.experiment.is_named(name);
         if known || [SETTINGS, STAGE, PLAN].contains(&name) {
-            let message = format!("`{name}` has a meaning already, so its levels cannot be names for other values");
+            let message = format!("`{name}` already has a meaning, so its levels cannot be names for other values");
             let help = "give the factor a name of its own";
             return Err(self.source.complain(span, message, help));
         }
@@ -62,7 +62,7 @@ impl Reader<'_> {
         for (level, span, value) in Section::open(self.source, name, value)?.entries() {
             if level.trim() != level || level.is_empty() || level.contains(char::is_control) {
                 let message = "this cannot name a level";
-                let help = "a name neither begins nor ends with blanks, and has one line";
+                let help = "a name must be one line without blanks at either end";
                 return Err(self.source.complain(span, message, help));
             }
             let mut meaning = IndexMap::new();
@@ -88,7 +88,7 @@ impl Reader<'_> {
             }
             if self.experiment.is_named(&name) {
                 let message = format!("`{name}` is itself a factor whose levels are names");
-                return Err(self.source.complain(span, message, "say the values that are meant"));
+                return Err(self.source.complain(span, message, "set the values themselves"));
             }
             let factor = self.experiment.factor(&name);
             let factor = factor.map_err(|error| self.source.refuse(span.clone(), &error))?;
@@ -96,8 +96,8 @@ impl Reader<'_> {
             let level = self.experiment.level(&factor, &set);
             level.map_err(|error| self.source.refuse(value.span(), &error))?;
             if meaning.insert(factor, set).is_some() {
-                let message = format!("`{name}` is said twice");
-                return Err(self.source.complain(span, message, "keep one of the two"));
+                let message = format!("`{name}` is given twice");
+                return Err(self.source.complain(span, message, "keep only one of them"));
             }
         }
         Ok(())
@@ -123,7 +123,7 @@ impl Reader<'_> {
         }
         if levels.is_empty() {
             let message = format!("`{factor}` has no levels");
-            let help = "name at least one, or leave the factor out";
+            let help = "give at least one, or leave out the factor";
             return Err(self.source.complain(value.span(), message, help));
         }
         Ok(levels.into_iter().collect())
@@ -137,7 +137,7 @@ impl Reader<'_> {
                 Ok(Value::from(if *on { "on" } else { "off" }))
             }
             DeValue::Array(_) | DeValue::Boolean(_) | DeValue::Datetime(_) | DeValue::Table(_) => {
-                let expected = "a number, a text in quotes, or a range such as { from = 10, to = 120, step = 10 }";
+                let expected = "a number, a string in quotes, or a range such as { from = 10, to = 120, step = 10 }";
                 Err(wrong_type(self.source, value, factor, expected))
             }
             _ => scalar(self.source, factor, value),
@@ -149,7 +149,7 @@ impl Reader<'_> {
         let end = |key: &str| {
             let value = section
                 .get(key)
-                .ok_or_else(|| section.missing(key, "a range is such as { from = 10, to = 120, step = 10 }"))?;
+                .ok_or_else(|| section.missing(key, "write a range like { from = 10, to = 120, step = 10 }"))?;
             scalar(self.source, key, value)
         };
         let step = section.get("step");

@@ -51,7 +51,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
     let (title, _) = file.text("title")?.ok_or_else(|| {
         file.missing(
             "title",
-            "say in a few words what is measured, for example: title = \"Primary-key update\"",
+            "say in a few words what the experiment measures, for example: title = \"Primary-key update\"",
         )
     })?;
     let mut experiment = Experiment {
@@ -140,7 +140,8 @@ impl Reader<'_> {
         for (name, span, value) in Section::open(self.source, "[parameters]", value)?.entries() {
             if !placeholder::is_name(name) {
                 let message = format!("`{name}` cannot name a parameter");
-                let help = "scripts call it :name, so it consists of letters, digits and `_`, and begins with no digit";
+                let help = "scripts refer to it as :name, so use letters, digits and `_`, and do not begin with a \
+                            digit";
                 return Err(self.source.complain(span, message, help));
             }
             if [SETTINGS, STAGE, PLAN].contains(&name)
@@ -152,7 +153,7 @@ impl Reader<'_> {
                 return Err(self.source.complain(
                     span,
                     message,
-                    "every experiment has a value of that name; choose another",
+                    "every experiment has a value of that name; choose another name",
                 ));
             }
             self.experiment
@@ -221,7 +222,7 @@ impl Reader<'_> {
             start..start + name.len() + 2
         });
         let message = unknown_parameter(name, self.experiment);
-        let help = format!("add it under [parameters], or write {{{{{name}}}}} if the braces are meant");
+        let help = format!("add it under [parameters], or write {{{{{name}}}}} for literal braces");
         Err(self.source.complain(place, message, help))
     }
 }

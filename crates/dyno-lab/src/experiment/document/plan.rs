@@ -58,8 +58,8 @@ impl Reader<'_> {
             let factors = &self.experiment.design.factors;
             match factors.keys().find(|factor| !cell.contains_key(*factor)) {
                 Some(missing) => {
-                    let message = format!("the included cell says nothing about `{missing}`");
-                    let help = "an included cell names a level for each factor";
+                    let message = format!("the included cell has no level for `{missing}`");
+                    let help = "an included cell needs a level for each factor";
                     Err(self.source.complain(value.span(), message, help))
                 }
                 None => Ok(cell),
@@ -104,7 +104,7 @@ impl Reader<'_> {
             return Ok(baseline);
         }
         let message = "no cell has the levels of `baseline`";
-        let help = "name levels that are measured, and that are not excluded";
+        let help = "choose levels that are measured and not excluded";
         Err(self.source.complain(value.span(), message, help))
     }
 
@@ -116,7 +116,7 @@ impl Reader<'_> {
             let factor = self.experiment.factor(name).unwrap_or_else(|_| name.to_owned());
             if !factors.contains_key(&factor) {
                 let known = || factors.keys().map(String::as_str);
-                let message = format!("no factor is called `{name}`{}", did_you_mean(nearest(name, known())));
+                let message = format!("there is no factor `{name}`{}", did_you_mean(nearest(name, known())));
                 let help = match known().collect::<Vec<_>>().join(", ") {
                     none if none.is_empty() => "there is no section [factors]".to_owned(),
                     known => format!("factors: {known}"),

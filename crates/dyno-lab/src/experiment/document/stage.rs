@@ -27,8 +27,8 @@ impl Reader<'_> {
         if let Some(phases) = phases
             && let Some(measure) = Section::open(self.source, "[phases]", phases)?.get(MEASURE)
         {
-            let message = "`measure` is given beside stages";
-            let help = "how long is measured is the sum of what the stages last; leave it out";
+            let message = "`measure` cannot be combined with stages";
+            let help = "the stages determine how long is measured; leave it out";
             return Err(self.source.complain(measure.span(), message, help));
         }
         for value in list.iter() {
@@ -41,7 +41,7 @@ impl Reader<'_> {
     fn stage(&self, section: &Section<'_>) -> Result<StagePlan, Diagnostic> {
         let (name, span) = section
             .text("name")?
-            .ok_or_else(|| section.missing("name", "results of each stage are kept by its name"))?;
+            .ok_or_else(|| section.missing("name", "results are kept by the name of the stage"))?;
         self.check_name("a stage", &name, span.clone())?;
         if name == WARMUP {
             let help = "`warmup` under [phases] is the time before the first stage; choose another";
@@ -54,7 +54,7 @@ impl Reader<'_> {
         }
         let lasts = section
             .get("lasts")
-            .ok_or_else(|| section.missing("lasts", "say how long, for example: lasts = \"30s\""))?;
+            .ok_or_else(|| section.missing("lasts", "give a duration, for example: lasts = \"30s\""))?;
         let mut stage = StagePlan {
             name,
             lasts: Duration::ZERO,
@@ -72,10 +72,7 @@ impl Reader<'_> {
         for (name, span) in section.texts("workloads")? {
             let known = || self.experiment.workloads.iter().map(|workload| workload.name.as_str());
             if !known().any(|known| known == name) {
-                let message = format!(
-                    "no workload is called `{name}`{}",
-                    did_you_mean(nearest(&name, known()))
-                );
+                let message = format!("there is no workload `{name}`{}", did_you_mean(nearest(&name, known())));
                 let help = format!("there are: {}", known().collect::<Vec<_>>().join(", "));
                 return Err(self.source.complain(span, message, help));
             }
@@ -108,7 +105,7 @@ impl Reader<'_> {
         let end = |key: &str| {
             let value = table
                 .get(key)
-                .ok_or_else(|| table.missing(key, "say both, for example: { from = 1, to = 64 }"))?;
+                .ok_or_else(|| table.missing(key, "give both, for example: { from = 1, to = 64 }"))?;
             number(key, value)
         };
         Ok(Some(Span {
@@ -151,7 +148,7 @@ impl Reader<'_> {
                 };
                 let mut help = hint.map_or_else(String::new, |hint| format!("did you mean {{{hint}}}?\n"));
                 help.push_str(&format!("known names: {}", names.join(", ")));
-                let message = format!("the metric \"{name}\" cannot be: {error}");
+                let message = format!("the metric \"{name}\" is not valid: {error}");
                 self.source.complain(value.span(), message, help)
             })?;
             self.experiment.metrics.insert(name.to_owned(), expression);

@@ -45,7 +45,7 @@ impl Reader<'_> {
                 Some((name, span)) => self.checked_workload_name(name, span)?,
                 None if list.len() == 1 => ONLY_WORKLOAD.to_owned(),
                 None => {
-                    return Err(section.missing("name", "several workloads are told apart by their names"));
+                    return Err(section.missing("name", "with several workloads, each needs a name"));
                 }
             };
             let scripts = self.scripts(&section, &name)?;
@@ -98,7 +98,7 @@ impl Reader<'_> {
         for key in ["script", "script_file"] {
             if let Some(one) = section.get(key) {
                 let message = format!("the workload has both `scripts` and a `{key}`");
-                return Err(self.source.complain(one.span(), message, "keep one of the two"));
+                return Err(self.source.complain(one.span(), message, "keep only one of them"));
             }
         }
         let mut scripts: Vec<WeightedScript> = Vec::new();
@@ -106,7 +106,7 @@ impl Reader<'_> {
             let section = Section::of(self.source, "a script of `scripts`", value, &SCRIPT_KEYS)?;
             let (name, span) = section
                 .text("name")?
-                .ok_or_else(|| section.missing("name", "results of each script are kept by its name"))?;
+                .ok_or_else(|| section.missing("name", "results are kept by the name of the script"))?;
             self.check_name("a script", &name, span.clone())?;
             if scripts.iter().any(|known| known.script.script_name == name) {
                 let message = format!("two scripts are called `{name}`");
@@ -121,7 +121,7 @@ impl Reader<'_> {
                     number.map(i64::unsigned_abs).ok_or_else(|| {
                         let message = format!("`weight` cannot be `{weight}`");
                         self.source
-                            .complain(value.span(), message, "expected a whole number from 1 on")
+                            .complain(value.span(), message, "expected a whole number of at least 1")
                     })?
                 }
             };
@@ -162,11 +162,11 @@ impl Reader<'_> {
             (None, None) => {
                 return Err(section.missing(
                     "script",
-                    "say what each client does, or name a file: script_file = \"update.sql\"",
+                    "write what each client does, or name a file: script_file = \"update.sql\"",
                 ));
             }
             (Some(_), Some((_, span))) => {
-                let help = "keep one of the two";
+                let help = "keep only one of them";
                 return Err(self
                     .source
                     .complain(span, "the workload has both a `script` and a `script_file`", help));

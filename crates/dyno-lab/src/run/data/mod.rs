@@ -97,7 +97,7 @@ fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Resul
         ));
     }
     if !data.finish.trim().is_empty() {
-        progress.step("Creating indexes and the like");
+        progress.step("Finishing the schema");
         within.run(&mut client, &data.placed_finish())?;
     }
     Ok(())

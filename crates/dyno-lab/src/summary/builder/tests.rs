@@ -151,7 +151,7 @@ fn busy_clients_are_named_as_the_cause_of_late_begins_only_if_they_were_busy() {
     assert!(busy.contains("because all clients were busy"), "{busy}");
     let idle = said(20 * clients, 6_000_000);
     assert!(
-        idle.contains("busy for only 2 % of their time") && idle.contains("woke late"),
+        idle.contains("busy for only 2 % of their time") && idle.contains("woke up late"),
         "{idle}"
     );
     // Archives of earlier dynos do not say it.

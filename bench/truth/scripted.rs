@@ -265,9 +265,9 @@ pub fn errors(name: &str, transport: &str, seconds: u64) -> Result<Vec<Check>> {
     let recorded = keep.total(0);
     let counted = |state: &str| {
         let errors = recorded
-            .errors_by_state
+            .errors_by_code
             .iter()
-            .find(|error| error.state.to_string() == state);
+            .find(|error| error.code.to_string() == state);
         errors.map_or(0.0, |error| error.count as f64)
     };
     let mut checks = Checks::of(name, "the server");

@@ -7,7 +7,7 @@ use crate::load::{Address, Endpoint, Preparing, Tls, Workload};
 use crate::program::Scripted;
 use crate::transport::{Connection, Socket};
 use dyno_wire::tls::{self, Encryption, SslMode, TlsError};
-use dyno_wire::{Event, OtherDatabase, ServerError, Session, SqlState, WireError};
+use dyno_wire::{ErrorClass, ErrorCode, Event, OtherDatabase, ServerError, Session, WireError};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 use rustls::ClientConnection;
@@ -124,7 +124,7 @@ impl ConnectError {
             | Self::Unwanted { .. }
             | Self::OtherDatabase { .. }
             | Self::Protocol { .. } => true,
-            Self::Refused { error, .. } => error.sqlstate == SqlState::CANNOT_CONNECT_NOW,
+            Self::Refused { error, .. } => error.class == ErrorClass::Unavailable,
             Self::Distrusted { .. }
             | Self::Statement { .. }
             | Self::Everywhere(_)
@@ -139,7 +139,8 @@ impl ConnectError {
             Self::Refused { error, .. } => *error,
             Self::Everywhere(mut errors) => errors.pop().map(Self::into_server_error).unwrap_or_default(),
             error => ServerError {
-                sqlstate: SqlState::UNABLE_TO_CONNECT,
+                class: ErrorClass::Refused,
+                code: ErrorCode::UNABLE_TO_CONNECT,
                 message: error.to_string(),
                 ..ServerError::default()
             },

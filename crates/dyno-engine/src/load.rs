@@ -147,8 +147,8 @@ pub enum Preparing {
 /// What is done about transactions that fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailurePolicy {
-    /// How often a transaction is begun at most, the first time included, when it fails with SQLSTATE 40001 or 40P01; `None`: until the phases or
-    /// the latency limit end it.
+    /// How often a transaction is begun at most, the first time included, when it fails with a serialization failure or
+    /// a deadlock; `None`: until the phases or the latency limit end it.
     pub max_tries: Option<u32>,
     /// What another error means.
     pub on_error: OnError,
@@ -182,8 +182,9 @@ pub enum OnError {
     AbortClient,
 }
 
-/// What is done about a script that cannot work: an expression without value, a wrong use of a pipeline, an end inside a transaction, or (with
-/// [`OnBrokenScript::EndLoad`] only) a statement refused with class 42 before anything of its workload has succeeded.
+/// What is done about a script that cannot work: an expression without value, a wrong use of a pipeline, an end inside
+/// a transaction, or (with [`OnBrokenScript::EndLoad`] only) a statement of
+/// [`ErrorClass::Statement`](dyno_wire::ErrorClass::Statement) before anything of its workload has succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnBrokenScript {
     /// The load ends: it would go on failing for hours.

@@ -58,9 +58,9 @@ pub enum LoggedOutcome {
     },
     /// Its instant was further back than the latency limit: it was not begun.
     Skipped,
-    /// With SQLSTATE 40001.
+    /// With a serialization failure.
     Serialization,
-    /// With SQLSTATE 40P01.
+    /// With a deadlock.
     Deadlock,
     /// With another error.
     Other,

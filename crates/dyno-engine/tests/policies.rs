@@ -413,8 +413,8 @@ fn a_transaction_that_gets_no_connection_has_failed(transport: TransportChoice) 
         let log = Entries::of(&mut load);
         let (outcome, recording, remarks) = run(&load);
         assert_eq!((recording.transactions, recording.errors), (9, 1), "{pacing:?}");
-        let error = &recording.errors_by_state[0];
-        assert_eq!((error.state.as_str(), error.count), ("57P03", 1));
+        let error = &recording.errors_by_code[0];
+        assert_eq!((error.code.as_str(), error.count), ("57P03", 1));
         assert!(error.example.contains("scripted refusal"), "{}", error.example);
         let numbers: Vec<_> = log
             .0

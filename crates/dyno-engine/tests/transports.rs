@@ -44,9 +44,9 @@ fn what_is_recorded_is_what_the_server_did(transport: TransportChoice) {
             let good = (clients * delays.len()) as u64;
             let failed = (clients * REQUESTS) as u64 - good;
             let states: Vec<_> = recorded
-                .errors_by_state
+                .errors_by_code
                 .iter()
-                .map(|error| (error.state.to_string(), error.count))
+                .map(|error| (error.code.to_string(), error.count))
                 .collect();
             assert_eq!(counts(&recorded), [good, good, good, failed]);
             assert_eq!(states, [("40001".to_owned(), failed)]);
@@ -145,7 +145,7 @@ fn a_reply_that_nobody_asked_for_is_an_error(transport: TransportChoice) {
             (done, 1),
             "{clients} with {pacing:?}, {bytes} bytes"
         );
-        let said = &recorded.errors_by_state[0].example;
+        let said = &recorded.errors_by_code[0].example;
         assert!(said.contains("a reply though nothing was asked"), "{said}");
         let ended = &keep.remarks[..];
         assert!(

@@ -3,11 +3,11 @@
 //! A worker thread owns one [`Recording`] and writes to it without locks. At the end of every interval it hands the whole recording to the collector and
 //! goes on with an empty one, so an event belongs to the interval in which it completed, to the nanosecond, whatever the collector is doing.
 
+use crate::error::{ErrorClass, ErrorCode};
 use crate::histogram::LatencyHistogram;
 #[cfg(doc)]
 use crate::sparse::MOST_STATEMENTS;
 use crate::sparse::SparseHistogram;
-use crate::sql_state::SqlState;
 
 /// What one workload did in one interval: of one thread, or summed over its threads.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +18,8 @@ pub struct Recording {
     pub statements: u64,
     /// Transactions that ended with an error.
     pub errors: u64,
-    /// Errors by SQLSTATE; the counts add up to [`Recording::errors`].
-    pub errors_by_state: Vec<ErrorCount>,
+    /// Errors by code; the counts add up to [`Recording::errors`].
+    pub errors_by_code: Vec<ErrorCount>,
     /// Duration of completed transactions. In an open loop it counts from the scheduled instant.
     pub latency: LatencyHistogram,
     /// Open loop only: how long after its scheduled instant each completed transaction began.
@@ -78,9 +78,9 @@ pub struct CommandRecording {
 /// Failures by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FailureCounts {
-    /// SQLSTATE 40001.
+    /// Those of [`ErrorClass::Serialization`].
     pub serialization: u64,
-    /// SQLSTATE 40P01.
+    /// Those of [`ErrorClass::Deadlock`].
     pub deadlock: u64,
     /// Any other.
     pub other: u64,
@@ -94,10 +94,10 @@ impl FailureCounts {
     }
 
     /// Counts one.
-    pub fn count(&mut self, state: SqlState) {
-        match state {
-            SqlState::SERIALIZATION_FAILURE => self.serialization += 1,
-            SqlState::DEADLOCK_DETECTED => self.deadlock += 1,
+    pub fn count(&mut self, class: ErrorClass) {
+        match class {
+            ErrorClass::Serialization => self.serialization += 1,
+            ErrorClass::Deadlock => self.deadlock += 1,
             _ => self.other += 1,
         }
     }
@@ -194,11 +194,11 @@ impl CommandRecording {
     }
 }
 
-/// How often one SQLSTATE ended a transaction.
+/// How often errors of one code ended a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorCount {
-    /// The server's code, or one of dyno's own of class 08 when the connection was lost.
-    pub state: SqlState,
+    /// The server's code, or one of [`ErrorCode`]'s own where there was no server to give one.
+    pub code: ErrorCode,
     /// Number of transactions.
     pub count: u64,
     /// The message of the first such error.
@@ -216,13 +216,13 @@ impl Recording {
     }
 
     /// Counts a transaction that ended with an error. `describe` is asked for the message only the first time.
-    pub fn count_error(&mut self, state: SqlState, describe: impl FnOnce() -> String) {
+    pub fn count_error(&mut self, class: ErrorClass, code: ErrorCode, describe: impl FnOnce() -> String) {
         self.errors += 1;
-        self.failures.count(state);
-        match self.errors_by_state.iter_mut().find(|known| known.state == state) {
+        self.failures.count(class);
+        match self.errors_by_code.iter_mut().find(|known| known.code == code) {
             Some(known) => known.count += 1,
-            None => self.errors_by_state.push(ErrorCount {
-                state,
+            None => self.errors_by_code.push(ErrorCount {
+                code,
                 count: 1,
                 example: describe(),
             }),
@@ -234,10 +234,10 @@ impl Recording {
         self.transactions += other.transactions;
         self.statements += other.statements;
         self.errors += other.errors;
-        for error in &other.errors_by_state {
-            match self.errors_by_state.iter_mut().find(|known| known.state == error.state) {
+        for error in &other.errors_by_code {
+            match self.errors_by_code.iter_mut().find(|known| known.code == error.code) {
                 Some(known) => known.count += error.count,
-                None => self.errors_by_state.push(error.clone()),
+                None => self.errors_by_code.push(error.clone()),
             }
         }
         self.latency.add(&other.latency);
@@ -274,7 +274,7 @@ impl Recording {
         self.transactions = 0;
         self.statements = 0;
         self.errors = 0;
-        self.errors_by_state.clear();
+        self.errors_by_code.clear();
         self.latency.clear();
         self.lag.clear();
         self.statement_latency.iter_mut().for_each(SparseHistogram::clear);

@@ -2,7 +2,7 @@
 
 use crate::Pace;
 use dyno_record::Recording;
-use dyno_wire::SqlState;
+use dyno_wire::{ErrorClass, ErrorCode};
 
 /// How far latencies spread: the standard deviation of their logarithm.
 const SIGMA: f64 = 0.45;
@@ -60,7 +60,7 @@ impl Recordings {
         }
         if !pace.error.is_empty() {
             for _ in 0..(recording.transactions / 1_000).max(1) {
-                recording.count_error(SqlState::from_bytes(b"P0001"), || pace.error.clone());
+                recording.count_error(ErrorClass::Other, ErrorCode::new("P0001"), || pace.error.clone());
             }
         }
         recording

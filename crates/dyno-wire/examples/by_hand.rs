@@ -106,7 +106,7 @@ fn next(stream: &mut dyn Stream, session: &mut PgSession, out: &mut Vec<u8>) -> 
 fn report(what: &str, event: Event, session: &mut PgSession) {
     println!("{what}: {event:?}, {:?}", session.in_transaction());
     if let Some(error) = session.error() {
-        println!("[{}] {error}", error.sqlstate);
+        println!("[{}] {error}", error.code);
     }
     for notice in session.take_notices() {
         println!("{notice}");

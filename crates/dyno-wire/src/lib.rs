@@ -38,7 +38,7 @@ mod server_error;
 mod session;
 pub mod tls;
 
-pub use dyno_record::SqlState;
+pub use dyno_record::{ErrorClass, ErrorCode};
 pub use error::WireError;
 pub use mysql::{MyConfig, MyError, MySession, MyStatement};
 pub use postgres::{

@@ -6,17 +6,9 @@ use crate::drive::{Ending, Message};
 use crate::load::{OnBrokenScript, OnError};
 use crate::program::{Action, Resume, Scripted};
 use crate::remark::{AbortReason, Doing, Remark, Trace};
-use dyno_record::FailureCounts;
-use dyno_wire::{Reply, ServerError, Session, SqlState, TransactionStatus};
+use dyno_wire::{ErrorClass, ErrorCode, Reply, ServerError, Session, TransactionStatus};
 use std::io;
 use std::sync::atomic::Ordering;
-
-/// Whether a transaction that fails with this may be tried again.
-fn is_retryable(state: SqlState) -> bool {
-    let mut counts = FailureCounts::default();
-    counts.count(state);
-    counts.other == 0
-}
 
 impl<S: Session, P: Scripted> Clients<'_, S, P> {
     /// A statement ended with an error: lets the program decide what that means.
@@ -32,13 +24,13 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
     /// A transaction failed: rolls it back, or aborts its client.
     fn failed(&mut self, index: usize, failure: Box<Failure>, now_ns: u64) {
         let policy = &self.workload.failures;
-        let state = failure.error.sqlstate;
+        let class = failure.error.class;
         let never_works = failure.copy_refused && policy.on_broken_script == OnBrokenScript::AbortClient;
-        if never_works || policy.on_error == OnError::AbortClient && !is_retryable(state) {
+        if never_works || policy.on_error == OnError::AbortClient && !class.is_retryable() {
             return self.abort(index, failure.abort_reason());
         }
         // Syntax errors and missing tables do not heal: a load that has never worked ends at once.
-        let ends = policy.on_broken_script == OnBrokenScript::EndLoad && state.class() == "42";
+        let ends = policy.on_broken_script == OnBrokenScript::EndLoad && class == ErrorClass::Statement;
         if ends && !self.succeeded.load(Ordering::Relaxed) {
             self.tally_failed(index, &failure.error, now_ns);
             return self.give_up(Ending::Statement {
@@ -84,7 +76,7 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
         };
         let policy = &self.workload.failures;
         let elapsed_ns = now_ns.saturating_sub(client.transaction_ns);
-        let again = is_retryable(failure.error.sqlstate)
+        let again = failure.error.class.is_retryable()
             && policy.max_tries.is_none_or(|most| client.tries < most)
             && elapsed_ns <= self.latency_limit_ns;
         // The phases are over: it is not counted.
@@ -242,7 +234,8 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
 /// What ended the connection, as an error of the server.
 fn lost_error(error: Option<ServerError>, cause: &str) -> ServerError {
     error.unwrap_or_else(|| ServerError {
-        sqlstate: SqlState::CONNECTION_FAILURE,
+        class: ErrorClass::Lost,
+        code: ErrorCode::CONNECTION_LOST,
         message: format!("connection lost: {cause}"),
         ..ServerError::default()
     })

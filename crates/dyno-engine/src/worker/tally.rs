@@ -5,7 +5,7 @@ use super::failure::shown;
 use crate::load::Workload;
 use crate::log::{LogEntry, LoggedOutcome};
 use crate::program::Scripted;
-use dyno_record::{CommandRecording, FailureCounts, MOST_STATEMENTS, Recording, ScriptRecording};
+use dyno_record::{CommandRecording, ErrorClass, MOST_STATEMENTS, Recording, ScriptRecording};
 use dyno_wire::{ServerError, Session};
 
 /// An empty recording for a workload.
@@ -134,21 +134,19 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
         if self.slice.is_none() {
             return;
         }
-        let state = error.sqlstate;
-        self.recording.count_error(state, || shown(error));
+        let class = error.class;
+        self.recording.count_error(class, error.code, || shown(error));
         let tries = self.clients[index].tries;
         self.tally_tries(index, tries);
         if let Some(script) = self.script(index) {
-            script.failures.count(state);
+            script.failures.count(class);
         }
         if let Some(command) = self.command(index) {
-            command.failures.count(state);
+            command.failures.count(class);
         }
-        let mut kind = FailureCounts::default();
-        kind.count(state);
-        let outcome = match kind {
-            FailureCounts { serialization: 1, .. } => LoggedOutcome::Serialization,
-            FailureCounts { deadlock: 1, .. } => LoggedOutcome::Deadlock,
+        let outcome = match class {
+            ErrorClass::Serialization => LoggedOutcome::Serialization,
+            ErrorClass::Deadlock => LoggedOutcome::Deadlock,
             _ => LoggedOutcome::Other,
         };
         self.write_log(index, outcome, now_ns, 0);

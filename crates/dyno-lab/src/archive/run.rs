@@ -294,12 +294,12 @@ impl RunWriter {
         let mut rows = Vec::new();
         for (workload, recording) in workloads() {
             rows.push(IntervalRow::new(&phase, interval, workload, recording));
-            events.extend(recording.errors_by_state.iter().map(|error| Event {
+            events.extend(recording.errors_by_code.iter().map(|error| Event {
                 at_s: end_s,
                 kind: EventKind::Errors {
                     phase: phase.clone(),
                     workload: workload.to_owned(),
-                    sqlstate: error.state.to_string(),
+                    sqlstate: error.code.to_string(),
                     count: error.count,
                     example: error.example.clone(),
                 },

@@ -6,7 +6,7 @@ use crate::plan::Cell;
 use crate::summary::{Pacing, Summary, SummaryBuilder, WorkloadFacts};
 use dyno_record::{Interval, Recording};
 use dyno_target::sampler::{Series, Value};
-use dyno_wire::SqlState;
+use dyno_wire::{ErrorClass, ErrorCode};
 use indexmap::IndexMap;
 use jiff::Zoned;
 use proptest::prelude::*;
@@ -52,7 +52,7 @@ fn intervals(measured: u32) -> Vec<Interval> {
         }
         (writer.skipped, writer.late, writer.retried, writer.retries) = (number.into(), 2, 1, 3 * u64::from(number));
         if number % 2 == 1 {
-            writer.count_error(SqlState::DEADLOCK_DETECTED, || {
+            writer.count_error(ErrorClass::Deadlock, ErrorCode::new("40P01"), || {
                 "deadlock \"detected\",\nsaid the server".to_owned()
             });
         }

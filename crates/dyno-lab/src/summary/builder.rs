@@ -152,8 +152,8 @@ impl SummaryBuilder {
             for (statement, latency) in recording.statement_latency.iter().enumerate() {
                 self.statement(index, statement, |sum| sum.add(latency));
             }
-            for error in &recording.errors_by_state {
-                self.error(index, &error.state.to_string(), error.count, &error.example);
+            for error in &recording.errors_by_code {
+                self.error(index, error.code.as_str(), error.count, &error.example);
             }
         }
     }

@@ -154,7 +154,8 @@ impl StepFailure {
         let LoaderError::Refused(error) = &self.error else {
             return Some("");
         };
-        match (error.sqlstate.as_str(), error.sqlstate.class()) {
+        let code = error.code.as_str();
+        match (code, code.get(..2).unwrap_or_default()) {
             ("53100", _) => {
                 Some("The server's disk is full: make room there, or choose a tablespace on another disk. ")
             }

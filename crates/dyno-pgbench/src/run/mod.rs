@@ -297,9 +297,9 @@ fn make_report(
         connections: outcome.connections.first().copied().unwrap_or_default(),
         percentiles: options.percentiles.iter().copied().map(percentile).collect(),
         errors: recording
-            .errors_by_state
+            .errors_by_code
             .iter()
-            .map(|error| (error.state.to_string(), error.count, error.example.clone()))
+            .map(|error| (error.code.to_string(), error.count, error.example.clone()))
             .collect(),
         incomplete,
     }

@@ -3,7 +3,7 @@
 use crate::excerpt::server_text;
 use dyno_engine::ConnectError;
 use dyno_target::postgres::address::{ConnectionInfo, Host, LIBPQ_LOST};
-use dyno_wire::{ServerError, SqlState};
+use dyno_wire::ServerError;
 use postgres::error::{ErrorPosition, Severity};
 use std::io;
 
@@ -23,7 +23,6 @@ pub fn of_client(error: &postgres::Error, query: &str) -> String {
     let is_last = matches!(said.parsed_severity(), Some(Severity::Fatal | Severity::Panic));
     let mut error = ServerError {
         severity: said.severity().to_owned(),
-        sqlstate: SqlState::default(),
         message: said.message().to_owned(),
         detail: said.detail().map(str::to_owned),
         hint: said.hint().map(str::to_owned),

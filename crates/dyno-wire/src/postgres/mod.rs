@@ -6,6 +6,7 @@ mod authentication;
 mod cancel;
 mod capture;
 mod config;
+mod error_response;
 mod framing;
 mod guard;
 mod known;

@@ -7,6 +7,7 @@ use postgres_protocol::message::frontend;
 use rustls::ClientConnection;
 
 use super::capture::Capture;
+use super::error_response::{self, FEATURE_NOT_SUPPORTED};
 use super::framing::{Framing, Message};
 use super::known::Known;
 use super::parameter_status::ParameterStatus;
@@ -15,7 +16,7 @@ use super::statement::write_length;
 use super::{NAME, malformed};
 use crate::{
     BackendKey, Cancel, CapturedResult, Event, Parameters, PgConfig, PgStatement, Preparation, Reply, ServerError,
-    Session, SqlState, TransactionStatus, WireError,
+    Session, TransactionStatus, WireError,
 };
 
 /// How many notices wait to be taken; further ones are dropped.
@@ -198,13 +199,13 @@ impl PgSession {
     fn keep_notice(&mut self, body: &[u8]) {
         self.reply.noticed = true;
         if self.notices.len() < MAX_NOTICES {
-            self.notices.push(ServerError::parse(body));
+            self.notices.push(error_response::parse(body));
         }
     }
 
     /// Notes an error, which ends the reply under way, or the connection.
     fn failed(&mut self, body: &[u8]) -> Result<(), WireError> {
-        let error = ServerError::parse(body);
+        let error = error_response::parse(body);
         let ends_connection = error.fatal || self.start_up.is_some();
         if self.awaited == 0 && !self.queued && !ends_connection {
             // It can belong to no reply of ours.
@@ -242,7 +243,7 @@ impl PgSession {
         self.error_stands = true;
         self.error = Some(Box::new(ServerError {
             severity: "ERROR".into(),
-            sqlstate: SqlState::FEATURE_NOT_SUPPORTED,
+            code: FEATURE_NOT_SUPPORTED,
             message: "COPY TO STDOUT is not supported in a script".into(),
             hint: Some("Select the rows, or copy to a file on the server.".into()),
             ..ServerError::default()

@@ -1,6 +1,6 @@
 //! What replies amount to.
 
-use dyno_wire::{Event, PgStatement, Protocol, Reply, Session, SqlState, TransactionStatus, WireError};
+use dyno_wire::{ErrorCode, Event, PgStatement, Protocol, Reply, Session, TransactionStatus, WireError};
 
 use crate::support::{Log, feed, message, session_awaiting};
 
@@ -77,7 +77,7 @@ fn an_error_stands_until_the_next_reply() {
     let (event, error, status) = &log.seen[0];
     assert!(matches!(event, Event::Reply(Reply { failed: true, .. })));
     assert_eq!(*status, TransactionStatus::Failed);
-    assert_eq!(error.as_ref().unwrap().sqlstate, SqlState::SERIALIZATION_FAILURE);
+    assert_eq!(error.as_ref().unwrap().code, ErrorCode::new("40001"));
     assert!(session.error().is_some());
     let log = feed(&mut session, &[&ready(b'I')]);
     assert!(matches!(log.seen[0].0, Event::Reply(Reply { failed: false, .. })));
@@ -102,9 +102,9 @@ fn a_failed_preparation_is_a_failed_reply() {
     let states: Vec<_> = log
         .seen
         .iter()
-        .map(|(_, error, _)| error.as_ref().unwrap().sqlstate)
+        .map(|(_, error, _)| error.as_ref().unwrap().code)
         .collect();
-    assert_eq!(states, [SqlState::from_bytes(b"42601"), SqlState::from_bytes(b"26000")]);
+    assert_eq!(states, [ErrorCode::new("42601"), ErrorCode::new("26000")]);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_long_error_is_cut_off() {
     let body = [b"SERROR\0C22000\0M".to_vec(), vec![b'x'; 100_000], b"\0\0".to_vec()].concat();
     let (_, log) = reply_to(&[message(b'E', body), ready(b'I')]);
     let error = log.seen[0].1.as_ref().unwrap();
-    assert_eq!(error.sqlstate.as_str(), "22000");
+    assert_eq!(error.code.as_str(), "22000");
     assert!((10_000..20_000).contains(&error.message.len()));
 }
 
@@ -169,10 +169,7 @@ fn copy_out_is_skipped_and_fails() {
         ready(b'I'),
     ]);
     assert!(reply.failed);
-    assert_eq!(
-        log.seen[0].1.as_ref().unwrap().sqlstate,
-        SqlState::FEATURE_NOT_SUPPORTED
-    );
+    assert_eq!(log.seen[0].1.as_ref().unwrap().code, ErrorCode::new("0A000"));
 }
 
 #[test]
@@ -200,7 +197,7 @@ fn a_connection_ended_by_the_server_says_why() {
         let Some(WireError::Server(error)) = log.end else {
             panic!("{log:?}")
         };
-        assert_eq!(error.sqlstate.as_str(), "57P01");
+        assert_eq!(error.code.as_str(), "57P01");
         assert_eq!(session.error(), Some(&*error));
     }
 }

@@ -172,7 +172,7 @@ fn a_pipeline_has_one_reply_for_each_sync() {
         panic!("{log:?}");
     };
     assert_eq!((reply(*first).completed, reply(*first).failed), (1, true));
-    assert_eq!(error.as_ref().unwrap().sqlstate.as_str(), "22012");
+    assert_eq!(error.as_ref().unwrap().code.as_str(), "22012");
     assert_eq!((reply(*second).completed, reply(*second).failed), (1, false));
     assert_eq!(none, &None);
     assert!(log.notices.is_empty());

@@ -240,7 +240,7 @@ fn a_refused_start_up_gives_the_servers_reason() {
         let Some(WireError::Server(error)) = log.end else {
             panic!("{log:?}")
         };
-        assert_eq!(error.sqlstate.as_str(), code);
+        assert_eq!(error.code.as_str(), code);
     }
 }
 

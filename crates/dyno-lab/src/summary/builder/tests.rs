@@ -4,7 +4,7 @@ use super::*;
 use crate::experiment::MEASURE;
 use crate::summary::ScriptFacts;
 use dyno_record::Recording;
-use dyno_wire::SqlState;
+use dyno_wire::{ErrorClass, ErrorCode};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -203,7 +203,7 @@ fn errors_are_counted_by_state_the_most_frequent_first() {
         let mut interval = interval(2, 1_000_000, SECOND);
         for _ in 0..count {
             let recording = &mut interval.recordings[0];
-            recording.count_error(SqlState::from_bytes(state.as_bytes()), || format!("{state} happened"));
+            recording.count_error(ErrorClass::Other, ErrorCode::new(state), || format!("{state} happened"));
         }
         builder.interval(MEASURE, &interval);
     }

@@ -5,8 +5,9 @@ use super::tls::TlsError;
 use super::{ConnectionInfo, Host, Server};
 use crate::postgres::{Client, server_message};
 use dyno_wire::tls::TlsError as TlsRefusal;
-use dyno_wire::{ChannelBinding, SessionKind, SqlState, WireError};
+use dyno_wire::{ChannelBinding, SessionKind, WireError};
 use postgres::SimpleQueryMessage;
+use postgres::error::SqlState;
 use rustix::io::Errno;
 use std::fmt;
 use std::io::ErrorKind;
@@ -168,7 +169,7 @@ impl ConnectionInfo {
                     // As libpq sees it, others would refuse the same, unless this one cannot serve anybody now.
                     let is_final = error
                         .sqlstate()
-                        .is_some_and(|state| state != SqlState::CANNOT_CONNECT_NOW.as_str());
+                        .is_some_and(|state| state != SqlState::CANNOT_CONNECT_NOW.code());
                     failures.extend(error.failures);
                     if is_final {
                         break;

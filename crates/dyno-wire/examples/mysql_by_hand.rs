@@ -119,7 +119,7 @@ fn next(stream: &mut dyn Stream, session: &mut MySession, out: &mut Vec<u8>) -> 
 fn report(what: &str, event: Event, session: &mut MySession) {
     println!("{what}: {event:?}, {:?}", session.in_transaction());
     if let Some(error) = session.error() {
-        println!("{error}");
+        println!("[{}] {error}", error.code);
     }
     for result in session.captured() {
         println!("{result:?}");

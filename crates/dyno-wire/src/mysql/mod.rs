@@ -18,6 +18,7 @@ mod pending;
 mod placeholders;
 mod public_key;
 mod response;
+mod server_error;
 mod session;
 mod start_up;
 mod statement;

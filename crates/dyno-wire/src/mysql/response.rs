@@ -1,10 +1,10 @@
-//! The packets that end a result, an error, and what a server says of a prepared statement.
+//! The packets that end a result, and what a server says of a prepared statement.
 
 use mysql_common::constants::StatusFlags;
 
 use super::malformed;
 use super::packet::{read_number, take, take_array};
-use crate::{ServerError, SqlState, WireError};
+use crate::WireError;
 
 /// The end of a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -77,27 +77,4 @@ impl Prepared {
             packets: packets([columns, columns2]) + packets([parameters, parameters2]),
         })
     }
-}
-
-/// Reads an ERR packet. MySQL source documentation, "ERR_Packet".
-pub(super) fn server_error(body: &[u8]) -> Result<(u16, ServerError), WireError> {
-    let mut rest = body.get(1..).unwrap_or_default();
-    let number = take_array(&mut rest).ok_or(malformed("an error is cut short"))?;
-    // Missing where the error comes before both sides know each other.
-    let state = match rest {
-        [b'#', state @ ..] if state.len() >= 5 => {
-            let (state, after) = state.split_at(5);
-            rest = after;
-            state
-        }
-        _ => b"HY000",
-    };
-    let number = u16::from_le_bytes(number);
-    let error = ServerError {
-        severity: "ERROR".into(),
-        sqlstate: SqlState::from_bytes(state),
-        message: dyno_text::decode(rest).into_owned(),
-        ..ServerError::default()
-    };
-    Ok((number, error))
 }

@@ -10,14 +10,15 @@ use super::framing::{Expect, Framing, Kind, Packet};
 use super::greeting::Greeting;
 use super::packet::{begin, finish, read_number, write};
 use super::pending::{Command, Execution, Pending, Step};
-use super::response::{Ended, Prepared, server_error};
+use super::response::{Ended, Prepared};
+use super::server_error::{self, NOT_SUPPORTED};
 use super::start_up::{Next, StartUp};
 use super::statement::write_close;
 use super::{MyConfig, MyStatement, NAME, malformed};
 use crate::tls::SslMode;
 use crate::{
-    Cancel, CapturedResult, Event, Parameters, Preparation, Protocol, Reply, ServerError, Session, SqlState,
-    TransactionStatus, WireError,
+    Cancel, CapturedResult, Event, Parameters, Preparation, Protocol, Reply, ServerError, Session, TransactionStatus,
+    WireError,
 };
 
 /// How many notices wait to be taken; further ones are dropped.
@@ -409,7 +410,7 @@ impl MySession {
             Kind::Prepared => return Ok(self.execute_prepared(out)),
             Kind::End => {}
             // A server that ends an idle connection may say so.
-            Kind::Unasked if body.first() == Some(&0xFF) => return Err(self.lost(server_error(body)?.1)),
+            Kind::Unasked if body.first() == Some(&0xFF) => return Err(self.lost(server_error::parse(body)?)),
             Kind::Unasked => return Err(WireError::Unasked { database: NAME }),
         }
         Ok(None)
@@ -418,7 +419,7 @@ impl MySession {
     #[cold]
     fn greeted(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Event>, WireError> {
         if body.first() == Some(&0xFF) {
-            return Err(self.lost(server_error(body)?.1));
+            return Err(self.lost(server_error::parse(body)?));
         }
         let greeting = Greeting::parse(body)?;
         self.connection_id = greeting.connection_id;
@@ -440,7 +441,7 @@ impl MySession {
             return Ok(None);
         };
         match body.first() {
-            Some(0xFF) => Err(self.lost(server_error(body)?.1)),
+            Some(0xFF) => Err(self.lost(server_error::parse(body)?)),
             Some(0) if start_up.is_logging_in() => {
                 self.status = Ended::ok(body)?.status;
                 self.start_up = None;
@@ -466,8 +467,8 @@ impl MySession {
     /// Notes an error, which ends the answer to a command, or the connection.
     #[cold]
     fn failed(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Event>, WireError> {
-        let (number, error) = server_error(body)?;
-        if ends_connection(number) {
+        let error = server_error::parse(body)?;
+        if error.fatal {
             return Err(self.lost(error));
         }
         self.note_error(error);
@@ -494,7 +495,7 @@ impl MySession {
         self.reply.copy_refused = true;
         self.note_error(ServerError {
             severity: "ERROR".into(),
-            sqlstate: SqlState::FEATURE_NOT_SUPPORTED,
+            code: NOT_SUPPORTED.into(),
             message: "LOAD DATA LOCAL is not supported in a script".into(),
             hint: Some("Insert the rows, or load a file on the server.".into()),
             ..ServerError::default()
@@ -510,18 +511,11 @@ impl MySession {
             let plural = if count == 1 { "" } else { "s" };
             self.notices.push(ServerError {
                 severity: "WARNING".into(),
-                sqlstate: SqlState::from_bytes(b"01000"),
                 message: format!("the server has {count} warning{plural}, which SHOW WARNINGS shows"),
                 ..ServerError::default()
             });
         }
     }
-}
-
-/// Whether a server that reports this error ends the connection: shutdown, killed, idle for too long. MySQL Error
-/// Message Reference; MariaDB documentation, "MariaDB Error Codes".
-fn ends_connection(number: u16) -> bool {
-    matches!(number, 1053 | 1152 | 1927 | 3168 | 3169 | 4031)
 }
 
 impl Session for MySession {

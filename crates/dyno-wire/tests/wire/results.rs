@@ -194,14 +194,7 @@ fn a_described_statement_asks_for_column_names() {
         let statement = PgStatement::new(0, "select $1", 1, protocol).unwrap().described();
         let mut out = Vec::new();
         session_awaiting(0).execute(&statement, &Text, &mut out);
-        assert_eq!(
-            tags(&out),
-            if protocol == Protocol::Extended {
-                "PBDES"
-            } else {
-                "BDES"
-            }
-        );
+        assert_eq!(tags(&out), "PBDES");
     }
 }
 

@@ -1,8 +1,8 @@
 //! What replies amount to.
 
 use dyno_wire::{
-    Cancel, Event, MySession, MyStatement, Parameters, Preparation, Protocol, Reply, Session, TransactionStatus,
-    WireError,
+    Cancel, ErrorClass, Event, MySession, MyStatement, Parameters, Preparation, Protocol, Reply, Session,
+    TransactionStatus, WireError,
 };
 
 use super::support::*;
@@ -102,7 +102,7 @@ fn an_error_ends_a_reply_and_stands_until_the_next() {
         panic!("{log:?}")
     };
     assert!(reply.failed && reply.completed == 1);
-    assert_eq!(error.sqlstate.as_str(), "40001");
+    assert_eq!((error.code.as_str(), error.class), ("1213", ErrorClass::Deadlock));
     assert!(error.message.starts_with("Deadlock found"));
     let log = feed(&mut session, &[&packets(1, [ok(0, 0, 0)])]);
     assert!(matches!(

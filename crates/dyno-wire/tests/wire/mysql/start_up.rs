@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dyno_wire::tls::{self, ClientOptions, SslMode};
-use dyno_wire::{Event, MyConfig, MySession, Session, WireError};
+use dyno_wire::{ErrorClass, Event, MyConfig, MySession, Session, WireError};
 use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
 use mysql_common::auth::plugins::mysql_native_password::scramble_native;
 use rustls::ClientConnection;
@@ -229,7 +229,7 @@ fn a_refusal_is_the_servers_own() {
     let Some(WireError::Server(error)) = &log.end else {
         panic!("{log:?}")
     };
-    assert_eq!(error.sqlstate.as_str(), "28000");
+    assert_eq!((error.code.as_str(), error.class), ("1045", ErrorClass::Refused));
     assert_eq!(session.error(), Some(&**error));
 }
 

@@ -1,0 +1,103 @@
+//! Errors as the server reports them, and what they mean.
+
+use dyno_record::{ErrorClass, ErrorCode};
+
+use super::malformed;
+use super::packet::take_array;
+use crate::{ServerError, WireError};
+
+/// The number of "this is not supported" (ER_NOT_SUPPORTED_YET).
+pub(super) const NOT_SUPPORTED: u16 = 1235;
+
+/// Reads an ERR packet. MySQL source documentation, "ERR_Packet".
+pub(super) fn parse(body: &[u8]) -> Result<ServerError, WireError> {
+    let mut rest = body.get(1..).unwrap_or_default();
+    let number = take_array(&mut rest).ok_or(malformed("an error is cut short"))?;
+    let number = u16::from_le_bytes(number);
+    // Missing where the error comes before both sides know each other.
+    let state = match rest {
+        [b'#', state @ ..] if state.len() >= 5 => {
+            let (state, after) = state.split_at(5);
+            rest = after;
+            state
+        }
+        _ => b"HY000",
+    };
+    Ok(ServerError {
+        severity: "ERROR".into(),
+        class: class(number, state),
+        code: ErrorCode::from(number),
+        message: dyno_text::decode(rest).into_owned(),
+        fatal: ends_connection(number),
+        ..ServerError::default()
+    })
+}
+
+/// Whether a server that reports this error ends the connection: shutdown, killed, idle for too long.
+fn ends_connection(number: u16) -> bool {
+    matches!(number, 1053 | 1152 | 1927 | 3168 | 3169 | 4031)
+}
+
+/// What an error of this number and SQLSTATE means. MySQL Error Message Reference; MariaDB documentation, "MariaDB Error
+/// Codes".
+fn class(number: u16, state: &[u8]) -> ErrorClass {
+    match number {
+        1213 | 1614 => ErrorClass::Deadlock,
+        // "Record has changed since last read": MariaDB's innodb_snapshot_isolation.
+        1020 => ErrorClass::Serialization,
+        1205 | 3572 => ErrorClass::LockTimeout,
+        // Offline mode.
+        3032 => ErrorClass::Unavailable,
+        // The server's errors in reading from and writing to us, and the client library's own.
+        1158..=1161 | 2006 | 2013 => ErrorClass::Lost,
+        // Too many connections, of a user, or in an hour; databases, users, hosts and accounts that may not.
+        1040 | 1203 | 1226 | 1044 | 1045 | 1049 | 1129 | 1130 | 1251 | 1698 | 1862 | 3118 | 4151 => ErrorClass::Refused,
+        // Wrong arguments, unknown handle, not with these options, not to be prepared, no default.
+        1210 | 1243 | 1290 | 1295 | 1364 => ErrorClass::Statement,
+        number if ends_connection(number) => ErrorClass::Lost,
+        _ if state.starts_with(b"42") => ErrorClass::Statement,
+        _ if state.starts_with(b"08") => ErrorClass::Lost,
+        _ => ErrorClass::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_its_number_for_a_code() {
+        let error = parse(b"\xff\x26\x04#23000Duplicate entry '1' for key 'PRIMARY'").unwrap();
+        assert_eq!(error.code.as_str(), "1062");
+        assert_eq!(error.class, ErrorClass::Other);
+        assert_eq!(error.to_string(), "ERROR:  Duplicate entry '1' for key 'PRIMARY'");
+        assert!(!error.fatal);
+        // Before both sides know each other.
+        let error = parse(b"\xff\x10\x04Too many connections").unwrap();
+        assert_eq!((error.code.as_str(), error.class), ("1040", ErrorClass::Refused));
+        assert_eq!(error.message, "Too many connections");
+        assert!(parse(b"\xff\x10").is_err());
+    }
+
+    #[test]
+    fn errors_have_their_classes() {
+        for (number, state, expected) in [
+            (1213, b"40001", ErrorClass::Deadlock),
+            (1020, b"HY000", ErrorClass::Serialization),
+            (1205, b"HY000", ErrorClass::LockTimeout),
+            (1053, b"08S01", ErrorClass::Lost),
+            (1927, b"70100", ErrorClass::Lost),
+            (1043, b"08S01", ErrorClass::Lost),
+            (1045, b"28000", ErrorClass::Refused),
+            (1049, b"42000", ErrorClass::Refused),
+            (3032, b"HY000", ErrorClass::Unavailable),
+            (1064, b"42000", ErrorClass::Statement),
+            (1146, b"42S02", ErrorClass::Statement),
+            (1054, b"42S22", ErrorClass::Statement),
+            (1210, b"HY000", ErrorClass::Statement),
+            (1317, b"70100", ErrorClass::Other),
+        ] {
+            assert_eq!(class(number, state), expected, "{number}");
+        }
+    }
+}

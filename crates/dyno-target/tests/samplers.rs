@@ -6,7 +6,7 @@ mod support;
 
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::embedded::Embedded;
-use dyno_target::postgres::sampler::Surroundings;
+use dyno_target::postgres::sampler::sampler_set;
 use dyno_target::postgres::scope::Scope;
 use dyno_target::postgres::server_message;
 use dyno_target::sampler::{Happening, Moment, Series, Sink, Value, Who};
@@ -61,12 +61,12 @@ impl Sink for Ear {
 /// Has all samplers work, each on a thread of its own as in a run, until `provoke` is done.
 fn watch(target: &ConnectionInfo, log: Option<&Path>, provoke: impl FnOnce()) -> Told {
     let told = Arc::new(Mutex::new(Told::default()));
-    let surroundings = Surroundings::of(target, &Scope::Database, log);
-    told.lock().unwrap().warnings = surroundings.warnings;
+    let set = sampler_set(target, &Scope::Database, log);
+    told.lock().unwrap().warnings = set.warnings;
     let begin = Instant::now();
     std::thread::scope(|scope| {
         let mut stops = Vec::new();
-        for mut sampler in surroundings.samplers {
+        for mut sampler in set.samplers {
             let (stop, stopped) = mpsc::channel::<()>();
             stops.push(stop);
             let mut ear = Ear(Arc::clone(&told));

@@ -6,7 +6,8 @@ mod support;
 
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions};
-use dyno_target::postgres::settings::{Change, ChangeError, Saved, restore};
+use dyno_target::postgres::settings::{Change, ChangeError, restore};
+use dyno_target::target::Saved;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;

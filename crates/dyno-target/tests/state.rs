@@ -4,8 +4,9 @@
 
 mod support;
 
+use dyno_target::host::{Dropped, drop_pages};
 use dyno_target::postgres::address::ConnectionInfo;
-use dyno_target::postgres::cache::{Dropped, drop_pages, prewarm};
+use dyno_target::postgres::cache::prewarm;
 use dyno_target::postgres::embedded::{
     Embedded, EmbeddedError, EmbeddedOptions, Server, create_from_template, drop_database,
 };

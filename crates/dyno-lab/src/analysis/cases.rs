@@ -15,7 +15,7 @@ use crate::summary::{
 use dyno_ceiling::{Point, Route, Shape};
 use dyno_engine::{Ending, Outcome};
 use dyno_target::postgres::facts::{LocaleFacts, ServerFacts, ServerSetting};
-use dyno_target::postgres::settings::Difference;
+use dyno_target::target::Difference;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;

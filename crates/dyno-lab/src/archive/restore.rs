@@ -5,7 +5,7 @@
 
 use super::reader::json;
 use super::{ArchiveError, FORMAT, replace_json};
-use dyno_target::postgres::settings::Saved;
+use dyno_target::target::Saved;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
@@ -174,7 +174,7 @@ impl Restore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_target::postgres::settings::SavedSetting;
+    use dyno_target::target::SavedSetting;
 
     fn saved(value: &str, set_to: &str) -> Saved {
         let setting = SavedSetting {

@@ -12,7 +12,8 @@ use dyno_target::host::host_facts;
 use dyno_target::host::{SizeError, resolve_size};
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::facts::server_identity;
-use dyno_target::postgres::settings::{Change, Unset, plan_for_server, restore};
+use dyno_target::postgres::settings::{Change, plan_for_server, restore};
+use dyno_target::target::Unset;
 use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
 

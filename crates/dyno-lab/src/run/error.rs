@@ -6,8 +6,8 @@ use crate::archive::ArchiveError;
 use crate::experiment::Path as Route;
 use crate::summary::metrics::MetricError;
 use dyno_engine::{DriveError, TooFewDescriptors, UringUnavailable};
-use dyno_target::host::DiskError;
 use dyno_target::host::SizeError;
+use dyno_target::host::{DiskError, PageCacheError};
 use dyno_target::postgres::address::ConnectError;
 use dyno_target::postgres::cache::CacheError;
 use dyno_target::postgres::embedded::{DatabaseError, EmbeddedError};
@@ -18,6 +18,7 @@ use dyno_target::postgres::schema::SchemaError;
 use dyno_target::postgres::server_message;
 use dyno_target::postgres::settings::{ChangeError, MappingError};
 use dyno_target::postgres::tablespaces::TablespaceError;
+use dyno_target::target::SqlError;
 use std::path::PathBuf;
 
 /// Why a campaign could not be made, or a run not begin.
@@ -46,6 +47,10 @@ pub enum RunError {
     Tablespace(#[from] TablespaceError),
     #[error(transparent)]
     Disk(#[from] DiskError),
+    #[error(transparent)]
+    PageCache(#[from] PageCacheError),
+    #[error(transparent)]
+    Sql(#[from] SqlError),
     #[error(transparent)]
     Estimate(#[from] EstimateError),
     #[error(transparent)]

@@ -17,7 +17,8 @@ use dyno_target::host::host_facts;
 use dyno_target::postgres::address::{ConnectionInfo, Interruptible};
 use dyno_target::postgres::facts::server_facts;
 use dyno_target::postgres::scope::Scope;
-use dyno_target::postgres::sizes::{DatabaseSizes, SizesError, await_sessions_end, database_sizes};
+use dyno_target::postgres::sizes::{SizesError, await_sessions_end, database_sizes};
+use dyno_target::target::DatabaseSizes;
 use jiff::Zoned;
 use std::path::{Path, PathBuf};
 

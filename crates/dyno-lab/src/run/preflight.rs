@@ -11,7 +11,7 @@ use dyno_engine::{Stop, allow_descriptors};
 use dyno_target::host::Capacity;
 use dyno_target::postgres::address::{ConnectionInfo, Host};
 use dyno_target::postgres::facts::server_facts;
-use dyno_target::postgres::load::check_sql;
+use dyno_target::target::statements;
 use std::collections::HashSet;
 
 /// What a run has open beside its load: the archive's files, a control connection and one for each sampler, each with an event loop of its own.
@@ -65,7 +65,7 @@ pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> 
 fn rehearse_cell(experiment: &Resolved, target: &Target, seed: u64) -> Result<(), RunError> {
     workload::compile(experiment, seed)?;
     for (sql, name) in [experiment.data.placed_setup(), experiment.data.placed_finish()] {
-        check_sql(&sql, name)?;
+        statements(&sql, name)?;
     }
     match target {
         Target::Embedded(options) => {

@@ -6,7 +6,8 @@ use super::{Progress, RunError, preflight};
 use crate::plan::Plan;
 use dyno_engine::Stop;
 use dyno_target::postgres::address::ConnectionInfo;
-use dyno_target::postgres::lock::{LockError, ServerLock, while_held};
+use dyno_target::postgres::lock::{LockError, ServerLock};
+use dyno_target::target::{Lock, while_held};
 
 /// Servers with their locks. Dropped, it gives them free.
 pub(super) struct Reserved {
@@ -96,7 +97,12 @@ impl Reserved {
     /// Does `work`, which the flag that it gets ends: that is raised with `stop`, and when a lock is lost. Gives back what it does, and the error if a
     /// lock was lost.
     pub(super) fn during<T>(&mut self, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> (T, Option<RunError>) {
-        let locks: Vec<&ServerLock> = self.servers.iter().filter_map(|server| server.lock.as_ref()).collect();
+        let locks: Vec<&dyn Lock> = self
+            .servers
+            .iter()
+            .filter_map(|server| server.lock.as_ref())
+            .map(|lock| lock as &dyn Lock)
+            .collect();
         if locks.is_empty() {
             return (work(stop), None);
         }

@@ -2,8 +2,8 @@
 
 use super::{Emergency, Progress, RunError, settings};
 use crate::experiment::{Path as Route, Resolved};
+use dyno_target::host::{Dropped, drop_pages};
 use dyno_target::postgres::address::ConnectionInfo;
-use dyno_target::postgres::cache::{Dropped, drop_pages};
 use dyno_target::postgres::embedded::{self, Embedded, EmbeddedOptions, Server};
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,8 @@ use dyno_target::host::host_facts;
 use dyno_target::host::{Capacity, resolve_size};
 use dyno_target::postgres::Client;
 use dyno_target::postgres::facts::ServerFacts;
-use dyno_target::postgres::settings::{Difference, Mapped, plan_for, verify};
+use dyno_target::postgres::settings::{plan_for, verify};
+use dyno_target::target::{Difference, Mapped};
 
 /// Connections beside the clients: control, the lock's, four of samplers, and a spare one for a person who looks in with psql.
 const OTHER_CONNECTIONS: usize = 7;

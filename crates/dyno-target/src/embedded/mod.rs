@@ -23,3 +23,4 @@ pub use error::EmbeddedError;
 pub(crate) use error::check_name;
 pub use home::home_folder;
 pub use progress::Progress;
+pub(crate) use progress::tell;

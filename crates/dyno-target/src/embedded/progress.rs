@@ -1,5 +1,6 @@
 //! What happens while a server is brought, for whoever waits.
 
+use crate::target;
 use std::path::PathBuf;
 
 /// What is going on, for a progress display. Steps that take no time are not told.
@@ -56,4 +57,53 @@ pub enum Progress {
         /// Of which database.
         product: &'static str,
     },
+}
+
+/// Says it to whoever waits for a target.
+pub(crate) fn tell(progress: &mut dyn target::Progress, event: &Progress) {
+    match event {
+        Progress::Downloading {
+            product,
+            version,
+            received_bytes,
+            total_bytes,
+        } => {
+            progress.step(&format!("Fetching {product} {version}"));
+            if let Some(total_bytes) = total_bytes {
+                const MEGABYTE: u64 = 1_000_000;
+                progress.amount(received_bytes / MEGABYTE, total_bytes.div_ceil(MEGABYTE), "MB");
+            }
+        }
+        Progress::Unpacking {
+            product,
+            version,
+            archive_bytes,
+        } => {
+            let megabytes = *archive_bytes as f64 / 1e6;
+            progress.step(&format!(
+                "Unpacking {product} {version} ({megabytes:.0} MB, checksum verified)"
+            ));
+        }
+        Progress::DamagedCache { product, what } => progress.note(&format!(
+            "The cached {product} is damaged ({what}); it is fetched again."
+        )),
+        Progress::Initialising => progress.step("Initialising the database cluster"),
+        Progress::HalfInitialised { data } => {
+            progress.note(&format!(
+                "The initialisation of {} had not finished; it is done again.",
+                data.display()
+            ));
+        }
+        Progress::Waiting { pid, folder } => {
+            let who = pid.map_or_else(
+                || "another dyno".to_owned(),
+                |pid| format!("the dyno with process id {pid}"),
+            );
+            progress.step(&format!("Waiting for {who}, which uses {}", folder.display()));
+        }
+        Progress::StoppingLeftover { pid } => {
+            progress.note(&format!("Stopping a server that an earlier dyno left (process {pid})."));
+        }
+        Progress::Starting { product } => progress.step(&format!("Starting {product}")),
+    }
 }

@@ -1,41 +1,9 @@
-//! The state of the caches before a measurement: emptied, or filled with the data.
+//! The data in the cache before a measurement.
 
 use crate::postgres::Client;
 use crate::postgres::scope::Scope;
 use crate::postgres::server_message;
-use rustix::fs::Advice;
-use std::collections::BTreeSet;
 use std::fmt;
-use std::fs;
-use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
-
-/// How pages left the page cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dropped {
-    /// The machine's whole cache was dropped, which only root may do.
-    Machine,
-    /// The kernel was advised to forget the files of the data folder, which it does unless somebody else uses them.
-    Files {
-        /// Files.
-        files: u64,
-        /// Their size.
-        bytes: u64,
-    },
-}
-
-impl fmt::Display for Dropped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Machine => write!(f, "the machine's page cache was dropped"),
-            Self::Files { files, bytes } => write!(
-                f,
-                "the kernel was advised to forget {files} files of the data folder ({:.0} MB), since dropping the whole page cache is not allowed here",
-                *bytes as f64 / 1e6
-            ),
-        }
-    }
-}
 
 /// How data was brought into the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,74 +39,8 @@ impl fmt::Display for Prewarmed {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum CacheError {
-    #[error("the page cache cannot be emptied: {} cannot be read: {error}", path.display())]
-    File { path: PathBuf, error: io::Error },
     #[error("the data cannot be read into the cache: {message}")]
     Server { message: String },
-}
-
-/// Empties the page cache of what the data folder's files have in it. The server must not run: what it has in its own buffers stays there.
-///
-/// # Errors
-/// The data folder cannot be read.
-pub fn drop_pages(data_folder: &Path) -> Result<Dropped, CacheError> {
-    // Only what is on disk can be forgotten.
-    rustix::fs::sync();
-    match drop_all() {
-        Ok(()) => Ok(Dropped::Machine),
-        Err(_) => forget_files(data_folder),
-    }
-}
-
-/// Drops the cache of the whole machine (`proc(5)`, drop_caches: 1 is the page cache). In most containers this is refused, even to root.
-fn drop_all() -> io::Result<()> {
-    fs::File::options()
-        .write(true)
-        .open("/proc/sys/vm/drop_caches")?
-        .write_all(b"1\n")
-}
-
-/// Advises the kernel to forget every file below a folder, and below the folders that its links lead to (tablespaces, the log).
-fn forget_files(folder: &Path) -> Result<Dropped, CacheError> {
-    let (mut files, mut bytes) = (0, 0);
-    let mut seen = BTreeSet::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let unreadable = |error| CacheError::File {
-            path: folder.clone(),
-            error,
-        };
-        // A link may lead back to where we came from.
-        if !seen.insert(folder.canonicalize().map_err(unreadable)?) {
-            continue;
-        }
-        for item in fs::read_dir(&folder).map_err(unreadable)? {
-            let path = item.map_err(unreadable)?.path();
-            match forget(&path) {
-                Ok(Some(size)) => {
-                    files += 1;
-                    bytes += size;
-                }
-                Ok(None) => folders.push(path),
-                // Gone meanwhile: so are its pages.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(CacheError::File { path, error }),
-            }
-        }
-    }
-    Ok(Dropped::Files { files, bytes })
-}
-
-/// Forgets a file and gives its size; none: it is a folder. Sockets and the like have no pages.
-fn forget(path: &Path) -> io::Result<Option<u64>> {
-    let metadata = fs::metadata(path)?;
-    if metadata.is_dir() {
-        return Ok(None);
-    }
-    if metadata.is_file() {
-        rustix::fs::fadvise(fs::File::open(path)?, 0, None, Advice::DontNeed)?;
-    }
-    Ok(Some(metadata.len()))
 }
 
 fn failed(error: &postgres::Error) -> CacheError {
@@ -219,30 +121,4 @@ fn by_reading(client: &mut Client, scope: &Scope) -> Result<Prewarmed, postgres:
     }
     client.batch_execute("commit")?;
     Ok(warmed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn forgets_every_file_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let elsewhere = tempfile::tempdir().unwrap();
-        fs::create_dir_all(folder.path().join("base/1")).unwrap();
-        fs::write(folder.path().join("base/1/2"), vec![0; 8192]).unwrap();
-        fs::write(elsewhere.path().join("3"), vec![0; 100]).unwrap();
-        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("tablespace")).unwrap();
-        std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).unwrap();
-        std::os::unix::fs::symlink("/nowhere/at/all", folder.path().join("broken")).unwrap();
-        let dropped = forget_files(folder.path()).unwrap();
-        assert_eq!(dropped, Dropped::Files { files: 2, bytes: 8292 });
-        assert!(dropped.to_string().contains("2 files"));
-        let error = drop_pages(&folder.path().join("none"));
-        assert!(matches!(error, Ok(Dropped::Machine) | Err(CacheError::File { .. })));
-        assert!(matches!(
-            forget_files(&folder.path().join("none")),
-            Err(CacheError::File { .. })
-        ));
-    }
 }

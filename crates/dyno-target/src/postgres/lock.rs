@@ -256,46 +256,6 @@ fn own_name() -> &'static str {
     })
 }
 
-/// Keeps an eye on locks while `work` goes on, and raises `ending`, which is to end it, when one of them is lost; from when `stop` is raised nobody looks.
-/// Gives back what `work` does, and whether all were held to the end.
-pub fn while_held<T>(
-    locks: &[&ServerLock],
-    stop: &AtomicBool,
-    ending: &AtomicBool,
-    work: impl FnOnce() -> T,
-) -> (T, bool) {
-    let (over, lost) = (AtomicBool::new(false), AtomicBool::new(false));
-    let watch = || {
-        while !over.load(Ordering::Relaxed) {
-            let held = locks.iter().all(|lock| lock.is_held());
-            if stop.load(Ordering::Relaxed) {
-                // The question is cancelled then, which says nothing of the lock.
-                return;
-            }
-            if !held {
-                lost.store(true, Ordering::Relaxed);
-                ending.store(true, Ordering::Relaxed);
-                return;
-            }
-            std::thread::park_timeout(RETRY);
-        }
-    };
-    let done = std::thread::scope(|scope| {
-        // Without a thread to be had, a loss is seen when the work is done.
-        let watcher = std::thread::Builder::new().spawn_scoped(scope, watch);
-        let done = work();
-        over.store(true, Ordering::Relaxed);
-        match watcher {
-            Ok(watcher) => watcher.thread().unpark(),
-            Err(_) if stop.load(Ordering::Relaxed) => {}
-            Err(_) => lost.store(!locks.iter().all(|lock| lock.is_held()), Ordering::Relaxed),
-        }
-        done
-    });
-    let held = !lost.load(Ordering::Relaxed);
-    (done, held)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

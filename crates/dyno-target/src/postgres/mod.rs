@@ -21,7 +21,48 @@ pub mod sizes;
 pub mod tablespaces;
 
 mod client;
+mod data;
+mod database;
+mod error;
+mod external;
+mod instance;
 mod notice;
 
+use crate::target::{Embedded, Environment, External, Product, StopFlag, TargetError};
+use std::sync::Arc;
+
 pub use client::{Client, Transaction};
+pub use database::PostgresDatabase;
+pub use error::AskError;
 pub use notice::server_message;
+
+/// PostgreSQL among the kinds of databases.
+pub struct Postgres;
+
+impl Product for Postgres {
+    fn schemes(&self) -> &'static [&'static str] {
+        &["postgres", "postgresql"]
+    }
+
+    fn embedded_name(&self) -> Option<&'static str> {
+        Some("postgres")
+    }
+
+    fn embedded(
+        &self,
+        version: Option<&str>,
+        environment: Environment<'_>,
+        stop: &StopFlag,
+    ) -> Result<Box<dyn Embedded>, TargetError> {
+        let mut options = embedded::EmbeddedOptions::new(embedded::home_folder(environment)?);
+        options.stop = Arc::clone(stop);
+        if let Some(version) = version {
+            version.clone_into(&mut options.version);
+        }
+        Ok(Box::new(options))
+    }
+
+    fn external(&self, address: &str, environment: Environment<'_>) -> Result<Arc<dyn External>, TargetError> {
+        Ok(Arc::new(address::ConnectionInfo::resolve(Some(address), environment)?))
+    }
+}

@@ -3,36 +3,9 @@
 use crate::postgres::Client;
 use crate::postgres::scope::Scope;
 use crate::postgres::server_message;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use crate::target::{DatabaseSizes, TableSizes};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-/// The sizes of the experiment's data.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DatabaseSizes {
-    /// The database on disk if it is dyno's own, else the tables with their indexes.
-    pub database_bytes: i64,
-    /// The tables, by schema and name.
-    pub tables: Vec<TableSizes>,
-}
-
-/// One table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TableSizes {
-    /// Schema.
-    pub schema: String,
-    /// Table.
-    pub name: String,
-    /// The table with its free space map, visibility map and TOAST.
-    pub table_bytes: i64,
-    /// All its indexes.
-    pub index_bytes: i64,
-    /// The planner's estimate of rows; none before the first vacuum or analyze.
-    pub rows_estimate: Option<f64>,
-    /// Its row of `pg_stat_all_tables`, in the order of the view's columns; empty where it may not be read.
-    pub statistics: Map<String, Value>,
-}
 
 /// Sizes could not be read.
 #[derive(Debug, thiserror::Error)]

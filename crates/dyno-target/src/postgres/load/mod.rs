@@ -7,7 +7,7 @@ mod loader;
 use crate::postgres::Client;
 use crate::postgres::scope::Scope;
 use crate::postgres::server_message;
-use dyno_script::{Command, Script, ScriptError, Statement, Symbols};
+use crate::target::{SqlError, statements};
 use postgres::error::SqlState;
 
 pub use existing::check_columns;
@@ -32,19 +32,9 @@ pub enum LoadError {
         /// The statement, shortened.
         statement: String,
     },
-    /// An SQL text cannot be split into statements.
+    /// An SQL text cannot be run.
     #[error(transparent)]
-    Script(#[from] ScriptError),
-    /// A meta command where only SQL can be.
-    #[error("{what}, line {line}: {command} is or has a meta command; only SQL statements can be here")]
-    MetaCommand {
-        /// What the text is.
-        what: String,
-        /// Line within the text, from 1.
-        line: usize,
-        /// The command.
-        command: String,
-    },
+    Sql(#[from] SqlError),
     /// Rows could not be inserted.
     #[error("filling {table} failed at rows {first} to {last}: {message}")]
     Fill {
@@ -98,14 +88,6 @@ pub enum LoadError {
 /// Longest piece of a statement in an error, in characters.
 const SHOWN: usize = 200;
 
-/// Looks at an SQL text that [`run_sql`] is to run: whether it can be split, and has no meta command.
-///
-/// # Errors
-/// What is wrong with it, with its line.
-pub fn check_sql(text: &str, what: &str) -> Result<(), LoadError> {
-    split(text, what).map(drop)
-}
-
 /// Runs the statements of an SQL text one by one, each in a transaction of its own unless the text says `begin`, as psql would. `what`
 /// names the text in errors. The text is split as scripts are; meta commands mean nothing here.
 ///
@@ -128,7 +110,7 @@ pub fn run_sql_with(
     run: &mut dyn FnMut(&mut Client, &str) -> Result<(), postgres::Error>,
 ) -> Result<(), LoadError> {
     // All are looked at before the first is run.
-    for statement in &split(text, what)? {
+    for statement in &statements(text, what)? {
         run(client, statement.text()).map_err(|error| LoadError::Statement {
             what: what.to_owned(),
             line: statement.position().line + lines_before_error(&error, statement.text()),
@@ -137,24 +119,6 @@ pub fn run_sql_with(
         })?;
     }
     Ok(())
-}
-
-/// The statements of an SQL text.
-fn split(text: &str, what: &str) -> Result<Vec<Statement>, LoadError> {
-    if text.trim().is_empty() {
-        return Ok(Vec::new());
-    }
-    let script = Script::parse(what, text, &mut Symbols::new())?;
-    let statements = script.commands().iter().map(|command| match command {
-        // A result kept in variables is a meta command's doing, though it belongs to its statement.
-        Command::Statement(statement) if statement.capture().is_none() => Ok(statement.clone()),
-        other => Err(LoadError::MetaCommand {
-            what: what.to_owned(),
-            line: other.position().line,
-            command: other.source().to_owned(),
-        }),
-    });
-    statements.collect()
 }
 
 /// How many lines into the statement the server's error position is (a count of characters, from 1).

@@ -8,10 +8,10 @@ mod log;
 mod process;
 mod rights;
 mod server;
+mod set;
 mod statements;
-mod surroundings;
 mod tables;
 mod vacuums;
 mod waits;
 
-pub use self::surroundings::Surroundings;
+pub use self::set::sampler_set;

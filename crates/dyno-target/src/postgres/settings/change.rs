@@ -4,13 +4,13 @@
 //! can be put back. What a role may not change on the server, but may in its own sessions, goes into the connections' options and never touches
 //! the server; the rest is said.
 
-use super::mapping::{Mapped, MappingError, plan_with};
+use super::mapping::{MappingError, plan_with};
 use super::restart;
 use super::survey::{Kept, Survey, alter_system};
 use crate::postgres::Client;
 use crate::postgres::address::{ConnectError, ConnectionInfo, text_without_secrets, word_without_secrets};
 use crate::postgres::server_message;
-use serde::{Deserialize, Serialize};
+use crate::target::{Mapped, Restored, Saved, SavedSetting, Unset};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -26,64 +26,6 @@ const POLL: Duration = Duration::from_millis(50);
 /// Settings by which dyno reaches the server: never changed.
 const UNTOUCHED: [&str; 4] = ["data_directory", "listen_addresses", "port", "unix_socket_directories"];
 
-/// What `postgresql.auto.conf` held before a change: enough to put it back, even by a later process.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Saved {
-    /// One for each setting that the change touches on the server; empty: the server is not changed.
-    pub settings: Vec<SavedSetting>,
-}
-
-/// One setting of `postgresql.auto.conf`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SavedSetting {
-    /// Its name.
-    pub name: String,
-    /// Its value there; none: the file did not have it.
-    pub value: Option<String>,
-    /// Whether only a restart brings it into effect.
-    pub needs_restart: bool,
-    /// What the change gives it: if the file has something else than that later, it is not the change's any more. Unknown of changes made by dyno 0.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub set_to: Option<String>,
-}
-
-impl Saved {
-    /// What is to be put back of two changes that follow each other: what was there before the first.
-    #[must_use]
-    pub fn before(mut self, later: &Self) -> Self {
-        for setting in &later.settings {
-            match self.settings.iter_mut().find(|earlier| earlier.name == setting.name) {
-                Some(earlier) => earlier.set_to.clone_from(&setting.set_to),
-                None => self.settings.push(setting.clone()),
-            }
-        }
-        self
-    }
-}
-
-/// A setting that could not be set, which a report must say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unset {
-    /// Its name.
-    pub name: String,
-    /// What was wanted.
-    pub wanted: String,
-    /// What the server runs with.
-    pub found: String,
-    /// Why it was not set and what to do.
-    pub reason: String,
-}
-
-impl std::fmt::Display for Unset {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} is {}, not {}: {}",
-            self.name, self.found, self.wanted, self.reason
-        )
-    }
-}
-
 /// What a change did.
 #[derive(Clone, Debug)]
 pub struct Applied {
@@ -93,17 +35,6 @@ pub struct Applied {
     pub restarted: bool,
     /// What the server does not run with.
     pub unset: Vec<Unset>,
-}
-
-/// What putting back did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Restored {
-    /// Whether the server was restarted.
-    pub restarted: bool,
-    /// Settings that are back in the file, but need a restart to take effect.
-    pub pending_restart: Vec<String>,
-    /// Settings that somebody else has changed since, and that stay as they are.
-    pub others: Vec<String>,
 }
 
 /// Settings could not be changed or put back.

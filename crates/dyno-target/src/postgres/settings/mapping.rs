@@ -2,15 +2,7 @@
 
 use super::known::{self, Known, release};
 use super::rules::{self, Translation};
-
-/// Settings as a version knows them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mapped {
-    /// Name and value, in the order given.
-    pub settings: Vec<(String, String)>,
-    /// What was translated or left out, as sentences for the user.
-    pub notes: Vec<String>,
-}
+use crate::target::Mapped;
 
 /// A setting that cannot be given to a server of this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,6 +5,7 @@
 //! [`restore`] can put exactly that back. Whatever happened, [`verify`](verify()) says what the server really runs with, and a report says the rest.
 
 mod change;
+mod connections;
 mod known;
 mod mapping;
 mod restart;
@@ -12,7 +13,9 @@ mod rules;
 mod survey;
 mod verify;
 
-pub use change::{Applied, Change, ChangeError, Restored, Saved, SavedSetting, Unset, plan_for_server, restore};
+pub use change::{Applied, Change, ChangeError, plan_for_server, restore};
+pub(in crate::postgres) use connections::MAX_CONNECTIONS;
+pub use connections::{TooFewConnections, check_connections, with_connections};
 pub use known::names;
-pub use mapping::{Mapped, MappingError, plan_for};
-pub use verify::{Difference, SettingsError, verify};
+pub use mapping::{MappingError, plan_for};
+pub use verify::{SettingsError, verify};

@@ -2,30 +2,7 @@
 
 use crate::postgres::Client;
 use crate::postgres::server_message;
-
-/// A setting that is not as wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// Its name.
-    pub name: String,
-    /// What was wanted.
-    pub wanted: String,
-    /// What the server shows; none: it does not know the setting.
-    pub found: Option<String>,
-}
-
-impl std::fmt::Display for Difference {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.found {
-            Some(found) => write!(f, "{} is {found}, not {}", self.name, self.wanted),
-            None => write!(
-                f,
-                "{} is not known to this server ({} was wanted)",
-                self.name, self.wanted
-            ),
-        }
-    }
-}
+use crate::target::Difference;
 
 /// The settings of a server could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,83 @@
+//! The data that an experiment works on, as it is to be brought onto a server.
+
+/// A text of SQL statements.
+#[derive(Clone, Debug, Default)]
+pub struct Sql {
+    /// The statements; may be empty. Line breaks at its front make its lines those of the file.
+    pub text: String,
+    /// What messages call it, such as its file.
+    pub name: String,
+}
+
+/// What to fill a table with.
+#[derive(Clone, Debug)]
+pub struct Fill {
+    /// Table, as in SQL (quoted and qualified where needed).
+    pub table: String,
+    /// Rows to insert, numbered from 1.
+    pub rows: u64,
+    /// Columns and their SQL expressions, in which `row` is the row's number.
+    pub columns: Vec<(String, String)>,
+}
+
+/// What a run finds of what the run before it did to the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing: it gets a copy of the data as loaded where copies can be made, else newly loaded data.
+    Copy,
+    /// Nothing: the data is loaded anew.
+    Reload,
+    /// Everything: it goes on with the data as it is.
+    Keep,
+}
+
+/// How an experiment's data is made: first `setup`, then the tables of `fill`, then `finish`.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// The experiment's name, by which its data is known.
+    pub experiment: String,
+    /// Makes the schema.
+    pub setup: Sql,
+    /// Tables filled with generated rows.
+    pub fill: Vec<Fill>,
+    /// Completes it, such as indexes.
+    pub finish: Sql,
+    /// Tablespaces that `setup` uses.
+    pub tablespaces: Vec<String>,
+    /// What makes the data what it is, as text: data of the same definition is the same.
+    pub definition: String,
+    /// The locale that a database made for it gets.
+    pub locale: Option<String>,
+    /// Whether the workloads leave the data as they found it, so that another run may use it as it is.
+    pub read_only: bool,
+    /// What a run finds of what the run before it did to the data.
+    pub state: State,
+}
+
+impl Data {
+    /// Whether the experiment brings data at all.
+    #[must_use]
+    pub fn is_some(&self) -> bool {
+        !(self.setup.text.trim().is_empty() && self.fill.is_empty() && self.finish.text.trim().is_empty())
+    }
+}
+
+/// The data that a run needs, and who asks for it.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The data of the cell at hand.
+    pub data: &'a Data,
+    /// The data of all cells of the campaign: what any of them needs is kept.
+    pub all: &'a [Data],
+    /// The name of the campaign's folder: what one campaign left is no state for another to go on with.
+    pub campaign: &'a str,
+}
+
+/// What an experiment asks of a server.
+#[derive(Clone, Copy)]
+pub struct Needs<'a> {
+    /// Settings as written: sizes may be relative to the machine.
+    pub settings: &'a [(String, String)],
+    /// Connections of the load.
+    pub clients: usize,
+}

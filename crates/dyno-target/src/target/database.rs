@@ -1,0 +1,118 @@
+//! A database that a run works on.
+
+use super::{DatabaseSizes, Difference, StopFlag, TableSizes, TargetError};
+use crate::postgres::address::ConnectionInfo;
+use crate::sampler::Sampler;
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// How clients connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Over a unix socket.
+    Unix,
+    /// Over TCP.
+    Tcp,
+}
+
+/// What the load's clients connect with: each protocol has its own.
+#[derive(Clone, Copy, Debug)]
+pub enum Reach<'a> {
+    /// PostgreSQL's protocol.
+    Postgres(&'a ConnectionInfo),
+}
+
+/// A database that a run works on. It is shown by its address, without passwords.
+pub trait Database: fmt::Display + Send + Sync {
+    /// What the load's clients connect with.
+    fn reach(&self) -> Reach<'_>;
+
+    /// How they connect.
+    fn route(&self) -> Route;
+
+    /// Whether the server is on this machine.
+    fn is_local(&self) -> bool;
+
+    /// What is odd about its address, as sentences.
+    fn warnings(&self) -> &[String];
+
+    /// Where the server keeps its data, if it is dyno's own on this machine.
+    fn data_folder(&self) -> Option<&Path>;
+
+    /// Opens a connection for what is asked beside the load; what it is asked is cancelled when `stop` is raised.
+    ///
+    /// # Errors
+    /// No connection.
+    fn control(&self, stop: &StopFlag) -> Result<Box<dyn Control>, TargetError>;
+
+    /// Makes ready what is read while the load runs; `None` if `stop` is raised before it is.
+    fn samplers(&self, stop: &AtomicBool) -> Option<SamplerSet>;
+
+    /// Notes that the data is about to be worked on, so that no other campaign takes it for fresh.
+    ///
+    /// # Errors
+    /// The server refuses it, or does not answer.
+    fn mark_used(&self, stop: &StopFlag) -> Result<(), TargetError>;
+}
+
+/// What is around a load: its samplers, and what is known beforehand not to be there.
+#[derive(Default)]
+pub struct SamplerSet {
+    /// Each is to be read on a thread of its own.
+    pub samplers: Vec<Box<dyn Sampler>>,
+    /// What will be missing, as sentences with what to do about it.
+    pub warnings: Vec<String>,
+}
+
+/// A connection for what is asked of a database beside the load.
+pub trait Control: Send {
+    /// The server as it describes itself.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    fn describe(&mut self) -> Result<Description, TargetError>;
+
+    /// Settings with which the server does not run although they were `wanted`.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    fn differences(&mut self, wanted: &[(String, String)]) -> Result<Vec<Difference>, TargetError>;
+
+    /// Brings the database to rest: what the server would do sooner or later because of the loading is done now. Gives
+    /// what could not be done, as sentences.
+    ///
+    /// # Errors
+    /// The connection is broken, or what it does fails.
+    fn settle(&mut self) -> Result<Vec<String>, TargetError>;
+
+    /// Reads the data into the cache; gives what came of it, as a clause.
+    ///
+    /// # Errors
+    /// The connection is broken, or the server cannot do it.
+    fn warm(&mut self) -> Result<String, TargetError>;
+
+    /// Reads the sizes of the experiment's tables, with what the server counted about each.
+    ///
+    /// # Errors
+    /// The connection is broken, or a table is locked by somebody else.
+    fn sizes(&mut self) -> Result<DatabaseSizes, TargetError>;
+
+    /// Waits until the load's sessions have ended, but not long: what a session did is counted when it ends at the latest.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    fn await_sessions_end(&mut self) -> Result<(), TargetError>;
+
+    /// The name by which a report knows a table.
+    fn name_of(&self, table: &TableSizes) -> String;
+}
+
+/// What a result must be read with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// Version and settings, as they are archived.
+    pub facts: serde_json::Value,
+    /// Settings that allow the server to lose what it reported as done, such as `fsync = off`.
+    pub not_durable: Vec<String>,
+}

@@ -1,0 +1,184 @@
+//! A server that is there already and not dyno's own: it is reserved, set only as far as it may be, and put back.
+
+use super::{Data, Database, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError, Unset, Wanted};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A server that is not dyno's own. It is shown by its address, without passwords.
+pub trait External: fmt::Display + fmt::Debug + Send + Sync {
+    /// How clients connect to each of its hosts.
+    fn routes(&self) -> Vec<Route>;
+
+    /// Whether the server is on this machine.
+    fn is_local(&self) -> bool;
+
+    /// The first of its hosts that takes sessions now.
+    ///
+    /// # Errors
+    /// None does, or `stop` was raised.
+    fn first_reachable(&self, stop: &AtomicBool) -> Result<Arc<dyn External>, TargetError>;
+
+    /// What tells a server from others, however it is reached and whatever it is called; `None` if it does not say.
+    fn identity(&self, stop: &StopFlag) -> Option<String>;
+
+    /// Reserves the server, and the places of `experiments` that bring data; `shared`: whoever else may share it. As
+    /// long as another dyno stands in the way, waits; `waiting` is told once of each that does.
+    ///
+    /// # Errors
+    /// No connection, or `stop` was raised.
+    fn lock(
+        &self,
+        shared: bool,
+        experiments: &[String],
+        stop: &StopFlag,
+        waiting: &mut dyn FnMut(&str),
+    ) -> Result<Box<dyn Lock>, TargetError>;
+
+    /// Settings of which sizes are absolute, as this server knows them.
+    ///
+    /// # Errors
+    /// A setting that it does not have, or no connection.
+    fn fit(&self, settings: &[(String, String)], stop: &StopFlag) -> Result<Mapped, TargetError>;
+
+    /// Makes sure that the server has connections for a load of this many clients. With `settings` that are to be given
+    /// to it and say how many it allows, those count.
+    ///
+    /// # Errors
+    /// It has not, or no connection.
+    fn check_connections(
+        &self,
+        clients: usize,
+        settings: &[(String, String)],
+        stop: &StopFlag,
+    ) -> Result<(), TargetError>;
+
+    /// The locale of its database if that is not the one that is wanted.
+    ///
+    /// # Errors
+    /// No connection.
+    fn other_locale(&self, wanted: &str, stop: &StopFlag) -> Result<Option<String>, TargetError>;
+
+    /// Refuses data whose loading would have to destroy something or could not be done, before anything is changed.
+    ///
+    /// # Errors
+    /// It cannot be loaded, or no connection.
+    fn check_data(&self, data: &Data, stop: &StopFlag) -> Result<(), TargetError>;
+
+    /// Finds out how each setting can be set by this role, and what is there now. Changes nothing. `restart_command` is
+    /// a shell command that restarts the server; without it nothing is touched that would need a restart.
+    ///
+    /// # Errors
+    /// No connection, a setting that this version does not have, or a value that the server refuses.
+    fn plan_change(
+        &self,
+        settings: &[(String, String)],
+        restart_command: Option<&str>,
+        stop: &StopFlag,
+    ) -> Result<Box<dyn Change>, TargetError>;
+
+    /// Puts back what a change found.
+    ///
+    /// # Errors
+    /// The server does not follow, or does not answer.
+    fn restore(&self, saved: &Saved, restart_command: Option<&str>) -> Result<Restored, TargetError>;
+
+    /// Brings the experiment's data into its state. What is to be known of that is said in `notes`.
+    ///
+    /// # Errors
+    /// The data cannot be made, or `stop` was raised.
+    fn prepare(
+        &self,
+        wanted: Wanted<'_>,
+        notes: &mut Vec<String>,
+        progress: &mut dyn Progress,
+        stop: &StopFlag,
+    ) -> Result<Box<dyn Database>, TargetError>;
+}
+
+/// A change of settings that is planned.
+pub trait Change {
+    /// What the server will not run with, and why.
+    fn unset(&self) -> &[Unset];
+
+    /// Whether anything is to be changed, on the server or for connections alone.
+    fn changes(&self) -> bool;
+
+    /// What to put back later. Keep it in a file before [`apply`](Self::apply): then it can be put back even after a
+    /// crash.
+    fn saved(&self) -> &Saved;
+
+    /// Makes the change, and waits until the server runs with it.
+    ///
+    /// # Errors
+    /// The server refuses a value, does not follow, or does not restart. Nothing stays changed then, unless
+    /// [`TargetError::is_undone`] denies it.
+    fn apply(self: Box<Self>) -> Result<Applied, TargetError>;
+}
+
+/// A change that was made.
+pub struct Applied {
+    /// How to connect so that the settings hold.
+    pub server: Arc<dyn External>,
+    /// What the server does not run with, and why.
+    pub unset: Vec<Unset>,
+}
+
+/// A server that is reserved, until this is dropped or the connection is lost.
+pub trait Lock: Send + Sync {
+    /// Whether it is held.
+    fn is_held(&self) -> bool;
+
+    /// Takes it again if it was lost, as after a restart of the server.
+    ///
+    /// # Errors
+    /// No connection, or `stop` was raised.
+    fn ensure(&self, stop: &StopFlag, waiting: &mut dyn FnMut(&str)) -> Result<(), TargetError>;
+
+    /// Who else measures on the server at the moment, each in words.
+    fn sharers(&self) -> Vec<String>;
+}
+
+/// How often a lock is asked whether it is still held.
+const WATCH: Duration = Duration::from_millis(500);
+
+/// Keeps an eye on locks while `work` goes on, and raises `ending`, which is to end it, when one of them is lost; from
+/// when `stop` is raised nobody looks. Gives back what `work` does, and whether all were held to the end.
+pub fn while_held<T>(
+    locks: &[&dyn Lock],
+    stop: &AtomicBool,
+    ending: &AtomicBool,
+    work: impl FnOnce() -> T,
+) -> (T, bool) {
+    let (over, lost) = (AtomicBool::new(false), AtomicBool::new(false));
+    let watch = || {
+        while !over.load(Ordering::Relaxed) {
+            let held = locks.iter().all(|lock| lock.is_held());
+            if stop.load(Ordering::Relaxed) {
+                // The question is cancelled then, which says nothing of the lock.
+                return;
+            }
+            if !held {
+                lost.store(true, Ordering::Relaxed);
+                ending.store(true, Ordering::Relaxed);
+                return;
+            }
+            std::thread::park_timeout(WATCH);
+        }
+    };
+    let done = std::thread::scope(|scope| {
+        // Without a thread to be had, a loss is seen when the work is done.
+        let watcher = std::thread::Builder::new().spawn_scoped(scope, watch);
+        let done = work();
+        over.store(true, Ordering::Relaxed);
+        match watcher {
+            Ok(watcher) => watcher.thread().unpark(),
+            Err(_) if stop.load(Ordering::Relaxed) => {}
+            Err(_) => lost.store(!locks.iter().all(|lock| lock.is_held()), Ordering::Relaxed),
+        }
+        done
+    });
+    let held = !lost.load(Ordering::Relaxed);
+    (done, held)
+}

@@ -1,0 +1,33 @@
+//! The seam between what is done with a database under test and the databases there are.
+//!
+//! A [`Target`] is what an address names: a private server that dyno makes ([`Embedded`], and [`Instance`] while a
+//! campaign holds it) or one that is there already ([`External`]). Both end in a [`Database`] that a run works on, which
+//! is asked through a [`Control`]. A new database brings implementations of these, and one line in [`PRODUCTS`].
+
+mod data;
+mod database;
+mod embedded;
+mod error;
+mod external;
+mod named;
+mod progress;
+mod settings;
+mod sizes;
+mod sql;
+
+pub use data::{Data, Fill, Needs, Sql, State, Wanted};
+pub use database::{Control, Database, Description, Reach, Route, SamplerSet};
+pub use embedded::{Embedded, Instance, KillSwitch};
+pub use error::TargetError;
+pub use external::{Applied, Change, External, Lock, while_held};
+pub use named::{EMBEDDED, Environment, PRODUCTS, Product, Target};
+pub use progress::Progress;
+pub use settings::{Difference, Mapped, Restored, Saved, SavedSetting, Unset};
+pub use sizes::{DatabaseSizes, TableSizes};
+pub use sql::{SqlError, statements};
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Raised to end what a server is asked and what is waited for.
+pub type StopFlag = Arc<AtomicBool>;

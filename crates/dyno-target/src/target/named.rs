@@ -1,0 +1,124 @@
+//! The database to measure, as it is named on the command line and in experiment files.
+
+use super::{Embedded, External, StopFlag, TargetError};
+use std::fmt;
+use std::sync::Arc;
+
+/// The word that asks for a private server, and the database that is measured unless another is named.
+pub const EMBEDDED: &str = "embedded";
+
+/// Looks up variables of the environment.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The database to measure.
+#[derive(Debug)]
+pub enum Target {
+    /// A private server, made on demand.
+    Embedded(Box<dyn Embedded>),
+    /// A server that is there already.
+    External(Arc<dyn External>),
+}
+
+/// A kind of database.
+pub trait Product: Sync {
+    /// What addresses of its servers begin with, before `://`.
+    fn schemes(&self) -> &'static [&'static str];
+
+    /// What follows `embedded:` to ask for a private server of this kind, beside a version; `None` if it has none.
+    fn embedded_name(&self) -> Option<&'static str>;
+
+    /// Its private server of this version, or of the usual one. `stop` gives up fetching it.
+    ///
+    /// # Errors
+    /// It has none, or no folder to keep it in is known.
+    fn embedded(
+        &self,
+        version: Option<&str>,
+        environment: Environment<'_>,
+        stop: &StopFlag,
+    ) -> Result<Box<dyn Embedded>, TargetError>;
+
+    /// The server at an address.
+    ///
+    /// # Errors
+    /// The address cannot be understood.
+    fn external(&self, address: &str, environment: Environment<'_>) -> Result<Arc<dyn External>, TargetError>;
+}
+
+/// The kinds of databases that are built in. The first takes every address that names no kind.
+pub const PRODUCTS: [&dyn Product; 1] = [&crate::postgres::Postgres];
+
+impl Target {
+    /// Understands `text`: `embedded`, `embedded:VERSION`, `embedded:KIND`, `embedded:KIND:VERSION`, or an address.
+    ///
+    /// # Errors
+    /// It cannot be understood, or names a kind of database that is not built in.
+    pub fn named(text: &str, environment: Environment<'_>, stop: &StopFlag) -> Result<Self, TargetError> {
+        let [usual, ..] = PRODUCTS;
+        let which = match text.strip_prefix(EMBEDDED) {
+            Some("") => Some(None),
+            Some(rest) => rest.strip_prefix(':').map(Some),
+            None => None,
+        };
+        if let Some(which) = which {
+            let (word, rest) = which.map_or(("", None), |which| match which.split_once(':') {
+                Some((word, rest)) => (word, Some(rest)),
+                None => (which, None),
+            });
+            let named = PRODUCTS.iter().find(|product| product.embedded_name() == Some(word));
+            return Ok(Self::Embedded(match named {
+                Some(product) => product.embedded(rest, environment, stop)?,
+                // Without a kind it is the usual one's version.
+                None => usual.embedded(which, environment, stop)?,
+            }));
+        }
+        let product = match scheme(text) {
+            None => usual,
+            Some(scheme) => PRODUCTS
+                .into_iter()
+                .find(|product| product.schemes().contains(&scheme))
+                .ok_or_else(|| TargetError::UnknownKind {
+                    kind: format!("{scheme}://"),
+                    known: known(),
+                })?,
+        };
+        Ok(Self::External(product.external(text, environment)?))
+    }
+
+    /// The server, if it is there already.
+    #[must_use]
+    pub fn external(&self) -> Option<&Arc<dyn External>> {
+        match self {
+            Self::Embedded(_) => None,
+            Self::External(server) => Some(server),
+        }
+    }
+}
+
+/// What an address begins with, if it is that of a URI.
+fn scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once("://")?;
+    let is_name = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    is_name.then_some(scheme)
+}
+
+/// The kinds that are built in, as a list in a sentence.
+fn known() -> String {
+    let schemes = PRODUCTS.iter().flat_map(|product| product.schemes());
+    let mut kinds: Vec<_> = schemes.map(|scheme| format!("{scheme}://")).collect();
+    kinds.push(EMBEDDED.to_owned());
+    let names = PRODUCTS.iter().filter_map(|product| product.embedded_name());
+    kinds.extend(names.map(|name| format!("{EMBEDDED}:{name}")));
+    kinds.join(", ")
+}
+
+impl fmt::Display for Target {
+    /// Without passwords.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded(embedded) => embedded.fmt(f),
+            Self::External(server) => server.fmt(f),
+        }
+    }
+}

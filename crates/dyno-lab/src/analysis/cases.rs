@@ -14,8 +14,7 @@ use crate::summary::{
 };
 use dyno_ceiling::{Point, Route, Shape};
 use dyno_engine::{Ending, Outcome};
-use dyno_target::postgres::facts::{LocaleFacts, ServerFacts, ServerSetting};
-use dyno_target::target::Difference;
+use dyno_target::target::{Description, Difference};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -99,8 +98,8 @@ fn case(kind: WarningKind) -> Case {
             silent: host(50.0, 0.0, 1.0),
         },
         WarningKind::NotDurable => Case {
-            given: durability("off"),
-            silent: durability("local"),
+            given: durability(&["synchronous_commit = off"]),
+            silent: durability(&[]),
         },
         WarningKind::SettingDiffers => Case {
             given: settings::differing(vec![Difference {
@@ -431,18 +430,12 @@ fn host(idle_percent: f64, iowait_percent: f64, steal_percent: f64) -> Vec<Warni
     summary.warnings
 }
 
-fn durability(synchronous_commit: &str) -> Vec<Warning> {
-    settings::durability(&ServerFacts {
-        version: String::new(),
-        version_number: 180_000,
-        settings: vec![ServerSetting {
-            name: "synchronous_commit".to_owned(),
-            value: synchronous_commit.to_owned(),
-            source: "configuration file".to_owned(),
-        }],
-        data_folder: None,
-        locale: LocaleFacts::default(),
-    })
+fn durability(not_durable: &[&str]) -> Vec<Warning> {
+    let server = Description {
+        facts: Value::Null,
+        not_durable: not_durable.iter().copied().map(str::to_owned).collect(),
+    };
+    settings::durability(&server).into_iter().collect()
 }
 
 /// A run in a folder of its own.

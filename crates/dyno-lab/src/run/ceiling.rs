@@ -2,19 +2,11 @@
 
 use crate::archive::RunRecord;
 use dyno_ceiling::{Machine, Point, Route, Shape, Store, StoreError};
-use dyno_target::postgres::address::{ConnectionInfo, Host};
-use dyno_target::postgres::embedded::home_folder;
-
-/// How clients connect to `target`.
-pub(super) fn route(target: &ConnectionInfo) -> Route {
-    match target.hosts().next() {
-        Some(Host::Unix { .. }) => Route::Unix,
-        Some(Host::Tcp { .. }) | None => Route::Tcp,
-    }
-}
+use dyno_target::embedded::home_folder;
+use dyno_target::target;
 
 /// The point of this machine's ceiling that is most like a run by this route; `None` if there is none yet.
-pub(super) fn known(route: Route, record: &RunRecord) -> Result<Option<Point>, StoreError> {
+pub(super) fn known(route: target::Route, record: &RunRecord) -> Result<Option<Point>, StoreError> {
     // Without a home folder none can have been kept.
     let Ok(home) = home_folder(&|name| std::env::var(name).ok()) else {
         return Ok(None);
@@ -22,7 +14,10 @@ pub(super) fn known(route: Route, record: &RunRecord) -> Result<Option<Point>, S
     let ceiling = Store::in_home(&home).read(&Machine::this())?;
     let workloads = &record.workloads;
     let shape = Shape {
-        route,
+        route: match route {
+            target::Route::Unix => Route::Unix,
+            target::Route::Tcp => Route::Tcp,
+        },
         clients: workloads.iter().map(|workload| workload.clients).sum(),
         threads: workloads.iter().map(|workload| workload.threads).sum(),
     };

@@ -1,20 +1,16 @@
 //! One run: the server up, the data in its state, everything at rest, then the load, and the books kept.
 
-use super::borrowed::Borrowed;
-use super::data::{self, Wanted};
+use super::embedded::EmbeddedServers;
+use super::external::ExternalServers;
+use super::progress::Told;
 use super::reserved::Reserved;
-use super::server::Servers;
-use super::target::Target;
+use super::target::{clients, needs, settings};
 use super::workload::{self, Compiled};
-use super::{Entry, FinishedRun, Ledger, Progress, RunError};
+use super::{Entry, FinishedRun, Ledger, Progress, RunError, data};
 use crate::archive::{CampaignWriter, PlannedRun};
-use crate::experiment::{Cache, ErrorLimit, Resolved};
+use crate::experiment::{Cache, ErrorLimit, Path as Way, Resolved};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
-use dyno_target::postgres::address::ConnectionInfo;
-use dyno_target::postgres::cache::prewarm;
-use dyno_target::postgres::load::{LoadError, settle};
-use dyno_target::postgres::scope::Scope;
-use std::path::{Path, PathBuf};
+use dyno_target::target::{Data, Database, Embedded, External, Route, Target, TargetError, Wanted};
 
 /// What all runs of a campaign have in common.
 pub(super) struct Bench<'a> {
@@ -36,19 +32,16 @@ pub(super) struct Bench<'a> {
     pub sampling: bool,
     /// How the load's threads work.
     pub threads: ThreadOptions,
-    pub servers: Servers<'a>,
-    pub borrowed: Borrowed,
+    pub embedded: EmbeddedServers<'a>,
+    pub external: ExternalServers,
     pub reserved: Reserved,
     pub stop: &'a Stop,
 }
 
 /// A database that a run can begin on.
 struct Ready {
-    info: ConnectionInfo,
-    scope: Scope,
+    database: Box<dyn Database>,
     settings: Vec<(String, String)>,
-    data_folder: Option<PathBuf>,
-    log: Option<PathBuf>,
     notes: Vec<String>,
 }
 
@@ -64,7 +57,7 @@ impl Bench<'_> {
         let stop = self.stop;
         self.attempt(planned, experiment, target, progress)
             .map_err(|error| match error {
-                RunError::Archive(_) | RunError::Load(LoadError::Stopped { .. }) => error,
+                RunError::Archive(_) | RunError::Target(TargetError::Stopped(_)) => error,
                 // What was under way was cancelled, and says so in one way or another.
                 _ if stop.requested() => RunError::Stopped,
                 error => error,
@@ -84,29 +77,23 @@ impl Bench<'_> {
         let ready = self.ready(experiment, target, progress)?;
         self.check_stop()?;
         let statements = compiled.iter().map(Compiled::statements).collect();
-        let load = workload::load(experiment, compiled, &ready.info, self.threads.clone())?;
-        if let Target::Address(_) = target {
-            data::remote::mark_used(&ready.info, self.wanted(experiment), self.stop)?;
-        }
+        let load = workload::load(experiment, compiled, &*ready.database, self.threads.clone())?;
+        ready.database.mark_used(&self.stop.flag())?;
         let entry = Entry {
             experiment,
             statements,
             settings: &ready.settings,
-            target: &ready.info,
-            scope: ready.scope,
+            database: &*ready.database,
             command: self.command,
-            data_folder: ready.data_folder.as_deref(),
-            log: ready.log.as_deref(),
             max_errors: self.max_errors,
             sampling: self.sampling,
             threads: &self.threads,
             notes: ready.notes,
             stop: self.stop,
         };
-        let clients: usize = experiment.workloads.iter().map(|workload| workload.clients).sum();
-        progress.step(&match clients {
+        progress.step(&match clients(experiment) {
             1 => "Connecting 1 client".to_owned(),
-            _ => format!("Connecting {clients} clients"),
+            clients => format!("Connecting {clients} clients"),
         });
         let mut ledger = Ledger::open(self.campaign, planned, entry, progress)?;
         let (driven, lost) = self
@@ -115,21 +102,14 @@ impl Bench<'_> {
         match driven {
             Ok(outcome) => {
                 let lost = lost.map(|error| error.to_string());
-                Ok(ledger.close(&outcome, lost.or_else(|| self.server_end(&outcome))))
+                let reason = lost.or_else(|| self.server_end(&outcome));
+                Ok(ledger.close(&outcome, reason))
             }
             Err(error) => {
                 let error = lost.unwrap_or_else(|| error.into());
                 ledger.abandon(&error.to_string());
                 Err(error)
             }
-        }
-    }
-
-    fn wanted<'b>(&'b self, experiment: &'b Resolved) -> Wanted<'b> {
-        Wanted {
-            experiment,
-            all: &self.all,
-            campaign: &self.name,
         }
     }
 
@@ -148,97 +128,120 @@ impl Bench<'_> {
         progress: &mut dyn Progress,
     ) -> Result<Ready, RunError> {
         match target {
-            Target::Embedded(options) => {
-                let (mut notes, scope) = (Vec::new(), Scope::Database);
-                let cluster = self
-                    .servers
-                    .bring(options, experiment, self.several, &mut notes, progress)?;
-                if self.stop.requested() {
-                    return Err(RunError::Stopped);
-                }
-                let wanted = Wanted {
-                    experiment,
-                    all: &self.all,
-                    campaign: &self.name,
-                };
-                data::embedded::prepare(cluster, wanted, self.several, &mut notes, progress, self.stop)?;
-                let control = cluster.server()?.connection(data::embedded::WORKING);
-                rest(&control, &scope, &mut notes, progress, self.stop)?;
-                if experiment.data.cache == Cache::Cold {
-                    notes.push(sentence(&cluster.restart_cold(progress)?.to_string()));
-                }
-                let info = cluster.connection(data::embedded::WORKING, experiment.path)?;
-                warm(&info, &scope, experiment, &mut notes, progress, self.stop)?;
-                Ok(Ready {
-                    info,
-                    scope,
-                    settings: cluster.settings().to_vec(),
-                    data_folder: Some(cluster.data_folder().to_owned()),
-                    log: cluster.log().map(Path::to_owned),
-                    notes,
-                })
-            }
-            Target::Address(server) => {
-                let (mut notes, scope) = (Vec::new(), data::remote::scope(experiment));
-                self.servers.stop(progress);
-                self.reserved.ensure(server, &mut notes, self.stop, progress)?;
-                let set = self.borrowed.set(server, experiment, &mut notes, progress, self.stop)?;
-                self.check_stop()?;
-                // To be set, the server may have been restarted.
-                self.reserved.ensure(server, &mut Vec::new(), self.stop, progress)?;
-                super::settings::check_connections(&mut *set.info.connect_until(&self.stop.flag())?, experiment)?;
-                let info = data::remote::prepare(&set.info, self.wanted(experiment), &mut notes, progress, self.stop)?;
-                self.check_stop()?;
-                rest(&info, &scope, &mut notes, progress, self.stop)?;
-                warm(&info, &scope, experiment, &mut notes, progress, self.stop)?;
-                Ok(Ready {
-                    info,
-                    scope,
-                    settings: set.settings,
-                    data_folder: None,
-                    log: None,
-                    notes,
-                })
-            }
+            Target::Embedded(embedded) => self.ready_embedded(experiment, &**embedded, progress),
+            Target::External(server) => self.ready_external(experiment, &**server, progress),
         }
     }
 
+    fn ready_embedded(
+        &mut self,
+        experiment: &Resolved,
+        embedded: &dyn Embedded,
+        progress: &mut dyn Progress,
+    ) -> Result<Ready, RunError> {
+        let mut notes = Vec::new();
+        let all = self.all_data();
+        let stop = self.stop.flag();
+        let instance = self.embedded.hold(embedded, progress)?;
+        let settings = settings(experiment);
+        let needs = needs(experiment, &settings);
+        instance.bring(needs, self.several, &mut notes, &mut Told(progress))?;
+        if self.stop.requested() {
+            return Err(RunError::Stopped);
+        }
+        let wanted = Wanted {
+            data: &data::of(experiment),
+            all: &all,
+            campaign: &self.name,
+        };
+        instance.prepare(wanted, self.several, &mut notes, &mut Told(progress), &stop)?;
+        rest(&*instance.database(None)?, &mut notes, progress, self.stop)?;
+        if experiment.data.cache == Cache::Cold {
+            notes.push(sentence(&instance.restart_cold(&mut Told(progress))?));
+        }
+        let route = experiment.path.map(|path| match path {
+            Way::Unix => Route::Unix,
+            Way::Tcp => Route::Tcp,
+        });
+        let database = instance.database(route)?;
+        warm(&*database, experiment, &mut notes, progress, self.stop)?;
+        Ok(Ready {
+            database,
+            settings: instance.settings().to_vec(),
+            notes,
+        })
+    }
+
+    fn ready_external(
+        &mut self,
+        experiment: &Resolved,
+        server: &dyn External,
+        progress: &mut dyn Progress,
+    ) -> Result<Ready, RunError> {
+        let mut notes = Vec::new();
+        let stop = self.stop.flag();
+        self.embedded.stop(progress);
+        self.reserved.ensure(server, &mut notes, self.stop, progress)?;
+        let set = self.external.set(server, experiment, &mut notes, progress, self.stop)?;
+        self.check_stop()?;
+        // To be set, the server may have been restarted.
+        self.reserved.ensure(server, &mut Vec::new(), self.stop, progress)?;
+        set.server.check_connections(clients(experiment), &[], &stop)?;
+        let wanted = Wanted {
+            data: &data::of(experiment),
+            all: &self.all_data(),
+            campaign: &self.name,
+        };
+        let database = set.server.prepare(wanted, &mut notes, &mut Told(progress), &stop)?;
+        self.check_stop()?;
+        rest(&*database, &mut notes, progress, self.stop)?;
+        warm(&*database, experiment, &mut notes, progress, self.stop)?;
+        Ok(Ready {
+            database,
+            settings: set.settings,
+            notes,
+        })
+    }
+
+    /// The data of all cells.
+    fn all_data(&self) -> Vec<Data> {
+        self.all.iter().map(|experiment| data::of(experiment)).collect()
+    }
+
     /// What to say instead of how the load ended, if it ended because the server did.
-    fn server_end(&self, outcome: &Outcome) -> Option<String> {
+    fn server_end(&mut self, outcome: &Outcome) -> Option<String> {
         match &outcome.ended_early {
-            Some(Ending::ConnectionsLost(_)) => self.servers.cluster()?.post_mortem(),
+            Some(Ending::ConnectionsLost(_)) => self.embedded.held()?.post_mortem(),
             _ => None,
         }
     }
 
     /// The campaign is over, or goes on later: nothing of it stays up, and servers that are not ours are as they were.
     pub(super) fn leave(&mut self, complete: bool, progress: &mut dyn Progress) {
-        self.borrowed.put_back(progress);
-        if let Some(cluster) = self.servers.cluster().filter(|_| complete) {
+        self.external.put_back(progress);
+        if let Some(instance) = self.embedded.held().filter(|_| complete) {
             // A server that crashed cannot drop a database, and need not.
-            let _ = data::embedded::drop_working(cluster);
+            let _ = instance.clear();
         }
-        self.servers.stop(progress);
+        self.embedded.stop(progress);
     }
 }
 
 /// Brings the database to rest.
 fn rest(
-    info: &ConnectionInfo,
-    scope: &Scope,
+    database: &dyn Database,
     notes: &mut Vec<String>,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<(), RunError> {
     progress.step("Settling: vacuum, analyze, checkpoint");
-    notes.extend(settle(&mut *info.connect_until(&stop.flag())?, scope)?);
+    notes.extend(database.control(&stop.flag())?.settle()?);
     Ok(())
 }
 
 /// Reads the data into the cache if the experiment asks for it.
 fn warm(
-    info: &ConnectionInfo,
-    scope: &Scope,
+    database: &dyn Database,
     experiment: &Resolved,
     notes: &mut Vec<String>,
     progress: &mut dyn Progress,
@@ -246,9 +249,7 @@ fn warm(
 ) -> Result<(), RunError> {
     if experiment.data.cache == Cache::Warm {
         progress.step("Reading the data into the cache");
-        notes.push(sentence(
-            &prewarm(&mut *info.connect_until(&stop.flag())?, scope)?.to_string(),
-        ));
+        notes.push(sentence(&database.control(&stop.flag())?.warm()?));
     }
     Ok(())
 }

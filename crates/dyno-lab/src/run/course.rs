@@ -1,16 +1,16 @@
 //! The course of a campaign: run after run, whatever becomes of each.
 
-use super::borrowed::Borrowed;
 use super::cell::Bench;
+use super::embedded::EmbeddedServers;
+use super::external::ExternalServers;
 use super::reserved::Reserved;
-use super::server::Servers;
-use super::target::Target;
 use super::{Emergency, Finished, FinishedRun, Progress, RunError, Upcoming};
 use crate::archive::{Campaign, CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState};
 use crate::experiment::Resolved;
 use crate::plan::{OnFailure, Plan};
 use crate::summary::WorkloadFacts;
 use dyno_engine::Stop;
+use dyno_target::target::Target;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -62,8 +62,8 @@ impl<'a> Course<'a> {
                 max_errors: plan.max_errors,
                 sampling: record.sampling,
                 threads: record.threads(),
-                servers: Servers::new(emergency),
-                borrowed: Borrowed::new(
+                embedded: EmbeddedServers::new(emergency),
+                external: ExternalServers::new(
                     path,
                     lending.restart_command,
                     lending.kept,

@@ -1,24 +1,12 @@
 //! Why a campaign could not be made, or a run not begin.
 
 use super::CompileError;
-use super::target::TargetError;
 use crate::archive::ArchiveError;
 use crate::experiment::Path as Route;
 use crate::summary::metrics::MetricError;
 use dyno_engine::{DriveError, TooFewDescriptors, UringUnavailable};
 use dyno_target::host::SizeError;
-use dyno_target::host::{DiskError, PageCacheError};
-use dyno_target::postgres::address::ConnectError;
-use dyno_target::postgres::cache::CacheError;
-use dyno_target::postgres::embedded::{DatabaseError, EmbeddedError};
-use dyno_target::postgres::load::LoadError;
-use dyno_target::postgres::lock::LockError;
-use dyno_target::postgres::room::EstimateError;
-use dyno_target::postgres::schema::SchemaError;
-use dyno_target::postgres::server_message;
-use dyno_target::postgres::settings::{ChangeError, MappingError};
-use dyno_target::postgres::tablespaces::TablespaceError;
-use dyno_target::target::SqlError;
+use dyno_target::target::{SqlError, TargetError};
 use std::path::PathBuf;
 
 /// Why a campaign could not be made, or a run not begin.
@@ -32,57 +20,20 @@ pub enum RunError {
     #[error(transparent)]
     Size(#[from] SizeError),
     #[error(transparent)]
-    Mapping(#[from] MappingError),
-    #[error(transparent)]
-    Change(#[from] ChangeError),
-    #[error(transparent)]
     Archive(#[from] ArchiveError),
     #[error(transparent)]
-    Embedded(#[from] EmbeddedError),
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    #[error(transparent)]
-    Database(#[from] DatabaseError),
-    #[error(transparent)]
-    Tablespace(#[from] TablespaceError),
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    #[error(transparent)]
-    PageCache(#[from] PageCacheError),
-    #[error(transparent)]
     Sql(#[from] SqlError),
-    #[error(transparent)]
-    Estimate(#[from] EstimateError),
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error(transparent)]
-    Cache(#[from] CacheError),
     #[error("{0}; choose --transport epoll, or auto to use what is available")]
     Transport(#[from] UringUnavailable),
     #[error(transparent)]
     Descriptors(#[from] TooFewDescriptors),
     #[error(transparent)]
     Drive(#[from] DriveError),
-    #[error("cannot {what}: {message}")]
-    Server { what: String, message: String },
-    #[error(transparent)]
-    Schema(#[from] SchemaError),
-    #[error(transparent)]
-    Lock(LockError),
     #[error(
         "the connection with which dyno reserves the server was lost, so another dyno may have changed the server; \
          find out why the connection ended, and rerun"
     )]
     Unreserved,
-    #[error(
-        "the experiment needs {needed} connections, but the server allows {available} (max_connections minus reserved \
-         ones); set max_connections to at least {advice}, or use fewer clients with --set clients=N"
-    )]
-    TooFewConnections {
-        needed: usize,
-        available: usize,
-        advice: usize,
-    },
     /// A cell of a campaign cannot be measured, which is known before any is.
     #[error("the cell {cell} cannot be measured: {cause}")]
     Cell { cell: String, cause: Box<RunError> },
@@ -137,13 +88,4 @@ pub enum RunError {
     RestartCommandHidden { shown: String },
     #[error("stopped before anything was measured")]
     Stopped,
-}
-
-impl RunError {
-    pub(super) fn server(what: &str, error: &postgres::Error) -> Self {
-        Self::Server {
-            what: what.to_owned(),
-            message: server_message(error),
-        }
-    }
 }

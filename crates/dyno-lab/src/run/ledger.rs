@@ -10,15 +10,10 @@ use crate::analysis::{Analysis, analyse};
 use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
 use crate::experiment::{ErrorLimit, Resolved};
 use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
-use dyno_ceiling::Route;
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_record::MOST_STATEMENTS;
 use dyno_target::host::host_facts;
-use dyno_target::postgres::address::{ConnectionInfo, Interruptible};
-use dyno_target::postgres::facts::server_facts;
-use dyno_target::postgres::scope::Scope;
-use dyno_target::postgres::sizes::{SizesError, await_sessions_end, database_sizes};
-use dyno_target::target::DatabaseSizes;
+use dyno_target::target::{Control, Database, DatabaseSizes, Route, TargetError};
 use jiff::Zoned;
 use std::path::{Path, PathBuf};
 
@@ -31,15 +26,9 @@ pub struct Entry<'a> {
     /// The settings that the server is to run with, sizes absolute.
     pub settings: &'a [(String, String)],
     /// The database.
-    pub target: &'a ConnectionInfo,
-    /// What of it is counted.
-    pub scope: Scope,
+    pub database: &'a dyn Database,
     /// The command line as it may be archived; see [`crate::archive::redacted`].
     pub command: &'a str,
-    /// Where the server keeps its data, if it runs on this machine as dyno's own.
-    pub data_folder: Option<&'a Path>,
-    /// Where the server writes its log, if it is dyno's own.
-    pub log: Option<&'a Path>,
     /// With how many errors the run still counts.
     pub max_errors: ErrorLimit,
     /// Whether counters are read while the load runs.
@@ -61,9 +50,8 @@ pub struct Ledger<'a> {
     planned: PlannedRun,
     planned_s: Option<f64>,
     experiment: Resolved,
-    control: Interruptible,
-    scope: Scope,
-    sizes_before: Result<DatabaseSizes, SizesError>,
+    control: Box<dyn Control>,
+    sizes_before: Result<DatabaseSizes, TargetError>,
     warnings: Vec<Warning>,
     notes: Vec<String>,
     server_too: bool,
@@ -113,18 +101,17 @@ impl<'a> Ledger<'a> {
         entry: Entry<'_>,
         progress: &'a mut dyn Progress,
     ) -> Result<Self, RunError> {
-        let Entry { experiment, target, .. } = entry;
-        let mut control = target.connect_until(&entry.stop.flag())?;
-        let server = server_facts(&mut control).map_err(|error| RunError::Server {
-            what: "describe the server".to_owned(),
-            message: error.to_string(),
-        })?;
-        let host = host_facts(entry.data_folder);
-        let mut warnings = settings::durability(&server);
-        warnings.append(&mut settings::differences(&mut control, entry.settings)?);
-        let sizes_before = database_sizes(&mut control, &entry.scope);
+        let Entry {
+            experiment, database, ..
+        } = entry;
+        let mut control = database.control(&entry.stop.flag())?;
+        let server = control.describe()?;
+        let host = host_facts(database.data_folder());
+        let mut warnings: Vec<_> = settings::durability(&server).into_iter().collect();
+        warnings.append(&mut settings::differing(control.differences(entry.settings)?));
+        let sizes_before = control.sizes();
         let sampling = match entry.sampling {
-            true => Sampling::prepare(target, &entry.scope, entry.log, entry.stop).ok_or(RunError::Stopped)?,
+            true => Sampling::prepare(database, entry.stop).ok_or(RunError::Stopped)?,
             false => Sampling::none(),
         };
 
@@ -147,7 +134,7 @@ impl<'a> Ledger<'a> {
             .collect();
         let builder = SummaryBuilder::new(&facts, experiment.interval);
         let mut record = RunRecord::new(
-            target.to_string(),
+            database.to_string(),
             entry.command.to_owned(),
             facts,
             &experiment.phases(),
@@ -156,11 +143,11 @@ impl<'a> Ledger<'a> {
         record.cell = planned.cell.clone();
         record.max_errors_percent = entry.max_errors;
         (record.number, record.repetition) = (planned.number, planned.repetition);
-        record.server = serde_json::to_value(&server).unwrap_or_default();
+        record.server = server.facts;
         record.host = serde_json::to_value(&host).unwrap_or_default();
         let writer = campaign.run(planned, record)?;
         let folder = writer.path().to_owned();
-        let mut notes = target.warnings().to_vec();
+        let mut notes = database.warnings().to_vec();
         notes.extend(entry.notes);
         notes.extend_from_slice(&sampling.warnings);
         notes.extend(together);
@@ -172,12 +159,11 @@ impl<'a> Ledger<'a> {
             planned_s: experiment.measure.map(|duration| duration.as_secs_f64()),
             experiment: experiment.clone(),
             control,
-            scope: entry.scope,
             sizes_before,
             warnings,
             notes,
-            server_too: target.is_local(),
-            route: ceiling::route(target),
+            server_too: database.is_local(),
+            route: database.route(),
         })
     }
 
@@ -209,11 +195,11 @@ impl<'a> Ledger<'a> {
         // Whoever ends a run early does not want to wait, and a server that did it may be gone or stand still.
         if outcome.ended_early.is_none() {
             let before = self.sizes_before;
-            let after = await_sessions_end(&mut self.control);
-            let after = after.and_then(|()| database_sizes(&mut self.control, &self.scope));
+            let after = self.control.await_sessions_end();
+            let after = after.and_then(|()| self.control.sizes());
             match before.and_then(|before| Ok((before, after?))) {
                 Ok((before, after)) => {
-                    summary.tables = growth(&before, &after, &self.scope);
+                    summary.tables = growth(&before, &after, &*self.control);
                     writer.record_mut().tables = serde_json::to_value(Tables { before, after }).unwrap_or_default();
                 }
                 Err(error) => self.notes.push(error.to_string()),
@@ -299,7 +285,7 @@ pub(crate) fn conclude(
 }
 
 /// Sizes before and after of every table that is there after the run.
-fn growth(before: &DatabaseSizes, after: &DatabaseSizes, scope: &Scope) -> Vec<TableGrowth> {
+fn growth(before: &DatabaseSizes, after: &DatabaseSizes, control: &dyn Control) -> Vec<TableGrowth> {
     let bytes = |number: i64| u64::try_from(number).unwrap_or(0);
     let each = after.tables.iter().map(|table| {
         let earlier = before
@@ -307,7 +293,7 @@ fn growth(before: &DatabaseSizes, after: &DatabaseSizes, scope: &Scope) -> Vec<T
             .iter()
             .find(|other| (&other.schema, &other.name) == (&table.schema, &table.name));
         TableGrowth {
-            table: scope.name_of(&table.schema, &table.name),
+            table: control.name_of(table),
             table_before_bytes: earlier.map_or(0, |table| bytes(table.table_bytes)),
             table_after_bytes: bytes(table.table_bytes),
             indexes_before_bytes: earlier.map_or(0, |table| bytes(table.index_bytes)),

@@ -3,33 +3,34 @@
 //! [`run`] makes all runs of a plan, and [`resume`] those that an interrupted campaign lacks. A run that fails is kept as such, and the others are made all
 //! the same.
 
-mod borrowed;
 mod ceiling;
 mod cell;
+mod connector;
 mod course;
 mod data;
+mod embedded;
 mod emergency;
 mod error;
-mod gateway;
+mod external;
 pub(crate) mod ledger;
 mod preflight;
 mod progress;
 mod recorder;
 mod reserved;
 mod sampling;
-mod server;
 pub(crate) mod settings;
 mod target;
 mod workload;
 
+pub use connector::Connector;
 pub use emergency::Emergency;
 pub use error::RunError;
-pub use gateway::Gateway;
 pub use ledger::{Entry, Ledger};
 pub use progress::{Live, LiveLatency, Progress, Upcoming};
 pub use recorder::Recorder;
-pub use target::{EMBEDDED, Environment, TargetError};
 pub use workload::CompileError;
+
+pub use dyno_target::target::{EMBEDDED, Environment, TargetError};
 
 use crate::analysis::Analysis;
 use crate::archive::{
@@ -38,9 +39,9 @@ use crate::archive::{
 };
 use crate::plan::{OnFailure, Plan};
 use crate::summary::{Summary, Warning};
-use borrowed::Left;
 use course::{Course, Lending};
 use dyno_engine::{Stop, ThreadOptions};
+use external::Left;
 use jiff::Zoned;
 use reserved::Reserved;
 use std::path::PathBuf;
@@ -271,7 +272,7 @@ pub fn resume(
 
 /// The folder that knows what is to be put back on servers that are not dyno's own; `None` if there is no home folder.
 fn kept(environment: Environment<'_>) -> Option<PathBuf> {
-    let home = dyno_target::postgres::embedded::home_folder(environment).ok()?;
+    let home = dyno_target::embedded::home_folder(environment).ok()?;
     Some(home.join("settings"))
 }
 

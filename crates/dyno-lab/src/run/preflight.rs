@@ -1,17 +1,15 @@
 //! What can be wrong with a campaign, told before anything is made, changed or destroyed.
 
-use super::borrowed::{self, Terms};
-use super::target::{Environment, Target, name_of, names};
-use super::{Progress, RunError, settings, workload};
+use super::external::{self, Terms};
+use super::target::{name_of, named, names, needs};
+use super::{Progress, RunError, target, workload};
 use crate::archive::{Run, without_secrets};
 use crate::experiment::{Cache, Path as Route, Resolved};
 use crate::plan::{Cell, Plan};
 use crate::summary::metrics;
 use dyno_engine::{Stop, allow_descriptors};
-use dyno_target::host::Capacity;
-use dyno_target::postgres::address::{ConnectionInfo, Host};
-use dyno_target::postgres::facts::server_facts;
-use dyno_target::target::statements;
+use dyno_target::host::{Capacity, resolve_size};
+use dyno_target::target::{self as seam, Environment, External, Target, statements};
 use std::collections::HashSet;
 
 /// What a run has open beside its load: the archive's files, a control connection and one for each sampler, each with an event loop of its own.
@@ -34,7 +32,7 @@ pub(super) fn targets(plan: &Plan, environment: Environment<'_>, stop: &Stop) ->
     let each = plan
         .cells
         .iter()
-        .map(|cell| Target::named(name_of(&cell.experiment), environment, &flag));
+        .map(|cell| named(name_of(&cell.experiment), environment, &flag));
     Ok(each.collect::<Result<_, _>>()?)
 }
 
@@ -68,25 +66,24 @@ fn rehearse_cell(experiment: &Resolved, target: &Target, seed: u64) -> Result<()
         statements(&sql, name)?;
     }
     match target {
-        Target::Embedded(options) => {
-            // Which release an installed server is shows when it is looked for.
-            if let Some(release) = options.release()? {
-                settings::embedded(experiment, release)?;
-            }
+        Target::Embedded(embedded) => {
+            embedded.rehearse(needs(experiment, &target::settings(experiment)))?;
         }
-        Target::Address(server) => {
+        Target::External(server) => {
             if experiment.data.cache == Cache::Cold {
                 return Err(RunError::ColdCache {
                     target: server.to_string(),
                 });
             }
-            check_route(server, experiment)?;
+            check_route(&**server, experiment)?;
             // Its machine may be another one; whether the sizes can be read at all does not depend on it.
             let any = Capacity {
                 memory_bytes: Some(1 << 40),
                 cores: Some(64),
             };
-            settings::absolute(experiment, any)?;
+            for value in experiment.settings.values() {
+                resolve_size(value, any)?;
+            }
         }
     }
     Ok(())
@@ -119,12 +116,12 @@ pub(super) fn check(
     };
     rehearse(plan, targets)?;
     for (cell, target) in plan.cells.iter().zip(targets) {
-        let Target::Address(server) = target else { continue };
+        let Target::External(server) = target else { continue };
         progress.step(&format!("Connecting to {server}"));
-        let reachable = server.first_reachable_until(&stop.flag());
+        let reachable = server.first_reachable(&stop.flag());
         let checked = reachable.map_err(RunError::from).and_then(|reachable| {
-            check_locale(&reachable, &cell.experiment, stop)?;
-            borrowed::check(&reachable, &cell.experiment, terms, stop)
+            check_locale(&*reachable, &cell.experiment, stop)?;
+            external::check(&*reachable, &cell.experiment, terms, stop)
         });
         checked.map_err(|cause| match stop.requested() {
             true => RunError::Stopped,
@@ -135,10 +132,10 @@ pub(super) fn check(
 }
 
 /// The address of a server that is not dyno's own decides how clients connect to it.
-fn check_route(server: &ConnectionInfo, experiment: &Resolved) -> Result<(), RunError> {
-    let taken = server.hosts().map(|host| match host {
-        Host::Unix { .. } => Route::Unix,
-        Host::Tcp { .. } => Route::Tcp,
+fn check_route(server: &dyn External, experiment: &Resolved) -> Result<(), RunError> {
+    let taken = server.routes().into_iter().map(|route| match route {
+        seam::Route::Unix => Route::Unix,
+        seam::Route::Tcp => Route::Tcp,
     });
     let other = experiment
         .path
@@ -153,23 +150,17 @@ fn check_route(server: &ConnectionInfo, experiment: &Resolved) -> Result<(), Run
 }
 
 /// A database that is not dyno's own has the locale that it has.
-fn check_locale(server: &ConnectionInfo, experiment: &Resolved, stop: &Stop) -> Result<(), RunError> {
+fn check_locale(server: &dyn External, experiment: &Resolved, stop: &Stop) -> Result<(), RunError> {
     let Some(wanted) = &experiment.locale else {
         return Ok(());
     };
-    let found = server_facts(&mut *server.connect_until(&stop.flag())?)
-        .map_err(|error| RunError::Server {
-            what: "read the locale".to_owned(),
-            message: error.to_string(),
-        })?
-        .locale;
-    if found.is(wanted) {
+    let Some(found) = server.other_locale(wanted, &stop.flag())? else {
         return Ok(());
-    }
+    };
     Err(RunError::OtherLocale {
         target: server.to_string(),
         wanted: wanted.clone(),
-        found: found.to_string(),
+        found,
     })
 }
 
@@ -203,12 +194,12 @@ pub(super) fn give_again(
     stop: &Stop,
 ) -> Result<(), RunError> {
     let flag = stop.flag();
-    let now = Target::named(target, environment, &flag)?.to_string();
+    let now = named(target, environment, &flag)?.to_string();
     let measured = names(plan.cells.iter().map(|cell| &cell.experiment));
     let mut taken = false;
     for cell in &mut plan.cells {
         let name = name_of(&cell.experiment);
-        let same = name == without_secrets(target) || Target::named(name, environment, &flag)?.to_string() == now;
+        let same = name == without_secrets(target) || named(name, environment, &flag)?.to_string() == now;
         if same {
             cell.experiment.target = Some(target.to_owned());
             taken = true;
@@ -227,11 +218,11 @@ pub(super) fn give_again(
 pub(super) fn check_same(plan: &Plan, targets: &[Target], runs: &[Run]) -> Result<(), RunError> {
     for (cell, target) in plan.cells.iter().zip(targets) {
         // Of several hosts any may be the one that takes sessions now.
-        let Some(info) = target.address().filter(|info| info.hosts().count() == 1) else {
+        let Some(server) = target.external().filter(|server| server.routes().len() == 1) else {
             continue;
         };
         let records = runs.iter().filter_map(|run| run.record.as_ref().ok());
-        let now = info.to_string();
+        let now = server.to_string();
         let mut others = records.filter(|record| record.cell == cell.levels && record.target != now);
         if let Some(other) = others.next() {
             return Err(RunError::OtherTarget {
@@ -296,7 +287,7 @@ mod tests {
         let targets = targets(&plan, &environment, &Stop::new()).unwrap();
         let refused = |number: usize| {
             let cell = &plan.cells[number].experiment;
-            check_route(targets[number].address().unwrap(), cell).map_err(|error| error.to_string())
+            check_route(&**targets[number].external().unwrap(), cell).map_err(|error| error.to_string())
         };
         assert_eq!(refused(0), Ok(()));
         let error = refused(1).unwrap_err();

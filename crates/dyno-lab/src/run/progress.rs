@@ -1,6 +1,7 @@
 //! What a person watching is told while a campaign goes on; how it is shown is the command line's business.
 
 use crate::archive::PlannedRun;
+use crate::figures::figure;
 use std::time::Duration;
 
 /// Is told what happens, on the thread that runs the campaign. What it has no interest in it need not take note of.
@@ -64,4 +65,25 @@ pub struct Live {
     pub latencies: Vec<LiveLatency>,
     /// Transactions that failed so far: of the time measured, or of the warm-up while it lasts.
     pub errors: u64,
+}
+
+/// Tells a person what a target tells.
+pub(super) struct Told<'a>(pub &'a mut dyn Progress);
+
+impl dyno_target::target::Progress for Told<'_> {
+    fn step(&mut self, text: &str) {
+        self.0.step(text);
+    }
+
+    fn amount(&mut self, done: u64, total: u64, unit: &str) {
+        self.0.amount(done, total, unit);
+    }
+
+    fn filled(&mut self, elapsed_s: f64, rows_per_s: f64) {
+        self.0.done(&format!("{elapsed_s:.1} s, {} rows/s", figure(rows_per_s)));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.0.note(text);
+    }
 }

@@ -274,7 +274,9 @@ mod tests {
     use crate::experiment::{Protocol, Resolved, Scripts, Workload};
     use crate::summary::WorkloadFacts;
     use dyno_record::{LatencyHistogram, Recording};
+    use dyno_target::postgres::PostgresDatabase;
     use dyno_target::postgres::address::ConnectionInfo;
+    use dyno_target::postgres::scope::Scope;
 
     #[derive(Default)]
     struct Lefts(Vec<(Option<Duration>, u64)>);
@@ -325,9 +327,7 @@ mod tests {
         let nowhere = format!("host={} user=nobody", folder.path().display());
         let nowhere = ConnectionInfo::resolve(Some(&nowhere), &|_| None).unwrap();
         let sampling = Sampling::prepare(
-            &nowhere,
-            &dyno_target::postgres::scope::Scope::Nothing,
-            None,
+            &PostgresDatabase::new(nowhere, Scope::Nothing),
             &dyno_engine::Stop::new(),
         )
         .unwrap();

@@ -1,13 +1,10 @@
 //! The servers that a campaign reserves, so that no other dyno measures or changes them meanwhile.
 
-use super::data::remote;
-use super::target::Target;
-use super::{Progress, RunError, preflight};
+use super::{Progress, RunError, data, preflight};
 use crate::plan::Plan;
 use dyno_engine::Stop;
-use dyno_target::postgres::address::ConnectionInfo;
-use dyno_target::postgres::lock::{LockError, ServerLock};
-use dyno_target::target::{Lock, while_held};
+use dyno_target::target::{External, Lock, Target, TargetError, while_held};
+use std::sync::Arc;
 
 /// Servers with their locks. Dropped, it gives them free.
 pub(super) struct Reserved {
@@ -20,10 +17,10 @@ struct Server {
     /// Of the first cell that is measured there, in words.
     levels: String,
     address: String,
-    info: ConnectionInfo,
-    /// The schemas that the campaign works in.
-    schemas: Vec<String>,
-    lock: Option<ServerLock>,
+    server: Arc<dyn External>,
+    /// The experiments that bring data there.
+    experiments: Vec<String>,
+    lock: Option<Box<dyn Lock>>,
 }
 
 impl Reserved {
@@ -38,29 +35,31 @@ impl Reserved {
     ) -> Result<Self, RunError> {
         let mut servers: Vec<Server> = Vec::new();
         for (cell, target) in plan.cells.iter().zip(targets) {
-            let Some(info) = target.address() else { continue };
-            let address = info.to_string();
+            let Some(external) = target.external() else { continue };
+            let address = external.to_string();
             let index = servers.iter().position(|server| server.address == address);
             let index = index.unwrap_or_else(|| {
                 servers.push(Server {
                     levels: preflight::levels(cell),
                     address,
-                    info: info.clone(),
-                    schemas: Vec::new(),
+                    server: Arc::clone(external),
+                    experiments: Vec::new(),
                     lock: None,
                 });
                 servers.len() - 1
             });
-            let schema = remote::schema_of_experiment(&cell.experiment);
-            let schemas = &mut servers[index].schemas;
-            schemas.extend(schema.filter(|schema| !schemas.contains(schema)));
+            let name = &cell.experiment.name;
+            let experiments = &mut servers[index].experiments;
+            if data::of(&cell.experiment).is_some() && !experiments.contains(name) {
+                experiments.push(name.clone());
+            }
         }
         // Campaigns with the same servers reserve them in the same order, so that none waits for another that waits for it.
         servers.sort_by(|a, b| a.address.cmp(&b.address));
         for server in &mut servers {
             progress.step(&format!("Connecting to {}", server.address));
             server.take(shared, stop, progress).map_err(|cause| match cause {
-                RunError::Connect(_) if !server.levels.is_empty() => RunError::Cell {
+                RunError::Target(TargetError::Connect(_)) if !server.levels.is_empty() => RunError::Cell {
                     cell: server.levels.clone(),
                     cause: Box::new(cause),
                 },
@@ -74,20 +73,20 @@ impl Reserved {
         })
     }
 
-    /// Makes sure that the server of `info` is reserved before it is worked on: it may have been restarted since. Who shares it is said in `notes`.
+    /// Makes sure that the server is reserved before it is worked on: it may have been restarted since. Who shares it is said in `notes`.
     pub(super) fn ensure(
         &mut self,
-        info: &ConnectionInfo,
+        external: &dyn External,
         notes: &mut Vec<String>,
         stop: &Stop,
         progress: &mut dyn Progress,
     ) -> Result<(), RunError> {
-        let address = info.to_string();
+        let address = external.to_string();
         let Some(server) = self.servers.iter_mut().find(|server| server.address == address) else {
             return Ok(());
         };
         server.take(self.shared, stop, progress)?;
-        let sharers = server.lock.as_ref().map(ServerLock::sharers).unwrap_or_default();
+        let sharers = server.lock.as_ref().map(|lock| lock.sharers()).unwrap_or_default();
         notes.extend(sharers.iter().map(|other| {
             format!("{other} shared the server when this run began: the two influenced each other's results.")
         }));
@@ -97,12 +96,8 @@ impl Reserved {
     /// Does `work`, which the flag that it gets ends: that is raised with `stop`, and when a lock is lost. Gives back what it does, and the error if a
     /// lock was lost.
     pub(super) fn during<T>(&mut self, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> (T, Option<RunError>) {
-        let locks: Vec<&dyn Lock> = self
-            .servers
-            .iter()
-            .filter_map(|server| server.lock.as_ref())
-            .map(|lock| lock as &dyn Lock)
-            .collect();
+        let locks = self.servers.iter().filter_map(|server| server.lock.as_deref());
+        let locks: Vec<&dyn Lock> = locks.collect();
         if locks.is_empty() {
             return (work(stop), None);
         }
@@ -121,23 +116,21 @@ impl Reserved {
 impl Server {
     fn take(&mut self, shared: bool, stop: &Stop, progress: &mut dyn Progress) -> Result<(), RunError> {
         let flag = stop.flag();
-        let mut waiting = |holder: &dyno_target::postgres::lock::Holder| {
+        let mut waiting = |holder: &str| {
             progress.step(&format!("Waiting for {holder}, which is using this server"));
         };
         let taken = match &self.lock {
             Some(lock) => lock.ensure(&flag, &mut waiting),
-            None => {
-                let reachable = self.info.first_reachable_until(&flag)?;
-                ServerLock::take(&reachable, shared, self.schemas.clone(), &flag, &mut waiting)
-                    .map(|lock| self.lock = Some(lock))
-            }
+            None => self
+                .server
+                .lock(shared, &self.experiments, &flag, &mut waiting)
+                .map(|lock| self.lock = Some(lock)),
         };
         taken.map_err(|error| match error {
             // What was cancelled failed for no other reason.
             _ if stop.requested() => RunError::Stopped,
-            LockError::Stopped => RunError::Stopped,
-            LockError::Connect(error) => error.into(),
-            error @ LockError::Server { .. } => RunError::Lock(error),
+            TargetError::Stopped(_) => RunError::Stopped,
+            error => error.into(),
         })
     }
 }

@@ -3,11 +3,8 @@
 use crate::archive::{ArchiveError, Event, SampleWriter};
 use crate::summary::SamplingCost;
 use dyno_engine::Stop;
-use dyno_target::postgres::address::{ConnectionInfo, unless_stopped};
-use dyno_target::postgres::sampler::sampler_set;
-use dyno_target::postgres::scope::Scope;
 use dyno_target::sampler::{Happening, Moment, Sampler, Series, Sink, Value};
-use dyno_target::target::SamplerSet;
+use dyno_target::target::{Database, SamplerSet};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::collections::HashMap;
@@ -113,11 +110,9 @@ impl Cost {
 }
 
 impl Sampling {
-    /// Makes ready all samplers for `target`, whose log is `log` if it is dyno's own; `None` if `stop` is raised before they are.
-    pub fn prepare(target: &ConnectionInfo, scope: &Scope, log: Option<&Path>, stop: &Stop) -> Option<Self> {
-        let (target, scope, log) = (target.clone(), scope.clone(), log.map(Path::to_owned));
-        let find = move || sampler_set(&target, &scope, log.as_deref());
-        let SamplerSet { samplers, warnings } = unless_stopped(&stop.flag(), find)?;
+    /// Makes ready all samplers of a database; `None` if `stop` is raised before they are.
+    pub fn prepare(database: &dyn Database, stop: &Stop) -> Option<Self> {
+        let SamplerSet { samplers, warnings } = database.samplers(&stop.flag())?;
         Some(Self { samplers, warnings })
     }
 

@@ -1,10 +1,10 @@
 //! From an experiment's workloads to what the load engine drives.
 
-use super::gateway::Gateway;
+use super::connector::Connector;
 use crate::experiment::{Protocol, Resolved, Span, Value, Workload, padded};
 use dyno_engine::{Connecting, FailurePolicy, Load, Phase, Preparing, Program, ThreadOptions};
 use dyno_script::{Defined, Script, ScriptError, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
-use dyno_target::postgres::address::{ConnectError, ConnectionInfo};
+use dyno_target::target::{Database, Reach, TargetError};
 use dyno_wire::{PgSession, PgStatement, WireError};
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,14 +103,15 @@ impl Compiled {
     }
 }
 
-/// The whole load against `target`.
+/// The whole load against `database`.
 pub(super) fn load(
     experiment: &Resolved,
     compiled: Vec<Compiled>,
-    target: &ConnectionInfo,
+    database: &dyn Database,
     threads: ThreadOptions,
-) -> Result<Load<PgSession, ScriptProgram>, ConnectError> {
-    let gateway = Gateway::to(target)?;
+) -> Result<Load<PgSession, ScriptProgram>, TargetError> {
+    let Reach::Postgres(info) = database.reach();
+    let connector = Connector::to(info)?;
     let workloads = compiled.into_iter().map(|compiled| dyno_engine::Workload {
         name: compiled.workload.name.clone(),
         clients: compiled.workload.clients,
@@ -125,9 +126,9 @@ pub(super) fn load(
         program: compiled.program,
         statements: compiled.statements,
         protocol: wire_protocol(compiled.workload.protocol),
-        endpoints: gateway.endpoints(),
+        endpoints: connector.endpoints(),
         schedule: compiled.seeds.schedule(),
-        session: gateway.sessions(),
+        session: connector.sessions(),
         transactions_per_client: compiled.workload.transactions_per_client,
         connecting: Connecting::Once,
         reconnect: false,

@@ -7,6 +7,7 @@ use dyno_lab::archive::word_without_secrets;
 use dyno_lab::experiment::{ErrorLimit, Protocol, Resolved, Scripts, Value, Workload};
 use dyno_lab::run::{Entry, Ledger, Progress, Recorder, RunError};
 use dyno_record::Interval;
+use dyno_target::postgres::PostgresDatabase;
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::scope::Scope;
 use std::ops::ControlFlow;
@@ -35,15 +36,13 @@ pub fn open<'a>(
     stop: &Stop,
 ) -> Result<Ledger<'a>, RunError> {
     let experiment = experiment(options);
+    let database = PostgresDatabase::new(target.clone(), Scope::Pgbench);
     let entry = Entry {
         experiment: &experiment,
         statements: vec![statements],
         settings: &[],
-        target,
-        scope: Scope::Pgbench,
+        database: &database,
         command: &options.command,
-        data_folder: None,
-        log: None,
         max_errors: ErrorLimit::default(),
         sampling: true,
         threads: &options.threading,

@@ -5,7 +5,7 @@ use crate::options::Options;
 use dyno_engine::{
     Connecting, FailurePolicy, Load, NewLog, OnBrokenScript, OnError, Pacing, Phase, Preparing, Workload,
 };
-use dyno_lab::run::Gateway;
+use dyno_lab::run::Connector;
 use dyno_script::{Random, ScriptProgram, ScriptSet, Seeds, Value, Variables};
 use dyno_target::postgres::address::{self, ConnectionInfo};
 use dyno_wire::{PgSession, WireError};
@@ -57,7 +57,7 @@ pub fn load(
 ) -> Result<Load<PgSession, ScriptProgram>, LoadError> {
     let program = program(options, seeds, scale);
     let settings = SessionSettings::of(&crate::environment);
-    let gateway = Gateway::to(target)?.with(|config| settings.apply(config));
+    let connector = Connector::to(target)?.with(|config| settings.apply(config));
     let workload = Workload {
         name: WORKLOAD.to_owned(),
         clients: options.clients,
@@ -72,9 +72,9 @@ pub fn load(
         statements: program.encode()?,
         program,
         protocol: options.protocol,
-        endpoints: gateway.endpoints(),
+        endpoints: connector.endpoints(),
         schedule: seeds.schedule(),
-        session: gateway.sessions(),
+        session: connector.sessions(),
         transactions_per_client: options.transactions.map(|number| number.unsigned_abs().into()),
         connecting: if options.connect_each {
             Connecting::EveryTransaction

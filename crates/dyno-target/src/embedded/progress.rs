@@ -84,13 +84,13 @@ pub(crate) fn tell(progress: &mut dyn target::Progress, event: &Progress) {
                 "Unpacking {product} {version} ({megabytes:.0} MB, checksum verified)"
             ));
         }
-        Progress::DamagedCache { product, what } => progress.note(&format!(
-            "The cached {product} is damaged ({what}); it is fetched again."
-        )),
+        Progress::DamagedCache { product, what } => {
+            progress.note(&format!("The cached {product} is damaged ({what}); fetching it again."))
+        }
         Progress::Initialising => progress.step("Initialising the database cluster"),
         Progress::HalfInitialised { data } => {
             progress.note(&format!(
-                "The initialisation of {} had not finished; it is done again.",
+                "The initialisation of {} had not finished; repeating it.",
                 data.display()
             ));
         }
@@ -99,7 +99,7 @@ pub(crate) fn tell(progress: &mut dyn target::Progress, event: &Progress) {
                 || "another dyno".to_owned(),
                 |pid| format!("the dyno with process id {pid}"),
             );
-            progress.step(&format!("Waiting for {who}, which uses {}", folder.display()));
+            progress.step(&format!("Waiting for {who}, which is using {}", folder.display()));
         }
         Progress::StoppingLeftover { pid } => {
             progress.note(&format!("Stopping a server that an earlier dyno left (process {pid})."));

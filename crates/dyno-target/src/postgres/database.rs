@@ -174,3 +174,26 @@ fn not_durable(server: &ServerFacts) -> Vec<String> {
         .map(|name| format!("{name} = off"))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::postgres::facts::{LocaleFacts, ServerSetting};
+
+    #[test]
+    fn a_commit_that_does_not_wait_for_the_disk_is_not_durable() {
+        let server = |synchronous_commit: &str| ServerFacts {
+            version: String::new(),
+            version_number: 180_000,
+            settings: vec![ServerSetting {
+                name: "synchronous_commit".to_owned(),
+                value: synchronous_commit.to_owned(),
+                source: "configuration file".to_owned(),
+            }],
+            data_folder: None,
+            locale: LocaleFacts::default(),
+        };
+        assert_eq!(not_durable(&server("off")), ["synchronous_commit = off"]);
+        assert!(not_durable(&server("local")).is_empty());
+    }
+}

@@ -165,7 +165,7 @@ impl Instance for PostgresInstance {
         std::thread::sleep(ENDING);
         server.has_exited().then(|| {
             format!(
-                "the server ended while it was measured; its log is {}",
+                "the server ended during the measurement; its log is {}",
                 server.log_path().display()
             )
         })

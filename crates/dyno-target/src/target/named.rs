@@ -122,3 +122,48 @@ impl fmt::Display for Target {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> String {
+        let environment = |name: &str| match name {
+            "DYNO_HOME" => Some("/nowhere".to_owned()),
+            "USER" => Some("ann".to_owned()),
+            _ => None,
+        };
+        match Target::named(text, &environment, &StopFlag::default()) {
+            Ok(target) => target.to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_private_server_has_a_version_and_may_have_a_kind() {
+        assert!(named("embedded").starts_with("embedded:"));
+        for (text, shown) in [
+            ("embedded:17", "embedded:17"),
+            ("embedded:system:15", "embedded:system:15"),
+            ("embedded:postgres:17", "embedded:17"),
+        ] {
+            assert_eq!(named(text), shown);
+        }
+        assert_eq!(named("embedded:postgres"), named("embedded"));
+    }
+
+    #[test]
+    fn a_kind_that_is_not_built_in_names_those_that_are() {
+        let refused = named("oracle://ann@db/x");
+        assert!(refused.starts_with("\"oracle://\" is no kind of database"), "{refused}");
+        assert!(refused.contains("postgres://, postgresql://"), "{refused}");
+        assert!(refused.contains("embedded"), "{refused}");
+    }
+
+    #[test]
+    fn what_names_no_kind_is_an_address_as_psql_takes_it() {
+        for text in ["postgres://ann@db/x", "host=db user=ann dbname=x options='-c a=b://c'"] {
+            assert!(named(text).starts_with("postgres://ann@db:5432/x"), "{}", named(text));
+        }
+    }
+}

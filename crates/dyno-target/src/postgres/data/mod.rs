@@ -85,7 +85,7 @@ fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Resul
         progress.filled(filled.elapsed_s, filled.rows_per_s);
     }
     if !data.finish.text.trim().is_empty() {
-        progress.step("Creating indexes and the like");
+        progress.step("Finishing the schema");
         within.run(&mut client, &data.finish)?;
     }
     Ok(())

@@ -60,16 +60,16 @@ pub(in crate::postgres) fn prepare(
             return Ok(database(own()?));
         }
         if mark.state == used && data.state == State::Keep {
-            progress.step("Going on with the data as the last run left it");
+            progress.step("Continuing with the data as the last run left it");
             return Ok(database(own()?));
         }
         progress.step(&format!(
-            "Dropping the schema {schema}; waits up to {} s for others who use it",
+            "Dropping the schema {schema}; waiting up to {} s for others that use it",
             DROP_PATIENCE.as_secs()
         ));
         for (extension, reason) in drop_schema(info, &schema, stop)? {
             notes.push(format!(
-                "The extension {}, which dyno created, stays: {reason}.",
+                "The extension {}, which dyno created, was not removed: {reason}.",
                 extension.name
             ));
             extensions.push(extension);
@@ -106,7 +106,8 @@ pub(in crate::postgres) fn prepare(
 fn told(created: &[String], schema: &str) -> Option<String> {
     (!created.is_empty()).then(|| {
         format!(
-            "While data was loaded, this came into being outside of the schema {schema}, and stays when that goes (but for extensions that nothing else needs): {}.",
+            "Loading the data created objects outside the schema {schema}, which are not dropped with it (except for \
+             extensions that nothing else needs): {}.",
             created.join(", ")
         )
     })

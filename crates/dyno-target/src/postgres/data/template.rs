@@ -43,7 +43,7 @@ pub(in crate::postgres) fn prepare(
     let fingerprint = fingerprint(&data.definition, version, Some(&locale));
     let mark = format!("{MARK}: {} of {}", fingerprint, wanted.campaign);
     if data.state == State::Keep && comment_of(&mut admin)? == Some(mark.clone()) {
-        progress.step("Going on with the data as the last run left it");
+        progress.step("Continuing with the data as the last run left it");
         return Ok(());
     }
     drop_database(&mut admin, WORKING)?;

@@ -16,7 +16,8 @@ const USUAL_CONNECTIONS: usize = 100;
 /// A server that does not allow enough connections.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the experiment needs {needed} connections, but the server allows {available} (max_connections less what is reserved); set max_connections to at least {advice}, or use fewer clients with --set clients=N"
+    "the experiment needs {needed} connections, but the server allows {available} (max_connections minus reserved \
+     ones); set max_connections to at least {advice}, or use fewer clients with --set clients=N"
 )]
 pub struct TooFewConnections {
     needed: usize,

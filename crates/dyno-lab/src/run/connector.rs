@@ -11,13 +11,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The hosts of a target, looked up, with what logging in to each of them takes. Clones are for further workloads.
 #[derive(Clone)]
-pub struct Gateway {
+pub struct Connector {
     endpoints: Vec<Endpoint>,
     /// One for each endpoint: passwords may differ.
     configs: Vec<Arc<PgConfig>>,
 }
 
-impl Gateway {
+impl Connector {
     /// Looks the target's hosts up.
     ///
     /// # Errors

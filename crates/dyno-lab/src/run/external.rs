@@ -1,24 +1,20 @@
-//! Servers that are not ours: set as an experiment wants them, and put back as they were.
+//! External servers, which are not ours: set as an experiment wants them, and put back as they were.
 //!
 //! What is to be put back stands in the campaign's folder before anything is changed. So it can be done by whoever comes next, should dyno be killed:
 //! `dyno run --resume`, or any `dyno run` on the same server, by whatever address, that has the same home folder or the same archive.
 
-use super::target::Target;
-use super::{Emergency, Progress, RunError, settings};
+use super::{Emergency, Progress, RunError, data, target};
 use crate::archive::{Archive, ArchiveError, Restore};
 use crate::experiment::Resolved;
 use dyno_engine::Stop;
-use dyno_target::host::host_facts;
-use dyno_target::host::{SizeError, resolve_size};
-use dyno_target::postgres::address::ConnectionInfo;
-use dyno_target::postgres::facts::server_identity;
-use dyno_target::postgres::settings::{Change, plan_for_server, restore};
-use dyno_target::target::Unset;
+use dyno_target::host::{SizeError, host_facts, resolve_size};
+use dyno_target::target::{External, Target, Unset};
 use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The server that is changed for this campaign, one at a time.
-pub(super) struct Borrowed {
+pub(super) struct ExternalServers {
     /// The campaign's folder.
     campaign: PathBuf,
     /// A shell command that restarts the server.
@@ -29,19 +25,19 @@ pub(super) struct Borrowed {
     leave: bool,
     /// Who is asked what is still changed, should dyno end at once.
     emergency: Emergency,
-    lent: Option<Lent>,
+    changed: Option<Changed>,
 }
 
 /// A server as it is now.
-struct Lent {
+struct Changed {
     /// As it was asked for.
-    server: ConnectionInfo,
+    server: Arc<dyn External>,
     /// What the experiment wanted of it.
     settings: Vec<(String, String)>,
     /// What of it could be had.
     held: Vec<(String, String)>,
     /// How to connect so that the settings hold.
-    info: ConnectionInfo,
+    set: Arc<dyn External>,
     notes: Vec<String>,
     /// What is to be put back; `None`: nothing was changed.
     restore: Option<Restore>,
@@ -50,12 +46,12 @@ struct Lent {
 /// A server ready for a run.
 pub(super) struct Set {
     /// How to connect.
-    pub info: ConnectionInfo,
+    pub server: Arc<dyn External>,
     /// What it is to run with now, as it knows it.
     pub settings: Vec<(String, String)>,
 }
 
-impl Borrowed {
+impl ExternalServers {
     pub(super) fn new(
         campaign: &Path,
         restart_command: Option<&str>,
@@ -69,43 +65,44 @@ impl Borrowed {
             restart_command: restart_command.map(str::to_owned),
             leave,
             emergency: emergency.clone(),
-            lent: None,
+            changed: None,
         }
     }
 
     /// Sets the server as the experiment wants it, as far as this role may. What could not be done is said in `notes`.
     pub(super) fn set(
         &mut self,
-        server: &ConnectionInfo,
+        server: &dyn External,
         experiment: &Resolved,
         notes: &mut Vec<String>,
         progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Set, RunError> {
         progress.step(&format!("Connecting to {server}"));
-        let reachable = server.first_reachable_until(&stop.flag())?;
-        let wanted = wanted(&reachable, experiment, stop)?;
+        let reachable = server.first_reachable(&stop.flag())?;
+        let wanted = wanted(&*reachable, experiment, stop)?;
         notes.extend(wanted.notes);
         let settings = wanted.settings;
-        let same = |lent: &&Lent| lent.server.to_string() == reachable.to_string() && lent.settings == settings;
-        if let Some(lent) = self.lent.as_ref().filter(same) {
-            notes.extend_from_slice(&lent.notes);
+        let same =
+            |changed: &&Changed| changed.server.to_string() == reachable.to_string() && changed.settings == settings;
+        if let Some(changed) = self.changed.as_ref().filter(same) {
+            notes.extend_from_slice(&changed.notes);
             return Ok(Set {
-                info: lent.info.clone(),
-                settings: lent.held.clone(),
+                server: Arc::clone(&changed.set),
+                settings: changed.held.clone(),
             });
         }
         self.put_back(progress);
         if settings.is_empty() || self.leave {
-            let info = reachable;
-            return Ok(Set { info, settings });
+            let server = reachable;
+            return Ok(Set { server, settings });
         }
         progress.step("Setting the server");
-        let change = Change::plan(&reachable, &settings, self.restart_command.as_deref(), &stop.flag())?;
+        let change = reachable.plan_change(&settings, self.restart_command.as_deref(), &stop.flag())?;
         let restore = match change.saved().settings.as_slice() {
             [] => None,
             _ => {
-                let identity = server_identity(&mut *reachable.connect_until(&stop.flag())?);
+                let identity = reachable.identity(&stop.flag());
                 let (target, saved) = (reachable.to_string(), change.saved().clone());
                 let restore = Restore::new(&self.campaign, target, identity, saved, self.kept.as_deref());
                 restore.write()?;
@@ -132,24 +129,27 @@ impl Borrowed {
         // What is said already need not be found out once more.
         let held = |(name, _): &&(String, String)| applied.unset.iter().all(|unset| unset.name != *name);
         let held: Vec<_> = settings.iter().filter(held).cloned().collect();
-        let info = applied.info.clone();
-        self.lent = Some(Lent {
+        let set = Arc::clone(&applied.server);
+        self.changed = Some(Changed {
             server: reachable,
             settings,
             held: held.clone(),
-            info: applied.info,
+            set: applied.server,
             notes: said,
             restore,
         });
-        Ok(Set { info, settings: held })
+        Ok(Set {
+            server: set,
+            settings: held,
+        })
     }
 
     /// Puts back what was changed. What cannot be put back now stays noted in the campaign's folder.
     pub(super) fn put_back(&mut self, progress: &mut dyn Progress) {
-        let Some(lent) = self.lent.take() else { return };
-        if let Some(saved) = lent.restore {
+        let Some(changed) = self.changed.take() else { return };
+        if let Some(saved) = changed.restore {
             progress.step("Restoring the server's settings");
-            if back(&lent.server, saved, self.restart_command.as_deref(), progress) {
+            if back(&*changed.server, saved, self.restart_command.as_deref(), progress) {
                 self.emergency.set_changed(None);
             }
         }
@@ -198,16 +198,15 @@ impl Left<'_> {
         progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<(), ArchiveError> {
-        for server in targets.iter().filter_map(Target::address) {
-            let Ok(reachable) = server.first_reachable_until(&stop.flag()) else {
+        for server in targets.iter().filter_map(Target::external) {
+            let Ok(reachable) = server.first_reachable(&stop.flag()) else {
                 continue;
             };
-            let identity = reachable.connect_until(&stop.flag()).ok();
-            let identity = identity.and_then(|mut client| server_identity(&mut client));
+            let identity = reachable.identity(&stop.flag());
             // The home folder's record first: it knows of the one in its campaign's folder, and goes with it.
             let kept = self.kept.zip(identity.as_deref());
             if let Some(saved) = kept.and_then(|(kept, identity)| Restore::kept(kept, identity)) {
-                again(&reachable, saved, restart_command, progress);
+                again(&*reachable, saved, restart_command, progress);
             }
             // A dyno that is alive does it itself.
             let others = Archive::new(self.archive).campaigns()?.into_iter();
@@ -217,7 +216,7 @@ impl Left<'_> {
             for campaign in campaigns.chain(others.map(|campaign| campaign.path)) {
                 let left = Restore::left_by(&campaign).into_iter();
                 for saved in left.filter(|left| left.is_of(&target, identity.as_deref())) {
-                    again(&reachable, saved, restart_command, progress);
+                    again(&*reachable, saved, restart_command, progress);
                 }
             }
         }
@@ -226,7 +225,7 @@ impl Left<'_> {
 }
 
 /// Does what a campaign could not do any more.
-fn again(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) {
+fn again(server: &dyn External, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) {
     progress.note(&format!(
         "The campaign in {} ended before it could restore the server's settings; they have been restored now.",
         saved.campaign.display()
@@ -235,8 +234,8 @@ fn again(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>,
 }
 
 /// Puts settings back, and says whether that could be done.
-fn back(server: &ConnectionInfo, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) -> bool {
-    match restore(server, &saved.saved, restart_command) {
+fn back(server: &dyn External, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) -> bool {
+    match server.restore(&saved.saved, restart_command) {
         Ok(restored) => {
             if !restored.pending_restart.is_empty() {
                 progress.note(&format!(
@@ -280,7 +279,7 @@ struct Settings {
 }
 
 /// The experiment's settings as this server knows them.
-fn wanted(server: &ConnectionInfo, experiment: &Resolved, stop: &Stop) -> Result<Settings, RunError> {
+fn wanted(server: &dyn External, experiment: &Resolved, stop: &Stop) -> Result<Settings, RunError> {
     let mut notes = Vec::new();
     let here = server.is_local().then(|| host_facts(None).capacity());
     let mut absolute = Vec::new();
@@ -299,8 +298,7 @@ fn wanted(server: &ConnectionInfo, experiment: &Resolved, stop: &Stop) -> Result
             notes,
         });
     }
-    let mut client = server.connect_until(&stop.flag())?;
-    let mapped = plan_for_server(&mut client, &absolute)?;
+    let mapped = server.fit(&absolute, &stop.flag())?;
     notes.extend(mapped.notes);
     Ok(Settings {
         settings: mapped.settings,
@@ -321,24 +319,21 @@ pub(super) struct Terms<'a> {
 
 /// Makes sure that a server has room and place for an experiment, and can have the settings that the campaign varies, before anything is changed or made.
 pub(super) fn check(
-    server: &ConnectionInfo,
+    server: &dyn External,
     experiment: &Resolved,
     terms: Terms<'_>,
     stop: &Stop,
 ) -> Result<(), RunError> {
     let wanted = wanted(server, experiment, stop)?;
-    let mut client = server.connect_until(&stop.flag())?;
-    let raises = |(name, _): &(String, String)| name == settings::MAX_CONNECTIONS;
-    if terms.leave || !wanted.settings.iter().any(raises) {
-        settings::check_connections(&mut client, experiment)?;
-    }
+    let settings = if terms.leave { &[][..] } else { &wanted.settings };
+    server.check_connections(target::clients(experiment), settings, &stop.flag())?;
     check_varied(server, &wanted.settings, terms, stop)?;
-    super::data::remote::check(&mut client, &experiment.name, &experiment.data)
+    Ok(server.check_data(&data::of(experiment), &stop.flag())?)
 }
 
 /// A cell whose level the server does not take would be measured like another one: that is no comparison.
 fn check_varied(
-    server: &ConnectionInfo,
+    server: &dyn External,
     wanted: &[(String, String)],
     terms: Terms<'_>,
     stop: &Stop,
@@ -348,7 +343,7 @@ fn check_varied(
     if varied.is_empty() {
         return Ok(());
     }
-    let change = Change::plan(server, &varied, terms.restart_command, &stop.flag())?;
+    let change = server.plan_change(&varied, terms.restart_command, &stop.flag())?;
     if let Some(unset) = change.unset().first() {
         return Err(RunError::Unsettable {
             what: unset.to_string(),

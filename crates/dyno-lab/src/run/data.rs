@@ -1,0 +1,61 @@
+//! What an experiment says of its data, as a target brings it.
+
+use crate::experiment::{Resolved, State};
+use dyno_target::target::{self, Data, Fill, Sql};
+
+/// The experiment's data.
+pub(super) fn of(experiment: &Resolved) -> Data {
+    let data = &experiment.data;
+    let sql = |(text, name): (String, &str)| Sql {
+        text,
+        name: name.to_owned(),
+    };
+    let fill = data.fill.iter().map(|fill| Fill {
+        table: fill.table.clone(),
+        rows: fill.rows,
+        columns: fill.columns.clone().into_iter().collect(),
+    });
+    Data {
+        experiment: experiment.name.clone(),
+        setup: sql(data.placed_setup()),
+        fill: fill.collect(),
+        finish: sql(data.placed_finish()),
+        tablespaces: data.tablespaces.clone(),
+        definition: definition(data),
+        locale: experiment.locale.clone(),
+        read_only: data.read_only,
+        state: match data.state {
+            State::Copy => target::State::Copy,
+            State::Reload => target::State::Reload,
+            State::Keep => target::State::Keep,
+        },
+    }
+}
+
+/// What makes the data what it is, whatever is done with it and wherever it is written.
+fn definition(data: &crate::experiment::Data) -> String {
+    // Serializing plain strings and numbers cannot fail.
+    serde_json::to_string(&(&data.setup, &data.fill, &data.finish, &data.tablespaces)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Cache, Place, Size, find};
+
+    #[test]
+    fn the_same_data_is_loaded_once_whatever_is_done_with_it() {
+        let mut plan = find("pk-update").unwrap().plan(Size::Small, &[], None, 7, 2).unwrap();
+        let mut data = plan.cells.remove(0).experiment.data;
+        let loaded = definition(&data);
+        (data.state, data.cache) = (State::Reload, Cache::Cold);
+        assert_eq!(definition(&data), loaded);
+        data.setup_place = Some(Place {
+            name: "moved.toml".to_owned(),
+            offset: (7, 0),
+        });
+        assert_eq!(definition(&data), loaded);
+        data.fill[0].rows += 1;
+        assert_ne!(definition(&data), loaded);
+    }
+}

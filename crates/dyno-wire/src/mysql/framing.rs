@@ -21,7 +21,10 @@ const ERROR: u8 = 0xFF;
 pub(super) enum Expect {
     /// The first one on a connection.
     Greeting,
-    /// A step of the log-in, the begin of a reply, or of a further result in it.
+    /// The first one that answers a command. It follows the numbers of the command's packets, which are several if it
+    /// is long: whatever it has is right.
+    Answer,
+    /// A step of the log-in, or the begin of a further result in an answer.
     Reply,
     /// One of so many that describe a result's columns (and end the description); rows follow.
     Columns(u32),
@@ -131,7 +134,7 @@ impl Framing {
     /// A command was sent, or the one before is answered: what comes next is the answer's begin.
     #[inline]
     pub(super) fn begin_answer(&mut self) {
-        self.expect = Expect::Reply;
+        self.expect = Expect::Answer;
         self.sequence = 1;
     }
 
@@ -221,7 +224,7 @@ impl Framing {
                 };
                 Ok(self.keep_rows.then_some(Kind::Column))
             }
-            Expect::Reply => Ok(Some(Kind::Reply)),
+            Expect::Answer | Expect::Reply => Ok(Some(Kind::Reply)),
             Expect::Preparation(left) => match left {
                 0 | 1 => {
                     self.expect = Expect::Reply;
@@ -237,12 +240,12 @@ impl Framing {
         }
     }
 
-    /// Whether a packet may have any number: one that nothing was sent for, and an error, with which a server may end a
-    /// connection before it has seen what was sent last.
+    /// Whether a packet may have any number: the first one of an answer, one that nothing was sent for, and an error,
+    /// with which a server may end a connection before it has seen what was sent last.
     #[cold]
     fn is_numbered_freely(&self, first: Option<u8>) -> bool {
         match self.expect {
-            Expect::Nothing => true,
+            Expect::Answer | Expect::Nothing => true,
             Expect::Reply => first == Some(ERROR),
             _ => false,
         }

@@ -10,8 +10,9 @@
 //!   `printf("%g")` writes it.
 //!
 //! So `007`, `2024-01-31`, `1e5` (which could be hexadecimal) and `3.` are strings. A script that looks a string column
-//! up by something that is all digits writes `cast(:x as char)`. MySQL Reference Manual, "Type Conversion in Expression
-//! Evaluation".
+//! up by something that is all digits writes `cast(:x as char)`. MySQL from 8.0.22 on also prepares a statement anew
+//! (and counts it in `Com_stmt_reprepare`) when a value has another type than at the last execution. MySQL Reference
+//! Manual, "Type Conversion in Expression Evaluation", "PREPARE Statement".
 
 /// A value by what its text looks like.
 #[derive(Debug, Clone, Copy, PartialEq)]

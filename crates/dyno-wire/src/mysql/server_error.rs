@@ -38,8 +38,8 @@ fn ends_connection(number: u16) -> bool {
     matches!(number, 1053 | 1152 | 1927 | 3168 | 3169 | 4031)
 }
 
-/// What an error of this number and SQLSTATE means. MySQL Error Message Reference; MariaDB documentation, "MariaDB Error
-/// Codes".
+/// What an error of this number and SQLSTATE means. MySQL Error Message Reference; MariaDB documentation, "MariaDB
+/// Error Codes".
 fn class(number: u16, state: &[u8]) -> ErrorClass {
     match number {
         1213 | 1614 => ErrorClass::Deadlock,

@@ -203,6 +203,7 @@ impl MySession {
             self.warned(ended.warnings);
         }
         if ended.status.contains(StatusFlags::SERVER_MORE_RESULTS_EXISTS) {
+            self.framing.expect(Expect::Reply);
             return None;
         }
         self.answered(out)

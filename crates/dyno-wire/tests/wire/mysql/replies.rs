@@ -356,6 +356,17 @@ fn the_servers_request_for_a_file_is_refused() {
 }
 
 #[test]
+fn a_command_of_several_packets_is_answered_by_later_numbers() {
+    let mut session = started(PLAIN | ENDS_WITH_OK);
+    let mut out = Vec::new();
+    session.query(|sql| sql.resize(sql.len() + (17 << 20), b' '), &mut out);
+    assert_eq!(out[..4], [0xFF, 0xFF, 0xFF, 0]);
+    assert_eq!(out[(1 << 24) + 3..][..4], [2, 0, 0x10, 1]);
+    let answer = packets(2, [vec![1], column("a", 3), b"\x011".to_vec(), ended(2)]);
+    assert_eq!(replied(&feed(&mut session, &[&answer])).len(), 1);
+}
+
+#[test]
 fn warnings_are_noticed() {
     let log = reply_to(PLAIN, [ok(1, 0, 2)]);
     assert!(replied(&log)[0].noticed);
@@ -385,7 +396,16 @@ fn a_server_that_ends_the_connection_says_why() {
 fn what_cannot_come_now_is_an_error() {
     for (awaited, stream, part) in [
         (0, packets(1, [ok(0, 0, 0)]), "though nothing was asked"),
-        (1, packets(2, [ok(0, 0, 0)]), "sent packet 2 where packet 1 was due"),
+        (
+            1,
+            [packets(1, [[1]]), packets(3, [column("a", 3)])].concat(),
+            "sent packet 3 where packet 2 was due",
+        ),
+        (
+            1,
+            [packets(1, [ok(0, MORE_RESULTS, 0)]), packets(3, [ok(0, 0, 0)])].concat(),
+            "sent packet 3 where packet 2 was due",
+        ),
         (1, packets(1, [[0xFE]]), "malformed message"),
         (1, packets(1, [b""]), "malformed message"),
         (1, packets(1, [[0, 0]]), "the end of a result is cut short"),

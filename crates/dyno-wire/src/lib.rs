@@ -34,6 +34,7 @@ mod error;
 mod mysql;
 mod postgres;
 mod protocol;
+mod results;
 mod server_error;
 mod session;
 pub mod tls;
@@ -46,5 +47,6 @@ pub use postgres::{
     PgStatement, RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,
 };
 pub use protocol::{Protocol, UnknownProtocol};
+pub use results::{CapturedResult, MOST_KEPT, ResultTooLarge, Row};
 pub use server_error::ServerError;
-pub use session::{Cancel, CapturedResult, Event, Parameters, Preparation, Reply, Session, TransactionStatus};
+pub use session::{Cancel, Event, Parameters, Preparation, Reply, Session, TransactionStatus};

@@ -2,7 +2,7 @@
 
 use rustls::ClientConnection;
 
-use crate::{ServerError, WireError};
+use crate::{CapturedResult, ServerError, WireError};
 
 /// One connection's protocol state, without the connection.
 ///
@@ -76,7 +76,8 @@ pub trait Session: Send + 'static {
     /// Appends the end of a pipeline, or of a part of it that fails or succeeds by itself.
     fn sync(&mut self, out: &mut Vec<u8>);
 
-    /// Asks to keep the results of the one execution or query that is sent next, until the next call of this.
+    /// Asks to keep the results of the one execution or query that is sent next, until the next call of this: all rows,
+    /// up to [`MOST_KEPT`](crate::MOST_KEPT) bytes of them, and beyond that each result's last.
     fn capture(&mut self);
 
     /// What was kept: one entry for each query that completed.
@@ -191,19 +192,6 @@ pub enum Cancel {
     Message(Vec<u8>),
     /// A statement to be executed by another session of the same user.
     Statement(String),
-}
-
-/// What was kept of one query's result. Text that is not UTF-8 is kept as [`dyno_text`] says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CapturedResult {
-    /// Whether it is one that returns rows, even if there were none.
-    pub is_query: bool,
-    /// The columns' names.
-    pub columns: Vec<String>,
-    /// How many rows there were.
-    pub rows: u64,
-    /// The values of the last one as text, `None` for NULL; empty if there was none.
-    pub last_row: Vec<Option<String>>,
 }
 
 /// Where a connection stands between statements.

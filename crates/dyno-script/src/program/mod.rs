@@ -243,7 +243,7 @@ fn keep(statement: &Statement, variables: &mut Variables, results: &[CapturedRes
             }
             CaptureKind::Last | CaptureKind::Each => {}
         }
-        for (column, value) in result.columns.iter().zip(&result.last_row) {
+        for (column, value) in result.columns.iter().zip(result.last_row()) {
             let name = format!("{}{column}", capture.prefix);
             if !is_variable_name(&name) {
                 return Err(CaptureFault::Name {

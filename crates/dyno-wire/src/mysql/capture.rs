@@ -10,7 +10,7 @@ use mysql_common::constants::ColumnType;
 
 use super::malformed;
 use super::packet::{read_number, read_text, take, take_array};
-use crate::{CapturedResult, WireError};
+use crate::{CapturedResult, MOST_KEPT, Row, WireError};
 
 /// The first byte of a text that is NULL.
 const NULL: u8 = 0xFB;
@@ -26,6 +26,8 @@ pub(super) struct Capture {
     pub(super) results: Vec<CapturedResult>,
     /// The one under way.
     current: CapturedResult,
+    /// What may still be kept, in bytes.
+    room: usize,
     columns: Vec<Column>,
 }
 
@@ -38,6 +40,12 @@ struct Column {
 }
 
 impl Capture {
+    /// A reply to be kept is to come.
+    pub(super) fn start(&mut self) {
+        self.results.clear();
+        self.room = MOST_KEPT;
+    }
+
     /// A result with rows begins.
     pub(super) fn begin(&mut self) {
         self.columns.clear();
@@ -58,14 +66,14 @@ impl Capture {
         Ok(())
     }
 
-    /// Takes in a row, in place of the one before.
+    /// Takes in a row.
     pub(super) fn row(&mut self, body: &[u8], binary: bool) -> Result<(), WireError> {
         let values = match binary {
             true => binary_row(body, &self.columns),
             false => text_row(body, self.columns.len()),
         };
-        self.current.last_row = values.ok_or(malformed("a row is cut short"))?;
-        self.current.rows += 1;
+        let row = values.ok_or(malformed("a row is cut short"))?;
+        self.current.push(row, &mut self.room);
         Ok(())
     }
 
@@ -100,7 +108,7 @@ fn description(mut rest: &[u8]) -> Option<(String, Column)> {
     ))
 }
 
-fn text_row(mut rest: &[u8], columns: usize) -> Option<Vec<Option<String>>> {
+fn text_row(mut rest: &[u8], columns: usize) -> Option<Row> {
     let rest = &mut rest;
     (0..columns)
         .map(|_| match rest.first()? {
@@ -110,7 +118,7 @@ fn text_row(mut rest: &[u8], columns: usize) -> Option<Vec<Option<String>>> {
         .collect()
 }
 
-fn binary_row(mut rest: &[u8], columns: &[Column]) -> Option<Vec<Option<String>>> {
+fn binary_row(mut rest: &[u8], columns: &[Column]) -> Option<Row> {
     let rest = &mut rest;
     take(rest, 1)?;
     // The first two bits are reserved.
@@ -249,7 +257,7 @@ mod tests {
         }
         capture.row(&row, true).unwrap();
         assert_eq!(capture.complete(), 1);
-        capture.results.remove(0).last_row.remove(0)
+        capture.results[0].last_row()[0].clone()
     }
 
     #[test]
@@ -315,7 +323,7 @@ mod tests {
         }
         capture.row(&[0, 0b1000_1000, 0b01, 1, 3, 4, 5, 7], true).unwrap();
         let expected = [Some("1"), None, Some("3"), Some("4"), Some("5"), None, None, Some("7")];
-        let values = |capture: &Capture| -> Vec<Option<String>> { capture.current.last_row.clone() };
+        let values = |capture: &Capture| -> Vec<Option<String>> { capture.current.last_row().to_vec() };
         assert_eq!(values(&capture), expected.map(|value| value.map(String::from)));
         let row = b"\x011\xfb\x013\x014\x015\xfb\xfb\x017";
         for length in 0..row.len() {

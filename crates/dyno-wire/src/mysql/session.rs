@@ -594,7 +594,7 @@ impl Session for MySession {
     }
 
     fn capture(&mut self) {
-        self.capture.get_or_insert_default().results.clear();
+        self.capture.get_or_insert_default().start();
         self.framing.keep_rows(true);
     }
 

@@ -1,10 +1,9 @@
-//! Results that someone looks into: column names and the last row of each query.
+//! Results that someone looks into: column names and the rows of each query. Rows are skipped as a rule.
 //!
-//! Rows are skipped as a rule. A script's `\gset` and `\aset` need names and values, and of all rows only the last, so no more than one is kept.
 //! Layout of RowDescription and DataRow: PostgreSQL documentation, "Message Formats".
 
 use super::malformed;
-use crate::{CapturedResult, WireError};
+use crate::{CapturedResult, MOST_KEPT, Row, WireError};
 
 /// What has been kept of the reply under way, or of the last one.
 #[derive(Debug, Default)]
@@ -13,9 +12,17 @@ pub(super) struct Capture {
     pub(super) results: Vec<CapturedResult>,
     /// The one under way.
     current: CapturedResult,
+    /// What may still be kept, in bytes.
+    room: usize,
 }
 
 impl Capture {
+    /// A reply to be kept is to come.
+    pub(super) fn start(&mut self) {
+        self.results.clear();
+        self.room = MOST_KEPT;
+    }
+
     /// Takes in a RowDescription.
     pub(super) fn describe(&mut self, body: &[u8]) -> Result<(), WireError> {
         let malformed = malformed("a row description is cut short");
@@ -34,12 +41,11 @@ impl Capture {
         Ok(())
     }
 
-    /// Takes in a DataRow, in place of the one before.
+    /// Takes in a DataRow.
     pub(super) fn row(&mut self, body: &[u8]) -> Result<(), WireError> {
         let malformed = malformed("a row is cut short");
         let (count, mut rest) = body.split_first_chunk::<2>().ok_or(malformed.clone())?;
-        self.current.rows += 1;
-        self.current.last_row.clear();
+        let mut row = Row::new();
         for _ in 0..u16::from_be_bytes(*count) {
             let (length, after) = rest.split_first_chunk::<4>().ok_or(malformed.clone())?;
             rest = after;
@@ -52,8 +58,9 @@ impl Capture {
                     Some(text(value))
                 }
             };
-            self.current.last_row.push(value);
+            row.push(value);
         }
+        self.current.push(row, &mut self.room);
         Ok(())
     }
 
@@ -81,7 +88,7 @@ mod tests {
         capture.complete();
         let result = &capture.results[0];
         assert_eq!(result.columns, ["a", "b"]);
-        assert_eq!(result.last_row, [Some("x".into()), None]);
+        assert_eq!(result.last_row(), [Some("x".into()), None]);
         for length in 0..description.len() {
             assert!(capture.describe(&description[..length]).is_err(), "{length}");
         }

@@ -369,7 +369,7 @@ impl Session for PgSession {
     }
 
     fn capture(&mut self) {
-        self.kept().results.clear();
+        self.kept().start();
         self.framing.keep_rows(true);
     }
 

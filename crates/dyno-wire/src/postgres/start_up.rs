@@ -177,7 +177,7 @@ impl PgSession {
             return Err(WireError::Server(error));
         }
         let capture = self.capture.take().unwrap_or_default();
-        let value = capture.results.first().and_then(|result| result.last_row.first());
+        let value = capture.results.first().and_then(|result| result.last_row().first());
         let yes = value.is_some_and(|value| matches!(value.as_deref(), Some("on" | "t")));
         self.judge(yes)
     }

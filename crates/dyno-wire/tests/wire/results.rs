@@ -219,7 +219,7 @@ fn rows_are_kept_for_one_reply_only() {
     let answer = [description(&names), row(&[Some("1".into())]), complete(), ready()].concat();
     let log = feed(&mut session, &[&answer]);
     assert_eq!(reply(log.seen[0].0).rows, 1);
-    assert_eq!(session.captured()[0].last_row, [Some("1".into())]);
+    assert_eq!(session.captured()[0].last_row(), [Some("1".into())]);
     session.query(|sql| sql.extend_from_slice(b"select"), &mut Vec::new());
     let log = feed(
         &mut session,
@@ -227,7 +227,7 @@ fn rows_are_kept_for_one_reply_only() {
     );
     assert_eq!(reply(log.seen[0].0).rows, 1);
     assert_eq!(
-        session.captured()[0].last_row,
+        session.captured()[0].last_row(),
         [Some("1".into())],
         "the second was not asked for"
     );
@@ -259,7 +259,7 @@ proptest! {
                 is_query: true,
                 columns,
                 rows: rows.len() as u64,
-                last_row: rows.last().cloned().unwrap_or_default(),
+                kept: rows,
             })
             .chain([CapturedResult::default()])
             .collect();

@@ -4,7 +4,7 @@ use crate::process::Responder;
 use crate::{Point, Route, Shape};
 use dyno_engine::{
     Address, Connected, Connecting, DriveError, Ending, Endpoint, FailurePolicy, Load, Observer, Pacing, Phase,
-    Preparing, Stop, ThreadOptions, Workload, drive,
+    Preparing, Program, Stop, ThreadOptions, WireDriver, Workload, drive,
 };
 use dyno_record::{Interval, LatencyHistogram};
 use dyno_script::{Script, ScriptError, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
@@ -69,7 +69,11 @@ pub fn measure(
     meter.point(shape)
 }
 
-fn load(shape: Shape, lasts: Duration, responder: &Responder) -> Result<Load<PgSession, ScriptProgram>, MeasureError> {
+fn load(
+    shape: Shape,
+    lasts: Duration,
+    responder: &Responder,
+) -> Result<Load<WireDriver<PgSession>, ScriptProgram>, MeasureError> {
     let mut symbols = Symbols::new();
     let script = Script::parse("ceiling", SCRIPT, &mut symbols)?;
     let seeds = Seeds::draw(1, shape.clients, shape.threads, false);
@@ -93,24 +97,26 @@ fn load(shape: Shape, lasts: Duration, responder: &Responder) -> Result<Load<PgS
         start_delay: Duration::ZERO,
         stages_begin: Duration::ZERO,
         stages: Vec::new(),
-        statements: program.encode()?,
+        driver: WireDriver {
+            endpoints: vec![Endpoint {
+                address: match shape.route {
+                    Route::Unix => Address::Unix(responder.socket()),
+                    Route::Tcp => Address::Tcp(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, responder.port()))]),
+                },
+                tls: None,
+                required_peer: None,
+                connect_timeout: CONNECT_TIMEOUT,
+            }],
+            session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
+            statements: program.encode()?,
+            texts: program.statements(),
+            preparing: Preparing::AtStart,
+        },
         program,
-        protocol: Protocol::Prepared,
-        endpoints: vec![Endpoint {
-            address: match shape.route {
-                Route::Unix => Address::Unix(responder.socket()),
-                Route::Tcp => Address::Tcp(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, responder.port()))]),
-            },
-            tls: None,
-            required_peer: None,
-            connect_timeout: CONNECT_TIMEOUT,
-        }],
         schedule: seeds.schedule(),
-        session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
         transactions_per_client: None,
         connecting: Connecting::Once,
         reconnect: false,
-        preparing: Preparing::AtStart,
         failures: FailurePolicy::default(),
         latency_limit: None,
         time_commands: false,

@@ -1,9 +1,9 @@
 //! Asks servers to give up what they still execute for a load that has ended, so that it does not go on without us.
 
+use crate::backend::WireDriver;
 use crate::connect::{self, ConnectError};
 use crate::dial::{Limit, dial};
-use crate::load::{Address, Stop, Workload};
-use crate::program::Scripted;
+use crate::load::{Address, Stop};
 use dyno_wire::{Cancel, Session};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
@@ -20,7 +20,7 @@ const CANCEL_PATIENCE: Duration = Duration::from_secs(2);
 const CANCELS_AT_ONCE: usize = 16;
 
 /// Asks a server, the endpoint of this index, to give up what it executes for other sessions.
-pub(crate) fn cancel<S: Session, P: Scripted>(workload: &Workload<S, P>, endpoint: usize, cancels: Vec<Cancel>) {
+pub(crate) fn cancel<S: Session>(driver: &WireDriver<S>, endpoint: usize, cancels: Vec<Cancel>) {
     let (mut messages, mut statements) = (Vec::new(), Vec::new());
     for cancel in cancels {
         match cancel {
@@ -28,24 +28,20 @@ pub(crate) fn cancel<S: Session, P: Scripted>(workload: &Workload<S, P>, endpoin
             Cancel::Statement(statement) => statements.push(statement),
         }
     }
-    send(&workload.endpoints[endpoint].address, &messages);
+    send(&driver.endpoints[endpoint].address, &messages);
     if !statements.is_empty() {
         // Who cannot be asked goes on until it notices that its client is gone.
-        let _ = execute(workload, endpoint, &statements);
+        let _ = execute(driver, endpoint, &statements);
     }
 }
 
 /// Executes the statements by a session of its own, one after the other.
-fn execute<S: Session, P: Scripted>(
-    workload: &Workload<S, P>,
-    endpoint: usize,
-    statements: &[String],
-) -> Result<(), ConnectError> {
+fn execute<S: Session>(driver: &WireDriver<S>, endpoint: usize, statements: &[String]) -> Result<(), ConnectError> {
     let limit = Limit {
         stop: &Stop::new(),
         until: Instant::now().checked_add(CANCEL_PATIENCE),
     };
-    let (mut opening, mut session) = connect::log_in_somehow(workload, endpoint, limit)?;
+    let (mut opening, mut session) = connect::log_in_somehow(driver, endpoint, limit)?;
     let mut out = Vec::new();
     for statement in statements {
         session.query(|text| text.extend_from_slice(statement.as_bytes()), &mut out);

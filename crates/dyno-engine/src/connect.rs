@@ -2,9 +2,9 @@
 //! the session asks for TLS, and has statements prepared. What is said is the session's business; who is spoken to, and
 //! for how long, is decided here.
 
+use crate::backend::{LoggedIn, Opened, WireDriver};
 use crate::dial::{Limit, dial};
-use crate::load::{Address, Endpoint, Preparing, Tls, Workload};
-use crate::program::Scripted;
+use crate::load::{Address, Endpoint, Preparing, Tls};
 use crate::transport::{Connection, Socket};
 use dyno_wire::tls::{self, Encryption, SslMode, TlsError};
 use dyno_wire::{ErrorClass, ErrorCode, Event, OtherDatabase, ServerError, Session, WireError};
@@ -148,14 +148,6 @@ impl ConnectError {
     }
 }
 
-/// A connection that is logged in, with its session.
-pub(crate) struct Client<S> {
-    pub connection: Connection,
-    pub session: S,
-    /// The endpoint, as index.
-    pub endpoint: usize,
-}
-
 /// A connection on which a session starts.
 pub(crate) struct Opening<'a> {
     socket: Socket,
@@ -169,18 +161,18 @@ pub(crate) struct Opening<'a> {
     limit: Limit<'a>,
 }
 
-/// Connects, logs in, and prepares the statements if the workload wants that; `texts` are the statements as written.
+/// Connects, logs in, and prepares the statements of the workload of this name if the driver is to.
 ///
 /// Endpoints are tried in order. As with libpq, one that lets us speak but refuses the log-in ends the search, unless it cannot serve anybody now. All
 /// that went wrong is told.
-pub(crate) fn open<S: Session, P: Scripted>(
-    workload: &Workload<S, P>,
-    texts: &[String],
+pub(crate) fn open<S: Session>(
+    driver: &WireDriver<S>,
+    workload: &str,
     limit: Limit<'_>,
-) -> Result<Client<S>, ConnectError> {
+) -> Result<Opened<LoggedIn<S>>, ConnectError> {
     let mut errors = Vec::new();
-    for number in 0..workload.endpoints.len() {
-        let (mut opening, mut session) = match log_in_somehow(workload, number, limit) {
+    for number in 0..driver.endpoints.len() {
+        let (mut opening, mut session) = match log_in_somehow(driver, number, limit) {
             Ok(opened) => opened,
             Err(error) if error.is_elsewhere_better() => {
                 errors.push(error);
@@ -191,12 +183,14 @@ pub(crate) fn open<S: Session, P: Scripted>(
                 break;
             }
         };
-        if workload.preparing == Preparing::AtStart {
-            prepare(workload, texts, &mut opening, &mut session)?;
+        if driver.preparing == Preparing::AtStart {
+            prepare(driver, workload, &mut opening, &mut session)?;
         }
-        return Ok(Client {
-            connection: Connection::new(opening.socket, opening.tls),
-            session,
+        return Ok(Opened {
+            connection: LoggedIn {
+                connection: Connection::new(opening.socket, opening.tls),
+                session,
+            },
             endpoint: number,
         });
     }
@@ -212,12 +206,12 @@ pub(crate) fn open<S: Session, P: Scripted>(
 }
 
 /// With TLS optional, what one way of connecting is refused is tried the other way, as libpq does.
-pub(crate) fn log_in_somehow<'a, S: Session, P: Scripted>(
-    workload: &Workload<S, P>,
+pub(crate) fn log_in_somehow<'a, S: Session>(
+    driver: &WireDriver<S>,
     number: usize,
     limit: Limit<'a>,
 ) -> Result<(Opening<'a>, S), ConnectError> {
-    let endpoint = &workload.endpoints[number];
+    let endpoint = &driver.endpoints[number];
     let tls = match &endpoint.address {
         Address::Tcp(_) => endpoint.tls.as_ref(),
         Address::Unix(_) => None,
@@ -227,7 +221,7 @@ pub(crate) fn log_in_somehow<'a, S: Session, P: Scripted>(
     loop {
         let encryption = attempts.next().copied().unwrap_or(Encryption::Plain);
         let tls = tls.filter(|_| encryption == Encryption::Tls);
-        let opened = log_in(workload, number, endpoint, tls, limit);
+        let opened = log_in(driver, number, endpoint, tls, limit);
         let refused = matches!(
             opened,
             Err(ConnectError::Tls(_) | ConnectError::Handshake { .. } | ConnectError::Refused { .. })
@@ -238,8 +232,8 @@ pub(crate) fn log_in_somehow<'a, S: Session, P: Scripted>(
     }
 }
 
-fn log_in<'a, S: Session, P: Scripted>(
-    workload: &Workload<S, P>,
+fn log_in<'a, S: Session>(
+    driver: &WireDriver<S>,
     number: usize,
     endpoint: &Endpoint,
     tls: Option<&Tls>,
@@ -256,20 +250,20 @@ fn log_in<'a, S: Session, P: Scripted>(
         limit,
     };
     opening.check_peer(endpoint)?;
-    let mut session = (workload.session)(number, tls.map(|tls| tls.mode));
+    let mut session = (driver.session)(number, tls.map(|tls| tls.mode));
     opening.start(&mut session, tls)?;
     Ok((opening, session))
 }
 
-fn prepare<S: Session, P: Scripted>(
-    workload: &Workload<S, P>,
-    texts: &[String],
+fn prepare<S: Session>(
+    driver: &WireDriver<S>,
+    workload: &str,
     opening: &mut Opening<'_>,
     session: &mut S,
 ) -> Result<(), ConnectError> {
     opening.doing = "preparing a statement";
     let mut out = Vec::new();
-    for (index, (statement, text)) in workload.statements.iter().zip(texts).enumerate() {
+    for (index, (statement, text)) in driver.statements.iter().zip(&driver.texts).enumerate() {
         if !session.prepare(statement, &mut out) {
             continue;
         }
@@ -277,7 +271,7 @@ fn prepare<S: Session, P: Scripted>(
         opening.converse(session, &mut out)?;
         if let Some(error) = session.error() {
             return Err(ConnectError::Statement {
-                workload: workload.name.clone(),
+                workload: workload.to_owned(),
                 number: index + 1,
                 text: text.clone(),
                 error: Box::new(error.clone()),

@@ -2,11 +2,11 @@
 //!
 //! Every thread works out its own part from the same rules, so that they need not speak to each other while the load runs.
 
+use crate::backend::Driver;
 use crate::clock::duration_ns;
 use crate::load::{Pacing, Span, Stage, Workload};
 use crate::pacing::Ramp;
 use crate::program::Scripted;
-use dyno_wire::Session;
 use std::time::Duration;
 
 /// From this instant on, the first `active` clients of the thread begin transactions, and the others rest.
@@ -80,7 +80,7 @@ fn sane(value: f64) -> f64 {
 }
 
 impl<'a> Rules<'a> {
-    pub fn of<S: Session, P: Scripted>(workload: &'a Workload<S, P>) -> Self {
+    pub fn of<D: Driver, P: Scripted>(workload: &'a Workload<D, P>) -> Self {
         Self {
             clients: workload.clients,
             threads: workload.threads.clamp(1, workload.clients.max(1)),

@@ -18,7 +18,8 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// What ends the opening of a connection before its time.
 #[derive(Clone, Copy)]
-pub(crate) struct Limit<'a> {
+pub struct Limit<'a> {
+    /// Asks to stop.
     pub stop: &'a Stop,
     /// From then on it is of no use.
     pub until: Option<Instant>,
@@ -26,6 +27,7 @@ pub(crate) struct Limit<'a> {
 
 impl Limit<'_> {
     /// When something that begins now and may take so long has taken too long.
+    #[must_use]
     pub fn deadline(self, timeout: Duration) -> Instant {
         let deadline = Instant::now() + timeout;
         self.until.map_or(deadline, |until| until.min(deadline))

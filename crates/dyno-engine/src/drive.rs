@@ -3,6 +3,7 @@
 //! The calling thread is the collector. Worker threads send it their recording at the end of every interval and get an emptied one back; that is all
 //! they share.
 
+use crate::backend::Driver;
 use crate::clock::{Clock, duration_ns};
 use crate::connect::ConnectError;
 use crate::course::Rules;
@@ -14,12 +15,10 @@ use crate::program::{ProgramError, Scripted};
 use crate::remark::Remark;
 use crate::storm::{self, Storm};
 use crate::timeline::{Slice, Timeline};
-#[cfg(target_os = "linux")]
-use crate::transport::Uring;
-use crate::transport::{Blocking, Chosen, Readiness, TransportKind, UringUnavailable};
-use crate::worker::{self, Ready, Reporting, Share};
+use crate::transport::{Chosen, TransportKind, UringUnavailable};
+use crate::worker::{Reporting, Share};
 use dyno_record::{Interval, LatencyHistogram, Recording};
-use dyno_wire::{ServerError, Session};
+use dyno_wire::ServerError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::ControlFlow;
@@ -227,8 +226,8 @@ struct Portion {
 ///
 /// # Errors
 /// The load could not begin. Once it has begun, whatever ends it early is in the [`Outcome`].
-pub fn drive<S: Session, P: Scripted>(
-    load: &Load<S, P>,
+pub fn drive<D: Driver, P: Scripted>(
+    load: &Load<D, P>,
     observer: &mut impl Observer,
     stop: &Stop,
 ) -> Result<Outcome, DriveError> {
@@ -308,8 +307,9 @@ pub fn drive<S: Session, P: Scripted>(
 }
 
 /// Divides the clients of a workload among its threads as evenly as can be; as in pgbench, the first threads have more if there is a rest.
-fn share_out<S: Session, P: Scripted>(index: usize, workload: &Workload<S, P>, chosen: &Chosen) -> Vec<Portion> {
-    let threads = workload.threads.clamp(1, workload.clients.max(1));
+fn share_out<D: Driver, P: Scripted>(index: usize, workload: &Workload<D, P>, chosen: &Chosen) -> Vec<Portion> {
+    let threads = if D::BLOCKS { workload.clients } else { workload.threads };
+    let threads = threads.clamp(1, workload.clients.max(1));
     let mut next = 0;
     let succeeded = Arc::new(AtomicBool::new(false));
     let portion = |part| {
@@ -319,7 +319,11 @@ fn share_out<S: Session, P: Scripted>(index: usize, workload: &Workload<S, P>, c
             workload: index,
             part,
             clients: begin..next,
-            transport: chosen.kind(next - begin),
+            transport: if D::BLOCKS {
+                TransportKind::Blocking
+            } else {
+                chosen.kind(next - begin)
+            },
             succeeded: Arc::clone(&succeeded),
         }
     };
@@ -327,8 +331,8 @@ fn share_out<S: Session, P: Scripted>(index: usize, workload: &Workload<S, P>, c
 }
 
 /// The life of one worker thread.
-fn client_thread<S: Session, P: Scripted>(
-    load: &Load<S, P>,
+fn client_thread<D: Driver, P: Scripted>(
+    load: &Load<D, P>,
     portion: &Portion,
     clock: Clock,
     storm: &Storm,
@@ -346,29 +350,17 @@ fn client_thread<S: Session, P: Scripted>(
     // Linux lets timers of ordinary threads be 50 µs late to save power; a schedule is to be kept. It is no loss where this is not permitted.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-    let texts = workload.program.statements();
-    let mut clients = Vec::with_capacity(portion.clients.len());
     let mut connections = Vec::with_capacity(portion.clients.len());
     let mut times = LatencyHistogram::new();
     let messages = reporting.messages.clone();
     if workload.connecting == Connecting::EveryTransaction {
-        clients.extend(portion.clients.clone().map(|number| Ready {
-            number,
-            session: (workload.session)(0, None),
-            endpoint: None,
-        }));
-        connections.resize_with(clients.len(), || None);
+        connections.resize_with(portion.clients.len(), || None);
     } else {
-        match storm.connect(workload, &texts, portion.clients.clone(), stop) {
+        match storm.connect(workload, portion.clients.clone(), stop) {
             Ok(opened) => {
-                for (number, (client, took)) in portion.clients.clone().zip(opened) {
+                for (connection, took) in opened {
                     times.record(duration_ns(took));
-                    clients.push(Ready {
-                        number,
-                        session: client.session,
-                        endpoint: Some(client.endpoint),
-                    });
-                    connections.push(Some(client.connection));
+                    connections.push(Some(connection));
                 }
             }
             Err(error) => {
@@ -390,8 +382,7 @@ fn client_thread<S: Session, P: Scripted>(
         workload,
         number: portion.workload,
         part: portion.part,
-        texts,
-        clients,
+        clients: portion.clients.clone(),
         schedule: Schedule::new(course.ramps, (workload.schedule)(portion.part)),
         changes: course.changes,
         timeline: Timeline::new(&load.phases, load.interval, start_ns, spent_ns),
@@ -403,14 +394,7 @@ fn client_thread<S: Session, P: Scripted>(
         succeeded: &portion.succeeded,
         reporting,
     };
-    let departure = match portion.transport {
-        TransportKind::Blocking => {
-            Blocking::new(connections.pop().flatten()).map(|transport| worker::run(share, transport))
-        }
-        TransportKind::Readiness => Readiness::new(connections).map(|transport| worker::run(share, transport)),
-        #[cfg(target_os = "linux")]
-        TransportKind::IoUring => Uring::new(connections).map(|transport| worker::run(share, transport)),
-    };
+    let departure = workload.driver.run(connections, portion.transport, share);
     let departure = departure.unwrap_or_else(|error| {
         let _ = messages.send(Message::Ending(Ending::System(error)));
         Departure::default()
@@ -440,7 +424,7 @@ struct Collector {
 }
 
 impl Collector {
-    fn new<S: Session, P: Scripted>(load: &Load<S, P>, threads: Vec<Thread>, start_ns: u64) -> Self {
+    fn new<D: Driver, P: Scripted>(load: &Load<D, P>, threads: Vec<Thread>, start_ns: u64) -> Self {
         Self {
             threads,
             start_ns,

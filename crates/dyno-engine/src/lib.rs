@@ -3,6 +3,7 @@
 //! The engine knows nothing of files, experiments or SQL dialects: a [`Program`] says what a client does next, a `dyno_wire::Session` turns it into
 //! bytes, a [`transport::Transport`] moves them, and an [`Observer`] is told of every interval. Threads share nothing while the load runs.
 
+pub mod backend;
 mod cancel;
 mod clock;
 mod connect;
@@ -22,6 +23,7 @@ mod timeline;
 pub mod transport;
 mod worker;
 
+pub use backend::{Driver, WireDriver};
 pub use connect::ConnectError;
 pub use cpus::{Cpus, CpusError};
 pub use descriptors::{TooFewDescriptors, allow_descriptors, raise_descriptor_limit};

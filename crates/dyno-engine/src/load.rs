@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Everything one call of [`drive`](crate::drive()) does.
-pub struct Load<S: dyno_wire::Session, P: crate::Scripted> {
+pub struct Load<D: crate::Driver, P: crate::Scripted> {
     /// The workloads, which run at the same time.
-    pub workloads: Vec<Workload<S, P>>,
+    pub workloads: Vec<Workload<D, P>>,
     /// The phases, one after the other without a pause: clients are not drained between them.
     pub phases: Vec<Phase>,
     /// How often recordings are collected. The last interval of a phase may be shorter.
@@ -53,7 +53,7 @@ pub struct Phase {
 }
 
 /// One program run by a number of clients.
-pub struct Workload<S: dyno_wire::Session, P: crate::Scripted> {
+pub struct Workload<D: crate::Driver, P: crate::Scripted> {
     /// Name, unique among the workloads.
     pub name: String,
     /// Number of connections, each executing transactions one after the other. At least 1.
@@ -72,24 +72,16 @@ pub struct Workload<S: dyno_wire::Session, P: crate::Scripted> {
     pub stages: Vec<Stage>,
     /// What the clients do.
     pub program: P,
-    /// The program's statements in its order, encoded once for all clients.
-    pub statements: Vec<S::Statement>,
-    /// How statements are sent.
-    pub protocol: dyno_wire::Protocol,
-    /// Where the connections go, tried in order for each of them. At least 1.
-    pub endpoints: Vec<Endpoint>,
+    /// How they reach the database; it knows the program's statements by their numbers.
+    pub driver: D,
     /// Makes the random numbers of each thread's schedule in an open loop.
     pub schedule: crate::NewDraws,
-    /// Makes the session of a new connection.
-    pub session: NewSession<S>,
     /// How many transactions each client is to have, failed and skipped ones included; `None`: as many as fit into the phases.
     pub transactions_per_client: Option<u64>,
     /// How long a connection is used.
     pub connecting: Connecting,
     /// Whether a client whose connection is lost gets a new one. The transaction has failed; endpoints are tried until one of them lets it in.
     pub reconnect: bool,
-    /// When statements of the prepared protocol are made known to the server.
-    pub preparing: Preparing,
     /// What is done about transactions that fail.
     pub failures: FailurePolicy,
     /// Transactions that take longer are counted as late. In an open loop, those whose instant is further back than this when a client is free for

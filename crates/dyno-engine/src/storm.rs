@@ -3,13 +3,13 @@
 //! A server needs a moment for each connection, and one far away some trips to and fro. Where there are many clients, several connections are therefore
 //! under way at once, but only so many: the server's queue of those that it has yet to accept is short, and more would come up no sooner.
 
-use crate::connect::{self, Client, ConnectError};
+use crate::backend::{Driver, Opened};
+use crate::connect::ConnectError;
 use crate::descriptors::allow_descriptors;
 use crate::dial::Limit;
 use crate::drive::DriveError;
 use crate::load::{Stop, Workload};
 use crate::program::Scripted;
-use dyno_wire::Session;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -41,15 +41,12 @@ pub(crate) struct Storm {
 
 impl Storm {
     /// Of all clients of these workloads. Makes sure that the process may have as many connections.
-    pub fn of<S: Session, P: Scripted>(workloads: &[Workload<S, P>]) -> Result<Self, DriveError> {
+    pub fn of<D: Driver, P: Scripted>(workloads: &[Workload<D, P>]) -> Result<Self, DriveError> {
         let clients = workloads.iter().map(|workload| workload.clients).sum();
         let threads: usize = workloads.iter().map(|workload| workload.threads).sum();
         allow_descriptors(clients, threads, PASSING_DESCRIPTORS)?;
-        let endpoints = workloads.iter().flat_map(|workload| &workload.endpoints);
-        let longest = endpoints
-            .map(|endpoint| endpoint.connect_timeout)
-            .max()
-            .unwrap_or_default();
+        let timeouts = workloads.iter().map(|workload| workload.driver.connect_timeout());
+        let longest = timeouts.max().unwrap_or_default();
         Ok(Self {
             clients,
             connected: AtomicUsize::new(0),
@@ -66,13 +63,12 @@ impl Storm {
     }
 
     /// Connects these clients of a workload and gives them in their order, each with the time that it took.
-    pub fn connect<S: Session, P: Scripted>(
+    pub fn connect<D: Driver, P: Scripted>(
         &self,
-        workload: &Workload<S, P>,
-        texts: &[String],
+        workload: &Workload<D, P>,
         clients: Range<usize>,
         stop: &Stop,
-    ) -> Result<Vec<(Client<S>, Duration)>, DriveError> {
+    ) -> Result<Vec<(Opened<D::Connection>, Duration)>, DriveError> {
         let next = AtomicUsize::new(clients.start);
         let some = || {
             let mut opened = Vec::new();
@@ -81,7 +77,7 @@ impl Storm {
                 if number >= clients.end {
                     return Ok(opened);
                 }
-                match self.open(workload, texts, number, stop) {
+                match self.open(workload, number, stop) {
                     Ok(client) => opened.push((number, client)),
                     Err(error) => {
                         next.store(clients.end, Ordering::Relaxed);
@@ -108,13 +104,12 @@ impl Storm {
         Ok(opened.into_iter().map(|(_, client)| client).collect())
     }
 
-    fn open<S: Session, P: Scripted>(
+    fn open<D: Driver, P: Scripted>(
         &self,
-        workload: &Workload<S, P>,
-        texts: &[String],
+        workload: &Workload<D, P>,
         client: usize,
         stop: &Stop,
-    ) -> Result<(Client<S>, Duration), DriveError> {
+    ) -> Result<(Opened<D::Connection>, Duration), DriveError> {
         let begun = Instant::now();
         let (clients, limit) = (self.clients, self.limit);
         let opened = if self.abandoned.requested() {
@@ -127,7 +122,7 @@ impl Storm {
                 limit,
             });
         } else {
-            connect::open(workload, texts, Limit { stop, until: None })
+            workload.driver.open(&workload.name, Limit { stop, until: None })
         };
         match opened {
             Ok(opened) => {

@@ -267,7 +267,7 @@ fn a_server_that_is_far_away_is_asked_to_cancel_all_that_runs(transport: Transpo
 fn an_unreachable_server_is_an_error_before_anything_runs(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::ZERO));
     let mut load = load(transport, &server, 2, 2, CLOSED, &[("measure", 200)]);
-    load.workloads[0].endpoints[0].address =
+    load.workloads[0].driver.endpoints[0].address =
         dyno_engine::Address::Tcp(vec!["127.0.0.1:1".parse().expect("an address")]);
     let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("nobody listens there");
     let first = matches!(
@@ -289,9 +289,10 @@ fn a_server_that_takes_nothing_can_be_stopped_waiting_for() {
     let address = listener.local_addr().expect("the port's address");
     let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::ZERO));
     let mut load = load(TransportChoice::Auto, &server, 1, 1, CLOSED, &[("measure", 200)]);
-    load.workloads[0].endpoints[0].address = dyno_engine::Address::Tcp(vec![address]);
+    load.workloads[0].driver.endpoints[0].address = dyno_engine::Address::Tcp(vec![address]);
     let text = "select 1 ".repeat(4_000_000);
-    load.workloads[0].statements = vec![PgStatement::new(0, &text, 0, Protocol::Prepared).expect("a valid statement")];
+    load.workloads[0].driver.statements =
+        vec![PgStatement::new(0, &text, 0, Protocol::Prepared).expect("a valid statement")];
     let stop = Stop::new();
     let (ended, end) = mpsc::channel::<()>();
     let error = std::thread::scope(|scope| {

@@ -43,7 +43,7 @@ over_each_transport!(
     what_finishes_after_the_end_is_recorded_if_asked_for,
 );
 
-type ScriptLoad = dyno_engine::Load<dyno_wire::PgSession, dyno_script::ScriptProgram>;
+type ScriptLoad = dyno_engine::Load<dyno_engine::WireDriver<dyno_wire::PgSession>, dyno_script::ScriptProgram>;
 
 const AT_ONCE: Behaviour = Behaviour::Answer(Duration::ZERO);
 
@@ -188,7 +188,7 @@ fn an_error_aborts_its_client_or_counts(transport: TransportChoice) {
     );
 
     let server = ScriptedServer::start(behaviour);
-    load.workloads[0].endpoints[0].address = Address::Tcp(vec![server.address()]);
+    load.workloads[0].driver.endpoints[0].address = Address::Tcp(vec![server.address()]);
     load.workloads[0].failures.on_error = OnError::Count;
     let (outcome, recording, remarks) = run(&load);
     assert_eq!(
@@ -297,7 +297,7 @@ fn a_pipeline_is_sent_whole_and_fails_at_its_end(transport: TransportChoice) {
             5 => Behaviour::Fail("22012"),
             _ => AT_ONCE,
         });
-        load.workloads[0].endpoints[0].address = Address::Tcp(vec![server.address()]);
+        load.workloads[0].driver.endpoints[0].address = Address::Tcp(vec![server.address()]);
         load.workloads[0].clients = 1;
         load.workloads[0].failures.max_tries = Some(2);
         let (outcome, recording, remarks) = run(&load);
@@ -366,9 +366,9 @@ fn a_lost_connection_is_made_anew(transport: TransportChoice) {
         load.workloads[0].reconnect = true;
         // The first endpoint is dead.
         let dead = Address::Tcp(vec!["127.0.0.1:1".parse().expect("an address")]);
-        let mut endpoint = load.workloads[0].endpoints[0].clone();
+        let mut endpoint = load.workloads[0].driver.endpoints[0].clone();
         endpoint.address = dead;
-        load.workloads[0].endpoints.insert(0, endpoint);
+        load.workloads[0].driver.endpoints.insert(0, endpoint);
         let (outcome, recording, remarks) = run(&load);
         assert!(outcome.ended_early.is_none());
         if clients == 1 {
@@ -391,7 +391,7 @@ fn connecting_anew_ends_with_the_load(transport: TransportChoice) {
     });
     let mut load = load(transport, &server, 4, 1, Pacing::Closed, &[("measure", 400)]);
     let timeout = Duration::from_secs(5);
-    load.workloads[0].endpoints[0].connect_timeout = timeout;
+    load.workloads[0].driver.endpoints[0].connect_timeout = timeout;
     load.workloads[0].reconnect = true;
     let mut keep = Keep::default();
     let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
@@ -449,10 +449,10 @@ fn the_others_have_their_turn_between_two_connections(transport: TransportChoice
         AT_ONCE
     });
     let mut load = load(transport, &first, 8, 1, Pacing::Closed, &[("measure", 2000)]);
-    load.workloads[0].endpoints[0].connect_timeout = Duration::from_millis(300);
-    let mut endpoint = load.workloads[0].endpoints[0].clone();
+    load.workloads[0].driver.endpoints[0].connect_timeout = Duration::from_millis(300);
+    let mut endpoint = load.workloads[0].driver.endpoints[0].clone();
     endpoint.address = Address::Tcp(vec![second.address()]);
-    load.workloads[0].endpoints.push(endpoint);
+    load.workloads[0].driver.endpoints.push(endpoint);
     load.workloads[0].reconnect = true;
     let outcome = drive(&load, &mut Keep::default(), &Stop::new()).expect("the load runs");
     assert_eq!(outcome.connections, [4]);
@@ -478,11 +478,11 @@ fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint(transport: T
         Box::new(move |_: usize, _: Option<SslMode>| PgSession::new(Arc::clone(&config)))
     };
     let mut load = script_load(transport, &first, Protocol::Simple, 1, 10, &[("select 1;", 1)]);
-    load.workloads[0].session = choosy();
+    load.workloads[0].driver.session = choosy();
     load.workloads[0].reconnect = true;
-    let mut endpoint = load.workloads[0].endpoints[0].clone();
+    let mut endpoint = load.workloads[0].driver.endpoints[0].clone();
     endpoint.address = Address::Tcp(vec![second.address()]);
-    load.workloads[0].endpoints.push(endpoint);
+    load.workloads[0].driver.endpoints.push(endpoint);
     let (outcome, recording, remarks) = run(&load);
     assert!(outcome.ended_early.is_none());
     assert_eq!((recording.transactions, recording.failures.other), (9, 1));
@@ -494,7 +494,7 @@ fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint(transport: T
     assert_eq!(first.queries().len(), 2);
 
     let mut load = script_load(transport, &first, Protocol::Simple, 1, 1, &[("select 1;", 1)]);
-    load.workloads[0].session = choosy();
+    load.workloads[0].driver.session = choosy();
     let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("no server is read-write");
     assert!(error.to_string().ends_with("session is read-only"), "{error}");
 }
@@ -510,7 +510,7 @@ fn a_server_that_asks_for_nothing_may_be_refused(transport: TransportChoice) {
         ..PgConfig::default()
     });
     let mut load = script_load(transport, &server, Protocol::Simple, 1, 1, &[("select 1;", 1)]);
-    load.workloads[0].session = Box::new(move |_, _| PgSession::new(Arc::clone(&config)));
+    load.workloads[0].driver.session = Box::new(move |_, _| PgSession::new(Arc::clone(&config)));
     let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("it lets us in unasked");
     let said = "authentication method requirement \"!none\" failed: server did not complete authentication";
     assert!(error.to_string().ends_with(said), "{error}");

@@ -3,7 +3,7 @@
 #[macro_use]
 mod support;
 
-use dyno_engine::{Load, Pacing, Span, Stage, Stop, TransportChoice, drive};
+use dyno_engine::{Load, Pacing, Span, Stage, Stop, TransportChoice, WireDriver, drive};
 use dyno_wire::PgSession;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -62,7 +62,7 @@ fn stage(ms: u64, clients: Option<Span>, rate_per_s: Option<Span>) -> Stage {
 }
 
 /// Runs to the end, and gives what was observed with the instant at which it began.
-fn run(load: &Load<PgSession, OneStatement>) -> (Keep, Instant) {
+fn run(load: &Load<WireDriver<PgSession>, OneStatement>) -> (Keep, Instant) {
     let mut keep = Keep::default();
     let outcome = drive(load, &mut keep, &Stop::new()).expect("the load runs");
     assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);

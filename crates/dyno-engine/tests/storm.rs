@@ -61,7 +61,7 @@ fn statements_are_prepared_by_the_hundred(transport: TransportChoice) {
     for preparing in [Preparing::AtStart, Preparing::OnFirstUse] {
         let scripts = [(script.as_str(), 1)];
         let mut load = script_load(transport, &server, Protocol::Prepared, CLIENTS as usize, 2, &scripts);
-        load.workloads[0].preparing = preparing;
+        load.workloads[0].driver.preparing = preparing;
         // Three hundred histograms are 66 MB, and every interval is kept here.
         load.interval = Duration::from_secs(3_600);
         let mut keep = Keep::default();
@@ -135,7 +135,7 @@ fn a_full_queue_is_waited_for() {
         Pacing::Closed,
         &[("measure", 100)],
     );
-    load.workloads[0].endpoints[0].address = Address::Unix(path);
+    load.workloads[0].driver.endpoints[0].address = Address::Unix(path);
     let mut keep = Keep::default();
     drive(&load, &mut keep, &Stop::new()).expect("all are let in after a while");
     assert!(keep.total(0).transactions >= 64);
@@ -154,8 +154,8 @@ fn a_server_that_accepts_nobody_is_given_up_in_time() {
         Pacing::Closed,
         &[("measure", 100)],
     );
-    load.workloads[0].endpoints[0].address = Address::Unix(path);
-    load.workloads[0].endpoints[0].connect_timeout = Duration::from_millis(300);
+    load.workloads[0].driver.endpoints[0].address = Address::Unix(path);
+    load.workloads[0].driver.endpoints[0].connect_timeout = Duration::from_millis(300);
     let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("nobody is let in");
     assert!(error.to_string().contains("within the connect timeout"), "{error}");
 }
@@ -175,7 +175,7 @@ fn an_error_says_how_many_were_connected() {
         Pacing::Closed,
         &[("measure", 100)],
     );
-    load.workloads[0].endpoints[0].address = Address::Unix(path);
+    load.workloads[0].driver.endpoints[0].address = Address::Unix(path);
     let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("the sixth is not let in");
     assert!(matches!(error, DriveError::Connect { client: 5, .. }), "{error:?}");
     assert!(
@@ -212,8 +212,8 @@ fn a_server_that_talks_without_end_is_given_up_in_time() {
         Pacing::Closed,
         &[("measure", 100)],
     );
-    load.workloads[0].endpoints[0].address = Address::Tcp(vec![address]);
-    load.workloads[0].endpoints[0].connect_timeout = Duration::from_millis(500);
+    load.workloads[0].driver.endpoints[0].address = Address::Tcp(vec![address]);
+    load.workloads[0].driver.endpoints[0].connect_timeout = Duration::from_millis(500);
     let error = drive(&load, &mut Keep::default(), &Stop::new()).expect_err("nobody is let in");
     assert!(error.to_string().contains("within the connect timeout"), "{error}");
 }

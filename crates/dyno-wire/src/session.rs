@@ -55,6 +55,9 @@ pub trait Session: Send + 'static {
     /// but itself. A statement counts as known once it was made known, whatever the server thought of it.
     fn knows(&self, statement: &Self::Statement) -> bool;
 
+    /// Whether each execution of `statement` carries its text.
+    fn carries_text(statement: &Self::Statement) -> bool;
+
     /// Appends what makes `statement` known to the server, by itself: for those of a pipeline, which are not to be made
     /// known in the middle of it, or for all before a load begins. The reply says whether the server accepts it.
     ///

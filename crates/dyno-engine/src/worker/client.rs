@@ -66,18 +66,13 @@ impl Waiting {
     }
 }
 
-pub(super) struct Client<S, P> {
-    pub session: S,
+pub(super) struct Client<P> {
     pub program: P,
     pub waiting: Waiting,
     /// Whether it has a connection.
     pub connected: bool,
-    /// Whether it has asked for something that is not sent yet, and awaits no reply to anything else.
-    pub unsent: bool,
     /// Whether the transaction under way is one of the schedule's.
     pub scheduled: bool,
-    /// Whether the statement under way was introduced with its execution.
-    pub introduced: bool,
     /// Whether a pipeline is open.
     pub piping: bool,
     /// Parts of the pipeline whose reply is to come.
@@ -86,8 +81,6 @@ pub(super) struct Client<S, P> {
     pub tries: u32,
     /// Its number within the workload.
     pub number: usize,
-    /// The endpoint it is connected to.
-    pub endpoint: usize,
     /// The instant from which the transaction's latency counts.
     pub transaction_ns: u64,
     /// How long after its scheduled instant the transaction began.
@@ -102,8 +95,6 @@ pub(super) struct Client<S, P> {
     pub lost_ns: u64,
     /// Transactions that are over, whatever their end.
     pub done: u64,
-    /// Which statements the server knows on this connection; all if none needs to be introduced.
-    pub prepared: Box<[bool]>,
     /// Statements of which the server is asked whether it accepts them, in order.
     pub accepting: VecDeque<usize>,
     /// Its connection is lost, which it has not noticed yet because it did not need it.

@@ -4,21 +4,19 @@
 
 use super::Clients;
 use super::client::Waiting;
-use crate::connect::{self, ConnectError};
+use crate::backend::{Backend, Driver};
+use crate::connect::ConnectError;
 use crate::dial::Limit;
-use crate::load::Preparing;
 use crate::program::Scripted;
 use crate::remark::{AbortReason, Remark};
-use crate::transport::Transport;
-use dyno_wire::{Protocol, Session};
 use std::time::{Duration, Instant};
 
 /// How long to wait before trying again to replace a lost connection.
 const PAUSE_NS: u64 = 100_000_000;
 
-impl<S: Session, P: Scripted> Clients<'_, S, P> {
+impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     /// Makes the first of the connections that are needed now. Before the next one the others have their turn, and the time is looked at.
-    pub(super) fn connect_due(&mut self, transport: &mut impl Transport) {
+    pub(super) fn connect_due(&mut self) {
         if self.over {
             return;
         }
@@ -32,9 +30,9 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
             _ => self.end_ns,
         };
         // Connecting blocks: what the others have to say is not to wait for it.
-        transport.flush();
+        self.backend.flush();
         let begin_ns = self.clock.now_ns();
-        let connected = self.connect(index, until_ns.saturating_sub(begin_ns), transport);
+        let connected = self.connect(index, until_ns.saturating_sub(begin_ns));
         let now_ns = self.clock.now_ns();
         self.departure.connection_time_ns += now_ns - begin_ns;
         match (connected, waiting) {
@@ -43,7 +41,7 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
                 self.remark(Remark::Reconnected {
                     workload: self.number,
                     client: client.number,
-                    endpoint: client.endpoint,
+                    endpoint: self.backend.endpoint(index),
                     after: Duration::from_nanos(now_ns.saturating_sub(client.lost_ns)),
                 });
                 self.choose(index);
@@ -56,7 +54,7 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
                 }
                 self.roll(now_ns);
                 self.enter(index, now_ns);
-                self.send(transport);
+                self.send();
             }
             (Err(ConnectError::Stopped), _) => self.clients[index].waiting = Waiting::Turn,
             // Nothing would begin on it any more.
@@ -76,31 +74,27 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
     }
 
     /// Connects a client, which may take so long.
-    fn connect(&mut self, index: usize, within_ns: u64, transport: &mut impl Transport) -> Result<(), ConnectError> {
+    fn connect(&mut self, index: usize, within_ns: u64) -> Result<(), ConnectError> {
         let limit = Limit {
             stop: self.stop,
             until: Instant::now().checked_add(Duration::from_nanos(within_ns)),
         };
-        let opened = connect::open(self.workload, &self.texts, limit)?;
-        transport
-            .replace(index, opened.connection)
-            .map_err(|cause| ConnectError::Broken {
-                address: self.workload.endpoints[opened.endpoint].address.to_string(),
-                doing: "logging in",
-                cause,
-            })?;
+        let driver = &self.workload.driver;
+        let opened = driver.open(&self.workload.name, limit)?;
+        let endpoint = opened.endpoint;
+        let adopted = self.backend.adopt(index, opened);
+        adopted.map_err(|cause| ConnectError::Broken {
+            address: driver.address(endpoint),
+            doing: "logging in",
+            cause,
+        })?;
         self.departure.connections += 1;
         let client = &mut self.clients[index];
-        client.session = opened.session;
-        client.endpoint = opened.endpoint;
         client.connected = true;
         client.piping = false;
-        client.unsent = false;
         client.outstanding = 0;
         client.accepting.clear();
         client.loss = None;
-        let all_known = self.workload.protocol != Protocol::Prepared || self.workload.preparing == Preparing::AtStart;
-        client.prepared.fill(all_known);
         Ok(())
     }
 
@@ -118,21 +112,7 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
     /// A client has no connection any more: it is closed once everything of the others is sent.
     pub(super) fn part(&mut self, index: usize) {
         if std::mem::take(&mut self.clients[index].connected) {
-            self.outbox.closing.push(index);
+            self.backend.hang_up(index);
         }
-    }
-
-    /// Closes the connections that are to be closed.
-    #[cold]
-    pub(super) fn hang_up(&mut self, transport: &mut impl Transport) {
-        let mut goodbye = Vec::new();
-        let begin_ns = self.clock.now_ns();
-        for index in std::mem::take(&mut self.outbox.closing) {
-            goodbye.clear();
-            self.clients[index].session.terminate(&mut goodbye);
-            let _ = transport.send(index, &goodbye);
-            transport.close(index);
-        }
-        self.departure.connection_time_ns += self.clock.now_ns() - begin_ns;
     }
 }

@@ -2,15 +2,16 @@
 
 use super::Clients;
 use super::client::{Failure, Loss, Waiting};
+use crate::backend::{Backend, Driver};
 use crate::drive::{Ending, Message};
 use crate::load::{OnBrokenScript, OnError};
 use crate::program::{Action, Resume, Scripted};
 use crate::remark::{AbortReason, Doing, Remark, Trace};
-use dyno_wire::{ErrorClass, ErrorCode, Reply, ServerError, Session, TransactionStatus};
+use dyno_wire::{ErrorClass, ErrorCode, Reply, ServerError, TransactionStatus};
 use std::io;
 use std::sync::atomic::Ordering;
 
-impl<S: Session, P: Scripted> Clients<'_, S, P> {
+impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     /// A statement ended with an error: lets the program decide what that means.
     pub(super) fn went_wrong(&mut self, index: usize, failure: Box<Failure>, now_ns: u64) {
         let program = &self.workload.program;
@@ -43,15 +44,12 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
         }
         let client = &mut self.clients[index];
         client.failure = Some(failure);
-        if client.session.in_transaction() == TransactionStatus::Idle {
+        if self.backend.in_transaction(index) == TransactionStatus::Idle {
             return self.conclude(index, now_ns);
         }
         client.waiting = Waiting::Rollback;
-        let start = self.outbox.bytes.len();
-        client
-            .session
-            .query(|text| text.extend_from_slice(b"rollback"), &mut self.outbox.bytes);
-        self.ask(index, start);
+        let rollback = |text: &mut Vec<u8>| text.extend_from_slice(b"rollback");
+        self.backend.query(index, rollback, false);
         if self.workload.trace {
             self.trace(index, Trace::Receiving);
         }
@@ -59,7 +57,7 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
 
     #[cold]
     pub(super) fn rolled_back(&mut self, index: usize, reply: Reply, now_ns: u64) {
-        let error = self.clients[index].session.error();
+        let error = self.backend.error(index);
         match error.filter(|_| reply.failed).cloned() {
             Some(error) if self.workload.failures.on_error == OnError::AbortClient => {
                 self.abort(index, AbortReason::Rollback(Box::new(error)));
@@ -166,7 +164,7 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
         let Loss { error, cause } = *client.loss.take().unwrap_or_else(|| {
             Box::new(Loss {
                 // The server's last words, if any, say more than the closed socket.
-                error: client.session.error().cloned(),
+                error: self.backend.error(index).cloned(),
                 cause: cause.to_string(),
             })
         });
@@ -174,7 +172,7 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
             Waiting::Rollback => Doing::RollingBack,
             Waiting::Acceptance => Doing::Preparing,
             // What is lost later is lost while the statement is executed: making it known takes no time.
-            _ if client.introduced && lost_before => Doing::Preparing,
+            _ if self.backend.is_introducing(index) && lost_before => Doing::Preparing,
             _ => Doing::Executing,
         };
         match client.waiting {

@@ -13,23 +13,24 @@ mod step;
 mod tally;
 mod trace;
 
-use crate::cancel::cancel;
+use crate::backend::{Backend, Driver, Owner, Work};
 use crate::clock::{Clock, duration_ns};
 use crate::course::Change;
 use crate::drive::{Departure, Ending, Message, SliceReport};
-use crate::load::{Preparing, Stop, Workload};
+use crate::load::{Connecting, Stop, Workload};
 use crate::log::{LogContext, TransactionLog};
 use crate::pacing::Schedule;
 use crate::program::Scripted;
 use crate::remark::Remark;
 use crate::timeline::{Slice, Timeline};
-use crate::transport::{Transport, Wait};
+use crate::transport::Wait;
 use client::{Client, Waiting};
 use dyno_record::Recording;
-use dyno_wire::{Protocol, Session};
+use dyno_wire::Reply;
 use stage::Pace;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::io;
 use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -55,26 +56,16 @@ pub(crate) struct Reporting {
     pub spare: Receiver<Recording>,
 }
 
-/// Messages to be sent at the end of the round, one buffer for all clients.
-#[derive(Default)]
-struct Outbox {
-    bytes: Vec<u8>,
-    parts: Vec<(usize, Range<usize>)>,
-    /// Connections to be closed when everything is sent.
-    closing: Vec<usize>,
-}
-
-/// Everything of the loop but the transport, which calls back into it.
-struct Clients<'a, S: Session, P: Scripted> {
-    workload: &'a Workload<S, P>,
+/// Everything of the loop.
+struct Clients<'a, D: Driver, P: Scripted, B> {
+    workload: &'a Workload<D, P>,
     /// The workload's index.
     number: usize,
-    /// The statements as written.
-    texts: Vec<String>,
     clock: Clock,
     stop: &'a Stop,
-    clients: Vec<Client<S, P::State>>,
-    outbox: Outbox,
+    clients: Vec<Client<P::State>>,
+    /// Their connections.
+    backend: B,
     /// Clients that are to begin a transaction now.
     runnable: VecDeque<usize>,
     /// Open loop: clients waiting for the schedule.
@@ -122,26 +113,15 @@ struct Clients<'a, S: Session, P: Scripted> {
     ending: Option<Ending>,
 }
 
-/// A client that is ready to begin.
-pub(crate) struct Ready<S> {
-    /// Its number in the workload.
-    pub number: usize,
-    pub session: S,
-    /// The endpoint it is connected to, if it is connected yet.
-    pub endpoint: Option<usize>,
-}
-
 /// What a thread needs to run its share of a workload.
-pub(crate) struct Share<'a, S: Session, P: Scripted> {
-    pub workload: &'a Workload<S, P>,
+pub(crate) struct Share<'a, D: Driver, P: Scripted> {
+    pub workload: &'a Workload<D, P>,
     /// The workload's index.
     pub number: usize,
     /// The thread's number within the workload.
     pub part: usize,
-    /// The statements as written.
-    pub texts: Vec<String>,
-    /// Its clients.
-    pub clients: Vec<Ready<S>>,
+    /// The numbers of its clients within the workload.
+    pub clients: Range<usize>,
     pub schedule: Schedule,
     /// When how many of its clients are active. Before the first change all rest.
     pub changes: Vec<Change>,
@@ -157,10 +137,21 @@ pub(crate) struct Share<'a, S: Session, P: Scripted> {
     pub reporting: Reporting,
 }
 
+impl<D: Driver, P: Scripted> Work<D::Connection> for Share<'_, D, P> {
+    type Outcome = Departure;
+
+    fn run<B: Backend<Connection = D::Connection>>(self, backend: B) -> Departure {
+        run(self, backend)
+    }
+}
+
 /// Runs until the timeline ends, a stop is requested, or nothing is left to do.
-pub(crate) fn run<S: Session, P: Scripted>(share: Share<'_, S, P>, mut transport: impl Transport) -> Departure {
+fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
+    share: Share<'_, D, P>,
+    backend: B,
+) -> Departure {
     let grace_ns = duration_ns(share.grace);
-    let mut clients = Clients::new(share);
+    let mut clients = Clients::new(share, backend);
     let mut drain_until_ns = u64::MAX;
     let mut looked_ns = 0;
     loop {
@@ -183,20 +174,19 @@ pub(crate) fn run<S: Session, P: Scripted>(share: Share<'_, S, P>, mut transport
             }
         }
         clients.start_due(now_ns);
-        clients.send(&mut transport);
-        clients.connect_due(&mut transport);
+        clients.send();
+        clients.connect_due();
         if clients.all_runnable() && now_ns.saturating_sub(looked_ns) < UNWATCHED_NS {
             continue;
         }
         looked_ns = now_ns;
         let wait = clients.wait(drain_until_ns);
-        let polled = transport.poll(wait, &mut |index, arrival| clients.arrived(index, arrival));
-        if let Err(error) = polled {
+        if let Err(error) = B::poll(&mut clients, wait) {
             clients.give_up(Ending::System(error));
         }
-        clients.send(&mut transport);
+        clients.send();
     }
-    clients.close(&mut transport)
+    clients.close()
 }
 
 /// When the recording or the course of things changes next.
@@ -205,8 +195,26 @@ fn boundary_ns(slice: Option<Slice>, end_ns: u64, over: bool) -> u64 {
     if over { slice_end_ns } else { slice_end_ns.min(end_ns) }
 }
 
-impl<'a, S: Session, P: Scripted> Clients<'a, S, P> {
-    fn new(share: Share<'a, S, P>) -> Self {
+impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Owner<B> for Clients<'_, D, P, B> {
+    #[inline]
+    fn backend(&mut self) -> &mut B {
+        &mut self.backend
+    }
+
+    #[inline]
+    fn replied(&mut self, client: usize, reply: Reply) {
+        let now_ns = self.clock.now_ns();
+        self.roll(now_ns);
+        self.take_reply(client, reply, now_ns);
+    }
+
+    fn lost(&mut self, client: usize, error: &io::Error) {
+        self.lose(client, error);
+    }
+}
+
+impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'a, D, P, B> {
+    fn new(share: Share<'a, D, P>, backend: B) -> Self {
         let mut timeline = match share.record_finishing {
             true => share.timeline.open(),
             false => share.timeline,
@@ -215,23 +223,18 @@ impl<'a, S: Session, P: Scripted> Clients<'a, S, P> {
         let slice = timeline.next();
         let over = share.start_ns >= end_ns;
         let workload = share.workload;
-        let all_known = workload.protocol != Protocol::Prepared || workload.preparing == Preparing::AtStart;
+        let connected = workload.connecting == Connecting::Once;
         let clients: Vec<_> = share
             .clients
             .into_iter()
-            .map(|ready| {
-                let number = ready.number;
+            .map(|number| {
                 let mut state = workload.program.state(number, share.part);
                 workload.program.choose(&mut state);
                 Client {
-                    session: ready.session,
                     program: state,
                     waiting: Waiting::Turn,
-                    connected: ready.endpoint.is_some(),
-                    endpoint: ready.endpoint.unwrap_or(0),
-                    unsent: false,
+                    connected,
                     scheduled: false,
-                    introduced: false,
                     piping: false,
                     outstanding: 0,
                     tries: 1,
@@ -243,7 +246,6 @@ impl<'a, S: Session, P: Scripted> Clients<'a, S, P> {
                     wake_ns: 0,
                     lost_ns: 0,
                     done: 0,
-                    prepared: vec![all_known; workload.statements.len()].into_boxed_slice(),
                     accepting: VecDeque::new(),
                     loss: None,
                     failure: None,
@@ -259,12 +261,11 @@ impl<'a, S: Session, P: Scripted> Clients<'a, S, P> {
         let clients = Self {
             workload,
             number: share.number,
-            texts: share.texts,
             clock: share.clock,
             stop: share.stop,
             working: clients.len(),
             clients,
-            outbox: Outbox::default(),
+            backend,
             runnable: VecDeque::new(),
             idle: VecDeque::new(),
             active: 0,
@@ -421,46 +422,17 @@ impl<'a, S: Session, P: Scripted> Clients<'a, S, P> {
     }
 
     /// Sends what the round has produced.
-    fn send(&mut self, transport: &mut impl Transport) {
-        let mut parts = std::mem::take(&mut self.outbox.parts);
-        for (index, range) in parts.drain(..) {
-            let client = &mut self.clients[index];
-            client.unsent = false;
-            if !client.connected {
-                continue;
-            }
-            if let Err(error) = transport.send(index, &self.outbox.bytes[range]) {
-                self.lose(index, &error);
-            }
-        }
-        self.outbox.bytes.clear();
-        self.outbox.parts = parts;
-        if !self.outbox.closing.is_empty() {
-            self.hang_up(transport);
+    fn send(&mut self) {
+        if let Some(spent) = B::send(self) {
+            self.departure.connection_time_ns += duration_ns(spent);
         }
     }
 
-    /// Says goodbye on every connection that is at rest; what the others still execute is cancelled, so that it does not go on without us.
-    fn close(mut self, transport: &mut impl Transport) -> Departure {
+    /// Closes all connections; what is still executed is cancelled, so that it does not go on without us.
+    fn close(mut self) -> Departure {
         let now_ns = self.clock.now_ns();
-        let mut goodbye = Vec::new();
-        let mut cancels = vec![Vec::new(); self.workload.endpoints.len()];
-        for (index, client) in self.clients.iter_mut().enumerate() {
-            if client.waiting.is_running() {
-                self.departure.unfinished += 1;
-                if let Some(request) = client.session.cancel().filter(|_| client.connected) {
-                    cancels[client.endpoint].push(request);
-                }
-            } else if client.connected {
-                goodbye.clear();
-                client.session.terminate(&mut goodbye);
-                let _ = transport.send(index, &goodbye);
-            }
-        }
-        for (endpoint, cancels) in cancels.into_iter().enumerate() {
-            cancel(self.workload, endpoint, cancels);
-        }
-        (0..self.clients.len()).for_each(|index| transport.close(index));
+        let running: Vec<bool> = self.clients.iter().map(|client| client.waiting.is_running()).collect();
+        self.departure.unfinished += running.iter().filter(|running| **running).count() as u64;
         self.report_rest(now_ns);
         if let Some(log) = &mut self.log {
             log.finish();
@@ -469,6 +441,7 @@ impl<'a, S: Session, P: Scripted> Clients<'a, S, P> {
             self.tell(Message::Ending(ending));
         }
         self.departure.at_ns = now_ns;
+        self.backend.close(|client| running[client]);
         self.departure
     }
 }

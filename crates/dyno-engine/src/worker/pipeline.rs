@@ -4,33 +4,28 @@
 
 use super::Clients;
 use super::client::{Failure, Waiting};
+use crate::backend::{Backend, Driver};
 use crate::program::{Resume, Scripted};
 use crate::remark::{Remark, Trace};
-use dyno_wire::{Reply, Session};
+use dyno_wire::Reply;
 use std::ops::Range;
 
-impl<S: Session, P: Scripted> Clients<'_, S, P> {
+impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     /// Begins a pipeline. Returns whether the client has to wait first.
     pub(super) fn start_pipeline(&mut self, index: usize, statements: Range<usize>, now_ns: u64) -> bool {
         let client = &mut self.clients[index];
         client.piping = true;
         client.statement_ns = now_ns;
         // Preparing within the pipeline would take a snapshot before the pipeline's own BEGIN could choose an isolation level.
-        let start = self.outbox.bytes.len();
         for statement in statements {
-            if client.prepared.get(statement) == Some(&false) {
-                client.prepared[statement] = true;
-                let encoded = &self.workload.statements[statement];
-                if client.session.prepare(encoded, &mut self.outbox.bytes) {
-                    client.accepting.push_back(statement);
-                }
+            if self.backend.prepare(index, statement) {
+                client.accepting.push_back(statement);
             }
         }
         if client.accepting.is_empty() {
             return false;
         }
         client.waiting = Waiting::Acceptance;
-        self.ask(index, start);
         true
     }
 
@@ -55,7 +50,7 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
     /// Says that the server refuses a statement. Its execution will fail, and tell what that means for the client.
     pub(super) fn remark_unprepared(&self, index: usize, statement: usize) {
         let client = &self.clients[index];
-        if let Some(error) = client.session.error() {
+        if let Some(error) = self.backend.error(index) {
             self.remark(Remark::Unprepared {
                 workload: self.number,
                 client: client.number,
@@ -67,23 +62,15 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
 
     /// Executes a statement within the pipeline.
     pub(super) fn queue(&mut self, index: usize, statement: usize) {
-        let client = &mut self.clients[index];
-        let start = self.outbox.bytes.len();
-        {
-            let parameters = self.workload.program.parameters(&client.program, statement);
-            let encoded = &self.workload.statements[statement];
-            client.session.queue(encoded, &parameters, &mut self.outbox.bytes);
-        }
-        self.ask(index, start);
+        let program = &self.workload.program;
+        let parameters = program.parameters(&self.clients[index].program, statement);
+        self.backend.queue(index, statement, &parameters);
     }
 
     /// What the pipeline has executed so far fails or succeeds by itself.
     pub(super) fn sync_pipeline(&mut self, index: usize) {
-        let client = &mut self.clients[index];
-        let start = self.outbox.bytes.len();
-        client.session.sync(&mut self.outbox.bytes);
-        client.outstanding += 1;
-        self.ask(index, start);
+        self.backend.sync(index);
+        self.clients[index].outstanding += 1;
     }
 
     /// Ends the pipeline and waits for its replies.
@@ -105,7 +92,7 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
         client.outstanding = client.outstanding.saturating_sub(1);
         if reply.failed
             && client.failure.is_none()
-            && let Some(error) = client.session.error()
+            && let Some(error) = self.backend.error(index)
         {
             client.failure = Some(Box::new(Failure {
                 error: error.clone(),

@@ -2,47 +2,14 @@
 
 use super::Clients;
 use super::client::{Asked, Failure, Waiting};
+use crate::backend::{Backend, Driver};
 use crate::program::{Resume, Scripted};
 use crate::remark::Remark;
-use crate::transport::Arrival;
-use dyno_wire::{Event, Protocol, Reply, Session, WireError};
-use std::io;
+use dyno_wire::{Preparation, Reply};
 
-impl<S: Session, P: Scripted> Clients<'_, S, P> {
-    pub(super) fn arrived(&mut self, index: usize, arrival: Arrival<'_>) {
-        match arrival {
-            Arrival::Closed(error) => self.lose(index, &error),
-            Arrival::Bytes(mut bytes) => {
-                while !bytes.is_empty() && self.clients[index].connected {
-                    // Answers of the session itself, such as a refusal of COPY, go out with the round.
-                    let start = self.outbox.bytes.len();
-                    let client = &mut self.clients[index];
-                    match client.session.receive(bytes, &mut self.outbox.bytes) {
-                        Ok((used, event)) => {
-                            if self.outbox.bytes.len() > start {
-                                self.outbox.parts.push((index, start..self.outbox.bytes.len()));
-                            }
-                            bytes = &bytes[used..];
-                            // What has come cannot be the reply to what is not sent: the server says more than it was asked for.
-                            if client.unsent && (event != Event::NeedInput || client.session.is_replying()) {
-                                let unasked = WireError::Unasked { database: S::DATABASE };
-                                self.lose(index, &io::Error::other(unasked));
-                            } else if let Event::Reply(reply) = event {
-                                let now_ns = self.clock.now_ns();
-                                self.roll(now_ns);
-                                self.replied(index, reply, now_ns);
-                            }
-                        }
-                        // A client that sleeps goes on for now: what else came means nothing.
-                        Err(error) => return self.lose(index, &io::Error::other(error)),
-                    }
-                }
-            }
-        }
-    }
-
+impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     #[inline]
-    fn replied(&mut self, index: usize, reply: Reply, now_ns: u64) {
+    pub(super) fn take_reply(&mut self, index: usize, reply: Reply, now_ns: u64) {
         if reply.noticed {
             self.show_notices(index);
         }
@@ -70,17 +37,15 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
 
     #[cold]
     fn resume_with_results(&mut self, index: usize, now_ns: u64) {
-        let client = &mut self.clients[index];
-        let resume = Resume::Results(client.session.captured());
-        let action = self.workload.program.next(&mut client.program, resume);
+        let resume = Resume::Results(self.backend.results(index));
+        let action = self.workload.program.next(&mut self.clients[index].program, resume);
         self.act(index, action, now_ns);
     }
 
     /// A statement failed.
     #[cold]
     fn refused(&mut self, index: usize, asked: Asked, reply: Reply, now_ns: u64) {
-        let client = &mut self.clients[index];
-        if client.introduced && reply.accepted == 0 {
+        if reply.preparation == Preparation::Refused {
             // It was refused before it could be executed. Doing that all the same shows what it means for the transaction.
             self.remark_unprepared(index, asked.statement());
             if self.workload.trace {
@@ -89,11 +54,11 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
             let statement_ns = self.clients[index].statement_ns;
             return self.execute(index, asked, statement_ns);
         }
-        let Some(error) = client.session.error() else {
+        let Some(error) = self.backend.error(index) else {
             return self.rest(index, now_ns);
         };
         let error = error.clone();
-        let carries_text = asked.as_text || self.workload.protocol != Protocol::Prepared;
+        let carries_text = asked.as_text || self.workload.driver.sends_text(asked.statement());
         let failure = Failure {
             error,
             completed: reply.completed,
@@ -105,9 +70,8 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
 
     #[cold]
     pub(super) fn show_notices(&mut self, index: usize) {
-        let client = &mut self.clients[index];
-        let number = client.number;
-        for notice in client.session.take_notices() {
+        let number = self.clients[index].number;
+        for notice in self.backend.take_notices(index) {
             self.remark(Remark::Notice {
                 workload: self.number,
                 client: number,

@@ -2,9 +2,9 @@
 
 use super::Clients;
 use super::client::Waiting;
+use crate::backend::{Backend, Driver};
 use crate::course::Change;
 use crate::program::Scripted;
-use dyno_wire::Session;
 
 /// When clients begin their transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) enum Pace {
     Arrears,
 }
 
-impl<S: Session, P: Scripted> Clients<'_, S, P> {
+impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     /// Makes the changes that are due.
     #[cold]
     pub(super) fn follow_course(&mut self, now_ns: u64) {

@@ -3,19 +3,20 @@
 use super::Clients;
 use super::client::{Asked, Waiting};
 use super::stage::Pace;
+use crate::backend::{Backend, Driver};
 use crate::clock::duration_ns;
 use crate::drive::Ending;
 use crate::load::{Connecting, OnBrokenScript};
 use crate::program::{Action, ProgramError, Resume, Scripted, Shown};
 use crate::remark::{AbortReason, Remark};
-use dyno_wire::{Session, TransactionStatus};
+use dyno_wire::TransactionStatus;
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
 
 /// So many transactions are skipped without a look at the clock.
 const SKIPPED_AT_ONCE: usize = 10_000;
 
-impl<S: Session, P: Scripted> Clients<'_, S, P> {
+impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     /// Lets every client act whose time has come.
     pub(super) fn start_due(&mut self, now_ns: u64) {
         if now_ns >= self.change_ns {
@@ -186,41 +187,20 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
         let client = &mut self.clients[index];
         client.waiting = Waiting::Reply(asked);
         client.statement_ns = now_ns;
-        if asked.results {
-            client.session.capture();
-        }
-        let statement = asked.statement();
-        let start = self.outbox.bytes.len();
-        let out = &mut self.outbox.bytes;
         let program = &self.workload.program;
+        let statement = asked.statement();
         if asked.as_text {
-            client.introduced = false;
-            client
-                .session
-                .query(|text| program.write_text(&client.program, statement, text), out);
+            let write = |text: &mut Vec<u8>| program.write_text(&client.program, statement, text);
+            self.backend.query(index, write, asked.results);
         } else {
-            let encoded = &self.workload.statements[statement];
-            client.introduced = !client.prepared[statement];
-            if client.introduced {
-                client.prepared[statement] = true;
-                client.session.introduce(encoded, out);
-            }
             let parameters = program.parameters(&client.program, statement);
-            client.session.execute(encoded, &parameters, out);
+            self.backend.execute(index, statement, &parameters, asked.results);
         }
-        self.ask(index, start);
-    }
-
-    /// What the outbox holds from `start` on is to be sent for a client.
-    #[inline]
-    pub(super) fn ask(&mut self, index: usize, start: usize) {
-        self.outbox.parts.push((index, start..self.outbox.bytes.len()));
-        self.clients[index].unsent = true;
     }
 
     #[inline]
     fn complete(&mut self, index: usize, now_ns: u64) {
-        if self.clients[index].session.in_transaction() != TransactionStatus::Idle {
+        if self.backend.in_transaction(index) != TransactionStatus::Idle {
             return self.left_open(index, now_ns);
         }
         self.tally_completed(index, now_ns);

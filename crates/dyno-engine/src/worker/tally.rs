@@ -2,15 +2,16 @@
 
 use super::Clients;
 use super::failure::shown;
+use crate::backend::{Backend, Driver};
 use crate::load::Workload;
 use crate::log::{LogEntry, LoggedOutcome};
 use crate::program::Scripted;
 use dyno_record::{CommandRecording, ErrorClass, MOST_STATEMENTS, Recording, ScriptRecording};
-use dyno_wire::{ServerError, Session};
+use dyno_wire::ServerError;
 
 /// An empty recording for a workload.
-pub(crate) fn recording<S: Session, P: Scripted>(workload: &Workload<S, P>) -> Recording {
-    let mut recording = Recording::new(workload.statements.len());
+pub(crate) fn recording<D: Driver, P: Scripted>(workload: &Workload<D, P>) -> Recording {
+    let mut recording = Recording::new(workload.program.statements().len());
     let commands = workload.program.commands();
     if commands.len() > 1 {
         recording.scripts = vec![ScriptRecording::default(); commands.len()];
@@ -24,7 +25,7 @@ pub(crate) fn recording<S: Session, P: Scripted>(workload: &Workload<S, P>) -> R
     recording
 }
 
-impl<S: Session, P: Scripted> Clients<'_, S, P> {
+impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     /// A statement completed without error.
     #[inline]
     pub(super) fn tally_statement(&mut self, index: usize, statement: usize, now_ns: u64) {

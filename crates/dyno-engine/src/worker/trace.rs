@@ -5,11 +5,12 @@
 
 use super::Clients;
 use super::client::{Asked, Waiting};
+use crate::backend::{Backend, Driver};
 use crate::program::{Action, ProgramError, Scripted};
 use crate::remark::{Remark, Trace};
-use dyno_wire::{Protocol, Reply, Session};
+use dyno_wire::{Preparation, Reply};
 
-impl<S: Session, P: Scripted> Clients<'_, S, P> {
+impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     /// Tells what a client does.
     #[cold]
     pub(super) fn trace(&self, index: usize, trace: Trace) {
@@ -36,7 +37,7 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
             Ok(Action::Execute { statement, .. }) if client.piping => {
                 self.trace_sending(index, Asked::new(*statement, false, false));
             }
-            Ok(Action::Execute { statement, .. }) if !client.prepared[*statement] => {
+            Ok(Action::Execute { statement, .. }) if !self.backend.knows(index, *statement) => {
                 self.trace(index, Trace::Preparing(*statement));
             }
             Ok(Action::Execute { statement, .. }) => self.trace_executing(index, Asked::new(*statement, false, false)),
@@ -77,11 +78,10 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
         match client.waiting {
             Waiting::Reply(asked) => {
                 // What was refused is tried again, and told then.
-                if client.introduced && reply.failed && reply.accepted == 0 {
-                    return;
-                }
-                if client.introduced {
-                    self.trace_executing(index, asked);
+                match reply.preparation {
+                    Preparation::Refused => return,
+                    Preparation::None => {}
+                    Preparation::Accepted => self.trace_executing(index, asked),
                 }
                 self.trace(index, Trace::Receiving);
             }
@@ -107,7 +107,7 @@ impl<S: Session, P: Scripted> Clients<'_, S, P> {
 
     fn trace_sending(&self, index: usize, asked: Asked) {
         let statement = asked.statement();
-        let known = !asked.as_text && self.workload.protocol == Protocol::Prepared;
+        let known = !asked.as_text && !self.workload.driver.sends_text(statement);
         self.trace(
             index,
             if known {

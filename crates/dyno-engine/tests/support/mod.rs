@@ -7,7 +7,7 @@ pub mod stopwatch;
 use dyno_engine::{
     Action, Address, Connected, Connecting, Cpus, Endpoint, FailurePolicy, Load, Observer, OnBrokenScript, OnError,
     Pacing, Phase, Preparing, Program, ProgramError, Remark, Resume, Scripted, ThreadOptions, TransportChoice,
-    Workload,
+    WireDriver, Workload,
 };
 use dyno_record::{Interval, Recording};
 use dyno_script::{Random, Script, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
@@ -93,7 +93,7 @@ pub fn load(
     threads: usize,
     pacing: Pacing,
     phases: &[(&str, u64)],
-) -> Load<PgSession, OneStatement> {
+) -> Load<WireDriver<PgSession>, OneStatement> {
     let config = Arc::new(PgConfig {
         user: "test".into(),
         database: "test".into(),
@@ -109,23 +109,25 @@ pub fn load(
             stages_begin: Duration::ZERO,
             stages: Vec::new(),
             program: OneStatement,
-            statements: vec![PgStatement::new(0, "select 1", 0, Protocol::Prepared).expect("a valid statement")],
-            protocol: Protocol::Prepared,
-            endpoints: vec![Endpoint {
-                address: Address::Tcp(vec![server.address()]),
-                tls: None,
-                required_peer: None,
-                connect_timeout: Duration::from_secs(10),
-            }],
+            driver: WireDriver {
+                endpoints: vec![Endpoint {
+                    address: Address::Tcp(vec![server.address()]),
+                    tls: None,
+                    required_peer: None,
+                    connect_timeout: Duration::from_secs(10),
+                }],
+                session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
+                statements: vec![PgStatement::new(0, "select 1", 0, Protocol::Prepared).expect("a valid statement")],
+                texts: OneStatement.statements(),
+                preparing: Preparing::AtStart,
+            },
             schedule: Box::new(|thread| {
                 let mut random = Random::new(thread as u64);
                 Box::new(move || random.unit())
             }),
-            session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
             transactions_per_client: None,
             connecting: Connecting::Once,
             reconnect: false,
-            preparing: Preparing::AtStart,
             failures: FailurePolicy::default(),
             latency_limit: None,
             time_commands: false,
@@ -160,7 +162,7 @@ pub fn script_load(
     clients: usize,
     transactions: u64,
     scripts: &[(&str, u64)],
-) -> Load<PgSession, ScriptProgram> {
+) -> Load<WireDriver<PgSession>, ScriptProgram> {
     let mut symbols = Symbols::new();
     let parsed = scripts.iter().map(|(text, weight)| {
         let script = Script::parse("test", text, &mut symbols).expect("a valid script");
@@ -187,16 +189,17 @@ pub fn script_load(
             start_delay: Duration::ZERO,
             stages_begin: Duration::ZERO,
             stages: Vec::new(),
-            statements: program.encode().expect("valid statements"),
+            driver: WireDriver {
+                statements: program.encode().expect("valid statements"),
+                texts: program.statements(),
+                preparing: Preparing::OnFirstUse,
+                ..workload.driver
+            },
             program,
-            protocol,
-            endpoints: workload.endpoints,
             schedule: workload.schedule,
-            session: workload.session,
             transactions_per_client: Some(transactions),
             connecting: Connecting::Once,
             reconnect: false,
-            preparing: Preparing::OnFirstUse,
             failures: FailurePolicy {
                 on_error: OnError::AbortClient,
                 on_broken_script: OnBrokenScript::AbortClient,

@@ -2,7 +2,7 @@
 
 use super::connector::Connector;
 use crate::experiment::{Protocol, Resolved, Span, Value, Workload, padded};
-use dyno_engine::{Connecting, FailurePolicy, Load, Phase, Preparing, Program, ThreadOptions};
+use dyno_engine::{Connecting, FailurePolicy, Load, Phase, Preparing, Program, ThreadOptions, WireDriver};
 use dyno_script::{Defined, Script, ScriptError, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
 use dyno_target::target::{Database, Reach, TargetError};
 use dyno_wire::{PgSession, PgStatement, WireError};
@@ -109,7 +109,7 @@ pub(super) fn load(
     compiled: Vec<Compiled>,
     database: &dyn Database,
     threads: ThreadOptions,
-) -> Result<Load<PgSession, ScriptProgram>, TargetError> {
+) -> Result<Load<WireDriver<PgSession>, ScriptProgram>, TargetError> {
     let Reach::Postgres(info) = database.reach();
     let connector = Connector::to(info)?;
     let workloads = compiled.into_iter().map(|compiled| dyno_engine::Workload {
@@ -123,16 +123,18 @@ pub(super) fn load(
         start_delay: compiled.workload.start_delay,
         stages_begin: experiment.warmup,
         stages: stages(experiment, &compiled.workload),
+        driver: WireDriver {
+            endpoints: connector.endpoints(),
+            session: connector.sessions(),
+            statements: compiled.statements,
+            texts: compiled.program.statements(),
+            preparing: Preparing::AtStart,
+        },
         program: compiled.program,
-        statements: compiled.statements,
-        protocol: wire_protocol(compiled.workload.protocol),
-        endpoints: connector.endpoints(),
         schedule: compiled.seeds.schedule(),
-        session: connector.sessions(),
         transactions_per_client: compiled.workload.transactions_per_client,
         connecting: Connecting::Once,
         reconnect: false,
-        preparing: Preparing::AtStart,
         failures: FailurePolicy::default(),
         latency_limit: None,
         time_commands: false,

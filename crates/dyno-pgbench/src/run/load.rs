@@ -3,7 +3,8 @@
 use super::session_settings::SessionSettings;
 use crate::options::Options;
 use dyno_engine::{
-    Connecting, FailurePolicy, Load, NewLog, OnBrokenScript, OnError, Pacing, Phase, Preparing, Workload,
+    Connecting, FailurePolicy, Load, NewLog, OnBrokenScript, OnError, Pacing, Phase, Preparing, Program, WireDriver,
+    Workload,
 };
 use dyno_lab::run::Connector;
 use dyno_script::{Random, ScriptProgram, ScriptSet, Seeds, Value, Variables};
@@ -54,7 +55,7 @@ pub fn load(
     scale: i64,
     target: &ConnectionInfo,
     log: Option<NewLog>,
-) -> Result<Load<PgSession, ScriptProgram>, LoadError> {
+) -> Result<Load<WireDriver<PgSession>, ScriptProgram>, LoadError> {
     let program = program(options, seeds, scale);
     let settings = SessionSettings::of(&crate::environment);
     let connector = Connector::to(target)?.with(|config| settings.apply(config));
@@ -69,12 +70,15 @@ pub fn load(
         start_delay: Duration::ZERO,
         stages_begin: Duration::ZERO,
         stages: Vec::new(),
-        statements: program.encode()?,
+        driver: WireDriver {
+            endpoints: connector.endpoints(),
+            session: connector.sessions(),
+            statements: program.encode()?,
+            texts: program.statements(),
+            preparing: Preparing::OnFirstUse,
+        },
         program,
-        protocol: options.protocol,
-        endpoints: connector.endpoints(),
         schedule: seeds.schedule(),
-        session: connector.sessions(),
         transactions_per_client: options.transactions.map(|number| number.unsigned_abs().into()),
         connecting: if options.connect_each {
             Connecting::EveryTransaction
@@ -82,7 +86,6 @@ pub fn load(
             Connecting::Once
         },
         reconnect: options.reconnect,
-        preparing: Preparing::OnFirstUse,
         failures: FailurePolicy {
             max_tries: (options.max_tries != 0).then_some(options.max_tries),
             on_error: if options.continue_on_error {

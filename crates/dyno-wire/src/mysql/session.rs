@@ -567,6 +567,10 @@ impl Session for MySession {
         self.introducing
     }
 
+    fn carries_text(statement: &MyStatement) -> bool {
+        !statement.is_prepared()
+    }
+
     fn prepare(&mut self, statement: &MyStatement, out: &mut Vec<u8>) -> bool {
         let unknown = !self.knows(statement);
         if unknown {

@@ -329,6 +329,10 @@ impl Session for PgSession {
         !statement.is_prepared() || self.known.contains(statement.index())
     }
 
+    fn carries_text(statement: &PgStatement) -> bool {
+        !statement.is_prepared()
+    }
+
     fn is_introducing(&self) -> bool {
         self.introducing
     }

@@ -1,0 +1,383 @@
+//! Sessions over transports: the driver that moves the bytes of many connections in one thread.
+//!
+//! A `dyno_wire::Session` turns requests into bytes and bytes into replies; a transport moves them. Everything that a round of
+//! the event loop asks for is gathered in one buffer and handed over together.
+
+use super::{Backend, Driver, Opened, Owner, Work};
+use crate::cancel::cancel;
+use crate::connect::{self, ConnectError};
+use crate::dial::Limit;
+use crate::load::{Endpoint, NewSession, Preparing};
+#[cfg(target_os = "linux")]
+use crate::transport::Uring;
+use crate::transport::{Arrival, Blocking, Connection, Readiness, Transport, TransportKind, Wait};
+use dyno_wire::{CapturedResult, Event, Parameters, ServerError, Session, TransactionStatus, WireError};
+use std::io;
+use std::mem;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// A server that is spoken to in its own protocol, through the engine's event loop.
+pub struct WireDriver<S: Session> {
+    /// Where connections go, tried in order for each of them. At least 1.
+    pub endpoints: Vec<Endpoint>,
+    /// Makes the session of a new connection.
+    pub session: NewSession<S>,
+    /// The statements of the workload, encoded once for all clients.
+    pub statements: Vec<S::Statement>,
+    /// The same as a person wrote them, for messages.
+    pub texts: Vec<String>,
+    /// When the server is told of statements that it is to know before their execution.
+    pub preparing: Preparing,
+}
+
+/// A connection that is logged in.
+pub struct LoggedIn<S> {
+    pub(crate) connection: Connection,
+    pub(crate) session: S,
+}
+
+impl<S: Session> Driver for WireDriver<S> {
+    type Connection = LoggedIn<S>;
+
+    const BLOCKS: bool = false;
+
+    fn connect_timeout(&self) -> Duration {
+        let timeouts = self.endpoints.iter().map(|endpoint| endpoint.connect_timeout);
+        timeouts.max().unwrap_or_default()
+    }
+
+    fn open(&self, workload: &str, limit: Limit<'_>) -> Result<Opened<LoggedIn<S>>, ConnectError> {
+        connect::open(self, workload, limit)
+    }
+
+    fn address(&self, endpoint: usize) -> String {
+        let endpoint = self.endpoints.get(endpoint);
+        endpoint
+            .map(|endpoint| endpoint.address.to_string())
+            .unwrap_or_default()
+    }
+
+    fn sends_text(&self, statement: usize) -> bool {
+        self.statements.get(statement).is_none_or(S::carries_text)
+    }
+
+    fn run<W: Work<LoggedIn<S>>>(
+        &self,
+        connections: Vec<Option<Opened<LoggedIn<S>>>>,
+        transport: TransportKind,
+        work: W,
+    ) -> io::Result<W::Outcome> {
+        let mut sockets = Vec::with_capacity(connections.len());
+        let mut lines = Vec::with_capacity(connections.len());
+        for opened in connections {
+            let (socket, line) = match opened {
+                Some(opened) => {
+                    let line = Line::open(opened.connection.session, opened.endpoint);
+                    (Some(opened.connection.connection), line)
+                }
+                None => (None, Line::closed(self)),
+            };
+            sockets.push(socket);
+            lines.push(line);
+        }
+        Ok(match transport {
+            TransportKind::Blocking => work.run(WireBackend::new(self, lines, Blocking::new(sockets.pop().flatten())?)),
+            TransportKind::Readiness => work.run(WireBackend::new(self, lines, Readiness::new(sockets)?)),
+            #[cfg(target_os = "linux")]
+            TransportKind::IoUring => work.run(WireBackend::new(self, lines, Uring::new(sockets)?)),
+        })
+    }
+}
+
+/// Where a client's connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It can be used.
+    Open,
+    /// It is gone, which is told again to a client that uses it.
+    Lost,
+    /// It was never there, or was hung up.
+    Closed,
+}
+
+/// A client's connection.
+struct Line<S> {
+    session: S,
+    standing: Standing,
+    /// Whether something was asked for that is not sent yet, and no reply to anything else is awaited.
+    unsent: bool,
+    endpoint: usize,
+}
+
+impl<S: Session> Line<S> {
+    fn open(session: S, endpoint: usize) -> Self {
+        Self {
+            session,
+            standing: Standing::Open,
+            unsent: false,
+            endpoint,
+        }
+    }
+
+    fn closed(driver: &WireDriver<S>) -> Self {
+        Self {
+            standing: Standing::Closed,
+            ..Self::open((driver.session)(0, None), 0)
+        }
+    }
+}
+
+/// The connections of a thread.
+struct WireBackend<'a, S: Session, T> {
+    driver: &'a WireDriver<S>,
+    /// Taken out while it tells of what arrived.
+    transport: Option<T>,
+    lines: Vec<Line<S>>,
+    /// What is to be sent at the end of the round, for all clients.
+    bytes: Vec<u8>,
+    /// Whose each part of it is.
+    parts: Vec<(usize, Range<usize>)>,
+    /// Connections to be closed when everything is sent.
+    closing: Vec<usize>,
+}
+
+impl<'a, S: Session, T: Transport> WireBackend<'a, S, T> {
+    fn new(driver: &'a WireDriver<S>, lines: Vec<Line<S>>, transport: T) -> Self {
+        Self {
+            driver,
+            transport: Some(transport),
+            lines,
+            bytes: Vec::new(),
+            parts: Vec::new(),
+            closing: Vec::new(),
+        }
+    }
+
+    /// What was appended from `start` on is to be sent for a client.
+    #[inline]
+    fn ask(&mut self, client: usize, start: usize) {
+        self.parts.push((client, start..self.bytes.len()));
+        self.lines[client].unsent = true;
+    }
+
+    /// Takes in what arrived for a client.
+    #[inline]
+    fn arrived<O: Owner<Self>>(owner: &mut O, client: usize, arrival: Arrival<'_>) {
+        let mut bytes = match arrival {
+            Arrival::Bytes(bytes) => bytes,
+            Arrival::Closed(error) => return Self::lose(owner, client, &error),
+        };
+        while !bytes.is_empty() {
+            let backend = owner.backend();
+            let line = &mut backend.lines[client];
+            if line.standing != Standing::Open {
+                return;
+            }
+            // Answers of the session itself, such as a refusal of COPY, go out with the round.
+            let start = backend.bytes.len();
+            match line.session.receive(bytes, &mut backend.bytes) {
+                Ok((used, event)) => {
+                    bytes = &bytes[used..];
+                    if backend.bytes.len() > start {
+                        backend.parts.push((client, start..backend.bytes.len()));
+                    }
+                    // What has come cannot be the reply to what is not sent: the server says more than it was asked for.
+                    if line.unsent && (event != Event::NeedInput || line.session.is_replying()) {
+                        let unasked = WireError::Unasked { database: S::DATABASE };
+                        return Self::lose(owner, client, &io::Error::other(unasked));
+                    }
+                    if let Event::Reply(reply) = event {
+                        owner.replied(client, reply);
+                    }
+                }
+                Err(error) => return Self::lose(owner, client, &io::Error::other(error)),
+            }
+        }
+    }
+
+    #[cold]
+    fn lose<O: Owner<Self>>(owner: &mut O, client: usize, error: &io::Error) {
+        let standing = &mut owner.backend().lines[client].standing;
+        if *standing == Standing::Open {
+            *standing = Standing::Lost;
+            owner.lost(client, error);
+        }
+    }
+
+    /// Takes leave on the connections that are to be closed.
+    #[cold]
+    fn take_leave(&mut self) {
+        let Some(transport) = &mut self.transport else { return };
+        let mut goodbye = Vec::new();
+        for client in mem::take(&mut self.closing) {
+            goodbye.clear();
+            self.lines[client].session.terminate(&mut goodbye);
+            let _ = transport.send(client, &goodbye);
+            transport.close(client);
+        }
+    }
+}
+
+impl<S: Session, T: Transport> Backend for WireBackend<'_, S, T> {
+    type Connection = LoggedIn<S>;
+
+    #[inline]
+    fn execute(&mut self, client: usize, statement: usize, parameters: &impl Parameters, results: bool) {
+        let line = &mut self.lines[client];
+        if results {
+            line.session.capture();
+        }
+        let start = self.bytes.len();
+        let encoded = &self.driver.statements[statement];
+        line.session.execute(encoded, parameters, &mut self.bytes);
+        self.ask(client, start);
+    }
+
+    fn query(&mut self, client: usize, write: impl FnOnce(&mut Vec<u8>), results: bool) {
+        let line = &mut self.lines[client];
+        if results {
+            line.session.capture();
+        }
+        let start = self.bytes.len();
+        line.session.query(write, &mut self.bytes);
+        self.ask(client, start);
+    }
+
+    fn prepare(&mut self, client: usize, statement: usize) -> bool {
+        let start = self.bytes.len();
+        let session = &mut self.lines[client].session;
+        let awaited = session.prepare(&self.driver.statements[statement], &mut self.bytes);
+        if awaited {
+            self.ask(client, start);
+        }
+        awaited
+    }
+
+    fn knows(&self, client: usize, statement: usize) -> bool {
+        self.lines[client].session.knows(&self.driver.statements[statement])
+    }
+
+    fn is_introducing(&self, client: usize) -> bool {
+        self.lines[client].session.is_introducing()
+    }
+
+    fn queue(&mut self, client: usize, statement: usize, parameters: &impl Parameters) {
+        let start = self.bytes.len();
+        let session = &mut self.lines[client].session;
+        session.queue(&self.driver.statements[statement], parameters, &mut self.bytes);
+        self.ask(client, start);
+    }
+
+    fn sync(&mut self, client: usize) {
+        let start = self.bytes.len();
+        self.lines[client].session.sync(&mut self.bytes);
+        self.ask(client, start);
+    }
+
+    fn results(&self, client: usize) -> &[CapturedResult] {
+        self.lines[client].session.captured()
+    }
+
+    fn error(&self, client: usize) -> Option<&ServerError> {
+        self.lines[client].session.error()
+    }
+
+    #[inline]
+    fn in_transaction(&self, client: usize) -> TransactionStatus {
+        self.lines[client].session.in_transaction()
+    }
+
+    fn take_notices(&mut self, client: usize) -> Vec<ServerError> {
+        self.lines[client].session.take_notices()
+    }
+
+    fn adopt(&mut self, client: usize, opened: Opened<LoggedIn<S>>) -> io::Result<()> {
+        if let Some(transport) = &mut self.transport {
+            transport.replace(client, opened.connection.connection)?;
+        }
+        self.lines[client] = Line::open(opened.connection.session, opened.endpoint);
+        Ok(())
+    }
+
+    fn endpoint(&self, client: usize) -> usize {
+        self.lines[client].endpoint
+    }
+
+    fn hang_up(&mut self, client: usize) {
+        let standing = mem::replace(&mut self.lines[client].standing, Standing::Closed);
+        if standing != Standing::Closed {
+            self.closing.push(client);
+        }
+    }
+
+    fn send<O: Owner<Self>>(owner: &mut O) -> Option<Duration> {
+        let backend = owner.backend();
+        let mut parts = mem::take(&mut backend.parts);
+        for (client, range) in parts.drain(..) {
+            let backend = owner.backend();
+            let line = &mut backend.lines[client];
+            line.unsent = false;
+            match (line.standing, &mut backend.transport) {
+                (Standing::Open, Some(transport)) => {
+                    if let Err(error) = transport.send(client, &backend.bytes[range]) {
+                        Self::lose(owner, client, &error);
+                    }
+                }
+                (Standing::Lost, _) => owner.lost(client, &io::ErrorKind::NotConnected.into()),
+                _ => {}
+            }
+        }
+        let backend = owner.backend();
+        backend.bytes.clear();
+        backend.parts = parts;
+        if backend.closing.is_empty() {
+            return None;
+        }
+        let begun = Instant::now();
+        backend.take_leave();
+        Some(begun.elapsed())
+    }
+
+    fn flush(&mut self) {
+        if let Some(transport) = &mut self.transport {
+            transport.flush();
+        }
+    }
+
+    #[inline]
+    fn poll<O: Owner<Self>>(owner: &mut O, wait: Wait) -> io::Result<()> {
+        let Some(mut transport) = owner.backend().transport.take() else {
+            return Ok(());
+        };
+        let polled = transport.poll(wait, &mut |client, arrival| Self::arrived(owner, client, arrival));
+        owner.backend().transport = Some(transport);
+        polled
+    }
+
+    fn close(mut self, running: impl Fn(usize) -> bool) {
+        let Some(mut transport) = self.transport.take() else {
+            return;
+        };
+        let mut goodbye = Vec::new();
+        let mut cancels = vec![Vec::new(); self.driver.endpoints.len()];
+        for (client, line) in self.lines.iter_mut().enumerate() {
+            if line.standing != Standing::Open {
+                continue;
+            }
+            if running(client) {
+                if let Some(requests) = cancels.get_mut(line.endpoint) {
+                    requests.extend(line.session.cancel());
+                }
+            } else {
+                goodbye.clear();
+                line.session.terminate(&mut goodbye);
+                let _ = transport.send(client, &goodbye);
+            }
+        }
+        for (endpoint, cancels) in cancels.into_iter().enumerate() {
+            cancel(self.driver, endpoint, cancels);
+        }
+        (0..self.lines.len()).for_each(|client| transport.close(client));
+    }
+}

@@ -27,6 +27,9 @@ const ALLOWANCE: Duration = Duration::from_millis(100);
 /// File descriptors that come and go while the load runs: a cancel request, a lookup of a name.
 const PASSING_DESCRIPTORS: u64 = 4;
 
+/// A new connection, and how long making it took.
+type Timed<C> = (Opened<C>, Duration);
+
 /// All connections of a load that are to be made before it begins.
 pub(crate) struct Storm {
     clients: usize,
@@ -68,7 +71,7 @@ impl Storm {
         workload: &Workload<D, P>,
         clients: Range<usize>,
         stop: &Stop,
-    ) -> Result<Vec<(Opened<D::Connection>, Duration)>, DriveError> {
+    ) -> Result<Vec<Timed<D::Connection>>, DriveError> {
         let next = AtomicUsize::new(clients.start);
         let some = || {
             let mut opened = Vec::new();
@@ -109,7 +112,7 @@ impl Storm {
         workload: &Workload<D, P>,
         client: usize,
         stop: &Stop,
-    ) -> Result<(Opened<D::Connection>, Duration), DriveError> {
+    ) -> Result<Timed<D::Connection>, DriveError> {
         let begun = Instant::now();
         let (clients, limit) = (self.clients, self.limit);
         let opened = if self.abandoned.requested() {

@@ -226,7 +226,6 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         let connected = workload.connecting == Connecting::Once;
         let clients: Vec<_> = share
             .clients
-            .into_iter()
             .map(|number| {
                 let mut state = workload.program.state(number, share.part);
                 workload.program.choose(&mut state);

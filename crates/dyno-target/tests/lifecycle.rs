@@ -6,54 +6,24 @@ mod support;
 
 use dyno_target::postgres::embedded::{Embedded, EmbeddedError, Progress};
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use support::holder::{self, Holder, helper, is_alive, wait_for};
 use support::{home, options, quiet};
-
-/// Names the home folder of a helper process; without it the helpers below do nothing.
-const HELPER_HOME: &str = "DYNO_TEST_HELPER_HOME";
-const HELPER_CLUSTER: &str = "DYNO_TEST_HELPER_CLUSTER";
-
-/// Long enough for anything that ends at all.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// This test binary again, running one helper.
-fn helper(name: &str, home: &Path, cluster: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env(HELPER_HOME, home)
-        .env(HELPER_CLUSTER, cluster)
-        .stdout(Stdio::piped());
-    command
-}
-
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !done() {
-        assert!(started.elapsed() < PATIENCE, "{what} did not happen");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn is_alive(pid: u32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
-}
 
 /// In a helper process: holds a running server until it is killed.
 #[test]
 fn helper_holds_a_server() {
-    let (Ok(home), Ok(cluster)) = (std::env::var(HELPER_HOME), std::env::var(HELPER_CLUSTER)) else {
+    let Some((home, cluster)) = holder::asked() else {
         return;
     };
     let mut options = options(&cluster);
-    options.home = PathBuf::from(home);
+    options.home = home;
     let embedded = Embedded::prepare(&options, &mut quiet).unwrap();
     // Started from a thread that ends at once: the server must outlive it.
     let server = std::thread::scope(|scope| scope.spawn(|| embedded.start(&[], &mut quiet).unwrap()).join().unwrap());
@@ -63,38 +33,10 @@ fn helper_holds_a_server() {
     wait_for("being killed", || false);
 }
 
-/// A helper process that a failing test does not leave behind.
-struct Holder(Child);
-
-impl Holder {
-    fn start(cluster: &str) -> Self {
-        Self(helper("helper_holds_a_server", &home(), cluster).spawn().unwrap())
-    }
-
-    /// Ends it as by kill -9.
-    fn kill(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Holder {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-fn server_pid(holder: &mut Holder) -> u32 {
-    BufReader::new(holder.0.stdout.as_mut().unwrap())
-        .lines()
-        .find_map(|line| line.unwrap().strip_prefix("server ").map(|pid| pid.parse().unwrap()))
-        .unwrap()
-}
-
 #[test]
 fn a_killed_dyno_leaves_nothing() {
     let mut holder = Holder::start("tests-killed");
-    let pid = server_pid(&mut holder);
+    let pid = holder.server_pid();
     assert!(is_alive(pid));
 
     // While it lives, others wait for it.
@@ -111,7 +53,7 @@ fn a_killed_dyno_leaves_nothing() {
     })
     .unwrap_err();
     assert!(matches!(error, EmbeddedError::Stopped), "{error}");
-    assert_eq!(waited_for, Some(holder.0.id()));
+    assert_eq!(waited_for, Some(holder.id()));
 
     holder.kill();
     wait_for("the end of the server", || !is_alive(pid));
@@ -255,11 +197,11 @@ fn redoes_what_was_interrupted_or_damaged() {
 /// In a helper process without network: prints why there is no server.
 #[test]
 fn helper_without_network() {
-    let Ok(home) = std::env::var(HELPER_HOME) else {
+    let Some((home, _)) = holder::asked() else {
         return;
     };
     let mut options = options("main");
-    options.home = PathBuf::from(home);
+    options.home = home;
     println!("\nerror {}", Embedded::prepare(&options, &mut quiet).unwrap_err());
 }
 

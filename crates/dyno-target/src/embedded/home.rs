@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// Users to run the server as when dyno is root; the first that exists.
 const SERVICE_USERS: [&str; 3] = ["dyno", "postgres", "nobody"];
 
-/// Where dyno keeps servers: `DYNO_HOME`, else for root `/var/cache/dyno` (root's own folders are closed to the server's user),
-/// else `$XDG_CACHE_HOME/dyno` or `~/.cache/dyno`.
+/// Where dyno keeps servers: `DYNO_HOME`, else for root `/var/cache/dyno` (root's own folders are closed to the
+/// server's user), else `$XDG_CACHE_HOME/dyno` or `~/.cache/dyno`.
 ///
 /// # Errors
 /// None of these variables is set.

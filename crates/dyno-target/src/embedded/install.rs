@@ -1,4 +1,5 @@
-//! A server's programs: fetched, checked, unpacked beside their place and put there by a rename, so that they are whole or absent.
+//! A server's programs: fetched, checked, unpacked beside their place and put there by a rename, so that they are
+//! whole or absent.
 
 use super::home::Home;
 use super::lock::Lock;
@@ -79,7 +80,8 @@ fn newest_installed(folder: &Path, requirement: &VersionReq) -> Option<Version> 
         .max()
 }
 
-/// Removes what an interrupted installation left. The lock is held, so nobody works there; what cannot be removed only takes space.
+/// Removes what an interrupted installation left. The lock is held, so nobody works there; what cannot be removed
+/// only takes space.
 fn remove_staging(folder: &Path) {
     let Ok(items) = fs::read_dir(folder) else {
         return;

@@ -1,7 +1,7 @@
 //! A child process that ends when we do, however we end.
 //!
-//! Linux can send a child a signal when its parent goes (`PR_SET_PDEATHSIG`), but "parent" there is the *thread* that started it. So each
-//! process gets a thread of its own, which starts it and stays until it has ended.
+//! Linux can send a child a signal when its parent goes (`PR_SET_PDEATHSIG`), but "parent" there is the *thread*
+//! that started it. So each process gets a thread of its own, which starts it and stays until it has ended.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
@@ -24,8 +24,8 @@ pub(crate) fn end_with_us(command: &mut Command, signal: Signal) {
             Err(io::ErrorKind::BrokenPipe.into())
         }
     };
-    // SAFETY: between fork and exec the closure makes two system calls (prctl, getppid) and neither allocates nor locks. It runs after
-    // the change of user, which would clear the setting.
+    // SAFETY: between fork and exec the closure makes two system calls (prctl, getppid) and neither allocates nor
+    // locks. It runs after the change of user, which would clear the setting.
     unsafe { command.pre_exec(bind) };
 }
 

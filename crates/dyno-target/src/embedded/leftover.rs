@@ -1,4 +1,5 @@
-//! A server that an earlier process left on a data folder: found by its pid file, known by its program and its working folder, stopped.
+//! A server that an earlier process left on a data folder: found by its pid file, known by its program and its
+//! working folder, stopped.
 
 use super::product::Product;
 use super::{EmbeddedError, Progress};
@@ -10,6 +11,9 @@ use std::time::{Duration, Instant};
 
 /// How long a shutdown in good order may take.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How often a signal is sent again: a server that is still starting may not heed it.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// How long the children of a server may outlive it before they are killed.
 const CHILDREN_LIMIT: Duration = Duration::from_secs(5);
@@ -36,15 +40,15 @@ fn owner(product: &Product, pid: Pid, data: &Path) -> Owner {
     }
 }
 
-/// Whether a process that executes this file is a server's. Which folder the file is in does not matter: the same release may have been installed
-/// elsewhere, or anew, and then Linux writes " (deleted)" after the name.
+/// Whether a process that executes this file is a server's. Which folder the file is in does not matter: the same
+/// release may have been installed elsewhere, or anew, and then Linux writes " (deleted)" after the name.
 fn is_server(product: &Product, program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     name.strip_suffix(" (deleted)").unwrap_or(&name) == product.server
 }
 
-/// Stops the server of a leftover pid file. The caller holds the cluster's lock. A pid file without a process is left to the
-/// server that starts next, which knows what to do with it.
+/// Stops the server of a leftover pid file. The caller holds the cluster's lock. A pid file without a process is
+/// left to the server that starts next, which knows what to do with it.
 pub(crate) fn stop(product: &Product, data: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), EmbeddedError> {
     let file = data.join(product.pid_file);
     let Some(pid) = read_pid(&file)? else {
@@ -56,8 +60,8 @@ pub(crate) fn stop(product: &Product, data: &Path, progress: &mut dyn FnMut(Prog
             return Ok(());
         }
         Owner::Other => {
-            // The id was given to another process since (after a restart of the machine or container). PostgreSQL cannot tell and would
-            // refuse to start.
+            // The id was given to another process since (after a restart of the machine or container). PostgreSQL
+            // cannot tell and would refuse to start.
             return fs::remove_file(&file).map_err(EmbeddedError::file("remove", &file));
         }
         Owner::Ours => {}
@@ -65,10 +69,14 @@ pub(crate) fn stop(product: &Product, data: &Path, progress: &mut dyn FnMut(Prog
     let number = pid.as_raw_nonzero().get().cast_unsigned();
     progress(Progress::StoppingLeftover { pid: number });
     for (signal, limit) in product.measures(PATIENCE) {
-        // If the signal cannot be sent the process is still there at the end of the wait, and that is told.
-        let _ = rustix::process::kill_process(pid, signal);
         let started = Instant::now();
+        let mut sent = 0;
         while started.elapsed() < limit {
+            if started.elapsed() >= AGAIN * sent {
+                // If the signal cannot be sent the process is still there at the end of the wait, and that is told.
+                let _ = rustix::process::kill_process(pid, signal);
+                sent += 1;
+            }
             if owner(product, pid, data) != Owner::Ours {
                 await_children(product, data);
                 return Ok(());
@@ -82,8 +90,8 @@ pub(crate) fn stop(product: &Product, data: &Path, progress: &mut dyn FnMut(Prog
     })
 }
 
-/// Waits until a server that has ended has no children left on its data folder. A server that was killed leaves its children to notice, which they
-/// do within moments; one that does not is killed.
+/// Waits until a server that has ended has no children left on its data folder. A server that was killed leaves its
+/// children to notice, which they do within moments; one that does not is killed.
 pub(crate) fn await_children(product: &Product, data: &Path) {
     let started = Instant::now();
     loop {
@@ -137,7 +145,8 @@ mod tests {
         let programs = tempfile::tempdir().unwrap();
         let program = programs.path().canonicalize().unwrap().join(program);
         fs::copy(sleep, &program).unwrap();
-        // It heeds signals though the tests may run as a background job, and goes by its own name, for where one program is many.
+        // It heeds signals though the tests may run as a background job, and goes by its own name, for where one
+        // program is many.
         let mut command = Command::new("env");
         let shell = ["--default-signal=INT,QUIT", "bash", "-c", "exec -a sleep \"$0\" 1000"];
         let process = command.args(shell).arg(&program).current_dir(folder).spawn().unwrap();

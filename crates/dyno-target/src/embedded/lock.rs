@@ -1,4 +1,5 @@
-//! A folder for one process at a time. The kernel releases the lock when its holder ends, however it ends, so none is ever stale.
+//! A folder for one process at a time. The kernel releases the lock when its holder ends, however it ends, so none
+//! is ever stale.
 
 use super::EmbeddedError;
 use std::fs::{File, TryLockError};
@@ -37,7 +38,8 @@ impl Lock {
         }
     }
 
-    /// Takes the lock of a folder (file `lock` in it). While another process holds it, `waiting` is told once with that process's id.
+    /// Takes the lock of a folder (file `lock` in it). While another process holds it, `waiting` is told once with
+    /// that process's id.
     pub(crate) fn take(
         folder: &Path,
         stop: &AtomicBool,

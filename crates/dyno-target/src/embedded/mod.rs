@@ -1,5 +1,5 @@
-//! Bringing a private server, whatever database it is of: programs are fetched and verified, run as an unprivileged user,
-//! and die with the process that started them.
+//! Bringing a private server, whatever database it is of: programs are fetched and verified, run as an unprivileged
+//! user, and die with the process that started them.
 //!
 //! [`home`] is the folder for all of it and the user it runs as, [`install`] fetches programs and puts them there,
 //! [`place`] is the folder of one cluster, [`keeper`] holds a process, [`leftover`] stops what an earlier dyno left,

@@ -1,4 +1,5 @@
-//! The folder of a cluster: locked for this process, its data folder made once and whole, its superuser's password beside it.
+//! The folder of a cluster: locked for this process, its data folder made once and whole, its superuser's password
+//! beside it.
 
 use super::home::{Home, ServerUser};
 use super::lock::Lock;
@@ -42,7 +43,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Takes the lock of a folder below the home folder, which is created if need be. Another dyno that holds it is waited for.
+    /// Takes the lock of a folder below the home folder, which is created if need be. Another dyno that holds it is
+    /// waited for.
     pub(crate) fn take(
         home: &Home,
         product: &'static Product,
@@ -82,8 +84,9 @@ impl Place {
         !self.password.is_empty() && files.iter().all(|file| self.data.join(file).exists())
     }
 
-    /// Makes a password, and the data folder by a program (known as `name`) that is told to make it beside its place; then renames it, so
-    /// that a data folder is whole or absent. What is in `beside` goes with an old data folder.
+    /// Makes a password, and the data folder by a program (known as `name`) that is told to make it beside its
+    /// place; then renames it, so that a data folder is whole or absent. What is in `beside` goes with an old data
+    /// folder.
     pub(crate) fn initialise(
         &mut self,
         name: &'static str,
@@ -127,7 +130,8 @@ impl Place {
         Ok(path)
     }
 
-    /// A server program as the server's user, in a folder that user can be in, with an environment free of the product's variables.
+    /// A server program as the server's user, in a folder that user can be in, with an environment free of the
+    /// product's variables.
     pub(crate) fn command(&self, program: &Path, folder: &Path) -> Command {
         let mut command = Command::new(program);
         command

@@ -1,7 +1,7 @@
 //! How much of a download has arrived.
 //!
-//! The fetching library tells it only to the progress bar of a tracing span. So while a download runs, such bars exist, none of them is shown, and
-//! what they are told is read off.
+//! The fetching library tells it only to the progress bar of a tracing span. So while a download runs, such bars
+//! exist, none of them is shown, and what they are told is read off.
 
 use indicatif::ProgressState;
 use indicatif::style::{ProgressStyle, ProgressTracker};

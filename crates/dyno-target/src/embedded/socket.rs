@@ -18,9 +18,9 @@ pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-/// Creates the folder of the socket of a data folder's server, in which the longest file name will be `longest`: in /tmp because a socket's
-/// path must be short, always the same for a cluster so that none are left over, and closed to others, who could otherwise connect without
-/// a password.
+/// Creates the folder of the socket of a data folder's server, in which the longest file name will be `longest`: in
+/// /tmp because a socket's path must be short, always the same for a cluster so that none are left over, and closed
+/// to others, who could otherwise connect without a password.
 pub(crate) fn folder(data: &Path, user: &ServerUser, longest: &str) -> Result<PathBuf, EmbeddedError> {
     let hash = hex(&Sha256::digest(data.as_os_str().as_encoded_bytes()));
     let folder = PathBuf::from(format!("/tmp/dyno-{}", &hash[..12]));

@@ -1,5 +1,8 @@
 //! One server for the tests of a binary: started by the first that asks, stopped when the last that uses it is done.
 
+#[allow(dead_code, reason = "only the tests of a server's life need it")]
+pub mod holder;
+
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Progress, Server};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};

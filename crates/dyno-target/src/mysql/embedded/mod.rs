@@ -1,0 +1,187 @@
+//! A private MariaDB: fetched once, initialised once, started on demand, never left behind.
+//!
+//! It is brought by the same means as a private PostgreSQL (see [`crate::embedded`]); what is MariaDB's own is here.
+//!
+//! Layout of the home folder:
+//!
+//! ```text
+//! mariadb/11.4.5/                       programs, with a manifest of sizes and hashes written last
+//! mariadb-clusters/11.4.5/NAME/         lock, data/, password (of root), server.log
+//! mariadb-clusters/system-10.11.6/NAME/ the same of a MariaDB that the system has installed
+//! ```
+
+mod archive;
+mod cluster;
+mod installation;
+mod server;
+
+use crate::embedded::home::Home;
+use crate::embedded::install;
+use crate::embedded::product::Product;
+use cluster::Cluster;
+use installation::Installation;
+use rustix::process::Signal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub use crate::embedded::{EmbeddedError, Progress};
+pub use server::{Server, ServerHandle};
+
+/// The MariaDB release used unless another is asked for: the newest with long-term support among the packaged ones.
+pub const MARIADB_VERSION: &str = "11.4.5";
+
+/// The version that asks for the MariaDB that the system has installed.
+pub const SYSTEM: &str = "system";
+
+/// The superuser of embedded servers.
+pub const SUPERUSER: &str = "root";
+
+/// How MariaDB is fetched, started and stopped.
+pub(crate) const MARIADB: Product = Product {
+    name: "MariaDB",
+    packaged: "10.11 and 11.4",
+    examples: "11.4 or 11.4.5",
+    installed: |_| "embedded:mariadb:system".to_owned(),
+    folder: "mariadb",
+    source: archive::source,
+    server: "mariadbd",
+    pid_file: "mariadbd.pid",
+    // It has no shutdown between one in good order and none.
+    signals: &[Signal::TERM, Signal::KILL],
+};
+
+/// Which server to bring, and where to keep it.
+#[derive(Clone, Debug)]
+pub struct EmbeddedOptions {
+    /// Home folder; see [`home_folder`](crate::embedded::home_folder) for the usual one.
+    pub home: PathBuf,
+    /// A release such as `11.4.5`, or a version such as `10.11`: its newest release in the home folder, else its newest
+    /// release. [`SYSTEM`] means the MariaDB that the system has installed.
+    pub version: String,
+    /// Name of the cluster, one folder below the version: letters, digits, `-`, `_`, `.`.
+    pub cluster: String,
+    /// Set by another thread to give up waiting and downloading.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl EmbeddedOptions {
+    /// The pinned release and the cluster `main` in `home`.
+    #[must_use]
+    pub fn new(home: PathBuf) -> Self {
+        Self {
+            home,
+            version: MARIADB_VERSION.to_owned(),
+            cluster: "main".to_owned(),
+            stop: Arc::default(),
+        }
+    }
+
+    /// Looks at the version asked for. Whether the system has one installed is not looked at.
+    ///
+    /// # Errors
+    /// [`EmbeddedError::BadVersion`], [`EmbeddedError::NoSuchVersion`].
+    pub fn check(&self) -> Result<(), EmbeddedError> {
+        if self.version == SYSTEM {
+            return Ok(());
+        }
+        install::requirement(&MARIADB, &self.version)?;
+        if is_packaged(&self.version) {
+            Ok(())
+        } else {
+            Err(MARIADB.no_such_version(&self.version))
+        }
+    }
+}
+
+/// Whether there are binaries of this version, as far as its first two numbers tell. Older ones than 10.11 were
+/// packaged, too, but with other programs.
+fn is_packaged(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
+    let (major, minor) = (parts.next().flatten(), parts.next().flatten());
+    matches!((major, minor), (Some(10), None | Some(11)) | (Some(11), None | Some(4)))
+}
+
+/// An installed MariaDB and one initialised cluster, held for this process alone.
+#[derive(Debug)]
+pub struct Embedded {
+    cluster: Arc<Cluster>,
+}
+
+impl Embedded {
+    /// Installs the programs unless they are there, takes the cluster (waiting for another dyno that uses it) and
+    /// initialises it unless that was done.
+    ///
+    /// # Errors
+    /// See [`EmbeddedError`]; each says what to do.
+    pub fn prepare(options: &EmbeddedOptions, progress: &mut dyn FnMut(Progress)) -> Result<Self, EmbeddedError> {
+        options.check()?;
+        crate::embedded::check_name("name of the cluster", &options.cluster)?;
+        let home = Home::open(&options.home)?;
+        let installation = if options.version == SYSTEM {
+            Installation::of_system()?
+        } else {
+            let (folder, version) = install::install(&MARIADB, &home, &options.version, &options.stop, progress)?;
+            Installation::fetched(&folder, &version)
+        };
+        let cluster = Cluster::open(&home, installation, &options.cluster, &options.stop, progress)?;
+        Ok(Self {
+            cluster: Arc::new(cluster),
+        })
+    }
+
+    /// Starts the server with these settings on top of those that make it durable: `innodb_flush_log_at_trx_commit` and
+    /// `sync_binlog` are 1. A server that an earlier process left on this cluster is stopped first. May be called from
+    /// any thread.
+    ///
+    /// # Errors
+    /// The server is running already, a setting is not accepted (the end of the server's log is in the text), or it
+    /// does not start.
+    pub fn start(
+        &self,
+        settings: &[(String, String)],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Server, EmbeddedError> {
+        Server::start(&self.cluster, settings, progress)
+    }
+
+    /// The release of the programs, such as `11.4.5`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.cluster.installation.version
+    }
+
+    /// The data folder.
+    #[must_use]
+    pub fn data_folder(&self) -> &Path {
+        &self.cluster.place.data
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_which_versions_there_are() {
+        let check = |version: &str| {
+            let mut options = EmbeddedOptions::new(PathBuf::from("/nowhere"));
+            version.clone_into(&mut options.version);
+            options.check().map_err(|error| error.to_string())
+        };
+        for version in ["11.4.5", "11.4", "11", "10.11", "10.11.5", "system"] {
+            assert_eq!(check(version), Ok(()), "{version}");
+        }
+        let error = check("10.2.11").unwrap_err();
+        assert!(
+            error.contains("no MariaDB 10.2.11") && error.contains("10.11 and 11.4"),
+            "{error}"
+        );
+        assert!(error.contains("embedded:mariadb:system"), "{error}");
+        let error = check("newest").unwrap_err();
+        assert_eq!(
+            error,
+            "\"newest\" is not a MariaDB version; give one such as 11.4 or 11.4.5"
+        );
+    }
+}

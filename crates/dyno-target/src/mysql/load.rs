@@ -1,0 +1,114 @@
+//! Data: statements that set up, and rows that the server itself generates.
+
+use super::{Client, ClientError};
+use crate::target::{Fill, Sql, SqlError, statements};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Rows in a transaction: a fraction of a second's work, so that progress moves and a stop is prompt.
+const BATCH_ROWS: u64 = 50_000;
+
+/// Data could not be made.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum LoadError {
+    #[error(transparent)]
+    Sql(#[from] SqlError),
+    #[error("{what}, line {line}: {error}")]
+    Statement {
+        what: String,
+        line: usize,
+        error: ClientError,
+    },
+    #[error("the table {table} cannot be filled: {error}")]
+    Fill { table: String, error: ClientError },
+    #[error("the table {table} has no columns to fill")]
+    NoColumns { table: String },
+    #[error(
+        "the table {table} cannot be filled: this server has no sequence engine, which generates the rows; MariaDB has \
+         (install soname 'ha_sequence')"
+    )]
+    NoSequences { table: String },
+    #[error("stopped while loading")]
+    Stopped,
+}
+
+/// Executes the statements of a text, one after the other.
+///
+/// # Errors
+/// What is wrong with one, with its line.
+pub fn run(client: &mut Client, sql: &Sql) -> Result<(), LoadError> {
+    for statement in &statements(&sql.text, &sql.name)? {
+        client.execute(statement.text()).map_err(|error| LoadError::Statement {
+            what: sql.name.clone(),
+            line: statement.position().line,
+            error,
+        })?;
+    }
+    Ok(())
+}
+
+/// Inserts rows that the server generates by its sequence engine: no data crosses the network, so the server is the
+/// only limit. `progress` is told of the rows that are in after every batch.
+///
+/// # Errors
+/// The server refuses it, or [`LoadError::Stopped`].
+pub fn fill_table(
+    client: &mut Client,
+    fill: &Fill,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), LoadError> {
+    let table = || fill.table.clone();
+    let failed = |error| LoadError::Fill { table: table(), error };
+    if fill.columns.is_empty() {
+        return Err(LoadError::NoColumns { table: table() });
+    }
+    let engine = "select count(*) from information_schema.engines where engine = 'SEQUENCE' and support <> 'NO'";
+    if client.query_first::<u64>(engine).map_err(failed)? != Some(1) {
+        return Err(LoadError::NoSequences { table: table() });
+    }
+    let mut first = 1;
+    while first <= fill.rows {
+        if stop.load(Ordering::Relaxed) {
+            return Err(LoadError::Stopped);
+        }
+        let last = fill.rows.min(first + BATCH_ROWS - 1);
+        client.execute(&insert(fill, first, last)).map_err(failed)?;
+        progress(last);
+        first = last + 1;
+    }
+    Ok(())
+}
+
+/// The statement that inserts some of the rows; `row` is the row's number in the expressions.
+fn insert(fill: &Fill, first: u64, last: u64) -> String {
+    let names: Vec<&str> = fill.columns.iter().map(|(name, _)| name.as_str()).collect();
+    let expressions: Vec<&str> = fill.columns.iter().map(|(_, sql)| sql.as_str()).collect();
+    format!(
+        "insert into {} ({}) select {} from (select seq as row from seq_{first}_to_{last}) numbered",
+        fill.table,
+        names.join(", "),
+        expressions.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lets_the_server_number_the_rows() {
+        let fill = Fill {
+            table: "t".to_owned(),
+            rows: 10,
+            columns: vec![
+                ("id".to_owned(), "row".to_owned()),
+                ("x".to_owned(), "row * 2".to_owned()),
+            ],
+        };
+        assert_eq!(
+            insert(&fill, 1, 10),
+            "insert into t (id, x) select row, row * 2 from (select seq as row from seq_1_to_10) numbered"
+        );
+    }
+}

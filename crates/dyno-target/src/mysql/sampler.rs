@@ -1,0 +1,116 @@
+//! The server's counters: `server.csv`, from `SHOW GLOBAL STATUS`.
+//!
+//! The names of the columns are the server's own, under which its manual documents them (MariaDB's "Server Status
+//! Variables", MySQL's of the same name). Counters count since the server's start; the others are as they are now.
+
+use super::address::ConnectionInfo;
+use super::{Client, ClientError};
+use crate::sampler::{Moment, SampleError, Sampler, Series, Sink, Value};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// What is sampled. A server that has not one of these, such as MySQL the age of the checkpoint, leaves its column empty.
+const STATUS: [&str; 35] = [
+    // Statements. A statement outside a transaction commits without a `Com_commit`.
+    "Com_commit",
+    "Com_rollback",
+    "Com_select",
+    "Com_insert",
+    "Com_update",
+    "Com_delete",
+    "Questions",
+    "Handler_commit",
+    "Handler_rollback",
+    // Bytes over connections, as the server sees them, and the connections.
+    "Bytes_received",
+    "Bytes_sent",
+    "Threads_connected",
+    "Threads_running",
+    // The log: bytes, writes, and how often a session had to wait for room in its buffer.
+    "Innodb_os_log_written",
+    "Innodb_log_writes",
+    "Innodb_log_waits",
+    // Bytes of log since the last checkpoint, and how many there may be before all writing waits for one.
+    "Innodb_checkpoint_age",
+    "Innodb_checkpoint_max_age",
+    // Pages in the buffer pool: asked for, read from disk because they were not there, dirty now, written.
+    "Innodb_buffer_pool_read_requests",
+    "Innodb_buffer_pool_reads",
+    "Innodb_buffer_pool_pages_dirty",
+    "Innodb_buffer_pool_pages_flushed",
+    "Innodb_buffer_pool_pages_data",
+    "Innodb_buffer_pool_pages_free",
+    "Innodb_buffer_pool_wait_free",
+    // What the data files were asked for.
+    "Innodb_data_reads",
+    "Innodb_data_writes",
+    "Innodb_data_fsyncs",
+    "Innodb_data_read",
+    "Innodb_data_written",
+    // Sessions that wait for a row, how long they waited in all (milliseconds), and deadlocks.
+    "Innodb_row_lock_waits",
+    "Innodb_row_lock_time",
+    "Innodb_row_lock_current_waits",
+    "Innodb_deadlocks",
+    // Old versions of rows that nobody has purged yet, in transactions.
+    "Innodb_history_list_length",
+];
+
+/// Samples the server's counters.
+pub struct ServerSampler {
+    info: ConnectionInfo,
+    client: Option<Client>,
+    series: Series,
+    query: String,
+}
+
+impl ServerSampler {
+    /// Tries to connect at once, so that this is done when the load begins; if it fails, the first sample will say so.
+    #[must_use]
+    pub fn new(info: &ConnectionInfo) -> Self {
+        let own = ["sample_ms", "late_s"];
+        Self {
+            client: info.connect().ok(),
+            info: info.clone(),
+            series: Series::new("server.csv", STATUS.into_iter().chain(own)),
+            query: format!("show global status where variable_name in ('{}')", STATUS.join("','")),
+        }
+    }
+
+    fn read(&mut self) -> Result<HashMap<String, String>, ClientError> {
+        let client = match &mut self.client {
+            Some(client) => client,
+            none => none.insert(self.info.connect()?),
+        };
+        let rows = client.query::<(String, String)>(&self.query);
+        if matches!(rows, Err(ClientError::Lost(_))) {
+            self.client = None;
+        }
+        Ok(rows?.into_iter().collect())
+    }
+}
+
+impl Sampler for ServerSampler {
+    fn subject(&self) -> &'static str {
+        "the server's counters"
+    }
+
+    fn period(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    fn asks_server(&self) -> bool {
+        true
+    }
+
+    fn sample(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
+        let begin = Instant::now();
+        let status = self.read().map_err(|error| SampleError(error.to_string()))?;
+        let sample_ms = begin.elapsed().as_secs_f64() * 1e3;
+        let number = |name: &&str| status.get(*name).and_then(|text| text.parse::<f64>().ok());
+        let own = [Some(sample_ms), Some(moment.late.as_secs_f64())];
+        let values: Vec<Value> = STATUS.iter().map(number).chain(own).map(Value::from).collect();
+        sink.row(moment, &self.series, &values);
+        Ok(())
+    }
+}

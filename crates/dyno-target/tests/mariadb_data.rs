@@ -1,0 +1,158 @@
+//! Data on a private MariaDB: loaded, sized, and seen in the server's counters.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
+
+mod support;
+
+use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions};
+use dyno_target::mysql::facts::{not_durable, server_facts};
+use dyno_target::mysql::load::{LoadError, fill_table, run};
+use dyno_target::mysql::sampler::ServerSampler;
+use dyno_target::mysql::sizes::database_sizes;
+use dyno_target::sampler::{Happening, Moment, Sampler, Series, Sink, Value};
+use dyno_target::target::{Fill, Sql};
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use support::{home, quiet};
+
+/// The last row, by the names of its columns.
+#[derive(Default)]
+struct Last(BTreeMap<String, f64>);
+
+impl Sink for Last {
+    fn row(&mut self, _: Moment, series: &Series, values: &[Value]) {
+        assert_eq!(series.file, "server.csv");
+        let named = series.columns.iter().cloned().zip(values);
+        self.0 = named
+            .filter_map(|(name, value)| match value {
+                Value::Number(number) => Some((name, *number)),
+                _ => None,
+            })
+            .collect();
+    }
+
+    fn event(&mut self, _: Happening) {}
+
+    fn warn(&mut self, text: String) {
+        panic!("{text}");
+    }
+}
+
+fn sample(sampler: &mut ServerSampler) -> BTreeMap<String, f64> {
+    let moment = Moment {
+        at: Duration::from_secs(1),
+        late: Duration::ZERO,
+    };
+    let mut last = Last::default();
+    sampler.sample(moment, &mut last).unwrap();
+    last.0
+}
+
+fn sql(text: &str) -> Sql {
+    Sql {
+        text: text.to_owned(),
+        name: "the set-up".to_owned(),
+    }
+}
+
+#[test]
+fn data_is_loaded_and_counted() {
+    let mut options = EmbeddedOptions::new(home());
+    "tests-mariadb-data".clone_into(&mut options.cluster);
+    let embedded = Embedded::prepare(&options, &mut quiet).unwrap();
+    let risky = [("innodb_flush_log_at_trx_commit".to_owned(), "2".to_owned())];
+    let server = embedded.start(&risky, &mut quiet).unwrap();
+    let mut client = server.connection("").connect().unwrap();
+    client.execute("create or replace database data").unwrap();
+    let info = server.connection("data");
+    let mut client = info.connect().unwrap();
+
+    let facts = server_facts(&mut client).unwrap();
+    assert!(facts.version.starts_with("11.4.5-MariaDB"), "{}", facts.version);
+    assert_eq!(not_durable(&facts), ["innodb_flush_log_at_trx_commit = 2"]);
+
+    let mut sampler = ServerSampler::new(&info);
+    let before = sample(&mut sampler);
+    run(
+        &mut client,
+        &sql("create table t (id int, info text); create table u (i int primary key);"),
+    )
+    .unwrap();
+    let fill = Fill {
+        table: "t".to_owned(),
+        rows: 120_001,
+        columns: vec![
+            ("id".to_owned(), "row".to_owned()),
+            ("info".to_owned(), "concat('row ', row)".to_owned()),
+        ],
+    };
+    let mut told = Vec::new();
+    fill_table(&mut client, &fill, &AtomicBool::new(false), &mut |rows| told.push(rows)).unwrap();
+    assert_eq!(told, [50_000, 100_000, 120_001]);
+    run(
+        &mut client,
+        &sql("alter table t add primary key (id);\nanalyze table t"),
+    )
+    .unwrap();
+    let found = "select count(*), cast(sum(id) as signed), max(info) from t";
+    let (rows, sum, last): (u64, u64, String) = client.query_first(found).unwrap().unwrap();
+    assert_eq!(
+        (rows, sum, last.as_str()),
+        (120_001, 120_001 * 120_002 / 2, "row 99999")
+    );
+
+    client.execute("begin; insert into u values (1), (2); commit").unwrap();
+    let after = sample(&mut sampler);
+    let growth = |name: &str| after[name] - before[name];
+    assert_eq!(growth("Com_insert"), 1.0);
+    assert_eq!(growth("Com_commit"), 1.0);
+    assert!(
+        growth("Innodb_os_log_written") > 4e6,
+        "{}",
+        growth("Innodb_os_log_written")
+    );
+    assert!(growth("Innodb_buffer_pool_read_requests") > 0.0);
+    assert!(growth("Innodb_data_fsyncs") > 0.0);
+    assert!(after["Threads_connected"] >= 2.0);
+    assert!(after["Innodb_checkpoint_max_age"] > after["Innodb_checkpoint_age"]);
+    let missing: Vec<_> = before.keys().filter(|name| !after.contains_key(*name)).collect();
+    assert_eq!((missing.len(), after.len()), (0, 37));
+
+    let sizes = database_sizes(&mut client).unwrap();
+    let names: Vec<_> = sizes
+        .tables
+        .iter()
+        .map(|table| (table.schema.as_str(), table.name.as_str()))
+        .collect();
+    assert_eq!(names, [("data", "t"), ("data", "u")]);
+    let table = &sizes.tables[0];
+    assert!((2_000_000..20_000_000).contains(&table.table_bytes), "{table:?}");
+    assert!(
+        table
+            .rows_estimate
+            .is_some_and(|rows| (100_000.0..140_000.0).contains(&rows)),
+        "{table:?}"
+    );
+    assert!(sizes.database_bytes >= table.table_bytes);
+
+    let stopped = fill_table(&mut client, &fill, &AtomicBool::new(true), &mut |_| ());
+    assert!(matches!(stopped, Err(LoadError::Stopped)));
+    let error = run(&mut client, &sql("do 1;\n\ncreate table t (i int);"))
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "the set-up, line 3: ERROR 1050 (42S01): Table 't' already exists"
+    );
+
+    // A sampler that lost its connection connects anew by itself.
+    client.execute("select concat('kill ', id) into @kill from information_schema.processlist where id <> connection_id() and user = 'root' limit 1").unwrap();
+    client.execute("execute immediate @kill").unwrap();
+    let moment = Moment {
+        at: Duration::ZERO,
+        late: Duration::ZERO,
+    };
+    assert!(sampler.sample(moment, &mut Last::default()).is_err());
+    assert!(!sample(&mut sampler).is_empty());
+}

@@ -4,13 +4,14 @@
 
 mod support;
 
+use dyno_target::mysql::data::{WORKING, prepare};
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions};
 use dyno_target::mysql::facts::{not_durable, server_facts};
 use dyno_target::mysql::load::{LoadError, fill_table, run};
 use dyno_target::mysql::sampler::ServerSampler;
 use dyno_target::mysql::sizes::database_sizes;
 use dyno_target::sampler::{Happening, Moment, Sampler, Series, Sink, Value};
-use dyno_target::target::{Fill, Sql};
+use dyno_target::target::{Data, Fill, Progress, Sql, State};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -155,4 +156,80 @@ fn data_is_loaded_and_counted() {
     };
     assert!(sampler.sample(moment, &mut Last::default()).is_err());
     assert!(!sample(&mut sampler).is_empty());
+}
+
+/// Keeps the steps that it is told.
+#[derive(Default)]
+struct Steps(Vec<String>);
+
+impl Progress for Steps {
+    fn step(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
+
+    fn note(&mut self, text: &str) {
+        panic!("{text}");
+    }
+}
+
+#[test]
+fn a_run_finds_the_data_that_it_asks_for() {
+    let mut options = EmbeddedOptions::new(home());
+    "tests-mariadb-run".clone_into(&mut options.cluster);
+    let embedded = Embedded::prepare(&options, &mut quiet).unwrap();
+    let server = embedded.start(&[], &mut quiet).unwrap();
+    let mut client = server.connection("").connect().unwrap();
+    client.execute(&format!("drop database if exists {WORKING}")).unwrap();
+    let column = ("id".to_owned(), "row".to_owned());
+    let mut data = Data {
+        experiment: "pk-select".to_owned(),
+        setup: sql("create table tbl (id int, info text)"),
+        fill: vec![Fill {
+            table: "tbl".to_owned(),
+            rows: 10,
+            columns: vec![column],
+        }],
+        finish: sql("alter table tbl add primary key (id)"),
+        tablespaces: Vec::new(),
+        definition: "ten rows".to_owned(),
+        locale: None,
+        read_only: true,
+        state: State::Copy,
+    };
+    let mut bring = |data: &Data| {
+        let mut steps = Steps::default();
+        prepare(&mut client, data, &AtomicBool::new(false), &mut steps).unwrap();
+        let rows: u64 = client.query_first("select count(*) from tbl").unwrap().unwrap();
+        // Somebody works on it.
+        client.execute("delete from tbl where id = 1").unwrap();
+        (steps.0.len(), rows)
+    };
+    assert_eq!(bring(&data), (3, 10));
+    assert_eq!(bring(&data), (1, 9), "read-only data is used again");
+    data.read_only = false;
+    assert_eq!(bring(&data), (3, 10), "other data is loaded anew");
+    data.state = State::Keep;
+    assert_eq!(bring(&data), (1, 9), "unless it is to be kept");
+    data.definition = "ten other rows".to_owned();
+    assert_eq!(bring(&data), (3, 10), "data of another definition is other data");
+
+    data.finish = sql("alter table tbl add column id int");
+    data.definition = "it fails".to_owned();
+    let mut again = || {
+        prepare(&mut client, &data, &AtomicBool::new(false), &mut Steps::default())
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(
+        again().starts_with("the set-up, line 1: ERROR 1060 (42S21)"),
+        "what failed is not taken for whole"
+    );
+    assert!(again().starts_with("the set-up, line 1: ERROR 1060 (42S21)"));
+    server
+        .connection("")
+        .connect()
+        .unwrap()
+        .execute(&format!("create or replace database {WORKING}"))
+        .unwrap();
+    assert!(again().contains("without dyno's mark, which is left alone"));
 }

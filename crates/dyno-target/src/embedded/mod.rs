@@ -22,5 +22,6 @@ mod received;
 pub use error::EmbeddedError;
 pub(crate) use error::check_name;
 pub use home::home_folder;
+pub(crate) use manifest::hex;
 pub use progress::Progress;
 pub(crate) use progress::tell;

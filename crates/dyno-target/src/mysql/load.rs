@@ -28,6 +28,12 @@ pub enum LoadError {
          (install soname 'ha_sequence')"
     )]
     NoSequences { table: String },
+    #[error("the database for the run cannot be made: {0}")]
+    Database(ClientError),
+    #[error(
+        "there is a database {database} without dyno's mark, which is left alone; rename it, or drop it if nobody needs it"
+    )]
+    NotOurs { database: &'static str },
     #[error("stopped while loading")]
     Stopped,
 }

@@ -108,7 +108,7 @@ fn load(
                 connect_timeout: CONNECT_TIMEOUT,
             }],
             session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
-            statements: program.encode()?,
+            statements: program.encode::<PgSession>()?,
             texts: program.statements(),
             preparing: Preparing::AtStart,
         },

@@ -228,7 +228,7 @@ struct Portion {
 /// The load could not begin. Once it has begun, whatever ends it early is in the [`Outcome`].
 pub fn drive<D: Driver, P: Scripted>(
     load: &Load<D, P>,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     stop: &Stop,
 ) -> Result<Outcome, DriveError> {
     // What ends this load by its own fault says nothing to whoever else looks at the caller's flag.
@@ -446,7 +446,7 @@ impl Collector {
     }
 
     /// Receives until every thread is done.
-    fn gather(&mut self, inbox: &Receiver<Message>, observer: &mut impl Observer, stop: &Stop) {
+    fn gather(&mut self, inbox: &Receiver<Message>, observer: &mut (impl Observer + ?Sized), stop: &Stop) {
         // The channel closes when the last thread is gone, even one that panicked.
         while let Ok(message) = inbox.recv() {
             match message {
@@ -505,7 +505,7 @@ impl Collector {
     }
 
     /// Reports every interval that no running thread can add to any more, in order.
-    fn emit(&mut self, observer: &mut impl Observer, stop: &Stop) {
+    fn emit(&mut self, observer: &mut (impl Observer + ?Sized), stop: &Stop) {
         let running = self.threads.iter().filter(|thread| thread.running);
         let awaited = running.map(|thread| thread.next_slice).min().unwrap_or(usize::MAX);
         while let Some(entry) = self.pending.first_entry() {

@@ -2,7 +2,7 @@
 
 use rustls::ClientConnection;
 
-use crate::{CapturedResult, ServerError, WireError};
+use crate::{CapturedResult, Protocol, ServerError, WireError};
 
 /// One connection's protocol state, without the connection.
 ///
@@ -54,6 +54,19 @@ pub trait Session: Send + 'static {
     /// Whether the server knows `statement` on this connection, or need not know it: then an execution carries nothing
     /// but itself. A statement counts as known once it was made known, whatever the server thought of it.
     fn knows(&self, statement: &Self::Statement) -> bool;
+
+    /// Encodes a statement: its text, with `$1` to `$parameter_count` where its values go, and how it is sent. `results`
+    /// says that programs ask for its results. `index` tells the statements of a session apart.
+    ///
+    /// # Errors
+    /// [`WireError::Unsendable`] if the protocol cannot carry it.
+    fn encode(
+        index: usize,
+        text: &str,
+        parameter_count: usize,
+        results: bool,
+        protocol: Protocol,
+    ) -> Result<Self::Statement, WireError>;
 
     /// Whether each execution of `statement` carries its text.
     fn carries_text(statement: &Self::Statement) -> bool;

@@ -190,7 +190,7 @@ pub fn script_load(
             stages_begin: Duration::ZERO,
             stages: Vec::new(),
             driver: WireDriver {
-                statements: program.encode().expect("valid statements"),
+                statements: program.encode::<PgSession>().expect("valid statements"),
                 texts: program.statements(),
                 preparing: Preparing::OnFirstUse,
                 ..workload.driver

@@ -96,9 +96,7 @@ impl Bench<'_> {
             clients => format!("Connecting {clients} clients"),
         });
         let mut ledger = Ledger::open(self.campaign, planned, entry, progress)?;
-        let (driven, lost) = self
-            .reserved
-            .during(self.stop, |stop| dyno_engine::drive(&load, ledger.observer(), stop));
+        let (driven, lost) = self.reserved.during(self.stop, |stop| load(ledger.observer(), stop));
         match driven {
             Ok(outcome) => {
                 let lost = lost.map(|error| error.to_string());

@@ -1,11 +1,15 @@
 //! From an experiment's workloads to what the load engine drives.
 
 use super::connector::Connector;
+use super::error::RunError;
 use crate::experiment::{Protocol, Resolved, Span, Value, Workload, padded};
-use dyno_engine::{Connecting, FailurePolicy, Load, Phase, Preparing, Program, ThreadOptions, WireDriver};
+use dyno_engine::{
+    Connecting, DriveError, FailurePolicy, Load, Observer, Outcome, Phase, Preparing, Program, Stop, ThreadOptions,
+    WireDriver, drive,
+};
 use dyno_script::{Defined, Script, ScriptError, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
 use dyno_target::target::{Database, Reach, TargetError};
-use dyno_wire::{PgSession, PgStatement, WireError};
+use dyno_wire::{PgSession, Session, WireError};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +23,6 @@ const AUTOMATIC: [&str; 3] = ["client_id", "default_seed", "random_seed"];
 pub(super) struct Compiled {
     workload: Workload,
     program: ScriptProgram,
-    statements: Vec<PgStatement>,
     seeds: Seeds,
 }
 
@@ -85,11 +88,9 @@ pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>,
             choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
             protocol,
         });
-        let statements = program.encode()?;
         Ok(Compiled {
             workload: workload.clone(),
             program,
-            statements,
             seeds,
         })
     })
@@ -103,46 +104,71 @@ impl Compiled {
     }
 }
 
+/// A load that is ready to be driven, whatever the protocol of its database.
+pub(super) type Ready = Box<dyn FnOnce(&mut dyn Observer, &Stop) -> Result<Outcome, DriveError>>;
+
 /// The whole load against `database`.
 pub(super) fn load(
     experiment: &Resolved,
     compiled: Vec<Compiled>,
     database: &dyn Database,
     threads: ThreadOptions,
-) -> Result<Load<WireDriver<PgSession>, ScriptProgram>, TargetError> {
-    let Reach::Postgres(info) = database.reach();
-    let connector = Connector::to(info)?;
-    let workloads = compiled.into_iter().map(|compiled| dyno_engine::Workload {
-        name: compiled.workload.name.clone(),
-        clients: compiled.workload.clients,
-        threads: compiled.workload.threads,
-        pacing: match compiled.workload.rate_per_s {
-            None => dyno_engine::Pacing::Closed,
-            Some(rate_per_s) => dyno_engine::Pacing::Open { rate_per_s },
-        },
-        start_delay: compiled.workload.start_delay,
-        stages_begin: experiment.warmup,
-        stages: stages(experiment, &compiled.workload),
-        driver: WireDriver {
-            endpoints: connector.endpoints(),
-            session: connector.sessions(),
-            statements: compiled.statements,
-            texts: compiled.program.statements(),
-            preparing: Preparing::AtStart,
-        },
-        program: compiled.program,
-        schedule: compiled.seeds.schedule(),
-        transactions_per_client: compiled.workload.transactions_per_client,
-        connecting: Connecting::Once,
-        reconnect: false,
-        failures: FailurePolicy::default(),
-        latency_limit: None,
-        time_commands: false,
-        trace: false,
-        log: None,
+) -> Result<Ready, RunError> {
+    match database.reach() {
+        Reach::Postgres(info) => {
+            let connector = Connector::to(info).map_err(TargetError::from)?;
+            let load = assemble(experiment, compiled, threads, |program| {
+                Ok(WireDriver {
+                    endpoints: connector.endpoints(),
+                    session: connector.sessions(),
+                    statements: program.encode::<PgSession>()?,
+                    texts: program.statements(),
+                    preparing: Preparing::AtStart,
+                })
+            })?;
+            Ok(ready(load))
+        }
+    }
+}
+
+fn ready<S: Session>(load: Load<WireDriver<S>, ScriptProgram>) -> Ready {
+    Box::new(move |observer, stop| drive(&load, observer, stop))
+}
+
+/// The load, with drivers that `driver` makes for the programs.
+fn assemble<S: Session>(
+    experiment: &Resolved,
+    compiled: Vec<Compiled>,
+    threads: ThreadOptions,
+    driver: impl Fn(&ScriptProgram) -> Result<WireDriver<S>, WireError>,
+) -> Result<Load<WireDriver<S>, ScriptProgram>, CompileError> {
+    let workloads = compiled.into_iter().map(|compiled| {
+        Ok(dyno_engine::Workload {
+            name: compiled.workload.name.clone(),
+            clients: compiled.workload.clients,
+            threads: compiled.workload.threads,
+            pacing: match compiled.workload.rate_per_s {
+                None => dyno_engine::Pacing::Closed,
+                Some(rate_per_s) => dyno_engine::Pacing::Open { rate_per_s },
+            },
+            start_delay: compiled.workload.start_delay,
+            stages_begin: experiment.warmup,
+            stages: stages(experiment, &compiled.workload),
+            driver: driver(&compiled.program)?,
+            program: compiled.program,
+            schedule: compiled.seeds.schedule(),
+            transactions_per_client: compiled.workload.transactions_per_client,
+            connecting: Connecting::Once,
+            reconnect: false,
+            failures: FailurePolicy::default(),
+            latency_limit: None,
+            time_commands: false,
+            trace: false,
+            log: None,
+        })
     });
     Ok(Load {
-        workloads: workloads.collect(),
+        workloads: workloads.collect::<Result<_, CompileError>>()?,
         phases: experiment
             .phases()
             .into_iter()

@@ -73,7 +73,7 @@ pub fn load(
         driver: WireDriver {
             endpoints: connector.endpoints(),
             session: connector.sessions(),
-            statements: program.encode()?,
+            statements: program.encode::<PgSession>()?,
             texts: program.statements(),
             preparing: Preparing::OnFirstUse,
         },

@@ -11,7 +11,7 @@ use crate::{
     CaptureKind, Command, Cursor, Random, Script, Statement, Step, Value, VariableId, Variables, is_variable_name,
 };
 use dyno_engine::{Action, Program, ProgramError, Resume, Scripted, Shown};
-use dyno_wire::{CapturedResult, Parameters, PgStatement, Protocol, WireError};
+use dyno_wire::{CapturedResult, Parameters, Protocol, Session, WireError};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -109,28 +109,21 @@ impl ScriptProgram {
         Self { each_command, ..self }
     }
 
-    /// Its statements in the form they travel in, as [`dyno_engine::Workload::statements`] wants them.
+    /// Its statements in the form they travel in, as [`dyno_engine::WireDriver::statements`] wants them.
     ///
     /// # Errors
     /// A statement cannot be sent.
-    pub fn encode(&self) -> Result<Vec<PgStatement>, WireError> {
+    pub fn encode<S: Session>(&self) -> Result<Vec<S::Statement>, WireError> {
         let each = self.parts.iter().flat_map(|part| {
             (0..part.script.statements())
                 .filter_map(|index| Some((part.first_statement + index, part.script.statement(index)?)))
         });
         each.map(|(index, statement)| {
-            let encoded = match self.protocol {
-                Protocol::Simple => PgStatement::new(index, statement.text(), 0, self.protocol),
-                Protocol::Extended | Protocol::Prepared => {
-                    let parameters = statement.parameters().len();
-                    PgStatement::new(index, statement.parameterized(), parameters, self.protocol)
-                }
-            }?;
-            Ok(if is_captured(statement) {
-                encoded.described()
-            } else {
-                encoded
-            })
+            let (text, parameters) = match self.protocol {
+                Protocol::Simple => (statement.text(), 0),
+                Protocol::Extended | Protocol::Prepared => (statement.parameterized(), statement.parameters().len()),
+            };
+            S::encode(index, text, parameters, is_captured(statement), self.protocol)
         })
         .collect()
     }

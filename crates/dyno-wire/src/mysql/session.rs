@@ -567,6 +567,16 @@ impl Session for MySession {
         self.introducing
     }
 
+    fn encode(
+        index: usize,
+        text: &str,
+        parameter_count: usize,
+        _results: bool,
+        protocol: Protocol,
+    ) -> Result<MyStatement, WireError> {
+        MyStatement::new(index, text, parameter_count, protocol)
+    }
+
     fn carries_text(statement: &MyStatement) -> bool {
         !statement.is_prepared()
     }

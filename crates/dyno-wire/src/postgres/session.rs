@@ -15,8 +15,8 @@ use super::start_up::{StartUp, backend_key, check_version};
 use super::statement::write_length;
 use super::{NAME, malformed};
 use crate::{
-    BackendKey, Cancel, CapturedResult, Event, Parameters, PgConfig, PgStatement, Preparation, Reply, ServerError,
-    Session, TransactionStatus, WireError,
+    BackendKey, Cancel, CapturedResult, Event, Parameters, PgConfig, PgStatement, Preparation, Protocol, Reply,
+    ServerError, Session, TransactionStatus, WireError,
 };
 
 /// How many notices wait to be taken; further ones are dropped.
@@ -327,6 +327,17 @@ impl Session for PgSession {
     #[inline]
     fn knows(&self, statement: &PgStatement) -> bool {
         !statement.is_prepared() || self.known.contains(statement.index())
+    }
+
+    fn encode(
+        index: usize,
+        text: &str,
+        parameter_count: usize,
+        results: bool,
+        protocol: Protocol,
+    ) -> Result<PgStatement, WireError> {
+        let statement = PgStatement::new(index, text, parameter_count, protocol)?;
+        Ok(if results { statement.described() } else { statement })
     }
 
     fn carries_text(statement: &PgStatement) -> bool {

@@ -499,3 +499,6 @@ impl Opening<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

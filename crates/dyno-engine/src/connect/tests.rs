@@ -1,0 +1,140 @@
+//! Servers that speak first, as MySQL's do.
+
+use super::*;
+use crate::load::Stop;
+use dyno_wire::tls::{ClientOptions, client_config};
+use dyno_wire::{MyConfig, MySession};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+
+/// A MySQL server's greeting. MySQL source documentation, "Protocol::HandshakeV10".
+fn greeting(offers_tls: bool) -> Vec<u8> {
+    let abilities: u16 = if offers_tls { 0xaa0f } else { 0xa20f };
+    let [a, b] = abilities.to_le_bytes();
+    let body = [
+        b"\x0a8.4.0\0\x07\0\0\0abcdefgh\0".as_slice(),
+        &[a, b, 45, 2, 0, 0x3f, 0, 21],
+        &[0; 10],
+        b"ijklmnopqrst\0mysql_native_password\0",
+    ]
+    .concat();
+    let length = u8::try_from(body.len()).expect("a short greeting");
+    [&[length, 0, 0, 0], body.as_slice()].concat()
+}
+
+/// Says that all is well, as the second packet.
+const OK: &[u8] = &[7, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0];
+
+fn tls(mode: SslMode) -> Tls {
+    let options = ClientOptions {
+        mode,
+        ..ClientOptions::default()
+    };
+    Tls {
+        mode,
+        config: client_config(&options).expect("a configuration"),
+        server_name: "localhost".into(),
+    }
+}
+
+/// What comes of starting a session with a server that sends `first`, and then does as `server` says.
+fn start(
+    tls: Option<&Tls>,
+    first: Vec<u8>,
+    server: impl FnOnce(TcpStream) + Send + 'static,
+) -> Result<(), ConnectError> {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = Address::Tcp(vec![listener.local_addr().expect("its address")]);
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        stream.write_all(&first).expect("it listens");
+        server(stream);
+    });
+    let stop = Stop::new();
+    let limit = Limit {
+        stop: &stop,
+        until: None,
+    };
+    let timeout = Duration::from_secs(10);
+    let mut opening = Opening {
+        socket: dial(&address, timeout, limit).expect("a socket"),
+        tls: None,
+        address: address.to_string(),
+        doing: "logging in",
+        patience: timeout,
+        deadline: limit.deadline(timeout),
+        limit,
+    };
+    let mut session = MySession::new(Arc::new(MyConfig {
+        user: "bench".into(),
+        ..MyConfig::default()
+    }));
+    if let Some(tls) = tls {
+        session = session.asking_for_tls(tls.mode);
+    }
+    let started = opening.start(&mut session, tls);
+    drop(opening);
+    server.join().expect("the server ends");
+    started
+}
+
+/// Reads one packet.
+fn packet(stream: &mut TcpStream) -> Vec<u8> {
+    let mut header = [0; 4];
+    stream.read_exact(&mut header).expect("a header");
+    let mut body = vec![0; u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize];
+    stream.read_exact(&mut body).expect("a body");
+    body
+}
+
+#[test]
+fn a_server_may_speak_first() {
+    let started = start(None, greeting(false), |mut stream| {
+        let answer = packet(&mut stream);
+        assert!(answer.windows(6).any(|part| part == b"bench\0"), "{answer:?}");
+        stream.write_all(OK).expect("it listens");
+        // Until the client is gone.
+        let _ = stream.read(&mut [0]);
+    });
+    assert!(started.is_ok(), "{started:?}");
+}
+
+#[test]
+fn tls_may_start_in_the_middle() {
+    let tls = tls(SslMode::Require);
+    let started = start(Some(&tls), greeting(true), |mut stream| {
+        // The request for TLS is the begin of an answer, and says nothing of the user.
+        assert_eq!(packet(&mut stream).len(), 32);
+        let mut hello = [0; 1];
+        stream.read_exact(&mut hello).expect("a handshake");
+        assert_eq!(hello, [22]);
+        stream.write_all(b"this is no TLS").expect("it listens");
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    assert!(matches!(started, Err(ConnectError::Handshake { .. })), "{started:?}");
+}
+
+#[test]
+fn bytes_behind_the_agreement_on_tls_are_refused() {
+    let stuffed = [greeting(true), OK.to_vec()].concat();
+    let tls = tls(SslMode::Require);
+    let started = start(Some(&tls), stuffed, |mut stream| {
+        // Not even the request for TLS is sent.
+        assert_eq!(stream.read(&mut [0]).ok(), Some(0));
+    });
+    let Err(ConnectError::Tls(TlsError::UnencryptedBytes(11))) = started else {
+        panic!("{started:?}");
+    };
+}
+
+#[test]
+fn a_server_that_does_not_encrypt_is_refused_where_that_is_demanded() {
+    let tls = tls(SslMode::Require);
+    let started = start(Some(&tls), greeting(false), |_| {});
+    assert!(
+        matches!(started, Err(ConnectError::Tls(TlsError::Refused(_)))),
+        "{started:?}"
+    );
+}

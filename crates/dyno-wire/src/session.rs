@@ -55,8 +55,8 @@ pub trait Session: Send + 'static {
     /// but itself. A statement counts as known once it was made known, whatever the server thought of it.
     fn knows(&self, statement: &Self::Statement) -> bool;
 
-    /// Encodes a statement: its text, with `$1` to `$parameter_count` where its values go, and how it is sent. `results`
-    /// says that programs ask for its results. `index` tells the statements of a session apart.
+    /// Encodes a statement: its text, with `$1` to `$parameter_count` where its values go, and how it is sent.
+    /// `index` tells the statements of a session apart.
     ///
     /// # Errors
     /// [`WireError::Unsendable`] if the protocol cannot carry it.
@@ -64,7 +64,6 @@ pub trait Session: Send + 'static {
         index: usize,
         text: &str,
         parameter_count: usize,
-        results: bool,
         protocol: Protocol,
     ) -> Result<Self::Statement, WireError>;
 

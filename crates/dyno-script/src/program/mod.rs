@@ -123,7 +123,7 @@ impl ScriptProgram {
                 Protocol::Simple => (statement.text(), 0),
                 Protocol::Extended | Protocol::Prepared => (statement.parameterized(), statement.parameters().len()),
             };
-            S::encode(index, text, parameters, is_captured(statement), self.protocol)
+            S::encode(index, text, parameters, self.protocol)
         })
         .collect()
     }

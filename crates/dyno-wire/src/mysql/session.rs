@@ -571,7 +571,6 @@ impl Session for MySession {
         index: usize,
         text: &str,
         parameter_count: usize,
-        _results: bool,
         protocol: Protocol,
     ) -> Result<MyStatement, WireError> {
         MyStatement::new(index, text, parameter_count, protocol)

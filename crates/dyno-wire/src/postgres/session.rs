@@ -333,11 +333,9 @@ impl Session for PgSession {
         index: usize,
         text: &str,
         parameter_count: usize,
-        results: bool,
         protocol: Protocol,
     ) -> Result<PgStatement, WireError> {
-        let statement = PgStatement::new(index, text, parameter_count, protocol)?;
-        Ok(if results { statement.described() } else { statement })
+        PgStatement::new(index, text, parameter_count, protocol)
     }
 
     fn carries_text(statement: &PgStatement) -> bool {
@@ -371,7 +369,7 @@ impl Session for PgSession {
         }
         self.extended = true;
         self.queued = true;
-        statement.write_execution(parameters, out);
+        statement.write_execution(parameters, self.framing.keeps_rows(), out);
         if statement.is_extended() {
             out.truncate(out.len() - SYNC.len());
         }
@@ -405,7 +403,7 @@ impl Session for PgSession {
         self.awaited = self.awaited.saturating_add(1);
         self.extended = statement.is_extended();
         self.queued = false;
-        statement.write_execution(parameters, out);
+        statement.write_execution(parameters, self.framing.keeps_rows(), out);
     }
 
     #[inline]

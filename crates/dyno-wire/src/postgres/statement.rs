@@ -7,8 +7,8 @@ const MAX_PARAMETERS: usize = u16::MAX as usize;
 
 /// A statement in the form it travels in, made once and shared by all sessions that execute it.
 ///
-/// An execution asks for no description of its result (no Describe message): a benchmark counts rows and does not look
-/// into them, and a server that need not describe saves it and us the work. pgbench does the same for prepared statements.
+/// An execution asks for no description of its result (no Describe message) unless it is kept: a benchmark counts rows
+/// and does not look into them, and a server that need not describe saves it and us the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PgStatement {
     index: usize,
@@ -20,8 +20,6 @@ pub struct PgStatement {
     head: Box<[u8]>,
     /// Where in `head` the Bind message's length stands.
     bind_length_at: usize,
-    /// Whether the server is to describe the result.
-    described: bool,
 }
 
 /// The longest text, in bytes: what a server can take.
@@ -101,15 +99,7 @@ impl PgStatement {
             prepare: prepare.into(),
             head: head.into(),
             bind_length_at,
-            described: false,
         })
-    }
-
-    /// The same, with its result described: needed where column names matter, see [`capture`](crate::Session::capture).
-    #[must_use]
-    pub fn described(mut self) -> Self {
-        self.described = true;
-        self
     }
 
     /// How it travels.
@@ -144,9 +134,9 @@ impl PgStatement {
         &self.prepare
     }
 
-    /// Appends one execution.
+    /// Appends one execution; `described`: with a description of its result.
     #[inline]
-    pub(super) fn write_execution(&self, parameters: &impl Parameters, out: &mut Vec<u8>) {
+    pub(super) fn write_execution(&self, parameters: &impl Parameters, described: bool, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.head);
         if !self.is_extended() {
@@ -167,7 +157,7 @@ impl PgStatement {
         }
         let bind_length_at = start + self.bind_length_at;
         let end_of_bind = out.len() + TAIL_OF_BIND;
-        if self.described {
+        if described {
             out.extend_from_slice(&TAIL[..TAIL_OF_BIND]);
             out.extend_from_slice(&DESCRIBE);
             out.extend_from_slice(&TAIL[TAIL_OF_BIND..]);
@@ -261,7 +251,7 @@ mod tests {
         for values in cases {
             let prepared = PgStatement::new(7, sql, 3, Protocol::Prepared).unwrap();
             let mut out = b"before".to_vec();
-            prepared.write_execution(&values, &mut out);
+            prepared.write_execution(&values, false, &mut out);
             assert_eq!(out[6..], expected(None, "P_7", &values));
             let mut preparation = BytesMut::new();
             frontend::parse("P_7", sql, [], &mut preparation).unwrap();
@@ -270,7 +260,7 @@ mod tests {
 
             let extended = PgStatement::new(7, sql, 3, Protocol::Extended).unwrap();
             out.truncate(6);
-            extended.write_execution(&values, &mut out);
+            extended.write_execution(&values, false, &mut out);
             assert_eq!(out[6..], expected(Some(sql), "", &values));
         }
     }
@@ -279,7 +269,7 @@ mod tests {
     fn a_simple_statement_is_one_query() {
         let statement = PgStatement::new(0, "begin", 0, Protocol::Simple).unwrap();
         let mut out = Vec::new();
-        statement.write_execution(&(), &mut out);
+        statement.write_execution(&(), false, &mut out);
         assert_eq!(out, b"Q\0\0\0\x0abegin\0");
         assert!(statement.preparation().is_empty());
     }
@@ -290,7 +280,7 @@ mod tests {
         for protocol in [Protocol::Simple, Protocol::Extended, Protocol::Prepared] {
             let statement = PgStatement::new(0, &sql, 0, protocol).unwrap();
             let mut out = statement.preparation().to_vec();
-            statement.write_execution(&(), &mut out);
+            statement.write_execution(&(), false, &mut out);
             assert!(out.windows(11).any(|part| part == b"select '\xe9'\0"), "{out:?}");
         }
     }

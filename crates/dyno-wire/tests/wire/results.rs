@@ -189,12 +189,18 @@ fn a_pipeline_makes_known_what_is_not() {
 }
 
 #[test]
-fn a_described_statement_asks_for_column_names() {
+fn an_execution_whose_results_are_kept_asks_for_column_names() {
     for protocol in [Protocol::Extended, Protocol::Prepared] {
-        let statement = PgStatement::new(0, "select $1", 1, protocol).unwrap().described();
+        let statement = PgStatement::new(0, "select $1", 1, protocol).unwrap();
+        let mut session = session_awaiting(0);
         let mut out = Vec::new();
-        session_awaiting(0).execute(&statement, &Text, &mut out);
+        session.capture();
+        session.execute(&statement, &Text, &mut out);
         assert_eq!(tags(&out), "PBDES");
+        feed(&mut session, &[&[message(b'1', []), complete(), ready()].concat()]);
+        out.clear();
+        session.execute(&statement, &Text, &mut out);
+        assert!(!tags(&out).contains('D'));
     }
 }
 

@@ -59,7 +59,7 @@ pub enum ConnectError {
         cause: WireError,
     },
     /// We refuse what the server asks for, or whose process it is.
-    #[error("the server at {address} is not let near a password: {why}")]
+    #[error("the server at {address} is not trusted with a password: {why}")]
     Distrusted {
         /// Where.
         address: String,
@@ -95,7 +95,7 @@ pub enum ConnectError {
         error: Box<ServerError>,
     },
     /// The server lets us in, but its sessions are not of the kind that is wanted.
-    #[error("the server at {address} is not the one wanted: {why}")]
+    #[error("the server at {address} is not the requested one: {why}")]
     Unwanted {
         /// Where.
         address: String,

@@ -10,7 +10,7 @@ pub struct Cpus(Vec<usize>);
 
 /// A text that lists no CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is no list of CPUs: write numbers below {MOST} and ranges of them, such as 0-3,6")]
+#[error("\"{text}\" is not a list of CPUs: write numbers below {MOST} and ranges of them, such as 0-3,6")]
 pub struct CpusError {
     text: String,
 }

@@ -8,7 +8,8 @@ const OF_A_THREAD: u64 = 4;
 /// The system does not allow so many.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{clients} clients need {needed} file descriptors, and this process may have {allowed} at most; raise the limit (ulimit -Hn, LimitNOFILE= of a service) or use fewer clients"
+    "{clients} clients need {needed} file descriptors, but this process may have at most {allowed}; raise the limit \
+     (ulimit -Hn, LimitNOFILE= of a service) or use fewer clients"
 )]
 pub struct TooFewDescriptors {
     /// How many clients there are to be.

@@ -108,7 +108,7 @@ pub enum Ending {
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     /// The transport that is wanted is not to be had.
-    #[error("{0}; choose epoll, or auto to take what there is")]
+    #[error("{0}; choose epoll, or auto to use what is available")]
     Transport(#[from] UringUnavailable),
     /// A client could not be connected.
     #[error("{cause}{}", storm::so_far(*connected, *clients))]
@@ -124,7 +124,8 @@ pub enum DriveError {
     },
     /// Each connection came up in its time, but all together take too long.
     #[error(
-        "only {connected} of {clients} clients were connected within {} s; use fewer, or look for what makes the server slow to accept them",
+        "only {connected} of {clients} clients were connected within {} s; use fewer, or look for what makes the \
+         server slow to accept them",
         limit.as_secs()
     )]
     Slow {

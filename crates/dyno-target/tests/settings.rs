@@ -169,7 +169,7 @@ fn changes_and_restores(foreign: &Foreign) {
     assert!(
         reasons
             .iter()
-            .any(|reason| reason.contains("block_size is 8192, not 4096: it is fixed")),
+            .any(|reason| reason.contains("block_size is 8192, not 4096: it was fixed")),
         "{reasons:?}"
     );
     assert!(
@@ -233,7 +233,7 @@ fn changes_and_restores(foreign: &Foreign) {
         error.contains("did not restart the server") && error.contains("not allowed"),
         "{error}"
     );
-    assert!(!error.contains("could not be put back"), "{error}");
+    assert!(!error.contains("could not be restored"), "{error}");
     assert_eq!(foreign.auto_conf(), before);
 
     // An ordinary role changes its sessions only.

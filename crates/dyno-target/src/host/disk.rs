@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum DiskError {
-    #[error("how much room {} has cannot be found out: {error}", folder.display())]
+    #[error("the free space in {} cannot be determined: {error}", folder.display())]
     Unknown { folder: PathBuf, error: io::Error },
     #[error(
-        "the data needs about {:.1} GB, but {} has only {:.1} GB left: free some room, choose a smaller --size or fewer rows, or keep the data on another disk (DYNO_HOME)",
+        "the data needs about {:.1} GB, but {} has only {:.1} GB left: free some space, choose a smaller --size or \
+         fewer rows, or keep the data on another disk (DYNO_HOME)",
         *needed_bytes as f64 / 1e9, folder.display(), *available_bytes as f64 / 1e9
     )]
     TooLittle {

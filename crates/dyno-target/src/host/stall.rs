@@ -96,10 +96,11 @@ impl StallWatch {
                 // It was to sleep for a part of it.
                 let seconds = gap.saturating_sub(PERIOD).as_secs_f64();
                 let detail = if starved {
-                    format!("dyno's threads waited {seconds:.1} s for a CPU: other processes had them all.")
+                    format!("dyno's threads waited {seconds:.1} s for a CPU: other processes occupied all of them.")
                 } else {
                     format!(
-                        "dyno did not run for {seconds:.1} s, although it needed no CPU that others had: it was stopped, or the whole machine was."
+                        "dyno did not run for {seconds:.1} s, although no other process took its CPU: it was stopped, \
+                         or the whole machine was."
                     )
                 };
                 self.excused = Some(now);

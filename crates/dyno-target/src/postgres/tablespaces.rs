@@ -18,12 +18,13 @@ pub enum TablespaceError {
         error: std::io::Error,
     },
     #[error(
-        "the server has no tablespace {}: make it with: create tablespace {} location '/a/folder/of/the/server'",
+        "the server has no tablespace {}: create it with: create tablespace {} location '/a/folder/of/the/server'",
         names.join(", no tablespace "), names.first().map_or("", String::as_str)
     )]
     Missing { names: Vec<String> },
     #[error(
-        "\"{name}\" cannot be the name of a tablespace: only lower-case letters, digits and \"_\" are allowed, with a letter first, and not \"pg_\" at the begin"
+        "\"{name}\" cannot be the name of a tablespace: only lower-case letters, digits and \"_\" are allowed, with a \
+         letter first, and not \"pg_\" at the start"
     )]
     Name { name: String },
 }

@@ -223,7 +223,7 @@ fn are_put_back_later_after_a_change_that_could_not_be_undone() {
     ];
     desk.alone_on(&boss, words)
         .expect(1)
-        .says("what had been changed could not be put back")
+        .says("The changed settings could not be restored")
         .says("the next dyno run on this server tries again");
     assert_eq!(in_files(&database, "max_worker_processes"), "1");
     let campaigns = fs::read_dir(desk.archive()).unwrap();

@@ -73,7 +73,7 @@ fn what_cannot_be_measured_is_refused() {
     many("ulimit -n 200", &desk)
         .expect(1)
         .says("200 clients need 2")
-        .says("file descriptors, and this process may have 200 at most");
+        .says("file descriptors, but this process may have at most 200");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn what_there_is_not_is_refused() {
             .says("there is no transport \"kqueue\"; there are auto, epoll and io_uring");
         desk.dyno(&format!("{command} --cpus=0..3"))
             .expect(1)
-            .says("\"0..3\" is no list of CPUs");
+            .says("\"0..3\" is not a list of CPUs");
     }
 }
 

@@ -105,7 +105,7 @@ impl DatabaseLocale {
         Ok(Self {
             options: locale.options(version, "C", "C"),
             note: Some(format!(
-                "The system has no UTF-8 locale (tried {tried}), so the databases have the ctype C: characters beyond ASCII are no letters to pg_trgm, full-text search, \
+                "The system has no UTF-8 locale (tried {tried}), so the databases have the ctype C: characters beyond ASCII are not letters to pg_trgm, full-text search, \
                  upper() and regular expressions. Install the locale C.UTF-8."
             )),
         })

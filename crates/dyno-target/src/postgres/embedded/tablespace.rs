@@ -19,7 +19,7 @@ pub(super) fn create(cluster: &Cluster, client: &mut Client, names: &[String]) -
     names.iter().try_for_each(|name| check_name(name))?;
     for name in names {
         let failed = |error: postgres::Error| TablespaceError::Server {
-            what: format!("make the tablespace {name}"),
+            what: format!("create the tablespace {name}"),
             message: server_message(&error),
         };
         let query = "select 1 from pg_tablespace where spcname = $1";
@@ -57,7 +57,7 @@ fn make_folder(cluster: &Cluster, name: &str) -> Result<PathBuf, TablespaceError
             .user
             .hand_over(folder)
             .map_err(|error| TablespaceError::Server {
-                what: format!("make the tablespace {name}"),
+                what: format!("create the tablespace {name}"),
                 message: error.to_string(),
             })?;
     }

@@ -31,11 +31,13 @@ pub enum SchemaError {
     #[error("dyno's schema \"{schema}\" cannot be dropped, because something outside of it depends on it: {}. {}", needed_by.join(", "), advice(needed_by))]
     Needed { schema: String, needed_by: Vec<String> },
     #[error(
-        "the connections do not work in the schema \"{schema}\", but in \"{found}\": whatever is between dyno and the server ignores the search path. Give the server's own address"
+        "the connections use the schema \"{found}\" instead of \"{schema}\": whatever is between dyno and the server \
+         ignores the search path. Give the server's own address"
     )]
     Elsewhere { schema: String, found: String },
     #[error(
-        "rows would go into the table {table} in the schema \"{found}\", which is not dyno's: make the table in data.setup, without naming a schema"
+        "rows would go into the table {table} in the schema \"{found}\", which is not dyno's: create the table in \
+         data.setup, without naming a schema"
     )]
     ForeignTable { table: String, found: String },
 }
@@ -198,7 +200,8 @@ pub fn check_inside<'a>(
     tables: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), SchemaError> {
     for table in tables {
-        let query = "select n.nspname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = $1::text::regclass";
+        let query = "select n.nspname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid \
+                     = $1::text::regclass";
         // What there is not, filling it will say.
         let Ok(Some(row)) = client.query_opt(query, &[&table]) else {
             continue;

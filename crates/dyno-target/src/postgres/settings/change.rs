@@ -56,11 +56,13 @@ pub enum ChangeError {
     #[error("the server does not run with {}, though it was told to; its log says why. Nothing was changed", names.join(", "))]
     NotInEffect { names: Vec<String> },
     #[error(
-        "the command \"{command}\" did not restart the server: {message}. The settings are as before in postgresql.auto.conf"
+        "the command \"{command}\" did not restart the server: {message}. The settings are as before in \
+         postgresql.auto.conf"
     )]
     Restart { command: String, message: String },
     #[error(
-        "{cause}\nBut what had been changed could not be put back: {message}. Put it back by hand, in postgresql.auto.conf: {}",
+        "{cause}\nThe changed settings could not be restored: {message}. Restore them manually in \
+         postgresql.auto.conf: {}",
         remedy(saved)
     )]
     NotUndone {
@@ -68,7 +70,7 @@ pub enum ChangeError {
         message: String,
         saved: Saved,
     },
-    #[error("the setting {name} cannot be put back: {message}")]
+    #[error("the setting {name} cannot be restored: {message}")]
     NotRestored { name: String, message: String },
 }
 
@@ -313,21 +315,26 @@ fn way(survey: &Survey, client: &mut Client, name: &str, can_restart: bool) -> W
         return Way::None("the server does not have it".to_owned());
     };
     if UNTOUCHED.contains(&name.to_ascii_lowercase().as_str()) {
-        return Way::None("dyno does not change where a server is and listens".to_owned());
+        return Way::None("dyno does not change where a server is located or where it listens".to_owned());
     }
     if row.context == "internal" {
-        return Way::None("it is fixed since the server was built or its cluster made".to_owned());
+        return Way::None("it was fixed when the server was built or its cluster created".to_owned());
     }
     // What is given on the command line, or to a role or database, goes before the file.
     let overridden = !matches!(row.source.as_str(), "default" | "configuration file");
     let by_file = match survey.may_alter_system(client, name) {
-        Ok(()) if overridden => Err(format!("its value comes from elsewhere ({}) and goes before the configuration", row.source)),
+        Ok(()) if overridden => Err(format!(
+            "its value comes from elsewhere ({}) and takes precedence over the \
+                                             configuration",
+            row.source
+        )),
         Ok(()) => match survey.kept(name) {
             Kept::Nothing => Ok(None),
             Kept::Value(value) if alter_system(name, Some(&value)).is_some() => Ok(Some(value)),
-            Kept::Value(_) => Err("what postgresql.auto.conf has for it could not be put back".to_owned()),
+            Kept::Value(_) => Err("its value in postgresql.auto.conf could not be restored".to_owned()),
             Kept::Unknown => Err(
-                "this role cannot see what postgresql.auto.conf has for it, so that it could not be put back; grant pg_read_all_settings to it"
+                "this role cannot see its value in postgresql.auto.conf, so dyno could not restore it; grant \
+                 pg_read_all_settings to the role"
                     .to_owned(),
             ),
         },
@@ -336,7 +343,9 @@ fn way(survey: &Survey, client: &mut Client, name: &str, can_restart: bool) -> W
     let needs_restart = row.context == "postmaster";
     match by_file {
         Ok(_) if needs_restart && !can_restart => Way::None(
-            "it needs a restart of the server; give the command that restarts it (--restart-command), or set it yourself".to_owned(),
+            "it needs a restart of the server; give the command that restarts it (--restart-command), or set it \
+             yourself"
+                .to_owned(),
         ),
         Ok(kept) => Way::Server { kept, needs_restart },
         Err(_) if survey.may_set(client, name, &row.context) => Way::Session,
@@ -449,7 +458,8 @@ pub fn restore(info: &ConnectionInfo, saved: &Saved, restart_command: Option<&st
     if let Some(name) = missing.into_iter().next() {
         return Err(ChangeError::NotRestored {
             name,
-            message: "it is as before in postgresql.auto.conf, but the server does not take it over; its log says why"
+            message: "it has its old value in postgresql.auto.conf, but the server does not apply it; the server's \
+                      log says why"
                 .to_owned(),
         });
     }

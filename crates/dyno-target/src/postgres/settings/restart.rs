@@ -33,7 +33,7 @@ pub(super) fn restart(info: &ConnectionInfo, command: &str) -> Result<(), String
         let failure = match info.connect_with_patience(PATIENCE) {
             Ok(mut client) => match started(&mut client) {
                 now @ Some(_) if now != before => return Ok(()),
-                _ => "it ended well, but the server is still the one from before".to_owned(),
+                _ => "it succeeded, but the server was not restarted".to_owned(),
             },
             Err(error) => format!("the server does not accept connections afterwards: {error}"),
         };

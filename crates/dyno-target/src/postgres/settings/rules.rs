@@ -56,7 +56,7 @@ const fn absent(
 const NEVER: Option<&[&str]> = Some(&[]);
 const OFF: Option<&[&str]> = Some(&["off", "false", "no", "0"]);
 const ON: Option<&[&str]> = Some(&["on", "true", "yes", "1"]);
-const NOT_THERE: &str = "what it would turn off is not there";
+const NOT_THERE: &str = "there is nothing to turn off";
 
 /// Settings without a counterpart.
 const ABSENT: [Absent; 36] = [
@@ -95,7 +95,7 @@ const ABSENT: [Absent; 36] = [
         "sql_inheritance",
         ON,
         "it is always on from 10 on",
-        "say \"only\" in the statements",
+        "use \"only\" in the statements",
     ),
     absent(
         "default_with_oids",
@@ -288,7 +288,7 @@ fn to_size(value: &str, megabytes_each: u64, name: &'static str, how: &'static s
     {
         Some(size) => setting(name, format!("{size}MB"), how),
         None => Translation::BadValue {
-            explanation: format!("it is a number of log files, so that {name} can be worked out of it"),
+            explanation: format!("it is a number of log files, from which {name} can be calculated"),
         },
     }
 }

@@ -19,7 +19,7 @@ async function start(): Promise<void> {
   try {
     figures = await readFigures(document);
   } catch {
-    for (const place of places) say(place, "This browser cannot draw the chart; the table beneath holds its figures.");
+    for (const place of places) say(place, "This browser cannot draw the chart; the table below holds its figures.");
     return;
   }
   const waiting = new Map<Element, () => void>();

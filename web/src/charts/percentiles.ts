@@ -70,7 +70,7 @@ function ninesAxis(end: number, frame: Frame): Axis {
     axisLabel: { customValues: ticks, color: theme.muted, fontFamily: FONT, fontSize: SMALL, formatter: label },
     splitLine: { show: true, lineStyle: { color: theme.grid } },
     axisPointer: { lineStyle: { color: theme.muted, width: 1 }, label: { show: false } },
-    name: "share of transactions that took at most so long",
+    name: "share of transactions that took at most this long",
     nameLocation: "middle",
     nameGap: 24,
     nameTextStyle: { color: theme.muted, fontFamily: FONT, fontSize: SMALL },

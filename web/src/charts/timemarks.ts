@@ -117,7 +117,7 @@ const KINDS: readonly [MarkKind, string, string][] = [
   ["requested_checkpoint", "req. checkpoint", "req. ckpt"],
   ["vacuum", "vacuum", "vacuum"],
   ["blocked", "blocked by a lock", "blocked"],
-  ["stalled", "standing still", "still"],
+  ["stalled", "stalled", "stalled"],
   ["errors", "errors", "errors"],
   ["note", "notes", "notes"],
 ];

@@ -61,7 +61,7 @@ fn too_few_descriptors_are_told_of_before_anything_begins() {
     let ended = Ended::of(&mut limited("ulimit -n 20", &command)).expect(1);
     let ended = ended
         .says("error: 4 clients need")
-        .says("this process may have 20 at most");
+        .says("this process may have at most 20");
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     assert!(!desk.archive().exists());
     // The limit that can be raised is raised, and pgbench's way of running it takes little more than pgbench does.

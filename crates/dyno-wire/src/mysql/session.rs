@@ -567,12 +567,7 @@ impl Session for MySession {
         self.introducing
     }
 
-    fn encode(
-        index: usize,
-        text: &str,
-        parameter_count: usize,
-        protocol: Protocol,
-    ) -> Result<MyStatement, WireError> {
+    fn encode(index: usize, text: &str, parameter_count: usize, protocol: Protocol) -> Result<MyStatement, WireError> {
         MyStatement::new(index, text, parameter_count, protocol)
     }
 

@@ -329,12 +329,7 @@ impl Session for PgSession {
         !statement.is_prepared() || self.known.contains(statement.index())
     }
 
-    fn encode(
-        index: usize,
-        text: &str,
-        parameter_count: usize,
-        protocol: Protocol,
-    ) -> Result<PgStatement, WireError> {
+    fn encode(index: usize, text: &str, parameter_count: usize, protocol: Protocol) -> Result<PgStatement, WireError> {
         PgStatement::new(index, text, parameter_count, protocol)
     }
 

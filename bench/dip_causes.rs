@@ -8,12 +8,13 @@
 //!
 //! A kind that a machine cannot do is left out, and that is said. A disturbance that makes no dip is made again, up to as many times as was asked for.
 
+use dyno_analysis::analyse;
+use dyno_archive::analysis::{Analysis, Cause, Dip};
+use dyno_archive::{EventKind, IntervalRow};
 use dyno_bench::dips::{
     DisturbedRun, Judged, Kind, Plan, Provocation, Provoked, Tally, Verdict, archived, draw, is_open, judge,
 };
 use dyno_bench::{Result, archive, dyno_binary, option};
-use dyno_lab::analysis::{Analysis, Cause, Dip, analyse};
-use dyno_lab::archive::{EventKind, IntervalRow};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::VecDeque;

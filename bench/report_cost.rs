@@ -4,8 +4,8 @@
 //!
 //! The run is made up and written through the archive's own writer; nobody has to wait eight hours for it.
 
+use dyno_archive::RunState;
 use dyno_bench::{Result, Spread, archive, dyno_binary, option};
-use dyno_lab::archive::RunState;
 use dyno_serve::{Options, Server};
 use dyno_specimen::{Pace, Specimen};
 use serde_json::json;
@@ -116,7 +116,7 @@ fn pace(workload: &str) -> Pace {
 
 /// Lets the run have begun when one would have that lasted for so long: the live page makes room for its figures by that.
 fn began_before(campaign: &Path, hours: u32) -> Result<()> {
-    let record = dyno_lab::archive::run_folders(campaign)
+    let record = dyno_archive::run_folders(campaign)
         .pop()
         .ok_or("no run was made up")?
         .join("run.json");

@@ -6,7 +6,7 @@
 use dyno_bench::{
     BenchServer, Client, Cost, Result, Spread, archive, dyno_binary, in_turn, option, run_dyno, run_pgbench,
 };
-use dyno_ceiling::{Ceiling, Point};
+use dyno_record::{Ceiling, Point};
 use serde::Serialize;
 use serde_json::json;
 use std::fmt::Write;

@@ -2,10 +2,12 @@
 //!
 //!     cargo bench --bench serve_list -- [--runs 1000]
 
+use dyno_analysis::summary::SummaryBuilder;
+use dyno_archive::plan::{PlannedRun, Size};
+use dyno_archive::summary::{Pacing, WorkloadFacts};
+use dyno_archive::{CampaignRecord, CampaignWriter, RunRecord, RunState};
 use dyno_bench::{Result, Spread, archive, get, option};
-use dyno_lab::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState};
-use dyno_lab::experiment::{Size, find};
-use dyno_lab::summary::{Pacing, SummaryBuilder, WorkloadFacts};
+use dyno_lab::experiment::find;
 use dyno_record::{Interval, Recording};
 use dyno_serve::{Options, Server};
 use jiff::{SignedDuration, Zoned};

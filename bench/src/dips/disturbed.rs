@@ -4,7 +4,7 @@ use super::provocation::{Kind, Provocation, Provoked};
 use super::slow_path::SlowPath;
 use super::stopped::Stopped;
 use crate::Result;
-use dyno_lab::archive::{Archive, Run};
+use dyno_archive::{Archive, Run};
 use jiff::Timestamp;
 use postgres::{Client, NoTls};
 use procfs::process::{Process, all_processes};

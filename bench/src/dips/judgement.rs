@@ -1,8 +1,8 @@
 //! What the analysis made of a disturbance.
 
 use super::provocation::{Kind, Provoked};
-use dyno_lab::analysis::{Cause, Dip};
-use dyno_lab::archive::IntervalRow;
+use dyno_archive::IntervalRow;
+use dyno_archive::analysis::{Cause, Dip};
 use serde::Serialize;
 
 /// A dip may go on for so many seconds after what caused it, until the next whole interval.
@@ -188,7 +188,7 @@ mod tests {
     fn serde_rows(text: &str) -> Vec<IntervalRow> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("intervals.csv"), text).unwrap();
-        let run = dyno_lab::archive::Run::read(folder.path().to_owned()).unwrap();
+        let run = dyno_archive::Run::read(folder.path().to_owned()).unwrap();
         run.intervals().unwrap().collect()
     }
 

@@ -1,6 +1,6 @@
 //! What is done to a run so that its throughput dips, and when.
 
-use dyno_lab::analysis::Cause;
+use dyno_archive::analysis::Cause;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -4,13 +4,13 @@
 //! measured against a [responder]: a process that speaks just enough of PostgreSQL's protocol to answer every statement at once, from bytes
 //! made beforehand. What was measured is [kept](Store), and runs are judged by it.
 
-mod ceiling;
+mod machine;
 mod measure;
 mod process;
 pub mod responder;
 mod store;
 
-pub use ceiling::{Ceiling, Machine, Point, Route, Shape};
+pub use machine::this_machine;
 pub use measure::{MeasureError, measure};
 pub use process::Responder;
 pub use store::{Store, StoreError};

@@ -1,12 +1,11 @@
 //! Measures one shape of load against a responder.
 
 use crate::process::Responder;
-use crate::{Point, Route, Shape};
 use dyno_engine::{
     Address, Connected, Connecting, DriveError, Ending, Endpoint, FailurePolicy, Load, Observer, Pacing, Phase,
     Preparing, Program, Stop, ThreadOptions, WireDriver, Workload, drive,
 };
-use dyno_record::{Interval, LatencyHistogram};
+use dyno_record::{Interval, LatencyHistogram, Point, Route, Shape};
 use dyno_script::{Script, ScriptError, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
 use dyno_wire::{PgConfig, PgSession, Protocol, WireError};
 use nix::sys::resource::{UsageWho, getrusage};

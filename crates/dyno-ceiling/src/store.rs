@@ -1,6 +1,6 @@
 //! Where ceilings are kept: one small file for all machines that share the folder.
 
-use crate::{Ceiling, Machine, Point};
+use dyno_record::{Ceiling, Machine, Point};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -134,14 +134,34 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Route;
-    use crate::ceiling::tests::point;
+    use crate::this_machine;
+    use dyno_record::{Route, Shape};
+
+    fn point(route: Route, clients: usize, threads: usize) -> Point {
+        Point {
+            shape: Shape {
+                route,
+                clients,
+                threads,
+            },
+            transport: "epoll".to_owned(),
+            measured: jiff::Timestamp::UNIX_EPOCH,
+            measured_s: 2.0,
+            tps: 200_000.0,
+            tps_per_core: 250_000.0,
+            client_user_us: 0.5,
+            client_system_us: 3.5,
+            responder_us: 4.0,
+            p50_us: 60.0,
+            p99_us: 120.0,
+        }
+    }
 
     fn machine(hostname: &str, kernel: &str) -> Machine {
         Machine {
             hostname: Some(hostname.to_owned()),
             kernel: Some(kernel.to_owned()),
-            ..Machine::this()
+            ..this_machine()
         }
     }
 

@@ -3,14 +3,20 @@
 //! The engine fills recordings, archives keep them, and analyses read them. They meet here, so that whoever reads an archive needs to know neither how
 //! a load is driven nor any database. No I/O.
 
+mod ceiling;
 mod error;
+mod event;
 mod histogram;
 mod interval;
 mod recording;
+mod series;
 mod sparse;
 
+pub use ceiling::{Ceiling, Machine, Point, Route, Shape};
 pub use error::{ErrorClass, ErrorCode};
+pub use event::{Autovacuum, Blocked, Checkpoint, Happening, Stalled, Vacuum, Who};
 pub use histogram::{HIGHEST_NS, LatencyHistogram};
 pub use interval::Interval;
 pub use recording::{CommandRecording, ErrorCount, FailureCounts, Recording, ScriptRecording, Sums};
+pub use series::{Series, Value};
 pub use sparse::{MOST_STATEMENTS, SparseHistogram};

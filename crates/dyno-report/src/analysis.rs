@@ -2,8 +2,8 @@
 
 use crate::figures::{counted, decimal, duration, one_line};
 use crate::table::{INDENT, facts, paragraph, table};
-use dyno_lab::analysis::{Analysis, Dip};
-use dyno_lab::summary::Summary;
+use dyno_archive::analysis::{Analysis, Dip};
+use dyno_archive::summary::Summary;
 use std::time::Duration;
 
 /// More dips than this are not read; the deepest are shown.
@@ -142,7 +142,7 @@ pub(crate) fn other_dips(number: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_lab::analysis::{Cause, Steady};
+    use dyno_archive::analysis::{Cause, Steady};
     use insta::assert_snapshot;
 
     fn dip(start_s: f64, depth_percent: f64, cause: Cause, evidence: &[&str]) -> Dip {

@@ -2,7 +2,7 @@
 
 use crate::figures::{count, figure, rate, time};
 use crate::table::{facts, table};
-use dyno_ceiling::{Ceiling, Point};
+use dyno_record::{Ceiling, Point};
 
 /// What was measured, shape by shape.
 #[must_use]

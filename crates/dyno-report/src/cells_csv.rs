@@ -2,8 +2,9 @@
 //! other tools. `docs/report-format.md` lists the columns.
 
 use crate::campaign::latencies::{stages_of, takes_part};
-use dyno_lab::archive::{Campaign, Run, RunState};
-use dyno_lab::summary::{Latency, StageWorkload, Summary, WorkloadSummary, over_runs};
+use dyno_analysis::summary::{latency_over_runs, over_runs, summary_of};
+use dyno_archive::summary::{Latency, StageWorkload, Summary, WorkloadSummary};
+use dyno_archive::{Campaign, Run, RunState};
 use dyno_stats::Running;
 use indexmap::{IndexMap, IndexSet};
 
@@ -48,7 +49,7 @@ const FACTOR: &str = "factor_";
 fn rows_of(campaign: &Campaign) -> Vec<Row> {
     let mut cells: IndexMap<Vec<(&String, &String)>, Cell> = IndexMap::new();
     for run in campaign.runs.iter().filter(|run| run.state == RunState::Complete) {
-        if let (Ok(record), Ok(summary)) = (&run.record, run.summary()) {
+        if let (Ok(record), Ok(summary)) = (&run.record, summary_of(run)) {
             let key = record.cell.iter().collect();
             cells
                 .entry(key)
@@ -106,7 +107,7 @@ fn cell_rows(campaign: &Campaign, (levels, runs): &Cell) -> Vec<Row> {
             .iter()
             .filter_map(|(summary, workload)| summary.latency_of(workload))
             .collect();
-        let latency = Latency::over_runs(&latencies);
+        let latency = latency_over_runs(&latencies);
         put(&mut row, "latency_mean_us", latency.map(|latency| latency.mean_us));
         put(&mut row, "latency_p50_us", latency.map(|latency| latency.p50_us));
         put(&mut row, "latency_p95_us", latency.map(|latency| latency.p95_us));
@@ -176,7 +177,7 @@ fn put_tps(row: &mut Row, figures: &[f64]) {
 mod tests {
     use super::*;
     use crate::fixture::write_archive;
-    use dyno_lab::archive::Archive;
+    use dyno_archive::Archive;
 
     #[test]
     fn a_row_for_each_cell_and_workload() {

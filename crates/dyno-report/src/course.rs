@@ -7,9 +7,10 @@ use crate::figures::{counted, duration, one_line};
 use crate::live::live_line;
 use crate::summary::summary;
 use crate::table::paragraph;
-use dyno_lab::archive::{PlannedRun, RunState};
-use dyno_lab::run::{FinishedRun, Live, Upcoming};
-use dyno_lab::summary::Summary;
+use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
+use dyno_archive::RunState;
+use dyno_archive::plan::PlannedRun;
+use dyno_archive::summary::Summary;
 use std::time::Duration;
 
 /// The line that announces a run of several.
@@ -100,7 +101,7 @@ fn whole_seconds(duration: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_lab::run::LiveLatency;
+    use dyno_analysis::progress::LiveLatency;
     use insta::assert_snapshot;
 
     fn planned(cell: &[(&str, &str)], repetition: usize) -> PlannedRun {

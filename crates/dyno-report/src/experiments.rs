@@ -2,21 +2,17 @@
 
 use crate::figures::{bytes, count, counted, duration, pacing};
 use crate::table::{facts, paragraph, table};
-use dyno_lab::experiment::{Experiment, Resolved, Stage, Workload};
-use dyno_lab::plan::{Factor, Order, Plan, room};
-use dyno_lab::summary::Pacing;
+use dyno_analysis::room;
+use dyno_archive::plan::{Factor, Order, Plan, Resolved, Stage, Workload};
+use dyno_archive::summary::Pacing;
 use indexmap::{IndexMap, IndexSet};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The experiments that can be run by name.
+/// The experiments that can be run by name: name, title and question of each.
 #[must_use]
-pub fn experiments(experiments: &[Experiment]) -> String {
-    let rows = experiments.iter().map(|experiment| {
-        [experiment.name(), experiment.title(), experiment.question()]
-            .map(str::to_owned)
-            .to_vec()
-    });
+pub fn experiments<'a>(experiments: impl IntoIterator<Item = [&'a str; 3]>) -> String {
+    let rows = experiments.into_iter().map(|row| row.map(str::to_owned).to_vec());
     table(&["name", "title", "question"], &[0, 1, 2], rows)
 }
 
@@ -261,7 +257,8 @@ fn lasting(planned: Option<Duration>) -> String {
 #[cfg(test)]
 mod tests {
     use crate::table::WIDTH;
-    use dyno_lab::experiment::{Size, builtin, find};
+    use dyno_archive::plan::Size;
+    use dyno_lab::experiment::{builtin, find};
     use insta::assert_snapshot;
 
     fn dry_run(set: &[(&str, &str)], repetitions: usize) -> String {
@@ -281,7 +278,10 @@ mod tests {
     #[test]
     fn all_that_come_with_dyno() {
         let experiments: Vec<_> = builtin().iter().map(|builtin| find(builtin.name).unwrap()).collect();
-        assert_snapshot!(super::experiments(&experiments));
+        let rows = experiments
+            .iter()
+            .map(|experiment| [experiment.name(), experiment.title(), experiment.question()]);
+        assert_snapshot!(super::experiments(rows));
     }
 
     #[test]

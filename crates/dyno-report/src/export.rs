@@ -1,8 +1,9 @@
 //! Results as plain rows, for those who go on with other tools: one row per run and workload, or per interval.
 
 use crate::campaign::latencies::{stages_of, takes_part};
-use dyno_lab::archive::{Campaign, Run};
-use dyno_lab::summary::{Pacing, StageSummary, StageWorkload, Summary, WorkloadSummary};
+use dyno_analysis::summary::summary_of;
+use dyno_archive::summary::{Pacing, StageSummary, StageWorkload, Summary, WorkloadSummary};
+use dyno_archive::{Campaign, Run};
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value};
 
@@ -43,7 +44,7 @@ impl Export {
     #[must_use]
     pub fn of_runs(campaigns: &[Campaign]) -> Self {
         collect(campaigns, |run, about| {
-            let Ok(summary) = run.summary() else {
+            let Ok(summary) = summary_of(run) else {
                 return vec![about.clone()];
             };
             if summary.workloads.is_empty() {
@@ -323,7 +324,7 @@ fn of_stage(mut row: Row, workload: &WorkloadSummary, stage: &StageSummary, figu
 mod tests {
     use super::*;
     use crate::fixture::write_archive;
-    use dyno_lab::archive::Archive;
+    use dyno_archive::Archive;
 
     fn campaigns() -> (tempfile::TempDir, Vec<Campaign>) {
         let folder = tempfile::tempdir().unwrap();

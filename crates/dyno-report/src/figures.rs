@@ -1,9 +1,9 @@
 //! Numbers as people read them, with what they are of: rates, times, sizes.
 
-pub use dyno_lab::figures::{count, figure};
-pub(crate) use dyno_lab::figures::{counted, decimal, percent};
+pub use dyno_archive::figures::{count, figure};
+pub(crate) use dyno_archive::figures::{counted, decimal, percent};
 
-use dyno_lab::summary::Pacing;
+use dyno_archive::summary::Pacing;
 use std::time::Duration;
 
 /// A number of transactions or statements per second, or a metric; `-` if there is none.

@@ -1,11 +1,12 @@
 //! Runs to be shown in tests.
 
-use dyno_lab::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
-use dyno_lab::experiment::{Size, find};
-use dyno_lab::summary::{
+use dyno_archive::plan::{PlannedRun, Size};
+use dyno_archive::summary::{
     ClientCpu, Connection, ErrorSummary, HostCpu, Lag, Latency, Pacing, ScriptSummary, StageSummary, StageWorkload,
     StatementSummary, Steadiness, Summary, TableGrowth, Warning, WorkloadFacts, WorkloadSummary,
 };
+use dyno_archive::{CampaignRecord, CampaignWriter, RunRecord, RunState, RunWriter};
+use dyno_lab::experiment::find;
 use dyno_record::{Interval, Recording};
 use std::path::Path;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Which tables are shown of a load that has thousands of them.
 
 use crate::figures::count;
-use dyno_lab::summary::TableGrowth;
+use dyno_archive::summary::TableGrowth;
 use std::cmp::Reverse;
 
 /// More tables than this are not read.

@@ -1,6 +1,6 @@
 //! Which statements of a run are shown: nobody reads a table of hundreds.
 
-use dyno_lab::summary::{StatementSummary, Summary, WorkloadSummary};
+use dyno_archive::summary::{StatementSummary, Summary, WorkloadSummary};
 
 /// So many statements are shown.
 const SHOWN: usize = 30;

@@ -3,7 +3,8 @@
 use crate::campaign::cells::tps_words;
 use crate::campaign::latencies::p99_words;
 use crate::table::unbroken;
-use dyno_lab::archive::{Campaign, Run};
+use dyno_analysis::summary::summary_of;
+use dyno_archive::{Campaign, Run};
 
 /// The campaigns of an archive, one line per run, the newest last.
 #[must_use]
@@ -61,7 +62,7 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
 
 /// TPS and the 99th percentile of each workload; `-` where there is none.
 fn figures(run: &Run) -> [String; 2] {
-    let Ok(summary) = run.summary() else {
+    let Ok(summary) = summary_of(run) else {
         return ["-".to_owned(), "-".to_owned()];
     };
     let p99 = p99_words(&summary).unwrap_or_else(|| "-".to_owned());
@@ -72,8 +73,8 @@ fn figures(run: &Run) -> [String; 2] {
 mod tests {
     use crate::campaign::overviews::{Fate, campaign};
     use crate::fixture::{staged, two_workloads, write_archive};
-    use dyno_lab::archive::Archive;
-    use dyno_lab::summary::Summary;
+    use dyno_archive::Archive;
+    use dyno_archive::summary::Summary;
     use insta::assert_snapshot;
 
     #[test]

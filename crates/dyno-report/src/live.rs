@@ -1,7 +1,7 @@
 //! The one line that is shown while a run goes on.
 
 use crate::figures::{count, duration, ms, rate};
-use dyno_lab::run::{Live, LiveLatency};
+use dyno_analysis::progress::{Live, LiveLatency};
 use std::time::Duration;
 
 /// The line, without a line break. Its parts keep their places from one interval to the next.

@@ -5,9 +5,11 @@ use crate::campaign::overview;
 use crate::figures::{duration, one_line};
 use crate::summary::summary;
 use crate::table::facts;
-use dyno_lab::analysis::{Analysis, analyse};
-use dyno_lab::archive::{Campaign, Run, RunRecord, RunState};
-use dyno_lab::summary::Summary;
+use dyno_analysis::analyse;
+use dyno_analysis::summary::summary_of;
+use dyno_archive::analysis::Analysis;
+use dyno_archive::summary::Summary;
+use dyno_archive::{Campaign, Run, RunRecord, RunState};
 use std::time::Duration;
 
 /// A campaign: what all its runs show together, or its only run in full.
@@ -93,7 +95,7 @@ pub fn run(run: &Run) -> String {
         Err(error) => text.push_str(&format!("  {error}\n")),
     }
     text.push('\n');
-    match run.summary() {
+    match summary_of(run) {
         Ok(figures) => {
             let analysed = analysis_of(run, &figures);
             text.push_str(&summary(&with_warnings(figures, analysed.as_ref())));
@@ -144,7 +146,7 @@ pub(crate) fn analysis_of(run: &Run, figures: &Summary) -> Option<Analysis> {
 #[cfg(test)]
 mod tests {
     use crate::fixture::write_archive;
-    use dyno_lab::archive::Archive;
+    use dyno_archive::Archive;
     use insta::assert_snapshot;
 
     #[test]

@@ -4,7 +4,7 @@ use crate::figures::{bytes, count, counted, decimal, figure, ms, one_line, pacin
 use crate::growth::largest;
 use crate::heaviest::heaviest;
 use crate::table::{facts, paragraph, table};
-use dyno_lab::summary::{Latency, ScriptSummary, Summary, WorkloadSummary};
+use dyno_archive::summary::{Latency, ScriptSummary, Summary, WorkloadSummary};
 
 /// All of a summary as text.
 #[must_use]

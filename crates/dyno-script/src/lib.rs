@@ -43,6 +43,7 @@ mod grammar;
 mod hash;
 mod meta;
 mod mistake;
+#[cfg(feature = "program")]
 mod program;
 mod random;
 mod script;
@@ -60,6 +61,7 @@ pub use command::{Command, Condition, Else, Place, Set};
 pub use cursor::{Cursor, Step};
 pub use defined::Defined;
 pub use diagnostic::{EvaluationError, Position, ScriptError};
+#[cfg(feature = "program")]
 pub use program::{CaptureFault, ScriptFault, ScriptProgram, ScriptSet, ScriptState};
 pub use random::Random;
 pub use script::Script;

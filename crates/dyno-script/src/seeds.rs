@@ -1,7 +1,6 @@
 //! All random states of a run, drawn from one seed.
 
 use crate::random::Random;
-use dyno_engine::NewDraws;
 
 /// The random states of a run, in pgbench 15's draw order: every client's, then the hash seed, then each thread's three. So
 /// `--random-seed` gives every client the values that pgbench would give it.
@@ -27,17 +26,6 @@ pub struct ThreadSeeds {
 }
 
 impl Seeds {
-    /// The random numbers of an open loop's schedule.
-    #[must_use]
-    pub fn schedule(&self) -> NewDraws {
-        let threads: Vec<Random> = self.threads.iter().map(|thread| thread.throttle.clone()).collect();
-        Box::new(move |thread| {
-            let random = threads.get(thread).cloned();
-            let mut random = random.unwrap_or_else(|| Random::new(thread as u64));
-            Box::new(move || random.unit())
-        })
-    }
-
     /// Draws the states for a number of clients and threads. `default_seed_given` says that the user has set the variable
     /// `default_seed`: then, as in pgbench, none is drawn.
     pub fn draw(seed: u64, clients: usize, threads: usize, default_seed_given: bool) -> Seeds {

@@ -4,9 +4,8 @@
 //! that is open in it. Such a page may not read what comes back unless its name leads here ("DNS rebinding"), so a
 //! name that is not this machine's is refused.
 
-use crate::ServeError;
-use crate::pages;
 use crate::problem::Problem;
+use crate::{ServeError, pages};
 use axum::extract::{Query, Request, State};
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, REFERRER_POLICY, SET_COOKIE,

@@ -19,7 +19,7 @@ mod shelf;
 
 pub use access::Token;
 
-use dyno_lab::archive::Archive;
+use dyno_archive::Archive;
 use live::Hub;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};

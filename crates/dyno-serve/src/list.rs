@@ -1,7 +1,7 @@
 //! The list of campaigns, and which of them are asked for.
 
 use crate::shelf::Campaign;
-use dyno_lab::archive::{RunOutline, RunState};
+use dyno_archive::{RunOutline, RunState};
 use dyno_report::figures::{count, rate, time};
 use indexmap::IndexSet;
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ fn unbroken(words: &str) -> String {
 
 fn row(campaign: &Campaign) -> Row {
     let outline = campaign.outline.as_ref();
-    let text = |of: fn(&dyno_lab::archive::CampaignOutline) -> String| outline.map_or_else(String::new, of);
+    let text = |of: fn(&dyno_archive::CampaignOutline) -> String| outline.map_or_else(String::new, of);
     let outlines = || campaign.runs.iter().filter_map(|run| run.outline.as_ref());
     // As in reports: what ended early or had too many errors says nothing of what was to be measured, but how many
     // errors there were.
@@ -147,7 +147,7 @@ fn row(campaign: &Campaign) -> Row {
 mod tests {
     use super::*;
     use crate::shelf::Run;
-    use dyno_lab::archive::CampaignOutline;
+    use dyno_archive::CampaignOutline;
     use indexmap::IndexMap;
 
     fn campaign(name: &str, experiment: &str, under_way: bool, tps: &[f64]) -> Campaign {

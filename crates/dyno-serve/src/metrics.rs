@@ -3,7 +3,7 @@
 //! Nothing is counted between two scrapes: each reads what was appended to `intervals.csv` since the one before.
 
 use crate::live::{Table, Tally};
-use dyno_lab::archive::{
+use dyno_archive::{
     CampaignOutline, IntervalRow, Run, campaign_folders, folder_name, is_running, is_under_way, run_folders,
 };
 use prometheus_client::encoding::EncodeLabelSet;

@@ -1,8 +1,8 @@
 //! Reports as pages, made when they are asked for and kept until a file of their campaigns changes.
 
 use crate::problem::Problem;
-use dyno_lab::archive::{Archive, Campaign, run_folders};
-use dyno_lab::comparison::compare;
+use dyno_analysis::comparison::compare;
+use dyno_archive::{Archive, Campaign, run_folders};
 use dyno_report::{document, html};
 use std::collections::hash_map::DefaultHasher;
 use std::fs;

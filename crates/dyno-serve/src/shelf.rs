@@ -1,7 +1,7 @@
 //! What is in the archive, as a list needs it. A file is read again only when it has changed, so that listing a
 //! thousand runs costs little more than looking at their folders.
 
-use dyno_lab::archive::{
+use dyno_archive::{
     ArchiveError, CampaignOutline, RunOutline, RunState, campaign_folders, folder_name, is_under_way, run_folders,
 };
 use std::collections::HashMap;

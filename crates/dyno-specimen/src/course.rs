@@ -4,10 +4,11 @@ use crate::disturbances::Disturbances;
 use crate::recordings::Recordings;
 use crate::samples::Samples;
 use crate::{Error, facts};
-use dyno_lab::analysis::analyse;
-use dyno_lab::archive::{CampaignWriter, PlannedRun, Run, RunRecord, RunState, RunWriter};
-use dyno_lab::experiment::{Phase, Resolved};
-use dyno_lab::summary::{SummaryBuilder, WorkloadFacts};
+use dyno_analysis::analyse;
+use dyno_analysis::summary::SummaryBuilder;
+use dyno_archive::plan::{Phase, PlannedRun, Resolved};
+use dyno_archive::summary::WorkloadFacts;
+use dyno_archive::{CampaignWriter, Run, RunRecord, RunState, RunWriter};
 use dyno_record::{Interval, Recording};
 use std::time::Duration;
 

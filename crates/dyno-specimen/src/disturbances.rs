@@ -1,6 +1,7 @@
 //! What disturbs the work: checkpoints, vacuums, and somebody who locks the table.
 
-use dyno_lab::archive::{Autovacuum, Blocked, Checkpoint, Event, EventKind};
+use dyno_archive::{Event, EventKind};
+use dyno_record::{Autovacuum, Blocked, Checkpoint};
 
 /// A checkpoint writes gently over this share of the time between two of them.
 const WRITING_SHARE: f64 = 0.6;

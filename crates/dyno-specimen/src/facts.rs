@@ -1,7 +1,7 @@
 //! Where it did not happen: the server, the machine, the workloads.
 
-use dyno_lab::experiment::Workload;
-use dyno_lab::summary::WorkloadFacts;
+use dyno_archive::plan::Workload;
+use dyno_archive::summary::WorkloadFacts;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 

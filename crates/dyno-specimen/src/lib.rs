@@ -15,9 +15,9 @@ mod samples;
 pub use course::{Course, Pace};
 pub use hostile::{HOSTILE, hostile};
 
-use dyno_lab::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunState};
-use dyno_lab::experiment::{Experiment, Size};
-use dyno_lab::plan::Plan;
+use dyno_archive::plan::{Plan, PlannedRun, Size};
+use dyno_archive::{CampaignRecord, CampaignWriter, RunState};
+use dyno_lab::experiment::Experiment;
 use jiff::Zoned;
 use std::path::{Path, PathBuf};
 
@@ -94,8 +94,8 @@ impl Specimen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_lab::analysis::Cause;
-    use dyno_lab::archive::Archive;
+    use dyno_archive::Archive;
+    use dyno_archive::analysis::Cause;
 
     const UPDATE: &str = r#"
         title = "Update"

@@ -1,8 +1,7 @@
 //! What a workload does in one interval: as many transactions as its pace allows, with latencies that follow from that.
 
 use crate::Pace;
-use dyno_record::Recording;
-use dyno_wire::{ErrorClass, ErrorCode};
+use dyno_record::{ErrorClass, ErrorCode, Recording};
 
 /// How far latencies spread: the standard deviation of their logarithm.
 const SIGMA: f64 = 0.45;

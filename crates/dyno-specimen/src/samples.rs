@@ -2,8 +2,8 @@
 
 use crate::Error;
 use crate::disturbances::Disturbances;
-use dyno_lab::archive::SampleWriter;
-use dyno_target::sampler::{Series, Value};
+use dyno_archive::SampleWriter;
+use dyno_record::{Series, Value};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
 //! Progress that is told by a thread of its own: whoever reads it slowly, or not at all, holds up neither the load
 //! nor its archive.
 
-use dyno_lab::run::{FinishedRun, Live, Progress, Upcoming};
+use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
+use dyno_lab::run::Progress;
 use std::collections::VecDeque;
 use std::io;
 use std::panic::resume_unwind;

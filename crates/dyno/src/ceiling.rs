@@ -3,9 +3,10 @@
 use crate::cli::{CeilingArguments, CeilingFormat, ResponderArguments};
 use crate::failure::Failure;
 use crate::{interrupt, say};
-use dyno_ceiling::{Ceiling, Machine, MeasureError, Responder, Route, Shape, Store, measure};
+use dyno_ceiling::{MeasureError, Responder, Store, measure, this_machine};
 use dyno_engine::{Ending, Stop, ThreadOptions};
 use dyno_lab::run::Emergency;
+use dyno_record::{Ceiling, Route, Shape};
 use dyno_report as report;
 use dyno_target::postgres::embedded::home_folder;
 use std::time::Duration;
@@ -22,7 +23,7 @@ pub fn ceiling(arguments: &CeilingArguments) -> Result<(), Failure> {
     };
     let lasts = Duration::from_secs(arguments.seconds);
     let mut ceiling = Ceiling {
-        machine: Machine::this(),
+        machine: this_machine(),
         points: Vec::new(),
     };
     let shapes = shapes(arguments, ceiling.machine.cores as usize);

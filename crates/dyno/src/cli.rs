@@ -2,9 +2,9 @@
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use dyno_ceiling::Route;
+use dyno_archive::plan::{ErrorLimit, OnFailure, Size};
 use dyno_engine::{Cpus, TransportChoice};
-use dyno_lab::experiment::{ErrorLimit, OnFailure, Size};
+use dyno_record::Route;
 use dyno_target::postgres::address::holds_address;
 use jiff::{Span, SpanRelativeTo};
 use std::ffi::OsString;

@@ -3,8 +3,8 @@
 use crate::cli::{CompareArguments, ComparisonFormat};
 use crate::failure::Failure;
 use crate::{look, say};
-use dyno_lab::archive::{Archive, Campaign};
-use dyno_lab::comparison;
+use dyno_analysis::comparison;
+use dyno_archive::{Archive, Campaign};
 use dyno_report::{self as report, document, html};
 
 /// `dyno compare`.

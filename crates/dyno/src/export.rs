@@ -3,7 +3,7 @@
 use crate::cli::{ExportArguments, Format};
 use crate::failure::Failure;
 use crate::{look, say};
-use dyno_lab::archive::Archive;
+use dyno_archive::Archive;
 use dyno_report::{Export, ExportKind};
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::export::{Kind, Rows};

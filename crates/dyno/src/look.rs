@@ -3,7 +3,7 @@
 use crate::cli::{ListArguments, Listing, ShowArguments};
 use crate::failure::Failure;
 use crate::say;
-use dyno_lab::archive::{Archive, Campaign, Run};
+use dyno_archive::{Archive, Campaign, Run};
 use dyno_lab::experiment;
 use dyno_report as report;
 use dyno_report::plot::Screen;
@@ -12,10 +12,15 @@ use dyno_report::plot::Screen;
 pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     let text = match arguments.what {
         Listing::Experiments => {
-            let names = experiment::builtin()
+            let experiments = experiment::builtin()
                 .iter()
-                .map(|builtin| experiment::find(builtin.name));
-            report::experiments(&names.collect::<Result<Vec<_>, _>>()?)
+                .map(|builtin| experiment::find(builtin.name))
+                .collect::<Result<Vec<_>, _>>()?;
+            report::experiments(
+                experiments
+                    .iter()
+                    .map(|experiment| [experiment.name(), experiment.title(), experiment.question()]),
+            )
         }
         Listing::Runs => {
             let archive = Archive::new(&arguments.archive.archive);

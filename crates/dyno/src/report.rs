@@ -3,7 +3,7 @@
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::{look, say};
-use dyno_lab::archive::{Archive, Campaign};
+use dyno_archive::{Archive, Campaign};
 use dyno_report::document::{self, model::Document};
 use dyno_report::{Picture, cells_csv, html, markdown, pictures};
 use std::fs;

@@ -6,12 +6,14 @@ use crate::failure::Failure;
 use crate::live::LivePage;
 use crate::terminal::Terminal;
 use crate::{interrupt, say};
+use dyno_archive::Archive;
+use dyno_archive::plan::{Address, Plan};
 use dyno_engine::{Stop, ThreadOptions};
-use dyno_lab::archive::{Archive, redacted, without_secrets};
+use dyno_lab::command::redacted;
 use dyno_lab::experiment;
-use dyno_lab::plan::Plan;
 use dyno_lab::run::{EMBEDDED, Emergency, Finished, Request, Resumption, RunError};
 use dyno_report as report;
+use dyno_target::postgres::address::without_secrets;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -35,7 +37,10 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let plan = plan(name, arguments)?;
     if arguments.dry_run {
         dyno_lab::run::rehearse(&plan, arguments.target.as_deref(), &environment)?;
-        let named = plan.cells.first().and_then(|cell| cell.experiment.target.as_deref());
+        let named = plan
+            .cells
+            .first()
+            .and_then(|cell| cell.experiment.target.as_ref().map(Address::given));
         let target = arguments.target.as_deref().or(named).unwrap_or(EMBEDDED);
         let target = without_secrets(target);
         let archive = archive.display().to_string();

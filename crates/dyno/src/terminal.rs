@@ -3,7 +3,8 @@
 
 use crate::failure::Failure;
 use crate::say;
-use dyno_lab::run::{FinishedRun, Live, Progress, Upcoming};
+use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
+use dyno_lab::run::Progress;
 use dyno_report as report;
 use dyno_report::figures::count;
 use dyno_text::visible;

@@ -1,7 +1,6 @@
 //! The experiments that come with dyno.
 
-use super::text_file;
-use super::{Experiment, ExperimentError};
+use super::{Experiment, ExperimentError, text_file};
 use crate::nearest::nearest;
 use std::path::Path;
 

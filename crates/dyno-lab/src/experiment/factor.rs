@@ -1,7 +1,8 @@
 //! What may be varied, and the one way in which each factor and level is written.
 
 use super::set::{self, MOST_CLIENTS, PLAN, SETTINGS, WORKLOAD};
-use super::{Experiment, SetError, Value};
+use super::{Experiment, SetError};
+use dyno_archive::plan::Value;
 
 impl Experiment {
     /// The one name of the factor that may be called `name`.
@@ -38,7 +39,7 @@ impl Experiment {
     /// If the value cannot be.
     pub(crate) fn level(&self, factor: &str, value: &Value) -> Result<String, SetError> {
         let mut trial = self.clone();
-        if crate::plan::is_count_of("threads", factor) || self.named.contains_key(factor) {
+        if crate::experiment::plan::is_count_of("threads", factor) || self.named.contains_key(factor) {
             // Whether there are clients enough depends on the cell.
             for workload in &mut trial.workloads {
                 workload.clients = usize::try_from(MOST_CLIENTS).unwrap_or(usize::MAX);

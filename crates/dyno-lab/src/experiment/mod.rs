@@ -5,44 +5,30 @@
 //! and one check. [`Experiment::plan`] gives the exact work of a run, with nothing left open.
 
 mod builtin;
-mod choice;
 mod diagnostic;
 mod document;
-mod error_limit;
+mod duration;
 mod factor;
 mod named;
-mod place;
 mod placeholder;
+pub mod plan;
 mod resolve;
-mod scripts;
 mod section;
 mod set;
 mod text_file;
-mod value;
 
 pub use builtin::{Builtin, builtin, find};
-pub use choice::{Cache, OnFailure, Order, Path, Protocol, Size, State};
 pub use diagnostic::Diagnostic;
-pub use error_limit::ErrorLimit;
 pub(crate) use named::NamedLevels;
-pub use place::Place;
-pub(crate) use place::padded;
-pub use resolve::{Data, Fill, Phase, Resolved, Stage, Workload};
-pub use scripts::{Script, Scripts, WeightedScript};
 pub use set::SetError;
 pub(crate) use set::TARGET;
-pub use value::{Span, Value};
 
-use crate::plan::{Design, Levels};
+use dyno_archive::plan::{Address, Cache, Levels, Path, Place, Protocol, Scripts, Size, Span, State, Value};
+use dyno_target::postgres::address::without_secrets;
 use indexmap::IndexMap;
+use plan::Design;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// The name of the phase whose results count.
-pub const MEASURE: &str = "measure";
-
-/// The name of the phase before it, whose results are kept but not summed up.
-pub const WARMUP: &str = "warmup";
 
 /// An experiment as its file says it, with all sizes.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,6 +143,12 @@ pub enum ExperimentError {
 /// Ends the first line of a message about a name that is not known.
 fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+}
+
+/// The address of a database as it was given.
+pub(crate) fn address(given: String) -> Address {
+    let shown = without_secrets(&given);
+    Address::new(given, shown)
 }
 
 impl Experiment {

@@ -1,8 +1,9 @@
 //! Factors whose levels are names, each for a set of values: `32 GB` for all that a server with so much memory is set to.
 
-use super::{Experiment, SetError, Value, did_you_mean};
+use super::{Experiment, SetError, did_you_mean};
+use crate::experiment::plan::rank;
 use crate::nearest::nearest;
-use crate::plan::rank;
+use dyno_archive::plan::Value;
 use indexmap::IndexMap;
 
 /// What the name of a level stands for: values by the names that a factor of each alone would have.
@@ -60,8 +61,8 @@ impl Experiment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Size;
-    use crate::plan::{Plan, PlanError};
+    use crate::experiment::plan::PlanError;
+    use dyno_archive::plan::{Plan, Size};
     use insta::assert_snapshot;
     use std::path::Path;
 
@@ -101,10 +102,10 @@ plan.exclude = []
 
     /// What distinguishes the cells.
     fn shown(plan: &Plan) -> String {
-        let line = |cell: &crate::plan::Cell| {
+        let line = |cell: &dyno_archive::plan::Cell| {
             let experiment = &cell.experiment;
             let workload =
-                |workload: &crate::experiment::Workload| format!("{}/{}", workload.clients, workload.threads);
+                |workload: &dyno_archive::plan::Workload| format!("{}/{}", workload.clients, workload.threads);
             let workloads: Vec<_> = experiment.workloads.iter().map(workload).collect();
             let settings = experiment
                 .settings
@@ -140,7 +141,7 @@ plan.exclude = []
         let plain = serde_json::to_value(&full.factors[0]).unwrap();
         assert!(plain.get("meanings").is_none(), "{plain}");
         assert_eq!(
-            serde_json::from_value::<crate::plan::Factor>(plain).unwrap(),
+            serde_json::from_value::<dyno_archive::plan::Factor>(plain).unwrap(),
             full.factors[0]
         );
     }

@@ -2,7 +2,7 @@
 //!
 //! Braces are common in SQL (arrays, JSON), so only a single name between braces is a placeholder; `{{name}}` writes `{name}` itself.
 
-use super::Value;
+use dyno_archive::plan::Value;
 use indexmap::IndexMap;
 use std::ops::Range;
 

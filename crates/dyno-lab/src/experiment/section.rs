@@ -1,8 +1,8 @@
 //! Typed access to one table of a TOML document, where every complaint knows its place.
 
-use super::Value;
 use super::diagnostic::Diagnostic;
 use crate::nearest::nearest;
+use dyno_archive::plan::Value;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;

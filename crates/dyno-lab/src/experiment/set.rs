@@ -1,9 +1,9 @@
 //! The one way a value of an experiment is changed: by its file, by a size of the file, by a factor, or on the command line.
 
-use super::value::parse_duration;
-use super::{Experiment, MEASURE, Span, StagePlan, Value, WARMUP, WorkloadPlan};
-use super::{did_you_mean, placeholder};
+use super::duration::parse_duration;
+use super::{Experiment, StagePlan, WorkloadPlan, did_you_mean, placeholder};
 use crate::nearest::nearest;
+use dyno_archive::plan::{MEASURE, Span, Value, WARMUP};
 use dyno_target::postgres::embedded::Locale;
 use dyno_target::postgres::settings;
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! What dyno can do at most on this machine, as far as it was measured here.
 
-use crate::archive::RunRecord;
-use dyno_ceiling::{Machine, Point, Route, Shape, Store, StoreError};
+use dyno_archive::RunRecord;
+use dyno_ceiling::{Store, StoreError, this_machine};
+use dyno_record::{Point, Route, Shape};
 use dyno_target::embedded::home_folder;
 use dyno_target::target;
 
@@ -11,7 +12,7 @@ pub(super) fn known(route: target::Route, record: &RunRecord) -> Result<Option<P
     let Ok(home) = home_folder(&|name| std::env::var(name).ok()) else {
         return Ok(None);
     };
-    let ceiling = Store::in_home(&home).read(&Machine::this())?;
+    let ceiling = Store::in_home(&home).read(&this_machine())?;
     let workloads = &record.workloads;
     let shape = Shape {
         route: match route {

@@ -6,9 +6,11 @@ use super::progress::Told;
 use super::reserved::Reserved;
 use super::target::{clients, needs, settings};
 use super::workload::{self, Compiled};
-use super::{Entry, FinishedRun, Ledger, Progress, RunError, data};
-use crate::archive::{CampaignWriter, PlannedRun};
-use crate::experiment::{Cache, ErrorLimit, Path as Way, Resolved};
+use super::{Entry, Ledger, Progress, RunError, data};
+use dyno_analysis::progress::FinishedRun;
+use dyno_archive::CampaignWriter;
+use dyno_archive::plan::PlannedRun;
+use dyno_archive::plan::{Cache, ErrorLimit, Path as Way, Resolved};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_target::target::{Data, Database, Embedded, External, Route, Target, TargetError, Wanted};
 

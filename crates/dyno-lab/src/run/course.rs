@@ -4,11 +4,14 @@ use super::cell::Bench;
 use super::embedded::EmbeddedServers;
 use super::external::ExternalServers;
 use super::reserved::Reserved;
-use super::{Emergency, Finished, FinishedRun, Progress, RunError, Upcoming};
-use crate::archive::{Campaign, CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState};
-use crate::experiment::Resolved;
-use crate::plan::{OnFailure, Plan};
-use crate::summary::WorkloadFacts;
+use super::threads;
+use super::{Emergency, Finished, Progress, RunError};
+use dyno_analysis::progress::{FinishedRun, Upcoming};
+use dyno_archive::plan::PlannedRun;
+use dyno_archive::plan::Resolved;
+use dyno_archive::plan::{OnFailure, Plan};
+use dyno_archive::summary::WorkloadFacts;
+use dyno_archive::{Campaign, CampaignRecord, CampaignWriter, RunRecord, RunState};
 use dyno_engine::Stop;
 use dyno_target::target::Target;
 use std::path::Path;
@@ -61,7 +64,7 @@ impl<'a> Course<'a> {
                 command: &record.command,
                 max_errors: plan.max_errors,
                 sampling: record.sampling,
-                threads: record.threads(),
+                threads: threads::of(record),
                 embedded: EmbeddedServers::new(emergency),
                 external: ExternalServers::new(
                     path,

@@ -1,6 +1,6 @@
 //! What an experiment says of its data, as a target brings it.
 
-use crate::experiment::{Resolved, State};
+use dyno_archive::plan::{Resolved, State};
 use dyno_target::target::{self, Data, Fill, Sql};
 
 /// The experiment's data.
@@ -33,7 +33,7 @@ pub(super) fn of(experiment: &Resolved) -> Data {
 }
 
 /// What makes the data what it is, whatever is done with it and wherever it is written.
-fn definition(data: &crate::experiment::Data) -> String {
+fn definition(data: &dyno_archive::plan::Data) -> String {
     // Serializing plain strings and numbers cannot fail.
     serde_json::to_string(&(&data.setup, &data.fill, &data.finish, &data.tablespaces)).unwrap_or_default()
 }
@@ -41,7 +41,8 @@ fn definition(data: &crate::experiment::Data) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Cache, Place, Size, find};
+    use crate::experiment::find;
+    use dyno_archive::plan::{Cache, Place, Size};
 
     #[test]
     fn the_same_data_is_loaded_once_whatever_is_done_with_it() {

@@ -1,9 +1,9 @@
 //! Why a campaign could not be made, or a run not begin.
 
 use super::CompileError;
-use crate::archive::ArchiveError;
-use crate::experiment::Path as Route;
-use crate::summary::metrics::MetricError;
+use dyno_analysis::summary::metrics::MetricError;
+use dyno_archive::ArchiveError;
+use dyno_archive::plan::Path as Route;
 use dyno_engine::{DriveError, TooFewDescriptors, UringUnavailable};
 use dyno_target::host::SizeError;
 use dyno_target::target::{SqlError, TargetError};

@@ -4,8 +4,9 @@
 //! `dyno run --resume`, or any `dyno run` on the same server, by whatever address, that has the same home folder or the same archive.
 
 use super::{Emergency, Progress, RunError, data, target};
-use crate::archive::{Archive, ArchiveError, Restore};
-use crate::experiment::Resolved;
+use crate::run::restore::Restore;
+use dyno_archive::plan::Resolved;
+use dyno_archive::{Archive, ArchiveError};
 use dyno_engine::Stop;
 use dyno_target::host::{SizeError, host_facts, resolve_size};
 use dyno_target::target::{External, Target, Unset};

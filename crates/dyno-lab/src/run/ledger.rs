@@ -5,11 +5,16 @@
 
 use super::recorder::Recorder;
 use super::sampling::Sampling;
-use super::{FinishedRun, Progress, RunError, ceiling, settings};
-use crate::analysis::{Analysis, analyse};
-use crate::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
-use crate::experiment::{ErrorLimit, Resolved};
-use crate::summary::{Summary, SummaryBuilder, TableGrowth, Warning, WorkloadFacts, metrics};
+use super::threads;
+use super::{Progress, RunError, ceiling, settings};
+use dyno_analysis::analyse;
+use dyno_analysis::progress::FinishedRun;
+use dyno_analysis::summary::{SummaryBuilder, metrics};
+use dyno_archive::analysis::Analysis;
+use dyno_archive::plan::PlannedRun;
+use dyno_archive::plan::{ErrorLimit, Resolved};
+use dyno_archive::summary::{Summary, TableGrowth, Warning, WorkloadFacts};
+use dyno_archive::{CampaignRecord, CampaignWriter, RunRecord, RunState, RunWriter};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_record::MOST_STATEMENTS;
 use dyno_target::host::host_facts;
@@ -27,7 +32,7 @@ pub struct Entry<'a> {
     pub settings: &'a [(String, String)],
     /// The database.
     pub database: &'a dyn Database,
-    /// The command line as it may be archived; see [`crate::archive::redacted`].
+    /// The command line as it may be archived; see [`crate::command::redacted`].
     pub command: &'a str,
     /// With how many errors the run still counts.
     pub max_errors: ErrorLimit,
@@ -76,8 +81,8 @@ impl<'a> Ledger<'a> {
             Zoned::now(),
             seed,
             vec![planned.clone()],
-        )
-        .with_threads(entry.threads);
+        );
+        let record = threads::kept(record, entry.threads);
         let campaign = CampaignWriter::create(archive, &record)?;
         match Self::open(&campaign, &planned, entry, progress) {
             Ok(ledger) => Ok(Self {
@@ -351,7 +356,7 @@ pub(crate) fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Pacing;
+    use dyno_archive::summary::Pacing;
     use std::time::Duration;
 
     fn summary() -> Summary {

@@ -3,6 +3,8 @@
 //! [`run`] makes all runs of a plan, and [`resume`] those that an interrupted campaign lacks. A run that fails is kept as such, and the others are made all
 //! the same.
 
+#[cfg(test)]
+mod cases;
 mod ceiling;
 mod cell;
 mod connector;
@@ -17,30 +19,31 @@ mod preflight;
 mod progress;
 mod recorder;
 mod reserved;
+mod restore;
 mod sampling;
 pub(crate) mod settings;
 mod target;
+mod threads;
 mod workload;
 
 pub use connector::Connector;
 pub use emergency::Emergency;
 pub use error::RunError;
 pub use ledger::{Entry, Ledger};
-pub use progress::{Live, LiveLatency, Progress, Upcoming};
+pub use progress::Progress;
 pub use recorder::Recorder;
 pub use workload::CompileError;
 
 pub use dyno_target::target::{EMBEDDED, Environment, TargetError};
 
-use crate::analysis::Analysis;
-use crate::archive::{
-    Archive, Campaign, CampaignRecord, CampaignWriter, PlannedRun, Restore, RunState, check_writable, is_redacted,
-    word_without_secrets,
-};
-use crate::plan::{OnFailure, Plan};
-use crate::summary::{Summary, Warning};
+use crate::command::is_redacted;
+use crate::experiment::address;
+use crate::run::restore::Restore;
 use course::{Course, Lending};
+use dyno_archive::plan::{OnFailure, Plan};
+use dyno_archive::{Archive, Campaign, CampaignRecord, CampaignWriter, check_writable};
 use dyno_engine::{Stop, ThreadOptions};
+use dyno_target::postgres::address::word_without_secrets;
 use external::Left;
 use jiff::Zoned;
 use reserved::Reserved;
@@ -54,7 +57,7 @@ pub struct Request<'a> {
     pub target: Option<String>,
     /// The folder that gets the campaign's folder.
     pub archive: PathBuf,
-    /// The command line as it may be archived; see [`crate::archive::redacted`].
+    /// The command line as it may be archived; see [`crate::command::redacted`].
     pub command: String,
     /// A shell command that restarts a server which is not dyno's own.
     pub restart_command: Option<String>,
@@ -84,35 +87,6 @@ pub struct Resumption<'a> {
     pub restart_command: Option<String>,
     /// Looks up variables that addresses and folders depend on.
     pub environment: Environment<'a>,
-}
-
-/// A run that has ended and is archived.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FinishedRun {
-    /// Its folder.
-    pub folder: PathBuf,
-    /// Which run of the plan it is.
-    pub planned: PlannedRun,
-    /// Complete, faulty, incomplete or failed.
-    pub state: RunState,
-    /// The figures; `None` if it could not begin.
-    pub summary: Option<Summary>,
-    /// What its recording shows; `None` if it could not begin, or could not be archived.
-    pub analysis: Option<Analysis>,
-    /// What ended it before its time, in full; `None` if nothing did, or if that was asked for.
-    pub failure: Option<String>,
-}
-
-impl FinishedRun {
-    /// Why the archive lacks a part of it; none if it has all. A run that does not count may well be archived whole.
-    #[must_use]
-    pub fn archive_error(&self) -> Option<&str> {
-        let mut warnings = self.summary.iter().flat_map(|summary| &summary.warnings);
-        warnings.find_map(|warning| match warning {
-            Warning::ArchiveStopped { error } => Some(error.as_str()),
-            _ => None,
-        })
-    }
 }
 
 /// A campaign that has ended, for now.
@@ -148,7 +122,7 @@ pub fn run(
             return Err(RunError::TargetVaries);
         }
         for cell in &mut plan.cells {
-            cell.experiment.target = Some(target.clone());
+            cell.experiment.target = Some(address(target.clone()));
         }
     }
     let record = CampaignRecord::of(&plan, request.command.clone(), Zoned::now()).ok_or(RunError::NothingPlanned)?;
@@ -158,7 +132,7 @@ pub fn run(
         leave_settings: request.leave_settings || request.share_server,
         share_server: request.share_server,
         restart_command: request.restart_command.as_deref().map(word_without_secrets),
-        ..record.with_threads(&request.threads)
+        ..threads::kept(record, &request.threads)
     };
     preflight::descriptors(&plan)?;
     let targets = preflight::targets(&plan, request.environment, stop)?;
@@ -201,7 +175,7 @@ pub fn rehearse(plan: &Plan, target: Option<&str>, environment: Environment<'_>)
     let mut plan = plan.clone();
     for cell in &mut plan.cells {
         if let Some(target) = target {
-            cell.experiment.target = Some(target.to_owned());
+            cell.experiment.target = Some(address(target.to_owned()));
         }
     }
     preflight::rehearse(&plan, &preflight::targets(&plan, environment, &Stop::new())?)
@@ -229,7 +203,7 @@ pub fn resume(
         campaign: path.clone(),
         reason: "its campaign.json cannot be read; dyno show says why",
     })?;
-    record.threads().transport.check()?;
+    threads::of(record).transport.check()?;
     let mut plan = record.plan();
     plan.on_failure = resumption.on_failure.unwrap_or(plan.on_failure);
     if plan.cells.is_empty() {
@@ -304,26 +278,4 @@ fn find(resumption: &Resumption<'_>) -> Result<PathBuf, RunError> {
         .ok_or_else(|| RunError::NothingToResume {
             archive: resumption.archive.clone(),
         })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_with_too_many_errors_may_be_archived_whole() {
-        let mut run = FinishedRun {
-            folder: PathBuf::new(),
-            planned: PlannedRun::repetition(1),
-            state: RunState::Faulty,
-            summary: Some(Summary::default()),
-            analysis: None,
-            failure: Some("6 % of the transactions failed".to_owned()),
-        };
-        assert_eq!(run.archive_error(), None);
-        let error = "no space left".to_owned();
-        let warning = Warning::ArchiveStopped { error };
-        run.summary.get_or_insert_default().warnings.push(warning);
-        assert_eq!(run.archive_error(), Some("no space left"));
-    }
 }

@@ -3,12 +3,14 @@
 use super::external::{self, Terms};
 use super::target::{name_of, named, names, needs};
 use super::{Progress, RunError, target, workload};
-use crate::archive::{Run, without_secrets};
-use crate::experiment::{Cache, Path as Route, Resolved};
-use crate::plan::{Cell, Plan};
-use crate::summary::metrics;
+use crate::experiment::address;
+use dyno_analysis::summary::metrics;
+use dyno_archive::Run;
+use dyno_archive::plan::{Cache, Path as Route, Resolved};
+use dyno_archive::plan::{Cell, Plan};
 use dyno_engine::{Stop, allow_descriptors};
 use dyno_target::host::{Capacity, resolve_size};
+use dyno_target::postgres::address::without_secrets;
 use dyno_target::target::{self as seam, Environment, External, Target, statements};
 use std::collections::HashSet;
 
@@ -201,7 +203,7 @@ pub(super) fn give_again(
         let name = name_of(&cell.experiment);
         let same = name == without_secrets(target) || named(name, environment, &flag)?.to_string() == now;
         if same {
-            cell.experiment.target = Some(target.to_owned());
+            cell.experiment.target = Some(address(target.to_owned()));
             taken = true;
         }
     }
@@ -237,7 +239,9 @@ pub(super) fn check_same(plan: &Plan, targets: &[Target], runs: &[Run]) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Experiment, Size, find};
+    use crate::experiment::{Experiment, find};
+    use dyno_archive::plan::Address;
+    use dyno_archive::plan::Size;
     use std::path::Path;
 
     struct Nobody;
@@ -252,7 +256,7 @@ mod tests {
 
     fn plan(target: &str) -> Plan {
         let mut plan = find("pk-update").unwrap().plan(Size::Small, &[], None, 7, 2).unwrap();
-        plan.cells[0].experiment.target = Some(target.to_owned());
+        plan.cells[0].experiment.target = Some(address(target.to_owned()));
         plan
     }
 
@@ -266,7 +270,10 @@ mod tests {
         ] {
             let mut plan = plan(recorded);
             give_again(&mut plan, given, &environment, &Stop::new()).unwrap();
-            assert_eq!(plan.cells[0].experiment.target.as_deref(), Some(given));
+            assert_eq!(
+                plan.cells[0].experiment.target.as_ref().map(Address::given),
+                Some(given)
+            );
         }
         for other in ["postgres://ann:s3cret@db/y", "embedded"] {
             let mut plan = plan(recorded);
@@ -282,7 +289,7 @@ mod tests {
         let set = [("path".to_owned(), "tcp,unix".to_owned())];
         let mut plan = find("pk-update").unwrap().plan(Size::Small, &set, None, 7, 2).unwrap();
         for cell in &mut plan.cells {
-            cell.experiment.target = Some("host=127.0.0.1 port=1 user=ann dbname=x".to_owned());
+            cell.experiment.target = Some(address("host=127.0.0.1 port=1 user=ann dbname=x".to_owned()));
         }
         let targets = targets(&plan, &environment, &Stop::new()).unwrap();
         let refused = |number: usize| {

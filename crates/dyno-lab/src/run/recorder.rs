@@ -1,10 +1,12 @@
 //! What happens to every interval of a running load: archived, summed up, and told to whoever watches.
 
-use super::progress::{Live, LiveLatency, Progress};
+use super::progress::Progress;
 use super::sampling::{Running, Sampling};
-use crate::archive::{Event, EventKind, RunWriter};
-use crate::experiment::WARMUP;
-use crate::summary::{ClientCpu, Connection, HostCpu, Summary, SummaryBuilder, Warning};
+use dyno_analysis::progress::{Live, LiveLatency};
+use dyno_analysis::summary::SummaryBuilder;
+use dyno_archive::plan::WARMUP;
+use dyno_archive::summary::{ClientCpu, Connection, HostCpu, Summary, Warning};
+use dyno_archive::{Event, EventKind, RunWriter};
 use dyno_engine::{AbortReason, Connected, Observer, Remark, TransportKind};
 use dyno_record::{Interval, LatencyHistogram};
 use dyno_target::host::{CpuMeter, CpuShares};
@@ -124,7 +126,7 @@ impl<'a> Recorder<'a> {
         self.host = CpuMeter::new();
     }
 
-    fn archive_failed(&mut self, error: &crate::archive::ArchiveError) {
+    fn archive_failed(&mut self, error: &dyno_archive::ArchiveError) {
         self.progress.note(&format!(
             "{error}. The run continues, and its summary will count everything."
         ));
@@ -270,9 +272,10 @@ impl Observer for Recorder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::{Archive, CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState};
-    use crate::experiment::{Protocol, Resolved, Scripts, Workload};
-    use crate::summary::WorkloadFacts;
+    use dyno_analysis::summary::summary_of;
+    use dyno_archive::plan::{PlannedRun, Protocol, Resolved, Scripts, Workload};
+    use dyno_archive::summary::WorkloadFacts;
+    use dyno_archive::{Archive, CampaignRecord, CampaignWriter, RunRecord, RunState};
     use dyno_record::{LatencyHistogram, Recording};
     use dyno_target::postgres::PostgresDatabase;
     use dyno_target::postgres::address::ConnectionInfo;
@@ -386,9 +389,9 @@ mod tests {
             .remove(0);
         let record = run.record.as_ref().unwrap();
         assert_eq!((record.phases[0].planned_s, record.phases[0].end_s), (None, Some(0.3)));
-        let workload = &run.summary().unwrap().workloads[0];
+        let workload = &summary_of(&run).unwrap().workloads[0];
         assert_eq!((workload.transactions, workload.transactions_per_client), (10, Some(5)));
-        let warnings = run.summary().unwrap().warnings;
+        let warnings = summary_of(&run).unwrap().warnings;
         let aborted = |warning: &&Warning| {
             matches!(
                 warning,
@@ -408,7 +411,7 @@ mod tests {
         let fallback = Warning::Note {
             text: "The load used epoll because the kernel is too old.".to_owned(),
         };
-        assert!(run.summary().unwrap().warnings.contains(&fallback));
+        assert!(summary_of(&run).unwrap().warnings.contains(&fallback));
         let happened: Vec<_> = run.events().unwrap().map(|event| event.kind).collect();
         let name = || "pgbench".to_owned();
         assert_eq!(

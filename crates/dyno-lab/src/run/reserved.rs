@@ -1,7 +1,7 @@
 //! The servers that a campaign reserves, so that no other dyno measures or changes them meanwhile.
 
 use super::{Progress, RunError, data, preflight};
-use crate::plan::Plan;
+use dyno_archive::plan::Plan;
 use dyno_engine::Stop;
 use dyno_target::target::{External, Lock, Target, TargetError, while_held};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Drives the samplers beside a running load: each on a thread of its own, so that one that hangs holds up nothing else.
 
-use crate::archive::{ArchiveError, Event, SampleWriter};
-use crate::summary::SamplingCost;
+use dyno_archive::summary::SamplingCost;
+use dyno_archive::{ArchiveError, Event, SampleWriter};
 use dyno_engine::Stop;
 use dyno_target::sampler::{Happening, Moment, Sampler, Series, Sink, Value};
 use dyno_target::target::{Database, SamplerSet};

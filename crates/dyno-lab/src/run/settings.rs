@@ -1,6 +1,6 @@
 //! What to say of a server that does not run as the experiment asks, and of a load host that distorts the figures.
 
-use crate::summary::{Summary, Warning};
+use dyno_archive::summary::{Summary, Warning};
 use dyno_target::target::{Description, Difference};
 
 /// That the server may lose what it reported as done.

@@ -1,7 +1,8 @@
 //! The database to measure, as experiments name it.
 
-use crate::archive::{without_hidden, without_secrets};
-use crate::experiment::Resolved;
+use crate::command::without_hidden;
+use dyno_archive::plan::{Address, Resolved};
+use dyno_target::postgres::address::without_secrets;
 use dyno_target::target::{EMBEDDED, Environment, Needs, StopFlag, Target, TargetError};
 
 /// The factor that varies the database.
@@ -15,7 +16,7 @@ pub(super) fn named(text: &str, environment: Environment<'_>, stop: &StopFlag) -
 
 /// What `experiment` calls its database; it may hold a password.
 pub(super) fn name_of(experiment: &Resolved) -> &str {
-    experiment.target.as_deref().unwrap_or(EMBEDDED)
+    experiment.target.as_ref().map_or(EMBEDDED, Address::given)
 }
 
 /// The databases of some experiments as they may be archived, each once.

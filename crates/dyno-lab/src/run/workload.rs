@@ -2,7 +2,7 @@
 
 use super::connector::Connector;
 use super::error::RunError;
-use crate::experiment::{Protocol, Resolved, Span, Value, Workload, padded};
+use dyno_archive::plan::{Protocol, Resolved, Span, Value, Workload, padded};
 use dyno_engine::{
     Connecting, DriveError, FailurePolicy, Load, Observer, Outcome, Phase, Preparing, Program, Stop, ThreadOptions,
     WireDriver, drive,

@@ -161,7 +161,7 @@ pub fn parse(words: Vec<String>, environment: Environment) -> Result<Request, Op
         Some("--version" | "-V") => return Ok(Request::Version),
         _ => {}
     }
-    let command = dyno_lab::archive::redacted(std::iter::once("pgbench").chain(words.iter().map(String::as_str)));
+    let command = dyno_lab::command::redacted(std::iter::once("pgbench").chain(words.iter().map(String::as_str)));
     let mut parser = Parser::new(command, environment)?;
     let mut operands = Vec::new();
     for element in Getopt::new(words) {

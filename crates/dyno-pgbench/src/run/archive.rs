@@ -2,13 +2,13 @@
 
 use crate::message;
 use crate::options::Options;
+use dyno_archive::plan::{ErrorLimit, Protocol, Resolved, Scripts, Value, Workload};
 use dyno_engine::{Connected, Observer, Remark, Stop};
-use dyno_lab::archive::word_without_secrets;
-use dyno_lab::experiment::{ErrorLimit, Protocol, Resolved, Scripts, Value, Workload};
 use dyno_lab::run::{Entry, Ledger, Progress, Recorder, RunError};
 use dyno_record::Interval;
 use dyno_target::postgres::PostgresDatabase;
 use dyno_target::postgres::address::ConnectionInfo;
+use dyno_target::postgres::address::word_without_secrets;
 use dyno_target::postgres::scope::Scope;
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -2,8 +2,9 @@
 
 use super::latencies::{Percentiles, Whose, in_one, stages_of, takes_part};
 use crate::figures::rate;
-use dyno_lab::archive::{Campaign, Run, RunState};
-use dyno_lab::summary::{Latency, Pacing, Summary, Warning, WorkloadSummary, over_runs};
+use dyno_analysis::summary::{latency_over_runs, over_runs, summary_of};
+use dyno_archive::summary::{Latency, Pacing, Summary, Warning, WorkloadSummary};
+use dyno_archive::{Campaign, Run, RunState};
 use indexmap::{IndexMap, IndexSet};
 
 /// One level for each factor.
@@ -248,7 +249,7 @@ impl OfStage {
 impl OfWorkload {
     /// Its latency; `None` if no transaction completed, or of several stages.
     pub fn latency(&self) -> Option<Latency> {
-        Latency::over_runs(&self.latencies)
+        latency_over_runs(&self.latencies)
     }
 }
 
@@ -349,7 +350,7 @@ pub(crate) fn of_run(run: &Run) -> Cell {
 }
 
 fn cell(levels: &Levels, runs: &[&Run]) -> Cell {
-    let with_summary = runs.iter().filter_map(|run| Some((*run, run.summary().ok()?)));
+    let with_summary = runs.iter().filter_map(|run| Some((*run, summary_of(run).ok()?)));
     let (runs, summaries): (Vec<&Run>, Vec<Summary>) = with_summary.unzip();
     let mut cell = Cell {
         levels: levels.clone(),

@@ -119,7 +119,7 @@ mod tests {
     use crate::campaign::cells::{Levels, OfWorkload, factor};
     use crate::campaign::knee_of;
     use crate::campaign::ratio::has_ratios;
-    use dyno_lab::summary::Latency;
+    use dyno_archive::summary::Latency;
     use indexmap::IndexMap;
 
     fn cell(asked: f64, reached: f64, kept: bool) -> Cell {

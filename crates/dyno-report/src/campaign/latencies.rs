@@ -3,8 +3,8 @@
 
 use super::cells::{Cell, of_workload, workload_names};
 use crate::figures::{ms, time};
-use dyno_lab::archive::Run;
-use dyno_lab::summary::{Latency, StageSummary, StageWorkload, Summary, WorkloadSummary};
+use dyno_archive::Run;
+use dyno_archive::summary::{Latency, StageSummary, StageWorkload, Summary, WorkloadSummary};
 use indexmap::IndexSet;
 
 /// What is said of a whole among its stages, none of which can have that name.

@@ -2,7 +2,7 @@
 //!
 //! One factor makes a sweep, several make matrices as long as these fit on a page. Only complete runs count; the
 //! others are named. Latencies are of one workload each, and what several runs of a cell say together is told by
-//! [`dyno_lab::summary::over_runs`] alone.
+//! [`dyno_analysis::summary::over_runs`] alone.
 
 pub(crate) mod cells;
 pub(crate) mod kept;
@@ -17,9 +17,9 @@ use crate::document::model::Caution;
 use crate::figures::{counted, ms, one_line, percent, rate};
 use crate::table::{INDENT, paragraph, table, unbroken};
 use cells::{Cell, Factor, Levels, Line, cells, factors, number, of_workload, tps_words, whose_tps, workload_names};
-use dyno_lab::analysis::campaign_warnings;
-use dyno_lab::archive::{Campaign, Run, RunState};
-use dyno_lab::summary::over_runs;
+use dyno_analysis::campaign_warnings;
+use dyno_analysis::summary::{over_runs, summary_of};
+use dyno_archive::{Campaign, Run, RunState};
 use indexmap::IndexSet;
 use kept::{follow_schedules, rate_finding, varied_rate};
 use latencies::{ALL_STAGES, Percentiles, Whose, p99_words};
@@ -61,7 +61,7 @@ pub fn overview(campaign: &Campaign) -> String {
     let of_campaign = of_campaign.iter().map(|warning| one_line(&warning.to_string()));
     let of_runs = remarks(campaign, |run| {
         let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
-        let figures = with_warnings(run.summary().unwrap_or_default(), analysis);
+        let figures = with_warnings(summary_of(run).unwrap_or_default(), analysis);
         figures.warnings.iter().map(ToString::to_string).collect()
     });
     sections.push(bullets("Keep in mind", of_campaign.chain(of_runs)));
@@ -352,7 +352,7 @@ fn knees(cells: &[Cell], rows: &Factor, columns: &[Vec<(&Factor, &str)>]) -> Str
 /// Where each run is, and how far it came.
 fn runs(campaign: &Campaign) -> String {
     let rows = campaign.runs.iter().map(|run| {
-        let summary = run.summary().ok().filter(|summary| !summary.workloads.is_empty());
+        let summary = summary_of(run).ok().filter(|summary| !summary.workloads.is_empty());
         let dips = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
         vec![
             run.state.to_string(),

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::fixture::{two_workloads, update};
-use dyno_lab::analysis::{Analysis, Cause, Dip, Steady};
-use dyno_lab::archive::{Archive, CampaignRecord, CampaignWriter, PlannedRun, RunRecord};
-use dyno_lab::experiment::{Experiment, Size};
-use dyno_lab::summary::{StageSummary, StageWorkload, Summary, Total, WorkloadFacts};
+use dyno_archive::analysis::{Analysis, Cause, Dip, Steady};
+use dyno_archive::plan::{PlannedRun, Size};
+use dyno_archive::summary::{StageSummary, StageWorkload, Summary, Total, WorkloadFacts};
+use dyno_archive::{Archive, CampaignRecord, CampaignWriter, RunRecord};
+use dyno_lab::experiment::Experiment;
 use insta::assert_snapshot;
 use std::path::Path;
 

@@ -6,7 +6,7 @@ pub(crate) mod words;
 
 use crate::figures::{counted, ms, one_line, rate};
 use crate::table::{INDENT, facts, paragraph, table};
-use dyno_lab::comparison::{CellComparison, Comparison, Difference, Side, Verdict, WorkloadComparison};
+use dyno_analysis::comparison::{CellComparison, Comparison, Difference, Side, Verdict, WorkloadComparison};
 use words::{change, conclusion, excerpts, loss, named, overall, p_value, pacing, ratio, verdict};
 
 /// More measures that became worse are not read one by one; they stand in the tables.

@@ -3,9 +3,10 @@
 use super::*;
 use crate::campaign::overviews::{Fate, campaign};
 use crate::fixture::{two_workloads, update};
-use dyno_lab::archive::{Campaign, PlannedRun};
-use dyno_lab::comparison::compare;
-use dyno_lab::summary::{Pacing, Summary};
+use dyno_analysis::comparison::compare;
+use dyno_archive::Campaign;
+use dyno_archive::plan::PlannedRun;
+use dyno_archive::summary::{Pacing, Summary};
 use insta::assert_snapshot;
 use std::path::Path;
 

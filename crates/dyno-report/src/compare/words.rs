@@ -1,8 +1,8 @@
 //! The words of comparisons: the same in text and in documents.
 
 use crate::figures::{self, decimal, one_line};
-use dyno_lab::comparison::{CellComparison, Comparison, Loss, Side, Verdict, WorkloadComparison};
-use dyno_lab::plan::Levels;
+use dyno_analysis::comparison::{CellComparison, Comparison, Loss, Side, Verdict, WorkloadComparison};
+use dyno_archive::plan::Levels;
 use dyno_stats::MANY_RUNS;
 
 /// Longer values are shown from where they begin to differ.

@@ -3,9 +3,10 @@
 use super::model::{Lane, Mark, MarkKind, Span, SpanKind, Timeline};
 use super::series::rounded_s;
 use crate::figures::{count, counted, decimal, one_line};
-use dyno_lab::analysis::{Cause, Dip};
-use dyno_lab::archive::{Checkpoint, Event, EventKind, PhaseRecord, Stalled, Who};
-use dyno_lab::experiment::{MEASURE, WARMUP};
+use dyno_archive::analysis::{Cause, Dip};
+use dyno_archive::plan::{MEASURE, WARMUP};
+use dyno_archive::{Event, EventKind, PhaseRecord};
+use dyno_record::{Checkpoint, Stalled, Who};
 
 /// More marks of a kind cannot be told apart; neighbours are drawn as one.
 const MOST_MARKS: usize = 300;
@@ -335,7 +336,7 @@ fn joined(mut marks: Vec<Mark>) -> Vec<Mark> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_lab::archive::Autovacuum;
+    use dyno_record::Autovacuum;
 
     fn event(at_s: f64, kind: EventKind) -> Event {
         Event { at_s, kind }

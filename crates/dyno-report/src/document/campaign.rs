@@ -1,6 +1,5 @@
 //! The sections about all runs of one or several campaigns together.
 
-use super::cell_table;
 use super::latency::{OVER_RUNS, OVER_STAGES, percentile_curves};
 use super::layout::{CAMPAIGN, Facet, facets};
 use super::measures::Measure;
@@ -9,15 +8,16 @@ use super::model::{Block, Column, Figure, FigureData, Headline, Lane, Section, S
 use super::parts::{figure, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::{exactly, ms, number, text, value, words};
-use super::{bars, matrix, sweep};
+use super::{bars, cell_table, matrix, sweep};
 use crate::campaign::cells::{Cell, Factor, Levels, cells, extremes, factors, of_run, of_workload, whose_tps};
 use crate::campaign::kept::{follow_schedules, highest_kept, rate_finding, varied_rate};
 use crate::campaign::latencies::Whose;
 use crate::campaign::ratio::ratio_of;
 use crate::campaign::{level, ordered, reason};
 use crate::figures::{Greatest, counted, decimal, one_line, rate};
-use dyno_lab::archive::{Campaign, LatencyCounts, Run, RunState};
-use dyno_lab::summary::Summary;
+use dyno_analysis::summary::summary_of;
+use dyno_archive::summary::Summary;
+use dyno_archive::{Campaign, LatencyCounts, Run, RunState};
 use dyno_stats::Outcome;
 use indexmap::IndexMap;
 
@@ -418,7 +418,7 @@ impl<'a> Together<'a> {
 
     fn run_row(&self, campaign: &Campaign, run: &Run, several: bool, varied: &[&&Factor]) -> Vec<super::model::Value> {
         let record = run.record.as_ref().ok();
-        let summary = run.summary().ok().filter(|summary| !summary.workloads.is_empty());
+        let summary = summary_of(run).ok().filter(|summary| !summary.workloads.is_empty());
         let errors = summary
             .as_ref()
             .map(|summary| summary.workloads.iter().map(|workload| workload.errors).sum::<u64>());

@@ -3,8 +3,8 @@
 use super::model::Caution;
 use crate::campaign::reason;
 use crate::figures::{count, counted, one_line};
-use dyno_lab::analysis::campaign_warnings;
-use dyno_lab::archive::{Campaign, Run, RunState};
+use dyno_analysis::campaign_warnings;
+use dyno_archive::{Campaign, Run, RunState};
 use indexmap::IndexMap;
 
 /// Names of runs are listed up to this many.

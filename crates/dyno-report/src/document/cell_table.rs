@@ -9,7 +9,7 @@ use crate::campaign::latencies::ALL_STAGES;
 use crate::campaign::level;
 use crate::campaign::ratio::{has_ratios, ratio_of};
 use crate::figures::one_line;
-use dyno_lab::summary::over_runs;
+use dyno_analysis::summary::over_runs;
 use indexmap::IndexSet;
 
 /// The points of a chart.

@@ -8,10 +8,10 @@ use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
 use crate::compare::words::{conclusion, named, overall, ratio, verdict};
 use crate::figures::{rate, time};
-use dyno_lab::archive::{Campaign, LatencyCounts, Run, is_measured};
-use dyno_lab::comparison::{CellComparison, Comparison, Measure, MeasureComparison, WorkloadComparison};
-use dyno_lab::experiment::WARMUP;
-use dyno_lab::summary::Pacing;
+use dyno_analysis::comparison::{CellComparison, Comparison, Measure, MeasureComparison, WorkloadComparison};
+use dyno_archive::plan::WARMUP;
+use dyno_archive::summary::Pacing;
+use dyno_archive::{Campaign, LatencyCounts, Run, is_measured};
 
 /// Of more measures only the verdict on all together is a headline.
 const MOST_HEADLINES: usize = 8;

@@ -4,7 +4,7 @@ use super::model::{BarSeries, Bars, Block, Figure, FigureData, Matrix, MatrixCel
 use super::parts::{self, list, paragraph};
 use super::table::{number, rounded, text};
 use crate::compare::words::{change, conclusion, excerpts, loss, named, overall, p_value, ratio, unmatched, verdict};
-use dyno_lab::comparison::{CellComparison, Comparison, Measure, MeasureComparison, Verdict, WorkloadComparison};
+use dyno_analysis::comparison::{CellComparison, Comparison, Measure, MeasureComparison, Verdict, WorkloadComparison};
 
 /// Of more cells and workloads a caption says nothing.
 const MOST_TOLD: usize = 4;

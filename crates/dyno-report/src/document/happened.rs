@@ -3,7 +3,7 @@
 use super::model::{Column, Table, Value};
 use super::table::{number, text, value, words};
 use crate::figures::one_line;
-use dyno_lab::archive::{EventKind, Run};
+use dyno_archive::{EventKind, Run};
 
 /// More rows than this are not read.
 const MOST_ROWS: usize = 20;

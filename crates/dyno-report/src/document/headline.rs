@@ -6,8 +6,8 @@ use super::recorded::Recorded;
 use super::run::{state_words, steady_words};
 use crate::campaign::latencies::percentile_words;
 use crate::figures::{counted, percent, rate, time};
-use dyno_lab::analysis::Analysis;
-use dyno_lab::summary::{Pacing, Summary, WorkloadSummary};
+use dyno_archive::analysis::Analysis;
+use dyno_archive::summary::{Pacing, Summary, WorkloadSummary};
 use indexmap::IndexMap;
 
 /// Into so many batches the intervals of a run are put together: few enough that each is long, and neighbours hardly

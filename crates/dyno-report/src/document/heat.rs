@@ -3,7 +3,7 @@
 use super::backdrop::Backdrop;
 use super::model::HeatMap;
 use super::series::{rounded_s, significant};
-use dyno_lab::archive::{LatencyCounts, LatencyLine};
+use dyno_archive::{LatencyCounts, LatencyLine};
 use std::sync::LazyLock;
 
 /// Rows for each factor of ten of latency while counts are gathered, and the least number of rows that is drawn where

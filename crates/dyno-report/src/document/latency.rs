@@ -8,8 +8,9 @@ use super::series::{Grid, rounded_s, significant};
 use super::table::{exactly, ms, number, text, value, words};
 use super::throughput::{names, seconds_words};
 use crate::figures::time;
-use dyno_lab::archive::{LatencyCounts, LatencyLine};
-use dyno_lab::summary::{Pacing, WorkloadFacts, over_runs};
+use dyno_analysis::summary::over_runs;
+use dyno_archive::summary::{Pacing, WorkloadFacts};
+use dyno_archive::{LatencyCounts, LatencyLine};
 use indexmap::IndexMap;
 
 /// The percentiles that are drawn over time; the last is the maximum.

@@ -4,7 +4,7 @@ use super::throughput::names;
 use crate::campaign::cells::{Cell, extremes, of_workload, whose_tps};
 use crate::campaign::latencies::Whose;
 use crate::figures::rate;
-use dyno_lab::summary::over_runs;
+use dyno_analysis::summary::over_runs;
 use indexmap::IndexSet;
 
 /// One measure.

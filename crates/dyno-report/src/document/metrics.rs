@@ -6,8 +6,8 @@ use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
 use super::throughput::{Throughput, names};
 use crate::figures::{one_line, rate};
-use dyno_lab::experiment::Resolved;
-use dyno_lab::summary::metrics;
+use dyno_analysis::summary::metrics;
+use dyno_archive::plan::Resolved;
 
 /// Metrics that differ by more than this share no axis.
 pub(super) const SAME_MAGNITUDE: f64 = 20.0;

@@ -52,9 +52,10 @@ pub use waits::Waits;
 use crate::analysis::with_warnings;
 use campaign::Together;
 use cautions::Cautions;
-use dyno_lab::archive::{Campaign, Run};
-use dyno_lab::comparison::compare;
-use dyno_lab::experiment::Resolved;
+use dyno_analysis::comparison::compare;
+use dyno_analysis::summary::summary_of;
+use dyno_archive::plan::Resolved;
+use dyno_archive::{Campaign, Run};
 use model::{Block, Document, FORMAT, Section};
 use parts::{paragraph, section};
 use recorded::Recorded;
@@ -120,7 +121,7 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>) -> Document {
     }
     for run in &others {
         let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
-        let figures = with_warnings(run.summary().unwrap_or_default(), analysis);
+        let figures = with_warnings(summary_of(run).unwrap_or_default(), analysis);
         cautions.run(
             run,
             &name_among(campaigns, run),

@@ -5,9 +5,10 @@ use super::model::{Block, Document, Figure, FigureData, Section, Table, Value};
 use super::{of_campaign, of_campaigns, of_comparison};
 use crate::campaign::cells::number;
 use crate::figures::{figure, ms, rate, time};
-use dyno_lab::archive::{Archive, Campaign, LatencyCounts, Run};
-use dyno_lab::comparison::compare;
-use dyno_lab::summary::{Latency, over_runs};
+use dyno_analysis::comparison::compare;
+use dyno_analysis::summary::{over_runs, summary_of};
+use dyno_archive::summary::Latency;
+use dyno_archive::{Archive, Campaign, LatencyCounts, Run};
 use dyno_specimen::{Pace, Specimen};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -63,7 +64,7 @@ impl Truth {
         let mut cells: BTreeMap<(String, String), (Vec<f64>, Vec<Latency>)> = BTreeMap::new();
         for run in &campaign.runs {
             let level = run.record.as_ref().unwrap().cell[FACTOR].clone();
-            let summary = run.summary().unwrap();
+            let summary = summary_of(run).unwrap();
             // What the open loop does is what it is asked for: it is in no sum.
             let closed = summary.workloads.iter().filter(|workload| workload.name == "update");
             let closed: f64 = closed.map(|workload| workload.tps).sum();
@@ -86,7 +87,7 @@ impl Truth {
     fn put(&mut self, place: &str, workload: &str, tps: &[f64], latencies: &[Latency]) {
         let key = |measure| (self.campaign.clone(), place.to_owned(), workload.to_owned(), measure);
         let tps = (key("TPS"), rate(over_runs(tps)));
-        let latency = Latency::over_runs(latencies);
+        let latency = dyno_analysis::summary::latency_over_runs(latencies);
         let latencies = PERCENTILES.map(|(name, of)| Some((key(name), ms(of(latency.as_ref()?)))));
         self.figures.extend(latencies.into_iter().flatten().chain([tps]));
     }

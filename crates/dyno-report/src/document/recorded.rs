@@ -6,10 +6,12 @@ use super::latency::Latency;
 use super::series::Grid;
 use super::throughput::Throughput;
 use super::waits::Waits;
-use dyno_lab::analysis::{Analysis, analyse};
-use dyno_lab::archive::{IntervalRow, PhaseRecord, Run, RunState, Samples, is_measured};
-use dyno_lab::experiment::WARMUP;
-use dyno_lab::summary::{Summary, WorkloadFacts, is_complete};
+use dyno_analysis::analyse;
+use dyno_analysis::summary::{is_complete, summary_of};
+use dyno_archive::analysis::Analysis;
+use dyno_archive::plan::WARMUP;
+use dyno_archive::summary::{Summary, WorkloadFacts};
+use dyno_archive::{IntervalRow, PhaseRecord, Run, RunState, Samples, is_measured};
 use indexmap::IndexMap;
 use std::ops::Range;
 use std::thread;
@@ -76,7 +78,7 @@ impl<'a> Recorded<'a> {
                 run,
                 grid,
                 name: run.name(),
-                summary: run.summary().map_err(|error| error.to_string()),
+                summary: summary_of(run).map_err(|error| error.to_string()),
                 analysis: None,
                 backdrop: Backdrop::new(run.name(), course.interval_s, course.end_s),
                 throughput: Throughput::new(grid),

@@ -7,8 +7,8 @@ use super::table::{exactly, ms, number, text, value, words};
 use crate::analysis::other_dips;
 use crate::figures::{one_line, rate};
 use crate::growth::largest;
-use dyno_lab::analysis::{Analysis, Dip};
-use dyno_lab::summary::{Latency, Pacing, Summary, WorkloadSummary};
+use dyno_archive::analysis::{Analysis, Dip};
+use dyno_archive::summary::{Latency, Pacing, Summary, WorkloadSummary};
 
 /// More dips than this are not read; the deepest are shown.
 const MOST_DIPS: usize = 30;

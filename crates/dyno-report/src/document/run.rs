@@ -7,9 +7,9 @@ use super::recorded::Recorded;
 use super::{metrics, results, statements};
 use crate::campaign::latencies::percentile_words;
 use crate::figures::{one_line, percent, rate};
-use dyno_lab::archive::RunState;
-use dyno_lab::experiment::Resolved;
-use dyno_lab::summary::Summary;
+use dyno_archive::RunState;
+use dyno_archive::plan::Resolved;
+use dyno_archive::summary::Summary;
 
 /// Everything about a run, for a document that is about it alone.
 pub(super) fn sections(recorded: &Recorded, experiment: Option<&Resolved>) -> Vec<Section> {
@@ -87,7 +87,7 @@ pub(super) fn state_words(recorded: &Recorded) -> String {
 }
 
 fn figures_in_words(summary: &Summary) -> String {
-    let of = |workload: &dyno_lab::summary::WorkloadSummary| {
+    let of = |workload: &dyno_archive::summary::WorkloadSummary| {
         let latency = percentile_words(summary, workload).map_or_else(String::new, |words| format!(", {words}"));
         let errors = if workload.errors > 0 {
             format!(", {} errors", percent(workload.error_percent()))
@@ -100,7 +100,7 @@ fn figures_in_words(summary: &Summary) -> String {
 }
 
 /// Whether a run was steady.
-pub(super) fn steady_words(steady: &dyno_lab::analysis::Steady) -> String {
+pub(super) fn steady_words(steady: &dyno_archive::analysis::Steady) -> String {
     let reason = one_line(&steady.reason);
     match (steady.found, steady.from_s) {
         (true, Some(from_s)) => format!("Steady from {from_s:.0} s on: {reason}."),

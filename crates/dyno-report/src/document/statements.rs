@@ -6,8 +6,8 @@ use super::results::{LATENCY_COLUMNS, latencies};
 use super::table::{exactly, number, text, value, words};
 use crate::figures::one_line;
 use crate::heaviest::heaviest;
-use dyno_lab::archive::Run;
-use dyno_lab::summary::Summary;
+use dyno_archive::Run;
+use dyno_archive::summary::Summary;
 
 /// More statements of the server than this are not read; those that took most come first in the file.
 const MOST_STATEMENTS: usize = 25;

@@ -5,7 +5,7 @@ use super::*;
 use crate::campaign::overviews::{Fate, campaign};
 use crate::fixture::{staged, two_workloads, write_archive};
 use crate::html;
-use dyno_lab::archive::Archive;
+use dyno_archive::Archive;
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;

@@ -5,8 +5,8 @@ use super::model::{Figure, FigureData, Lane, Series};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
 use crate::figures::rate;
-use dyno_lab::archive::IntervalRow;
-use dyno_lab::summary::{is_complete, metrics};
+use dyno_analysis::summary::{is_complete, metrics};
+use dyno_archive::IntervalRow;
 use indexmap::IndexMap;
 
 /// The throughput of a run in the making: rows of `intervals.csv` are added as they come.

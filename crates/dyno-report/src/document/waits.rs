@@ -5,7 +5,7 @@ use super::model::{Figure, FigureData, Lane, Table};
 use super::series::{Grid, Steps};
 use super::table::{Cells, number, text, time_table, value, words};
 use crate::figures::figure;
-use dyno_lab::archive::WaitRow;
+use dyno_archive::WaitRow;
 use indexmap::IndexMap;
 
 /// Of a class with fewer sessions in the mean a caption says nothing.

@@ -10,7 +10,7 @@ mod sweep;
 mod tests;
 mod timeline;
 
-use dyno_lab::archive::{Campaign, Run};
+use dyno_archive::{Campaign, Run};
 
 /// What charts are drawn on.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use crate::campaign::cells::{Cell, Factor, cells, factors, number, of_workload, 
 use crate::campaign::latencies::Whose;
 use crate::campaign::{column_cells, column_name, columns, knee_of};
 use crate::figures::one_line;
-use dyno_lab::archive::Campaign;
+use dyno_archive::Campaign;
 
 /// What a point is drawn with where there is one line.
 const POINT: char = 'o';

@@ -3,12 +3,11 @@
 use super::*;
 use crate::campaign::overviews::{self, Fate};
 use crate::fixture::update;
-use dyno_lab::archive::{
-    CampaignRecord, CampaignWriter, Checkpoint, Event, EventKind, PlannedRun, RunRecord, RunState,
-};
-use dyno_lab::experiment::{Size, find};
-use dyno_lab::summary::WorkloadFacts;
-use dyno_record::{Interval, Recording};
+use dyno_archive::plan::{PlannedRun, Size};
+use dyno_archive::summary::WorkloadFacts;
+use dyno_archive::{CampaignRecord, CampaignWriter, Event, EventKind, RunRecord, RunState};
+use dyno_lab::experiment::find;
+use dyno_record::{Checkpoint, Interval, Recording};
 use insta::assert_snapshot;
 use std::path::Path;
 use std::time::Duration;

@@ -6,9 +6,9 @@ use super::chart::{Chart, Curve, Row, draw};
 use crate::analysis::in_short;
 use crate::figures::{counted, one_line};
 use crate::show::analysis_of;
-use dyno_lab::archive::{EventKind, Run};
-use dyno_lab::experiment::WARMUP;
-use dyno_lab::summary::is_complete;
+use dyno_analysis::summary::{is_complete, summary_of};
+use dyno_archive::plan::WARMUP;
+use dyno_archive::{EventKind, Run};
 use indexmap::IndexMap;
 
 /// A label of time with the room around it.
@@ -43,7 +43,7 @@ pub(super) fn run(run: &Run, screen: Screen) -> Result<String, String> {
             run.path.display()
         ));
     };
-    let figures = run.summary().ok();
+    let figures = summary_of(run).ok();
     let analysis = figures.as_ref().and_then(|figures| analysis_of(run, figures));
     let charts: Vec<Chart> = curves
         .into_iter()

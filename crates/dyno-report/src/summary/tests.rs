@@ -3,7 +3,7 @@
 use super::*;
 use crate::fixture::{scripts, two_workloads, update};
 use crate::table::WIDTH;
-use dyno_lab::summary::Warning;
+use dyno_archive::summary::Warning;
 use insta::assert_snapshot;
 
 #[test]

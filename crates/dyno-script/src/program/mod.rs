@@ -2,6 +2,7 @@
 
 mod capture;
 mod fault;
+mod schedule;
 mod shell;
 
 pub use capture::CaptureFault;

@@ -1,7 +1,7 @@
 //! The figures of a run that is going on: the builders of reports, fed row by row.
 
-use dyno_lab::analysis::Dip;
-use dyno_lab::archive::{Event, IntervalRow, LOG_TOLERANCE_S, LatencyParser, RunRecord, WaitRow};
+use dyno_archive::analysis::Dip;
+use dyno_archive::{Event, IntervalRow, LOG_TOLERANCE_S, LatencyParser, RunRecord, WaitRow};
 use dyno_report::document::model::{Figure, FigureData};
 use dyno_report::document::{Backdrop, Counters, Grid, Latency, Throughput, Waits};
 

@@ -3,7 +3,7 @@
 use super::change::Change;
 use super::run::RunFollower;
 use super::status::{State, Status, which_run};
-use dyno_lab::archive::{Archive, CampaignRecord, is_running, is_under_way, run_folders};
+use dyno_archive::{Archive, CampaignRecord, is_running, is_under_way, run_folders};
 use dyno_report::document::model::Figure;
 use serde::Serialize;
 use std::path::{Path, PathBuf};

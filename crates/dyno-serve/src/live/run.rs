@@ -4,9 +4,9 @@ use super::change::{Change, change};
 use super::figures::Figures;
 use super::status::{Status, Tally};
 use super::tail::{Table, Tail, events};
-use dyno_lab::analysis::analyse;
-use dyno_lab::archive::{Event, EventKind, Run, RunRecord, folder_name};
-use dyno_lab::summary::Warning;
+use dyno_analysis::analyse;
+use dyno_archive::summary::Warning;
+use dyno_archive::{Event, EventKind, Run, RunRecord, folder_name};
 use dyno_report::document::model::Figure;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
@@ -203,7 +203,7 @@ fn changes(old: &[Figure], new: &[Figure]) -> Vec<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_lab::experiment::Phase;
+    use dyno_archive::plan::Phase;
     use dyno_report::document::model::{FigureData, Series};
     use std::fmt::Write as _;
     use std::fs::{self, OpenOptions};

@@ -1,7 +1,7 @@
 //! Where a campaign under way is, in words and figures.
 
-use dyno_lab::archive::{CampaignRecord, IntervalRow, RunRecord};
-use dyno_lab::summary::WorkloadFacts;
+use dyno_archive::summary::WorkloadFacts;
+use dyno_archive::{CampaignRecord, IntervalRow, RunRecord};
 use dyno_report::figures::{count, duration, rate, time};
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -179,8 +179,8 @@ fn seconds(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_lab::experiment::Phase;
-    use dyno_lab::summary::Pacing;
+    use dyno_archive::plan::Phase;
+    use dyno_archive::summary::Pacing;
 
     fn row(start_s: f64, workload: &str, tps: f64) -> IntervalRow {
         IntervalRow {

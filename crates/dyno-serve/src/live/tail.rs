@@ -4,7 +4,7 @@
 //! when somebody looked is read whole the next time, and one that a full disk took back is never seen.
 
 use csv::StringRecord;
-use dyno_lab::archive::Event;
+use dyno_archive::Event;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 use std::fs::File;

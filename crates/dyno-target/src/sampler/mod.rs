@@ -4,11 +4,10 @@
 //! other. It hands its rows and events to a [`Sink`]. Wide sources (one row of many numbers each time) and long ones (several rows with names in
 //! them) differ in nothing else.
 
-mod event;
 #[cfg(test)]
 pub(crate) mod heard;
 
-pub use self::event::{Autovacuum, Blocked, Checkpoint, Happening, Stalled, Vacuum, Who};
+pub use dyno_record::{Autovacuum, Blocked, Checkpoint, Happening, Series, Stalled, Vacuum, Value, Who};
 
 use std::time::Duration;
 
@@ -55,59 +54,6 @@ pub struct Moment {
 impl Moment {
     pub(crate) fn at_s(self) -> f64 {
         self.at.as_secs_f64()
-    }
-}
-
-/// Rows of the same columns, which are kept together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Series {
-    /// Name of the file they belong into, such as `host.csv`.
-    pub file: &'static str,
-    /// Names of the columns, units last. The time of the sample, which comes first, is not among them.
-    pub columns: Vec<String>,
-}
-
-impl Series {
-    pub(crate) fn new<S: Into<String>>(file: &'static str, columns: impl IntoIterator<Item = S>) -> Self {
-        Self {
-            file,
-            columns: columns.into_iter().map(Into::into).collect(),
-        }
-    }
-}
-
-/// One value of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// The source has none now.
-    Absent,
-    /// A number.
-    Number(f64),
-    /// A name.
-    Text(String),
-}
-
-impl From<Option<f64>> for Value {
-    fn from(number: Option<f64>) -> Self {
-        number.map_or(Self::Absent, Self::Number)
-    }
-}
-
-impl From<f64> for Value {
-    fn from(number: f64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(text)
     }
 }
 

@@ -1,12 +1,10 @@
 //! Finds Chromium and Node, and runs the scripts of `web/test/browser`.
 
-use std::env;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::{env, fs, io};
 
 /// What the scripts need of `web/`.
 const SOURCES: [&str; 8] = [

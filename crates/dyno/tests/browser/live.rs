@@ -3,7 +3,7 @@
 use crate::browser::browser;
 use crate::desk::{DYNO, Desk};
 use crate::specimens;
-use dyno_lab::archive::RunState;
+use dyno_archive::RunState;
 use std::ffi::OsStr;
 use std::thread;
 use std::time::Duration;

@@ -1,9 +1,10 @@
 //! `dyno compare` and `dyno show --plot`, on archives that are written as a run would write them, without the hours.
 
 use crate::support::{Desk, Ended};
-use dyno_lab::archive::{CampaignRecord, CampaignWriter, RunRecord, RunState};
-use dyno_lab::experiment::{Experiment, Size};
-use dyno_lab::summary::{Summary, WorkloadFacts};
+use dyno_archive::plan::Size;
+use dyno_archive::summary::{Summary, WorkloadFacts};
+use dyno_archive::{CampaignRecord, CampaignWriter, RunRecord, RunState};
+use dyno_lab::experiment::Experiment;
 use dyno_record::{Interval, Recording};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! The experiments that come with dyno: each can be planned at every size, and its SQL works on a server.
 
 use crate::support::{Desk, Home, run_folders};
-use dyno_lab::experiment::{Size, builtin};
+use dyno_archive::plan::Size;
+use dyno_lab::experiment::builtin;
 
 #[test]
 fn every_experiment_can_be_planned_at_every_size() {

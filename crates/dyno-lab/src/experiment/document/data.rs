@@ -3,7 +3,8 @@
 use super::Reader;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, scalar};
-use crate::experiment::{FillPlan, Value, placeholder};
+use crate::experiment::{FillPlan, placeholder};
+use dyno_archive::plan::Value;
 use indexmap::IndexMap;
 use toml::Spanned;
 use toml::de::DeValue;

@@ -2,10 +2,11 @@
 
 use super::Reader;
 use crate::experiment::diagnostic::Diagnostic;
+use crate::experiment::plan::range;
 use crate::experiment::section::{Section, scalar, wrong_type};
 use crate::experiment::set::{PLAN, SETTINGS, STAGE};
-use crate::experiment::{Change, NamedLevels, Value};
-use crate::plan::range;
+use crate::experiment::{Change, NamedLevels};
+use dyno_archive::plan::Value;
 use indexmap::{IndexMap, IndexSet};
 use std::ops::Range;
 use toml::Spanned;

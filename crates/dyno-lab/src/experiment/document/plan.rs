@@ -6,7 +6,7 @@ use crate::experiment::did_you_mean;
 use crate::experiment::section::{Section, list, scalar};
 use crate::experiment::set::PLAN_NAMES;
 use crate::nearest::nearest;
-use crate::plan::Levels;
+use dyno_archive::plan::Levels;
 use toml::Spanned;
 use toml::de::DeValue;
 

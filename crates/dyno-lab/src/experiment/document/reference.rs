@@ -1,6 +1,7 @@
 //! The examples of docs/experiment-files.md are files that dyno reads.
 
-use crate::experiment::{Experiment, Size};
+use crate::experiment::Experiment;
+use dyno_archive::plan::Size;
 use std::path::Path;
 
 const REFERENCE: &str = include_str!("../../../../../docs/experiment-files.md");

@@ -1,10 +1,11 @@
 //! `[size.small]` and its siblings: what differs from the published experiment.
 
 use super::Reader;
+use crate::experiment::Change;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, scalar};
 use crate::experiment::set::PLAN;
-use crate::experiment::{Change, Size};
+use dyno_archive::plan::Size;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;

@@ -3,9 +3,11 @@
 use super::Reader;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, scalar};
-use crate::experiment::{MEASURE, Span, StagePlan, Value, WARMUP, did_you_mean, set};
+use crate::experiment::{StagePlan, did_you_mean, set};
 use crate::nearest::nearest;
-use crate::summary::metrics::{self, MetricError, RESULTS};
+use dyno_analysis::summary::metrics;
+use dyno_analysis::summary::metrics::{MetricError, RESULTS};
+use dyno_archive::plan::{MEASURE, Span, Value, WARMUP};
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;

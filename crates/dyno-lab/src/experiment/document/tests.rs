@@ -1,7 +1,8 @@
 //! What a person may get wrong in an experiment file, and what is said about it.
 
 use super::*;
-use crate::experiment::{Protocol, Resolved, Script, Size, builtin, find};
+use crate::experiment::{builtin, find};
+use dyno_archive::plan::{Protocol, Resolved, Script, Size};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
@@ -270,7 +271,7 @@ fn the_sql_of_data_knows_its_place_in_the_file() {
         json.get("setup_place").is_none() && json.get("finish_place").is_none(),
         "{json}"
     );
-    let older: crate::experiment::Data = serde_json::from_value(json).unwrap();
+    let older: dyno_archive::plan::Data = serde_json::from_value(json).unwrap();
     assert_eq!(older.placed_setup(), (data.setup, "data.setup"));
 }
 

@@ -1,7 +1,8 @@
 //! What can be set, and how the values of file, size and command line add up.
 
 use super::*;
-use crate::experiment::{Size, find};
+use crate::experiment::find;
+use dyno_archive::plan::Size;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use std::path::Path;
@@ -35,7 +36,7 @@ fn experiment() -> Experiment {
     Experiment::parse(Path::new("two.toml"), text).unwrap()
 }
 
-fn resolved(overrides: &[(&str, &str)]) -> Result<crate::experiment::Resolved, SetError> {
+fn resolved(overrides: &[(&str, &str)]) -> Result<dyno_archive::plan::Resolved, SetError> {
     let overrides: Vec<_> = overrides
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))

@@ -1,8 +1,10 @@
 //! Campaigns that were never made, written as dyno writes them.
 
-use dyno_lab::archive::{CampaignRecord, CampaignWriter, PlannedRun, RunRecord, RunState, RunWriter};
-use dyno_lab::experiment::{Resolved, Size, find};
-use dyno_lab::summary::{Pacing, Summary, SummaryBuilder, WorkloadFacts};
+use dyno_analysis::summary::SummaryBuilder;
+use dyno_archive::plan::{PlannedRun, Resolved, Size};
+use dyno_archive::summary::{Pacing, Summary, WorkloadFacts};
+use dyno_archive::{CampaignRecord, CampaignWriter, RunRecord, RunState, RunWriter};
+use dyno_lab::experiment::find;
 use dyno_record::{Interval, Recording};
 use std::path::Path;
 use std::time::Duration;

@@ -1,0 +1,106 @@
+//! What two campaigns were made with that is not the same.
+
+use crate::comparison::Difference;
+use crate::comparison::cells::{Cell, Cells, Matches};
+use crate::comparison::facts::{Facts, is_of_factor, of_campaign, of_experiment, of_run};
+use dyno_archive::figures::decimal;
+use indexmap::{IndexMap, IndexSet};
+
+/// Sizes of loaded data that differ by less are the same: a file grows by whole pages and segments.
+const SAME_SIZE: f64 = 0.01;
+
+/// The values of each fact in the runs of one side.
+type Values = IndexMap<String, IndexSet<String>>;
+
+/// All that differs in the matched cells, and which factor has which only level.
+pub(super) fn differences(baseline: &Cells<'_>, candidate: &Cells<'_>, matches: &Matches<'_, '_>) -> Vec<Difference> {
+    let base_cells: Vec<&Cell<'_>> = matches.pairs.iter().map(|(cell, _)| *cell).collect();
+    let other_cells: Vec<&Cell<'_>> = matches.pairs.iter().map(|(_, cell)| *cell).collect();
+    let (base, other) = (values(baseline, &base_cells), values(candidate, &other_cells));
+
+    let fixed = matches.fixed.iter().map(|(factor, one, another)| Difference {
+        what: factor.clone(),
+        baseline: one.clone().unwrap_or_default(),
+        candidate: another.clone().unwrap_or_default(),
+    });
+    let mut differences: Vec<Difference> = fixed.filter(|fixed| fixed.baseline != fixed.candidate).collect();
+
+    // What is varied, and what the names of levels stand for, differs between cells and is told as such.
+    let fixed = matches.fixed.iter().map(|(factor, ..)| factor);
+    let varied: Vec<&String> = matches.matched_by.iter().chain(&matches.unknown).chain(fixed).collect();
+    let meanings: IndexSet<&String> = [baseline, candidate]
+        .into_iter()
+        .flat_map(|cells| cells.record)
+        .flat_map(|record| &record.factors)
+        .filter(|factor| matches.matched_by.contains(&factor.name))
+        .flat_map(|factor| factor.meanings.values().flat_map(IndexMap::keys))
+        .collect();
+    let is_told = |name: &str| {
+        varied.iter().any(|factor| is_of_factor(name, factor))
+            || meanings.iter().any(|factor| is_of_factor(name, factor))
+    };
+    let names: IndexSet<&String> = base.keys().chain(other.keys()).filter(|name| !is_told(name)).collect();
+    let nothing = IndexSet::new();
+    for name in names {
+        let (one, another) = (base.get(name).unwrap_or(&nothing), other.get(name).unwrap_or(&nothing));
+        if one != another {
+            let joined = |values: &IndexSet<String>| values.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            differences.push(Difference {
+                what: name.clone(),
+                baseline: joined(one),
+                candidate: joined(another),
+            });
+        }
+    }
+    differences.extend(data_size(&base_cells, &other_cells));
+    differences
+}
+
+/// The facts of a campaign and of these cells of it, with their runs.
+fn values(campaign: &Cells<'_>, cells: &[&Cell<'_>]) -> Values {
+    let mut values = Values::new();
+    let mut add = |facts: Facts| {
+        for (name, value) in facts {
+            values.entry(name).or_default().insert(value);
+        }
+    };
+    for cell in cells {
+        for record in cell.runs.iter().filter_map(|(run, _)| run.record.as_ref().ok()) {
+            add(of_run(record));
+        }
+    }
+    if let Some(record) = campaign.record {
+        add(of_campaign(record));
+    }
+    for experiment in cells.iter().filter_map(|cell| cell.experiment) {
+        let mut facts = of_experiment(experiment);
+        // What was asked for; what the servers made of it is among the facts of the runs.
+        facts.retain(|name, _| !name.starts_with("settings.") && name != "target");
+        add(facts);
+    }
+    values
+}
+
+/// How much data there was before the load, if that differs.
+fn data_size(baseline: &[&Cell<'_>], candidate: &[&Cell<'_>]) -> Option<Difference> {
+    let mean = |cells: &[&Cell<'_>]| {
+        let runs = cells.iter().flat_map(|cell| &cell.runs);
+        let sizes = runs
+            .filter(|(_, summary)| !summary.tables.is_empty())
+            .map(|(_, summary)| {
+                let tables = summary.tables.iter();
+                tables
+                    .map(|table| table.table_before_bytes + table.indexes_before_bytes)
+                    .sum::<u64>() as f64
+            });
+        sizes.collect::<dyno_stats::Running>().mean()
+    };
+    let (one, another) = (mean(baseline)?, mean(candidate)?);
+    let differ = (one - another).abs() > SAME_SIZE * one.max(another);
+    let megabytes = |bytes: f64| format!("{} MB", decimal(bytes / f64::from(1 << 20), 1));
+    differ.then(|| Difference {
+        what: "tables before the load".to_owned(),
+        baseline: megabytes(one),
+        candidate: megabytes(another),
+    })
+}

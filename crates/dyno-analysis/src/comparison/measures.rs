@@ -1,0 +1,332 @@
+//! The figures of a cell on both sides, and the verdict on each.
+
+use crate::comparison::cells::Cell;
+use crate::comparison::{CellComparison, WorkloadComparison};
+use crate::summary::{is_complete, over_runs};
+use dyno_archive::figures::{count, counted, percent};
+use dyno_archive::plan::WARMUP;
+use dyno_archive::summary::{Pacing, Summary, WorkloadSummary};
+use dyno_archive::{Run, RunRecord};
+use dyno_stats::{CONFIDENCE, Outcome, batch_means, judge, ratio_of_means};
+use serde::Serialize;
+
+/// Batches of a run whose means are nearly independent of each other.
+const BATCHES: usize = 20;
+
+/// Fewer batches say nothing.
+const FEWEST_BATCHES: usize = 10;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Transactions per second.
+    Tps,
+    /// Median latency in microseconds.
+    #[serde(rename = "p50_us")]
+    P50,
+    /// 95th percentile of the latency in microseconds.
+    #[serde(rename = "p95_us")]
+    P95,
+    /// 99th percentile of the latency in microseconds.
+    #[serde(rename = "p99_us")]
+    P99,
+}
+
+/// A measure of one workload in one cell on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MeasureComparison {
+    /// What it is.
+    pub measure: Measure,
+    /// What the baseline's cell has, see [`over_runs`]: the mean over its runs, each of which has its own percentiles.
+    pub baseline: f64,
+    /// The same of the other.
+    pub candidate: f64,
+    /// The figure of each run of the baseline.
+    pub baseline_values: Vec<f64>,
+    /// The same of the other.
+    pub candidate_values: Vec<f64>,
+    /// The second as a ratio to the first.
+    pub ratio: f64,
+    /// Its interval at 95 % confidence, if there is one.
+    pub interval: Option<Interval>,
+    /// How probable it is that the ranks of the runs differ at least as much if nothing does: the test of Mann and Whitney.
+    pub p_value: f64,
+    /// What may be concluded.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// Where a ratio lies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// Whether it only says how the time within one run of each side varies, as there is but one: other runs may well lie elsewhere.
+    pub within_a_run: bool,
+}
+
+/// What may be concluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// More transactions per second, or less latency.
+    Better,
+    /// The other way round.
+    Worse,
+    /// The runs do not tell.
+    CannotTellYet {
+        /// About how many more runs of each side would; [`dyno_stats::MANY_RUNS`] stands for that many and more. `None`: there are too few to say even that.
+        more_runs: Option<usize>,
+    },
+}
+
+impl Measure {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 4] = [Self::Tps, Self::P50, Self::P95, Self::P99];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tps => "TPS",
+            Self::P50 => "p50",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+        }
+    }
+
+    /// Whether it is a latency, of which less is better.
+    #[must_use]
+    pub fn is_latency(self) -> bool {
+        self != Self::Tps
+    }
+
+    fn of(self, workload: &WorkloadSummary) -> Option<f64> {
+        let latency = workload.latency.as_ref();
+        match self {
+            Self::Tps => Some(workload.tps),
+            Self::P50 => latency.map(|latency| latency.p50_us),
+            Self::P95 => latency.map(|latency| latency.p95_us),
+            Self::P99 => latency.map(|latency| latency.p99_us),
+        }
+    }
+
+    fn verdict(self, outcome: Outcome) -> Verdict {
+        match (outcome, self.is_latency()) {
+            (Outcome::Higher, false) | (Outcome::Lower, true) => Verdict::Better,
+            (Outcome::Higher, true) | (Outcome::Lower, false) => Verdict::Worse,
+            (Outcome::Unknown { more_runs }, _) => Verdict::CannotTellYet { more_runs },
+        }
+    }
+}
+
+impl MeasureComparison {
+    /// By what share it is worse than the baseline (0.05 is 5 %): how much lower TPS is, or how much higher a latency. Negative if it is better.
+    #[must_use]
+    pub fn loss(&self) -> f64 {
+        if self.measure.is_latency() {
+            self.ratio - 1.0
+        } else {
+            1.0 - self.ratio
+        }
+    }
+}
+
+/// A workload in the runs of one side.
+struct Runs<'a> {
+    summaries: Vec<&'a WorkloadSummary>,
+    runs: Vec<&'a Run>,
+}
+
+impl<'a> Runs<'a> {
+    fn of(cell: &'a Cell<'_>, name: &str) -> Self {
+        let (mut summaries, mut runs) = (Vec::new(), Vec::new());
+        for (run, summary) in &cell.runs {
+            if let Some(workload) = summary.workloads.iter().find(|workload| workload.name == name) {
+                summaries.push(workload);
+                runs.push(*run);
+            }
+        }
+        Self { summaries, runs }
+    }
+
+    fn values(&self, measure: Measure) -> Vec<f64> {
+        self.summaries
+            .iter()
+            .filter_map(|workload| measure.of(workload))
+            .collect()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.runs.iter().map(|run| run.name()).collect()
+    }
+
+    fn pacing(&self) -> Option<Pacing> {
+        self.summaries.first().map(|workload| workload.pacing)
+    }
+
+    /// The sum of a count over the runs.
+    fn sum(&self, count: fn(&WorkloadSummary) -> u64) -> u64 {
+        self.summaries.iter().map(|workload| count(workload)).sum()
+    }
+}
+
+/// Compares the workloads that both sides ran in a cell.
+pub(super) fn cell(baseline: &Cell<'_>, candidate: &Cell<'_>) -> CellComparison {
+    let mut names: Vec<&str> = Vec::new();
+    for (_, Summary { workloads, .. }) in &baseline.runs {
+        for workload in workloads {
+            if !names.contains(&workload.name.as_str()) {
+                names.push(&workload.name);
+            }
+        }
+    }
+    let mut levels = baseline.levels.clone();
+    levels.extend(
+        candidate
+            .levels
+            .iter()
+            .map(|(factor, level)| (factor.clone(), level.clone())),
+    );
+    CellComparison {
+        levels,
+        workloads: names
+            .iter()
+            .filter_map(|name| workload(name, baseline, candidate))
+            .collect(),
+    }
+}
+
+fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<WorkloadComparison> {
+    let (base, other) = (Runs::of(baseline, name), Runs::of(candidate, name));
+    let (baseline_pacing, candidate_pacing) = (base.pacing()?, other.pacing()?);
+    let mut notes = Vec::new();
+    let loops = |pacing: Pacing| (pacing.is_open(), pacing.is_closed());
+    let alike = loops(baseline_pacing) == loops(candidate_pacing);
+    // What was asked for is no merit of the system's.
+    let asked_alike = !baseline_pacing.is_open() || baseline_pacing == candidate_pacing;
+    let measures = if alike {
+        if !asked_alike {
+            notes.push(
+                "TPS is not compared: it follows the requested rate, and that differs. Latency is compared as it \
+                 is, at different rates."
+                    .to_owned(),
+            );
+        }
+        let measures = Measure::ALL.iter();
+        let measures = measures.filter(|measure| asked_alike || **measure != Measure::Tps);
+        measures
+            .filter_map(|measure| compare(*measure, name, &base, &other))
+            .collect()
+    } else {
+        notes.push(
+            "Not compared: one side is a closed loop, whose TPS is what the system can do and whose latency leaves out the \
+             wait of users who arrive in the meantime; the other is an open loop, whose TPS is the requested rate and whose \
+             latency includes that wait."
+                .to_owned(),
+        );
+        Vec::new()
+    };
+    let staged = |cell: &Cell<'_>| cell.runs.iter().any(|(_, summary)| !summary.stages.is_empty());
+    if !measures.is_empty() && (staged(baseline) || staged(candidate)) {
+        notes.push(
+            "The load has stages: TPS and percentiles are over all of them, and describe none in particular. Compare \
+             stages by their rows in dyno export."
+                .to_owned(),
+        );
+    }
+    for (side, runs) in [("baseline", &base), ("other", &other)] {
+        notes.extend(failures(side, runs));
+    }
+    Some(WorkloadComparison {
+        name: name.to_owned(),
+        baseline_runs: base.names(),
+        candidate_runs: other.names(),
+        baseline_pacing,
+        candidate_pacing,
+        measures,
+        notes,
+    })
+}
+
+fn compare(measure: Measure, name: &str, baseline: &Runs<'_>, candidate: &Runs<'_>) -> Option<MeasureComparison> {
+    let (base, other) = (baseline.values(measure), candidate.values(measure));
+    let judged = judge(&other, &base)?;
+    let between_runs = judged.interval.map(|interval| Interval {
+        low: interval.low,
+        high: interval.high,
+        within_a_run: false,
+    });
+    let interval = between_runs.or_else(
+        || match (measure, baseline.runs.as_slice(), candidate.runs.as_slice()) {
+            (Measure::Tps, [one], [another]) => within(name, one, another),
+            _ => None,
+        },
+    );
+    Some(MeasureComparison {
+        measure,
+        baseline: over_runs(&base)?,
+        candidate: over_runs(&other)?,
+        baseline_values: base,
+        candidate_values: other,
+        ratio: judged.ratio,
+        interval,
+        p_value: judged.p_value,
+        verdict: measure.verdict(judged.outcome),
+    })
+}
+
+/// The interval of the ratio of TPS between two runs by the means of batches of each.
+fn within(workload: &str, baseline: &Run, candidate: &Run) -> Option<Interval> {
+    let interval = ratio_of_means(
+        &batches(workload, candidate)?,
+        &batches(workload, baseline)?,
+        CONFIDENCE,
+    )?;
+    Some(Interval {
+        low: interval.low,
+        high: interval.high,
+        within_a_run: true,
+    })
+}
+
+fn batches(workload: &str, run: &Run) -> Option<Vec<f64>> {
+    let interval_s = run.record.as_ref().map_or(0.0, |record: &RunRecord| record.interval_s);
+    let rows = run.intervals().ok()?;
+    let rows =
+        rows.filter(|row| row.workload == workload && row.phase != WARMUP && is_complete(row.interval_s, interval_s));
+    let tps: Vec<f64> = rows.map(|row| row.tps).collect();
+    Some(batch_means(&tps, tps.len() / BATCHES)).filter(|means| means.len() >= FEWEST_BATCHES)
+}
+
+/// What a side did not complete.
+fn failures(side: &str, runs: &Runs<'_>) -> Vec<String> {
+    let (errors, done) = (
+        runs.sum(|workload| workload.errors),
+        runs.sum(|workload| workload.transactions),
+    );
+    let skipped = runs.sum(|workload| workload.skipped);
+    let mut notes = Vec::new();
+    if done == 0 {
+        notes.push(format!("The {side} completed no transaction."));
+    }
+    if errors > 0 {
+        let share = 100.0 * errors as f64 / (errors + done) as f64;
+        notes.push(format!(
+            "{} of the transactions of the {side} failed ({}); they count neither in TPS nor in latency.",
+            percent(share),
+            count(errors)
+        ));
+    }
+    if skipped > 0 {
+        notes.push(format!(
+            "{} of the {side} {} skipped because of the latency limit and have no latency.",
+            counted(skipped, "transaction"),
+            if skipped == 1 { "was" } else { "were" }
+        ));
+    }
+    notes
+}

@@ -1,0 +1,64 @@
+//! What archives say: summaries, steady state, dips and their causes, comparisons. Files go in, findings come out; no database, no network.
+//!
+//! [`summary`] reduces intervals to the figures people read; [`analyse`] says what a run's recording shows, and [`comparison`] what two campaigns say
+//! about each other.
+//!
+//! A figure such as the mean TPS hides what a person would ask next. The analysis answers from the run's folder alone, so that it can be made of any
+//! archived run, also of one whose dyno was killed. Causes are only named where a counter or an event deviates from its own level in the rest of the
+//! run; where none does, "unknown" is the answer.
+
+mod campaign;
+mod causes;
+mod checkpoints;
+pub mod comparison;
+mod descheduled;
+mod limits;
+pub mod progress;
+mod recording;
+pub mod room;
+mod series;
+mod steady;
+pub mod summary;
+mod throughput;
+mod warnings;
+
+#[cfg(test)]
+mod cases;
+
+pub use campaign::campaign_warnings;
+pub(crate) use campaign::{IRRELEVANT, settings};
+
+use dyno_archive::Run;
+use dyno_archive::analysis::{Analysis, Dip};
+use recording::Recording;
+use throughput::Throughput;
+
+/// Analyses what was recorded of `run`. Files that are missing, as in archives of earlier dynos, cost only what they would have told.
+#[must_use]
+pub fn analyse(run: &Run) -> Analysis {
+    let throughput = Throughput::read(run);
+    let found = throughput.dips();
+    let windows = found.iter().map(|(window, _)| *window).collect();
+    let recording = Recording::read(run, &throughput, windows);
+    let dips = found.into_iter().map(|(window, depth)| {
+        let (cause, evidence) = causes::cause_of(&recording, window);
+        Dip {
+            start_s: window.start_s,
+            end_s: window.end_s,
+            depth_percent: depth * 100.0,
+            cause,
+            evidence,
+        }
+    });
+    let dips: Vec<Dip> = dips.collect();
+    let starts: Vec<f64> = dips.iter().map(|dip| dip.start_s).collect();
+    let mut analysis = Analysis {
+        steady: steady::steady(&throughput),
+        dip_period_s: dyno_stats::period(&starts),
+        dips,
+        findings: checkpoints::findings(&recording),
+        warnings: Vec::new(),
+    };
+    analysis.warnings = warnings::warnings(run, &recording, &analysis, throughput.may_be_steady());
+    analysis
+}

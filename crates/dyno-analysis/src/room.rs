@@ -1,0 +1,166 @@
+//! How much disk a plan takes, estimated without a server: for the order of magnitude, before anything is made.
+
+use dyno_archive::plan::{Data, Fill, Resolved};
+use indexmap::IndexMap;
+
+/// What PostgreSQL adds to each row: its header of 23 bytes, padded, and its pointer in the page.
+const ROW_BYTES: u64 = 24 + 4;
+/// An entry of an index on a number, with its pointer, in pages that are nine tenths full.
+const INDEX_ENTRY_BYTES: u64 = 22;
+/// A text of which nothing is known.
+const TEXT_BYTES: u64 = 32;
+
+/// About how many bytes the tables of `fill` and their indexes take once. What `setup` and `finish` fill themselves is not seen.
+#[must_use]
+pub fn data_bytes(data: &Data) -> u64 {
+    let sql = format!("{}\n{}", data.setup, data.finish).to_lowercase();
+    let of = |fill: &Fill| {
+        let columns: u64 = fill
+            .columns
+            .iter()
+            .map(|(column, expression)| column_bytes(&sql, column, expression))
+            .sum();
+        let row = ROW_BYTES + columns.next_multiple_of(8);
+        fill.rows
+            .saturating_mul(row + indexes(&sql, &fill.table) * INDEX_ENTRY_BYTES)
+    };
+    data.fill.iter().map(of).fold(0, u64::saturating_add)
+}
+
+/// How many indexes `sql` makes on a table, as far as that is written in the usual way.
+fn indexes(sql: &str, table: &str) -> u64 {
+    let table = table.to_lowercase();
+    let makes = |statement: &str| {
+        let words: Vec<_> = statement
+            .split(|c: char| c.is_whitespace() || "(),\"".contains(c))
+            .collect();
+        let index = statement.contains(" index ") || statement.contains("primary key") || statement.contains("unique");
+        index && words.contains(&table.as_str())
+    };
+    sql.split(';').filter(|statement| makes(statement)).count() as u64
+}
+
+/// The width of a column: by the type that `sql` gives a column of that name, else by the expression that fills it.
+fn column_bytes(sql: &str, column: &str, expression: &str) -> u64 {
+    let column = column.to_lowercase();
+    let mut words = sql
+        .split(|c: char| c.is_whitespace() || "(),;\"".contains(c))
+        .filter(|word| !word.is_empty());
+    let mut kind = None;
+    while let Some(word) = words.next() {
+        if word == column
+            && let Some(bytes) = words
+                .clone()
+                .next()
+                .and_then(|kind| type_bytes(kind, words.clone().nth(1), expression))
+        {
+            kind = Some(bytes);
+            break;
+        }
+    }
+    kind.unwrap_or_else(|| text_bytes(expression))
+}
+
+/// The width of a value of a type; `None` if the word is none. `length` is the word after it.
+fn type_bytes(kind: &str, length: Option<&str>, expression: &str) -> Option<u64> {
+    let bytes = match kind {
+        "bool" | "boolean" => 1,
+        "smallint" | "int2" => 2,
+        "int" | "integer" | "int4" | "serial" | "real" | "float4" | "date" => 4,
+        "bigint" | "int8" | "bigserial" | "double" | "float8" | "timestamp" | "timestamptz" | "numeric" | "decimal" => {
+            8
+        }
+        "uuid" => 16,
+        // Padded to its length whatever is filled in.
+        "char" | "character" => length
+            .and_then(|length| length.parse::<u64>().ok())
+            .map_or(2, |length| length + 1),
+        "text" | "varchar" | "json" | "jsonb" | "bytea" => text_bytes(expression),
+        _ => return None,
+    };
+    Some(bytes)
+}
+
+/// The width of the text that an expression gives.
+fn text_bytes(expression: &str) -> u64 {
+    let expression = expression.trim();
+    let literal = expression.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    match literal {
+        Some(literal) => literal.len() as u64 + 1,
+        None => TEXT_BYTES,
+    }
+}
+
+/// About how many bytes a run leaves in the archive.
+#[must_use]
+pub fn archive_bytes(experiment: &Resolved) -> u64 {
+    // As runs were seen to leave them: a row of intervals and a histogram per tag and interval, and a row of each sampler per second.
+    const INTERVAL_BYTES: u64 = 200;
+    const HISTOGRAM_BYTES: u64 = 700;
+    const SAMPLE_BYTES: u64 = 6_000;
+    let lasts_s = experiment.duration().unwrap_or_default().as_secs_f64();
+    let intervals = (lasts_s / experiment.interval.as_secs_f64().max(0.01)).ceil() as u64;
+    // The transactions of a workload and the statements of its scripts, which end with semicolons.
+    let tags = |workload: &dyno_archive::plan::Workload| {
+        let scripts = workload.scripts.iter();
+        1 + scripts
+            .map(|(script, _)| script.script.matches(';').count() as u64)
+            .sum::<u64>()
+    };
+    let tags: u64 = experiment.workloads.iter().map(tags).sum();
+    let rows = experiment.workloads.len() as u64 * INTERVAL_BYTES + tags * HISTOGRAM_BYTES;
+    intervals
+        .saturating_mul(rows)
+        .saturating_add(lasts_s as u64 * SAMPLE_BYTES)
+}
+
+/// The different sets of data of some experiments, each with its size in bytes.
+#[must_use]
+pub fn data_sets<'a>(experiments: impl IntoIterator<Item = &'a Resolved>) -> Vec<(&'a Data, u64)> {
+    let mut sets: IndexMap<String, (&Data, u64)> = IndexMap::new();
+    for experiment in experiments {
+        let data = &experiment.data;
+        let same = serde_json::to_string(&(
+            &experiment.target,
+            &experiment.locale,
+            &data.setup,
+            &data.fill,
+            &data.finish,
+        ));
+        sets.entry(same.unwrap_or_default())
+            .or_insert_with(|| (data, data_bytes(data)));
+    }
+    sets.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_table_is_as_large_as_published() {
+        let experiment = dyno_lab::experiment::find("pk-update").unwrap();
+        let plan = experiment
+            .plan(dyno_archive::plan::Size::Full, &[], None, 1, 2)
+            .unwrap();
+        let run = &plan.cells[0].experiment;
+        let megabytes = data_bytes(&run.data) / (1 << 20);
+        // 3,634 MB and an index of 1,063 MB.
+        assert!((4_230..5_160).contains(&megabytes), "{megabytes}");
+    }
+
+    #[test]
+    fn widths_follow_the_types() {
+        let sql = "create table t (id bigint, filler char(84), note text, t_at timestamp); create index on t (id)";
+        let widths = [
+            ("id", "row"),
+            ("filler", "''"),
+            ("note", "'abc'"),
+            ("t_at", "now()"),
+            ("other", "x"),
+        ];
+        let widths = widths.map(|(column, expression)| column_bytes(sql, column, expression));
+        assert_eq!(widths, [8, 85, 4, 8, 32]);
+        assert_eq!((indexes(sql, "T"), indexes(sql, "u")), (1, 0));
+    }
+}

@@ -1,0 +1,435 @@
+//! The throughput of a run over time, second by second.
+
+use crate::series::{Series, Window};
+use dyno_archive::Run;
+use dyno_archive::plan::WARMUP;
+use dyno_stats::Course;
+use std::ops::Range;
+
+/// Intervals shorter than this are taken together: causes are recorded once a second.
+const SHORTEST_S: f64 = 1.0;
+
+/// How long the window of the running median lasts: short enough to follow a machine whose neighbours come and go, and more than twice as long as a
+/// dip is. A longer one is a new level, unless next to nothing is left.
+const MEDIAN_S: f64 = 41.0;
+
+/// The window in a stage whose load changes, in values: only at short range is a slope none, and near its ends there is no telling.
+const RAMP_WINDOW: usize = 7;
+
+/// In a stretch in which fewer transactions are usual, one more or less is a large share of them: dips are looked for in longer ones.
+const LEAST_COUNT: f64 = 20.0;
+
+/// A fall that transactions arriving at random show by themselves, once in 30,000 stretches, is no dip: as many of the spreads of such counts.
+const LEAST_SPREADS: f64 = 4.0;
+
+/// Of fewer stretches than this nobody can say what is usual.
+const FEWEST: usize = 10;
+
+/// A load that has no intervals for so long, in seconds, is a damaged file: a dyno that goes on records each, and one that stood still does so afterwards.
+const LONGEST_GAP_S: f64 = 86_400.0;
+
+/// So many stretches of standstill are made up for intervals that are missing, and no more.
+const MOST_MISSING: usize = 1_000_000;
+
+/// Transactions per second of all workloads together in the time measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Throughput {
+    /// Stretches of about equal length, in order and without a gap within a phase.
+    pub windows: Vec<Window>,
+    /// The rate in each.
+    pub tps: Vec<f64>,
+    /// The phases that were measured.
+    pub phases: Vec<Phase>,
+}
+
+/// A phase that was measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Phase {
+    pub name: String,
+    /// The position of its first stretch.
+    pub first: usize,
+    /// Whether the load changes meanwhile.
+    pub ramp: bool,
+}
+
+impl Throughput {
+    /// The throughput in the intervals of `run`; none if they cannot be read.
+    pub fn read(run: &Run) -> Self {
+        let rows = run.intervals().into_iter().flatten();
+        let rows = rows.filter(|row| row.phase != WARMUP);
+        let mut result = Self::of(rows.map(|row| (row.phase, row.interval_start_s, row.interval_s, row.transactions)));
+        let workloads = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
+        for phase in &mut result.phases {
+            let stages = workloads.iter().flat_map(|workload| &workload.stages);
+            phase.ramp = stages.filter(|stage| stage.name == phase.name).any(|stage| stage.ramp);
+        }
+        result
+    }
+
+    /// Whether it would have a steady state if all is well: with one load, for long enough to tell.
+    pub fn may_be_steady(&self) -> bool {
+        self.has_one_load() && !matches!(dyno_stats::course(&self.tps), Course::TooShort { .. })
+    }
+
+    /// Whether the load was the same all the time.
+    fn has_one_load(&self) -> bool {
+        self.phases.len() < 2 && !self.phases.iter().any(|phase| phase.ramp)
+    }
+
+    /// From rows of phase, begin, length in seconds, and transactions; the rows of one interval follow each other. A row whose time cannot be ends them.
+    fn of(rows: impl Iterator<Item = (String, f64, f64, u64)>) -> Self {
+        let mut result = Self::default();
+        let mut phase = String::new();
+        let mut bin: Option<(Window, u64)> = None;
+        let mut missing = 0;
+        for (row_phase, start_s, length_s, transactions) in rows {
+            let window = Window {
+                start_s,
+                end_s: start_s + length_s,
+            };
+            let before_s = bin.as_ref().map_or(start_s, |(open, _)| open.end_s);
+            if !window.end_s.is_finite() || start_s - before_s > LONGEST_GAP_S {
+                break;
+            }
+            let new_phase = row_phase != phase;
+            match &mut bin {
+                // Another workload in the same interval, or an interval that the bin still has room for.
+                Some((open, sum))
+                    if !new_phase && (start_s < open.end_s - 1e-4 || open.length_s() < SHORTEST_S - 1e-4) =>
+                {
+                    open.end_s = open.end_s.max(window.end_s);
+                    *sum += transactions;
+                }
+                _ => {
+                    if let Some((done, sum)) = bin.take() {
+                        result.push(done, sum);
+                        // Intervals that are missing are of a time in which nothing was done.
+                        if !new_phase {
+                            missing += result.fill(done, window.start_s, MOST_MISSING - missing);
+                        }
+                    }
+                    bin = Some((window, transactions));
+                }
+            }
+            if new_phase {
+                phase.clone_from(&row_phase);
+                result.phases.push(Phase {
+                    name: row_phase,
+                    first: result.windows.len(),
+                    ramp: false,
+                });
+            }
+        }
+        if let Some((done, sum)) = bin {
+            result.push(done, sum);
+        }
+        result
+    }
+
+    fn push(&mut self, window: Window, transactions: u64) {
+        // The last interval may have been cut short: too short to have a rate of its own.
+        if window.length_s() >= SHORTEST_S / 2.0 {
+            self.windows.push(window);
+            self.tps.push(transactions as f64 / window.length_s());
+        }
+    }
+
+    /// Adds stretches without transactions after `last` until `until_s`, at most so many. Gives back how many.
+    fn fill(&mut self, last: Window, until_s: f64, most: usize) -> usize {
+        let step_s = last.length_s().max(SHORTEST_S);
+        let mut start_s = last.end_s;
+        let mut count = 0;
+        while until_s - start_s > 0.5 * step_s && count < most {
+            let end_s = until_s.min(start_s + step_s);
+            self.push(Window { start_s, end_s }, 0);
+            start_s = end_s;
+            count += 1;
+        }
+        count
+    }
+
+    /// The phases in which the load was the same all the time.
+    pub fn levels(&self) -> Vec<Window> {
+        let ends = self.phases.iter().skip(1).map(|phase| phase.first);
+        let ends = ends.chain([self.windows.len()]);
+        let phases = self.phases.iter().zip(ends).filter(|(phase, _)| !phase.ramp);
+        let times = phases.filter_map(|(phase, end)| {
+            let windows = self.windows.get(phase.first..end)?;
+            Some(Window {
+                start_s: windows.first()?.start_s,
+                end_s: windows.last()?.end_s,
+            })
+        });
+        times.collect()
+    }
+
+    /// The time from the first to the last.
+    pub fn measured(&self) -> Window {
+        Window {
+            start_s: self.windows.first().map_or(0.0, |first| first.start_s),
+            end_s: self.windows.last().map_or(0.0, |last| last.end_s),
+        }
+    }
+
+    /// Where it dips, with the depth of each dip as a share of the running median. Each phase has a level of its own.
+    pub fn dips(&self) -> Vec<(Window, f64)> {
+        let ends = self.phases.iter().skip(1).map(|phase| phase.first);
+        let ends = ends.chain([self.tps.len()]);
+        let mut dips = Vec::new();
+        for (phase, end) in self.phases.iter().zip(ends) {
+            let (windows, tps) = self.countable(phase.first..end);
+            if tps.len() < FEWEST {
+                continue;
+            }
+            let usual_s = windows.first().map_or(1.0, |window| window.length_s());
+            let (window, margin) = if phase.ramp {
+                (RAMP_WINDOW, RAMP_WINDOW / 2)
+            } else {
+                (((MEDIAN_S / usual_s).round() as usize).max(7), 0)
+            };
+            let certain = |range: &Range<usize>| range.start >= margin && range.end + margin <= tps.len();
+            for dip in dyno_stats::dips(&tps, window) {
+                let time = Window {
+                    start_s: windows[dip.range.start].start_s,
+                    end_s: windows[dip.range.end - 1].end_s,
+                };
+                let stretches = windows.iter().zip(&tps).take(dip.range.end).skip(dip.range.start);
+                let count: f64 = stretches.map(|(window, tps)| window.length_s() * tps).sum();
+                if certain(&dip.range) && beyond_chance(count, dip.usual * time.length_s()) {
+                    dips.push((time, dip.depth));
+                }
+            }
+        }
+        dips
+    }
+
+    /// The stretches of `range` with their rates, as many of them taken together as it takes for counts that mean something.
+    fn countable(&self, range: Range<usize>) -> (Vec<Window>, Vec<f64>) {
+        let (windows, tps) = (&self.windows[range.clone()], &self.tps[range]);
+        let count = |windows: &[Window], tps: &[f64]| -> f64 {
+            let counts = windows.iter().zip(tps).map(|(window, tps)| window.length_s() * tps);
+            counts.sum()
+        };
+        let usual = count(windows, tps) / windows.len().max(1) as f64;
+        if usual <= 0.0 {
+            return (Vec::new(), Vec::new());
+        }
+        let together = ((LEAST_COUNT / usual).ceil() as usize).max(1);
+        let groups = windows.chunks_exact(together).zip(tps.chunks_exact(together));
+        let groups = groups.map(|(windows, tps)| {
+            let time = Window {
+                start_s: windows[0].start_s,
+                end_s: windows[together - 1].end_s,
+            };
+            (time, count(windows, tps) / time.length_s())
+        });
+        groups.unzip()
+    }
+
+    /// As a series over time.
+    pub fn series(&self) -> Series {
+        let mut series = Series::default();
+        for (window, tps) in self.windows.iter().zip(&self.tps) {
+            series.push(*window, *tps);
+        }
+        series
+    }
+}
+
+/// Whether `count` transactions where `usual` were to be expected are fewer than chance explains. Counts have a spread of about 1 as roots, doubled; the
+/// 3/8 make that hold for small ones as well (F. J. Anscombe, "The transformation of Poisson, binomial and negative-binomial data", Biometrika 35, 1948).
+fn beyond_chance(count: f64, usual: f64) -> bool {
+    let root = |count: f64| 2.0 * (count + 0.375).sqrt();
+    root(usual) - root(count) >= LEAST_SPREADS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(phase: &str, start_s: f64, length_s: f64, transactions: u64) -> (String, f64, f64, u64) {
+        (phase.to_owned(), start_s, length_s, transactions)
+    }
+
+    #[test]
+    fn workloads_are_added_and_short_intervals_taken_together() {
+        let mut rows = Vec::new();
+        for tenth in 0..25 {
+            rows.push(row("measure", 5.0 + f64::from(tenth) / 10.0, 0.1, 10));
+            rows.push(row("measure", 5.0 + f64::from(tenth) / 10.0, 0.1, 5));
+        }
+        let found = Throughput::of(rows.into_iter());
+        assert_eq!(found.tps.len(), 3);
+        assert!(
+            found.tps.iter().all(|tps| (tps - 150.0).abs() < 1e-6),
+            "{:?}",
+            found.tps
+        );
+        assert!((found.measured().end_s - 7.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn missing_intervals_are_a_standstill_but_not_between_phases() {
+        let rows = [
+            row("ramp", 0.0, 1.0, 100),
+            row("ramp", 4.0, 1.0, 100),
+            row("hold", 9.0, 1.0, 200),
+            row("hold", 10.0, 0.2, 40),
+        ];
+        let found = Throughput::of(rows.into_iter());
+        assert_eq!(found.tps, [100.0, 0.0, 0.0, 0.0, 100.0, 200.0]);
+        let phases: Vec<_> = found
+            .phases
+            .iter()
+            .map(|phase| (phase.name.as_str(), phase.first))
+            .collect();
+        assert_eq!(phases, [("ramp", 0), ("hold", 5)]);
+    }
+
+    #[test]
+    fn rows_whose_time_cannot_be_end_what_is_read() {
+        for damaged_s in [1e12, 1e17, f64::INFINITY, f64::NAN] {
+            let rows = [
+                row("measure", 0.0, 1.0, 100),
+                row("measure", 1.0, 1.0, 100),
+                row("measure", damaged_s, 1.0, 100),
+                row("measure", 2.0, 1.0, 100),
+            ];
+            let found = Throughput::of(rows.into_iter());
+            assert_eq!(found.tps, [100.0, 100.0], "{damaged_s}");
+        }
+        // Each gap by itself could be.
+        let days = (0..40).map(|day| row("measure", 80_000.0 * f64::from(day), 1.0, 100));
+        assert_eq!(Throughput::of(days).tps.len(), 40 + MOST_MISSING);
+    }
+
+    /// Name, whether the load changes, and what is done second by second.
+    type Stage<'a> = (&'a str, bool, &'a dyn Fn(usize) -> u64);
+
+    #[test]
+    fn a_stage_with_less_load_is_no_dip_and_neither_is_the_begin_of_a_ramp() {
+        let of = |stages: &[Stage<'_>]| {
+            let mut rows = Vec::new();
+            for (name, _, tps) in stages {
+                for second in 0..20 {
+                    rows.push(row(name, rows.len() as f64, 1.0, tps(second)));
+                }
+            }
+            let mut found = Throughput::of(rows.into_iter());
+            for (phase, (_, ramp, _)) in found.phases.iter_mut().zip(stages) {
+                phase.ramp = *ramp;
+            }
+            (found.dips().len(), found.has_one_load())
+        };
+        let calm = |second: usize| 1_000 + second as u64 % 7;
+        let stages: [Stage<'_>; 3] = [
+            ("a", false, &calm),
+            ("b", false, &|second| calm(second) / 10),
+            ("c", false, &calm),
+        ];
+        assert_eq!(of(&stages), (0, false));
+        assert_eq!(of(&[("up", true, &|second| 50 + 500 * second as u64)]), (0, false));
+        // What happens within a stage is still seen.
+        let halting = |second: usize| if second == 10 { 0 } else { 50 + 500 * second as u64 };
+        assert_eq!(of(&[("up", true, &halting)]), (1, false));
+        assert_eq!(
+            of(&[("one", false, &|second| if second == 10 { 0 } else { calm(second) })]),
+            (1, true)
+        );
+    }
+
+    /// What is found where `counts` transactions are done second by second.
+    fn dips_of(counts: impl IntoIterator<Item = u64>) -> Vec<(Window, f64)> {
+        let counts = counts.into_iter().enumerate();
+        Throughput::of(counts.map(|(second, count)| row("measure", second as f64, 1.0, count))).dips()
+    }
+
+    #[test]
+    fn few_transactions_come_one_by_one_which_is_no_dip() {
+        // One client whose transactions take so long each.
+        for length_s in [0.3, 0.7, 1.1, 1.7, 1.95, 2.3, 7.0] {
+            let until = |second: u32| (f64::from(second) / length_s).floor() as u64;
+            let counts = (0..300).map(|second| until(second + 1) - until(second));
+            assert_eq!(dips_of(counts), [], "{length_s} s each");
+        }
+    }
+
+    #[test]
+    fn a_few_stretches_tell_of_no_dip() {
+        let dips = |seconds: u64| {
+            let count = |second| if second == 4 { 100 } else { 1_000 + second };
+            Throughput::of((0..seconds).map(|second| row("measure", second as f64, 1.0, count(second)))).dips()
+        };
+        assert_eq!((dips(9).len(), dips(10).len()), (0, 1));
+    }
+
+    #[test]
+    fn arrivals_at_random_have_empty_seconds_which_are_no_dips() {
+        // Numbers between 0 and 1 that look random (a linear congruential generator).
+        let mut state = 7_u64;
+        let mut random = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let mut found = 0;
+        for rate in [0.5, 2.0, 4.0, 10.0, 25.0, 100.0] {
+            for _ in 0..10 {
+                let mut counts = [0_u64; 300];
+                let mut at_s = 0.0_f64;
+                loop {
+                    at_s -= (1.0 - random()).ln() / rate;
+                    let Some(count) = counts.get_mut(at_s as usize) else {
+                        break;
+                    };
+                    *count += 1;
+                }
+                found += dips_of(counts).len();
+            }
+        }
+        // 18,000 seconds of them.
+        assert!(found <= 1, "{found} dips");
+    }
+
+    #[test]
+    fn a_standstill_of_a_slow_load_is_still_a_dip() {
+        let counts = (0..120).map(|second| if (50..65).contains(&second) { 0 } else { 3 + second % 3 });
+        let found = dips_of(counts);
+        assert_eq!(found.len(), 1, "{found:?}");
+        // To the accuracy of the stretches that were taken together.
+        let (time, depth) = found[0];
+        assert!(
+            (44.0..=50.0).contains(&time.start_s) && (65.0..=71.0).contains(&time.end_s),
+            "{time:?}"
+        );
+        assert_eq!(depth, 1.0);
+    }
+
+    #[test]
+    fn dips_have_times() {
+        let rows = (0..90).map(|at| {
+            row(
+                "measure",
+                f64::from(at),
+                1.0,
+                if (40..43).contains(&at) {
+                    0
+                } else {
+                    1_000 + at as u64 % 7
+                },
+            )
+        });
+        let dips = Throughput::of(rows).dips();
+        assert_eq!(
+            dips,
+            [(
+                Window {
+                    start_s: 40.0,
+                    end_s: 43.0
+                },
+                1.0
+            )]
+        );
+    }
+}

@@ -1,0 +1,352 @@
+//! What to keep in mind when reading a run, as far as only its recording tells.
+
+use crate::recording::Recording;
+use crate::series::Window;
+use crate::{descheduled, limits};
+use dyno_archive::analysis::{Analysis, Steady};
+use dyno_archive::summary::{Scale, Warning};
+use dyno_archive::{Run, RunRecord};
+use serde_json::Value;
+
+/// From this many seconds on a measurement means to be steady; a shorter one is a look.
+const MEANT_STEADY_S: f64 = 120.0;
+
+/// A mean hides less if it is over at least this many checkpoints.
+const ENOUGH_CYCLES: f64 = 4.0;
+
+/// A clock that is read without a system call takes a tenth of this; one that is read from a device, several times as much.
+const SLOW_CLOCK_NS: f64 = 250.0;
+
+/// Queries that keep the server for longer than this in each second may be felt.
+const COSTLY_MS_PER_S: f64 = 100.0;
+
+/// Fewer clients than this share that wait for a row at any time cost little.
+const LEAST_WAITING: f64 = 0.1;
+
+/// Data within this factor of a cache is neither clearly within it nor clearly beyond.
+const NEAR: f64 = 1.25;
+
+/// The warnings that `analysis` and the recording of `run` give reason for. Only of some, a steady state may be expected.
+pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis, may_be_steady: bool) -> Vec<Warning> {
+    let Ok(record) = &run.record else {
+        return Vec::new();
+    };
+    let measured_s = recording.measured.length_s();
+    let mut warnings = Vec::new();
+    warnings.extend(no_steady_state(&analysis.steady, measured_s).filter(|_| may_be_steady));
+    warnings.extend(few_checkpoints(record, recording, measured_s));
+    warnings.extend(limits::warnings(record, recording));
+    warnings.extend(descheduled::warning(run, recording));
+    warnings.extend(slow_clock(record));
+    warnings.extend(governor(record));
+    warnings.extend(swapping(run, recording));
+    warnings.extend(costly_samples(record));
+    warnings.extend(near_cache(record));
+    warnings.extend(few_rows(run, record, recording));
+    warnings
+}
+
+fn no_steady_state(steady: &Steady, measured_s: f64) -> Option<Warning> {
+    (!steady.found && measured_s >= MEANT_STEADY_S).then(|| Warning::NoSteadyState {
+        reason: steady.reason.clone(),
+    })
+}
+
+/// A load that writes should be measured over several checkpoints; one that is only looked at for a moment, for less than a cycle, need not.
+fn few_checkpoints(record: &RunRecord, recording: &Recording, measured_s: f64) -> Option<Warning> {
+    const WRITES_BYTES_PER_S: f64 = 100_000.0;
+    let writes = recording.wal_bytes.as_ref()?.usual.median > WRITES_BYTES_PER_S;
+    let timeout_s = setting(record, "checkpoint_timeout").map_or(Some(300.0), |text| seconds(&text))?;
+    // Where the amount of WAL brings them about, they come more often.
+    let starts: Vec<f64> = recording
+        .checkpoints
+        .iter()
+        .map(|checkpoint| checkpoint.start_s)
+        .collect();
+    let gaps: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let cycle_s = dyno_stats::median(&gaps).map_or(timeout_s, |gap| gap.min(timeout_s));
+    (writes && catches_few(measured_s, cycle_s)).then_some(Warning::FewCheckpoints { measured_s, cycle_s })
+}
+
+fn catches_few(measured_s: f64, cycle_s: f64) -> bool {
+    measured_s >= MEANT_STEADY_S.min(cycle_s) && measured_s < ENOUGH_CYCLES * cycle_s
+}
+
+fn governor(record: &RunRecord) -> Option<Warning> {
+    let governor = record.host.get("governor")?.as_str()?;
+    (governor == "powersave").then(|| Warning::PowerSaving {
+        governor: governor.to_owned(),
+    })
+}
+
+/// How much the counter `column` of `host.csv` grew while was measured.
+pub(super) fn growth(run: &Run, recording: &Recording, column: &str) -> Option<f64> {
+    let samples = run.host_samples(|name| name == column);
+    let values = samples.column(column)?;
+    risen(
+        samples.at_s.iter().copied().zip(values.iter().copied()),
+        recording.measured,
+    )
+}
+
+/// How far a counter rose in `window`, from its values and their times.
+fn risen(counter: impl Iterator<Item = (f64, f64)>, window: Window) -> Option<f64> {
+    let within = (window.start_s)..=(window.end_s + 1.0);
+    let mut within = counter.filter(|(at_s, value)| value.is_finite() && within.contains(at_s));
+    let (_, first) = within.next()?;
+    // In earlier archives the counters of dyno's threads fall when threads end, which is before the last sample.
+    Some(within.map(|(_, value)| value).fold(first, f64::max) - first)
+}
+
+fn slow_clock(record: &RunRecord) -> Option<Warning> {
+    let read_ns = record.host.get("clock_read_ns")?.as_f64()?;
+    (read_ns >= SLOW_CLOCK_NS).then(|| Warning::SlowClock {
+        source: record
+            .host
+            .get("clock_source")
+            .and_then(Value::as_str)
+            .unwrap_or("unknown")
+            .to_owned(),
+        read_ns,
+    })
+}
+
+fn swapping(run: &Run, recording: &Recording) -> Option<Warning> {
+    let bytes = growth(run, recording, "swap_out_bytes")?;
+    const NOTABLE_BYTES: f64 = 1_048_576.0;
+    (bytes >= NOTABLE_BYTES).then_some(Warning::Swapping { bytes: bytes as u64 })
+}
+
+fn costly_samples(record: &RunRecord) -> Option<Warning> {
+    let cost = record.summary.as_ref()?.sampling?;
+    (cost.server_ms_per_s > COSTLY_MS_PER_S).then_some(Warning::CostlySamples {
+        ms_per_s: cost.server_ms_per_s,
+    })
+}
+
+/// How much of the tables the load can have read or written: of each, with its indexes, at most a page of the table and one of an index for each row.
+/// None where the server does not say what was done to its tables.
+fn touched_bytes(record: &RunRecord) -> Option<f64> {
+    const PAGES_BYTES: f64 = 2.0 * 8192.0;
+    let tables = record.tables.get("after")?.get("tables")?.as_array()?;
+    let bytes = tables.iter().map(|table| {
+        let size = |name| table.get(name).and_then(Value::as_f64);
+        let rows = growth_of(
+            record,
+            table,
+            &["seq_tup_read", "idx_tup_fetch", "n_tup_ins", "n_tup_upd", "n_tup_del"],
+        )?;
+        Some((size("table_bytes")? + size("index_bytes")?).min(PAGES_BYTES * rows))
+    });
+    bytes.sum()
+}
+
+/// How much the counters `names` of `table`, as it was after the load, grew meanwhile; none without counters.
+fn growth_of(record: &RunRecord, table: &Value, names: &[&str]) -> Option<f64> {
+    let statistics = table.get("statistics")?.as_object()?;
+    let earlier = table_before(record, table).and_then(|table| table.get("statistics"));
+    let growth = names.iter().map(|name| {
+        let before = earlier.and_then(|before| before.get(*name)).and_then(Value::as_f64);
+        // A table without indexes has no counter of them.
+        let after = statistics.get(*name).and_then(Value::as_f64).unwrap_or(0.0);
+        (after - before.unwrap_or(0.0)).max(0.0)
+    });
+    (!statistics.is_empty()).then(|| growth.sum())
+}
+
+/// The same table as it was before the load.
+fn table_before<'a>(record: &'a RunRecord, table: &Value) -> Option<&'a Value> {
+    let tables = record.tables.get("before")?.get("tables")?.as_array()?;
+    tables
+        .iter()
+        .find(|other| other.get("schema") == table.get("schema") && other.get("name") == table.get("name"))
+}
+
+/// Data about as large as a cache is partly in it, and how much depends on chance.
+fn near_cache(record: &RunRecord) -> Option<Warning> {
+    let data_bytes = touched_bytes(record).filter(|bytes| *bytes > 0.0)?;
+    let shared = setting(record, "shared_buffers").map_or(Some(128.0 * 1_048_576.0), |text| bytes(&text));
+    // The page cache of the server's machine, if that is this one.
+    let local = record
+        .host
+        .get("data_filesystem")
+        .is_some_and(|filesystem| !filesystem.is_null());
+    let memory = record
+        .host
+        .get("memory_bytes")
+        .and_then(Value::as_f64)
+        .filter(|bytes| local && *bytes > 0.0);
+    let caches = [("shared_buffers", shared), ("main memory", memory)];
+    caches.into_iter().find_map(|(cache, size)| {
+        let cache_bytes = size?;
+        (data_bytes > cache_bytes / NEAR && data_bytes < cache_bytes * NEAR).then(|| Warning::NearCache {
+            data_bytes: data_bytes as u64,
+            cache: cache.to_owned(),
+            cache_bytes: cache_bytes as u64,
+        })
+    })
+}
+
+/// Clients that update fewer rows than they are wait for each other, not for the server: if the waits say so.
+fn few_rows(run: &Run, record: &RunRecord, recording: &Recording) -> Option<Warning> {
+    let clients: usize = record.workloads.iter().map(|workload| workload.clients).sum();
+    let waiting = recording.row_waits.mean_in(recording.measured)?;
+    if waiting < LEAST_WAITING * clients as f64 {
+        return None;
+    }
+    let after = record.tables.get("after")?.get("tables")?.as_array()?;
+    let few = after.iter().filter_map(|table| {
+        let rows = table_before(record, table)
+            .unwrap_or(table)
+            .get("rows_estimate")?
+            .as_f64()?;
+        let updated = growth_of(record, table, &["n_tup_upd", "n_tup_del"])?;
+        let name = table.get("name")?.as_str()?;
+        (rows >= 1.0 && rows < clients as f64 && updated > 100.0 * rows).then(|| (name.to_owned(), rows))
+    });
+    let (table, rows) = few.min_by(|one, other| one.1.total_cmp(&other.1))?;
+    Some(Warning::FewRows {
+        scale: scale_of(run, &table),
+        table,
+        rows: rows as u64,
+        clients: clients as u64,
+        waiting: Some(waiting),
+    })
+}
+
+/// How the number of rows of `table` is chosen, if by a scale.
+fn scale_of(run: &Run, table: &str) -> Scale {
+    const SCALE: &str = "scale";
+    let of_experiment = run
+        .experiment()
+        .is_ok_and(|experiment| experiment.parameters.contains_key(SCALE));
+    if of_experiment {
+        Scale::Parameter
+    } else if table.starts_with("pgbench_") {
+        Scale::Pgbench
+    } else {
+        Scale::None
+    }
+}
+
+/// A setting of the server that is not at its default.
+fn setting(record: &RunRecord, name: &str) -> Option<String> {
+    let settings = record.server.get("settings")?.as_array()?;
+    let found = settings
+        .iter()
+        .find(|setting| setting.get("name").and_then(Value::as_str) == Some(name))?;
+    Some(found.get("value")?.as_str()?.to_owned())
+}
+
+/// A time as PostgreSQL shows it, such as `5min`.
+fn seconds(text: &str) -> Option<f64> {
+    with_unit(
+        text,
+        &[
+            ("ms", 0.001),
+            ("min", 60.0),
+            ("s", 1.0),
+            ("h", 3_600.0),
+            ("d", 86_400.0),
+        ],
+    )
+}
+
+/// A size as PostgreSQL shows it, such as `128MB`.
+fn bytes(text: &str) -> Option<f64> {
+    let kilo = 1024.0_f64;
+    with_unit(
+        text,
+        &[
+            ("kB", kilo),
+            ("MB", kilo.powi(2)),
+            ("GB", kilo.powi(3)),
+            ("TB", kilo.powi(4)),
+        ],
+    )
+}
+
+fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    units
+        .iter()
+        .find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_archive::RunRecord;
+    use dyno_archive::summary::{Pacing, WorkloadFacts};
+    use std::time::Duration;
+
+    fn record() -> RunRecord {
+        let facts = WorkloadFacts {
+            name: "main".to_owned(),
+            clients: 8,
+            threads: 2,
+            pacing: Pacing::Closed,
+            transactions_per_client: None,
+            start_delay_s: 0.0,
+            stages: Vec::new(),
+            scripts: Vec::new(),
+            statements: Vec::new(),
+        };
+        RunRecord::new(String::new(), String::new(), vec![facts], &[], Duration::from_secs(1))
+    }
+
+    #[test]
+    fn times_and_sizes_as_the_server_shows_them() {
+        assert_eq!(
+            (seconds("5min"), seconds("30s"), seconds("250ms")),
+            (Some(300.0), Some(30.0), Some(0.25))
+        );
+        assert_eq!(
+            (bytes("128MB"), bytes("16kB"), bytes("on")),
+            (Some(134_217_728.0), Some(16_384.0), None)
+        );
+    }
+
+    #[test]
+    fn a_counter_that_falls_at_the_end_has_risen() {
+        let window = Window {
+            start_s: 1.0,
+            end_s: 3.0,
+        };
+        let counter = [
+            (0.0, 1.0),
+            (1.0, 2.0),
+            (2.0, f64::NAN),
+            (3.0, 12.0),
+            (3.9, 0.5),
+            (5.0, 40.0),
+        ];
+        assert_eq!(risen(counter.into_iter(), window), Some(10.0));
+        assert_eq!(risen([(0.0, 1.0)].into_iter(), window), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_slow_to_read() {
+        let mut record = record();
+        record.host = serde_json::json!({ "clock_source": "hpet", "clock_read_ns": 1_400 });
+        let warning = slow_clock(&record).unwrap().to_string();
+        let expected = "Reading the clock takes 1,400 ns here (clock source hpet)";
+        assert!(warning.starts_with(expected), "{warning}");
+        record.host = serde_json::json!({ "clock_source": "tsc", "clock_read_ns": 24 });
+        assert_eq!(slow_clock(&record), None);
+    }
+
+    #[test]
+    fn short_measurements_are_not_blamed_for_being_short() {
+        let steady = Steady::default();
+        assert_eq!(no_steady_state(&steady, 20.0), None);
+        assert!(no_steady_state(&steady, 600.0).is_some());
+    }
+
+    #[test]
+    fn three_checkpoint_cycles_are_few_and_a_look_is_not_blamed() {
+        assert!(catches_few(95.0, 30.0));
+        assert!(!catches_few(125.0, 30.0));
+        assert!(!catches_few(20.0, 300.0));
+        assert!(catches_few(200.0, 300.0));
+    }
+}

@@ -1,0 +1,102 @@
+//! What was found in a run's recording, as `run.json` keeps it.
+
+use crate::summary::Warning;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What the recording of one run says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Analysis {
+    /// Whether the throughput settled.
+    pub steady: Steady,
+    /// Stretches with a TPS well below its running median, in order of time.
+    #[serde(default)]
+    pub dips: Vec<Dip>,
+    /// The time from one dip to the next in seconds, if they come at regular times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dip_period_s: Option<f64>,
+    /// What holds for the run as a whole, as sentences.
+    #[serde(default)]
+    pub findings: Vec<String>,
+    /// What to keep in mind, beside the warnings of the summary.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+}
+
+/// Whether the throughput settled within the time measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Steady {
+    /// Whether there is a steady state.
+    pub found: bool,
+    /// From when on, in seconds since the first phase began; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_s: Option<f64>,
+    /// Why it is so, in words.
+    pub reason: String,
+}
+
+/// A stretch of time with a throughput well below what is usual around it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dip {
+    /// When its first interval began, in seconds since the first phase began.
+    pub start_s: f64,
+    /// When its last interval ended.
+    pub end_s: f64,
+    /// How far the slowest interval lies below the running median, in percent of it.
+    pub depth_percent: f64,
+    /// What most likely caused it.
+    pub cause: Cause,
+    /// What was seen at the time, the evidence for the cause first.
+    pub evidence: Vec<String>,
+}
+
+/// What made the throughput dip. Who and what exactly stands in the evidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Another session held a lock that the clients waited for.
+    Lock,
+    /// The server's processes were stopped, or did not answer anybody.
+    ServerStopped,
+    /// dyno's own processes were stopped, or had no CPU for a while.
+    DynoStopped,
+    /// Other processes of the machine took its CPU.
+    OtherProcesses,
+    /// Something outside of what can be seen took CPU time: other guests of the virtual machine's host, or its scheduler.
+    HostNoise,
+    /// A checkpoint kept the storage busy.
+    Checkpoint,
+    /// A vacuum or autovacuum was under way.
+    Vacuum,
+    /// After a checkpoint, full page images filled the write-ahead log.
+    FullPageImages,
+    /// Commits waited for a standby.
+    Replication,
+    /// Transactions failed, or connections were lost.
+    Errors,
+    /// The load generator was behind its own schedule.
+    LoadGenerator,
+    /// Nothing that was recorded explains it.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lock => "a lock held by another session",
+            Self::ServerStopped => "the server stalled",
+            Self::DynoStopped => "dyno itself stalled",
+            Self::OtherProcesses => "CPU taken by other processes",
+            Self::HostNoise => "host noise",
+            Self::Checkpoint => "checkpoint",
+            Self::Vacuum => "vacuum",
+            Self::FullPageImages => "full page images after a checkpoint",
+            Self::Replication => "waits for a standby",
+            Self::Errors => "errors or lost connections",
+            Self::LoadGenerator => "the load generator",
+            Self::Unknown => "unknown",
+        })
+    }
+}

@@ -1,0 +1,129 @@
+//! The archive: a folder of campaigns, each a folder of runs, made of plain files that need no dyno to be read.
+//!
+//! While a run goes on its files are only appended to, once per interval, so a run that is killed loses at most its last interval. `docs/formats.md`
+//! describes the files for people who read them with other tools. Nothing that is written here contains a password.
+
+pub mod analysis;
+mod append;
+mod campaign;
+mod events;
+pub mod figures;
+mod intervals;
+mod latencies;
+mod outline;
+pub mod plan;
+mod reader;
+mod run;
+mod samples;
+pub mod summary;
+mod tables;
+
+pub use campaign::{CampaignRecord, CampaignWriter, check_writable};
+pub use events::{Event, EventKind};
+pub use intervals::IntervalRow;
+pub use latencies::{LOG_TOLERANCE_S, LatencyCounts, LatencyLine, LatencyParser, is_measured};
+pub use outline::{CampaignOutline, RunOutline, campaign_folders, folder_name, is_running, is_under_way, run_folders};
+pub use reader::{Archive, Campaign, Run, read_json};
+pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
+pub use samples::SampleWriter;
+pub use tables::{ProcessRow, Samples, StatementRow, WaitRow};
+
+use serde::Serialize;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The version of all formats in a campaign folder, raised when an older dyno could misread a newer folder.
+pub const FORMAT: u32 = 1;
+
+const CAMPAIGN_JSON: &str = "campaign.json";
+/// The folder in a campaign that keeps earlier attempts at runs that were made again.
+const EARLIER: &str = "earlier";
+const RUN_JSON: &str = "run.json";
+const INTERVALS_CSV: &str = "intervals.csv";
+const LATENCY_HLOG: &str = "latency.hlog";
+const EVENTS_JSONL: &str = "events.jsonl";
+
+/// What went wrong with a file or folder of the archive.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// It cannot be written.
+    #[error("cannot write {}: {cause}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        cause: io::Error,
+    },
+    /// It cannot be read.
+    #[error("cannot read {}: {cause}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        cause: io::Error,
+    },
+    /// Its content is not what it should be.
+    #[error("{} is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It was written by a newer dyno.
+    #[error("{} has format {found}, but this dyno only reads formats up to {FORMAT}: use a newer dyno", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// Another dyno works on the campaign.
+    #[error("another dyno is working on {}; wait until it has ended, or end it", path.display())]
+    InUse {
+        /// The campaign's folder.
+        path: PathBuf,
+    },
+}
+
+impl ArchiveError {
+    /// That the file or folder `path` cannot be written, given the system's reason.
+    pub fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |cause| Self::Write { path, cause }
+    }
+
+    /// That the file or folder `path` cannot be read, given the system's reason.
+    pub fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |cause| Self::Read { path, cause }
+    }
+}
+
+/// Writes a JSON file so that at any moment either the old or the new content is there, whole.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub fn replace_json(path: &Path, content: &impl Serialize) -> Result<(), ArchiveError> {
+    let temporary = path.with_extension("json.tmp");
+    let write = || -> io::Result<()> {
+        let mut file = fs::File::create(&temporary)?;
+        let mut text = serde_json::to_vec_pretty(content)?;
+        text.push(b'\n');
+        file.write_all(&text)?;
+        // Else the rename could reach the disk before the content.
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    write().map_err(|cause| {
+        let _ = fs::remove_file(&temporary);
+        ArchiveError::write(path)(cause)
+    })
+}
+
+/// A number rounded to three decimals: nanoseconds in a figure of microseconds, and as exact as any count per second.
+fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}

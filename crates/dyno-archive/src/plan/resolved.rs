@@ -1,0 +1,225 @@
+//! The exact work of a run.
+
+use super::{Address, Cache, Path, Place, Protocol, Scripts, Size, Span, State, Value, padded};
+use indexmap::IndexMap;
+use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The name of the phase whose results count.
+pub const MEASURE: &str = "measure";
+
+/// The name of the phase before it, whose results are kept but not summed up.
+pub const WARMUP: &str = "warmup";
+
+/// An experiment at one size, with nothing left open. This is what the archive keeps of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resolved {
+    /// The experiment's name.
+    pub name: String,
+    /// What it is, in a few words.
+    pub title: String,
+    /// What it finds out.
+    pub question: String,
+    /// Where it was published.
+    pub source: String,
+    /// How much of it is done; `None` for a load that knows no sizes.
+    pub size: Option<Size>,
+    /// The database, as `--target` would name it; `None`: for the command line to say. It may hold a password, which is never serialized.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Address>,
+    /// How the clients connect to the embedded server; `None`: over its unix socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Path>,
+    /// The locale of the embedded server's databases; `None`: `C.UTF-8`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
+    /// Variables of all scripts, in the file's order.
+    pub parameters: IndexMap<String, Value>,
+    /// Server settings by name. A value may still be relative to the server's machine ("25% of memory").
+    pub settings: IndexMap<String, String>,
+    /// What is in the database before the run.
+    pub data: Data,
+    /// What runs, all at the same time.
+    pub workloads: Vec<Workload>,
+    /// How long the workloads run before results count; may be zero.
+    #[serde(with = "required")]
+    pub warmup: Duration,
+    /// How long results count: the sum of the stages if there are any; `None`: until all clients have had their
+    /// [`Workload::transactions_per_client`].
+    #[serde(with = "optional")]
+    pub measure: Option<Duration>,
+    /// What the measured time consists of, one after the other; empty: of one stretch in which everything runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
+    /// Figures to be calculated from the results, by name: expressions as `dyno_analysis` evaluates them.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub metrics: IndexMap<String, String>,
+    /// How often results are recorded, at least 10 ms.
+    #[serde(with = "required")]
+    pub interval: Duration,
+}
+
+/// How the data is made: first `setup`, then the tables of `fill`, then `finish`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Data {
+    /// SQL statements that make the schema; may be empty.
+    pub setup: String,
+    /// Where it stands; `None` in the archives of earlier dynos.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_place: Option<Place>,
+    /// Tables filled with generated rows.
+    pub fill: Vec<Fill>,
+    /// SQL statements that complete it, such as indexes; may be empty.
+    pub finish: String,
+    /// Where that stands; `None` in the archives of earlier dynos.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_place: Option<Place>,
+    /// Whether the workloads leave the data as they found it, so that another run may use it as it is.
+    pub read_only: bool,
+    /// What a run finds of what the run before it did to the data.
+    #[serde(default)]
+    pub state: State,
+    /// What of the data is in memory when the load begins.
+    #[serde(default)]
+    pub cache: Cache,
+    /// Tablespaces that `setup` uses: made on the embedded server, expected to exist elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tablespaces: Vec<String>,
+}
+
+/// A table filled with generated rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fill {
+    /// The table.
+    pub table: String,
+    /// Number of rows.
+    pub rows: u64,
+    /// For each column an SQL expression, in which `row` is the number of the row from 1.
+    pub columns: IndexMap<String, String>,
+}
+
+/// One or several scripts run by a number of clients.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Unique name of letters, digits, `-` and `_`.
+    pub name: String,
+    /// Number of connections, at least 1.
+    pub clients: usize,
+    /// Number of threads that share them, 1 to `clients`.
+    pub threads: usize,
+    /// How statements are sent.
+    pub protocol: Protocol,
+    /// Transactions asked for per second over all clients (open loop); `None`: as many as complete (closed loop).
+    pub rate_per_s: Option<f64>,
+    /// How many transactions each client is to have; `None`: as many as fit into the phases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions_per_client: Option<u64>,
+    /// How long after the begin of the load its clients begin.
+    #[serde(default, with = "required", skip_serializing_if = "Duration::is_zero")]
+    pub start_delay: Duration,
+    /// What the clients execute.
+    #[serde(flatten)]
+    pub scripts: Scripts,
+}
+
+/// A part of the measured time in which some workloads, clients or rates differ from the other parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Unique name of letters, digits, `-` and `_`; never that of the warm-up.
+    pub name: String,
+    /// How long it lasts, above zero.
+    #[serde(with = "required")]
+    pub lasts: Duration,
+    /// How many clients of each workload are active, at most all that it has; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Span>,
+    /// Transactions asked for per second of each workload (open loop); `None`: as the workload says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Span>,
+    /// The names of the workloads that are active; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<String>,
+}
+
+/// A stretch of the run with its own results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// [`WARMUP`], then [`MEASURE`] or the name of each stage.
+    pub name: String,
+    /// How long it lasts; `None`: until all clients have had their transactions.
+    pub duration: Option<Duration>,
+    /// Whether its results count.
+    pub measured: bool,
+}
+
+impl Data {
+    /// [`Data::setup`] as it is to be run, and what messages call it. Its lines are those of the file, where that is known.
+    #[must_use]
+    pub fn placed_setup(&self) -> (String, &str) {
+        placed(&self.setup, self.setup_place.as_ref(), "data.setup")
+    }
+
+    /// The same of [`Data::finish`].
+    #[must_use]
+    pub fn placed_finish(&self) -> (String, &str) {
+        placed(&self.finish, self.finish_place.as_ref(), "data.finish")
+    }
+}
+
+fn placed<'a>(text: &str, place: Option<&'a Place>, key: &'a str) -> (String, &'a str) {
+    let (name, offset) = place.map_or((key, (0, 0)), |place| (place.name.as_str(), place.offset));
+    (padded(text, offset), name)
+}
+
+impl Resolved {
+    /// The phases in order; a warm-up of no length is left out.
+    #[must_use]
+    pub fn phases(&self) -> Vec<Phase> {
+        let warmup = [(WARMUP, Some(self.warmup))];
+        let stages = self.stages.iter().map(|stage| (stage.name.as_str(), Some(stage.lasts)));
+        let measure = self.stages.is_empty().then_some((MEASURE, self.measure));
+        warmup
+            .into_iter()
+            .chain(measure)
+            .chain(stages)
+            .filter(|(_, duration)| *duration != Some(Duration::ZERO))
+            .map(|(name, duration)| Phase {
+                name: name.to_owned(),
+                duration,
+                measured: name != WARMUP,
+            })
+            .collect()
+    }
+
+    /// How long the phases take together; `None` if that is for the transactions to say. Preparing the server and loading the data come on top.
+    #[must_use]
+    pub fn duration(&self) -> Option<Duration> {
+        Some(self.warmup.saturating_add(self.measure?))
+    }
+
+    /// The load of a program that plans for itself, such as `dyno pgbench`, as the archive keeps it: on data that is there, on a server that stays as it
+    /// is. `name` becomes part of the campaign's folder, `title` says what it is; what else there is to know is for the caller to fill in.
+    #[must_use]
+    pub fn of_load(name: String, title: String, workloads: Vec<Workload>) -> Self {
+        Self {
+            name,
+            title,
+            question: String::new(),
+            source: String::new(),
+            size: None,
+            target: None,
+            path: None,
+            locale: None,
+            parameters: IndexMap::new(),
+            settings: IndexMap::new(),
+            data: Data::default(),
+            workloads,
+            warmup: Duration::ZERO,
+            measure: None,
+            stages: Vec::new(),
+            metrics: IndexMap::new(),
+            interval: Duration::from_secs(1),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Reading an archive: what is there, and how far each run came.
+//!
+//! An archive is a folder that people copy, tidy and add to, so whatever is not recognised is passed over, and a damaged file costs only what
+//! was in it.
+
+use crate::append::AppendFile;
+use crate::plan::{PlannedRun, Resolved};
+use crate::{
+    ArchiveError, CAMPAIGN_JSON, CampaignRecord, EVENTS_JSONL, Event, FORMAT, INTERVALS_CSV, IntervalRow, RUN_JSON,
+    RunRecord, RunState, intervals,
+};
+use serde::de::DeserializeOwned;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A folder of campaigns.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    path: PathBuf,
+}
+
+/// A campaign found in an archive.
+#[derive(Debug)]
+pub struct Campaign {
+    /// Its folder.
+    pub path: PathBuf,
+    /// The content of `campaign.json`, or why it cannot be read.
+    pub record: Result<CampaignRecord, ArchiveError>,
+    /// Its runs in order.
+    pub runs: Vec<Run>,
+}
+
+/// A run found in a campaign.
+#[derive(Debug)]
+pub struct Run {
+    /// Its folder.
+    pub path: PathBuf,
+    /// The content of `run.json`, or why it cannot be read.
+    pub record: Result<RunRecord, ArchiveError>,
+    /// How far it came. A run whose dyno was killed is incomplete, whatever `run.json` says.
+    pub state: RunState,
+}
+
+impl Archive {
+    /// The archive in the folder `path`, which need not exist yet.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All campaigns, the oldest first. There are none in an archive that does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be read.
+    pub fn campaigns(&self) -> Result<Vec<Campaign>, ArchiveError> {
+        Ok(folders(&self.path)?.into_iter().filter_map(Campaign::read).collect())
+    }
+
+    /// The campaign in the folder `name` of the archive, or in the folder that `name` is the path of.
+    #[must_use]
+    pub fn campaign(&self, name: &str) -> Option<Campaign> {
+        [self.path.join(name), PathBuf::from(name)]
+            .into_iter()
+            .find_map(Campaign::read)
+    }
+}
+
+impl Campaign {
+    /// The name of its folder.
+    #[must_use]
+    pub fn name(&self) -> String {
+        name_of(&self.path)
+    }
+
+    /// Whether a living dyno works on it.
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        AppendFile::is_locked(&self.path.join(CAMPAIGN_JSON))
+    }
+
+    /// Whether this run of its plan is over, so that it is not to be made: also if it does not count for its errors.
+    #[must_use]
+    pub fn has(&self, planned: &PlannedRun) -> bool {
+        let folder = planned.folder();
+        let mut made = self.runs.iter().filter(|run| run.state.is_over());
+        made.any(|run| run.name() == folder)
+    }
+
+    /// Reads the folder `path`; `None` if it is no campaign.
+    #[must_use]
+    pub fn read(path: PathBuf) -> Option<Self> {
+        let runs: Vec<Run> = folders(&path).ok()?.into_iter().filter_map(Run::read).collect();
+        let record = read_json(&path.join(CAMPAIGN_JSON));
+        let foreign = runs.is_empty() && is_absent(&record);
+        (!foreign).then_some(Self { path, record, runs })
+    }
+}
+
+impl Run {
+    /// Reads the folder `path`; `None` if it is no run.
+    #[must_use]
+    pub fn read(path: PathBuf) -> Option<Self> {
+        let mut record = read_json::<RunRecord>(&path.join(RUN_JSON));
+        // Earlier dynos called every run complete that took its time.
+        record.iter_mut().for_each(RunRecord::judge);
+        let intervals = path.join(INTERVALS_CSV);
+        if is_absent(&record) && !intervals.is_file() {
+            return None;
+        }
+        let state = match &record {
+            Ok(record) if record.state != RunState::Running => record.state,
+            _ if AppendFile::is_locked(&intervals) => RunState::Running,
+            _ => RunState::Incomplete,
+        };
+        Some(Self { path, record, state })
+    }
+
+    /// The name of its folder.
+    #[must_use]
+    pub fn name(&self) -> String {
+        name_of(&self.path)
+    }
+
+    /// What the run measures, from the campaign's plan.
+    ///
+    /// # Errors
+    ///
+    /// If the plan cannot be read.
+    pub fn experiment(&self) -> Result<Resolved, ArchiveError> {
+        let campaign = self.path.parent().unwrap_or(&self.path).join(CAMPAIGN_JSON);
+        let campaign = read_json::<CampaignRecord>(&campaign)?;
+        let folder = self.name();
+        let planned = campaign.runs.iter().find(|planned| planned.folder() == folder);
+        let mut cells = campaign.cells.into_iter();
+        let cell = planned.and_then(|planned| cells.find(|cell| cell.levels == planned.cell));
+        Ok(cell.map_or(campaign.experiment, |cell| cell.experiment))
+    }
+
+    /// The rows of `intervals.csv`, up to one that was torn by a kill.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub fn intervals(&self) -> Result<impl Iterator<Item = IntervalRow> + use<>, ArchiveError> {
+        Ok(intervals::rows(open(&self.path.join(INTERVALS_CSV))?))
+    }
+
+    /// The events; lines that are damaged or of an unknown kind are passed over.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub fn events(&self) -> Result<impl Iterator<Item = Event> + use<>, ArchiveError> {
+        let lines = open(&self.path.join(EVENTS_JSONL))?.split(b'\n').map_while(Result::ok);
+        Ok(lines.filter_map(|line| serde_json::from_slice(&line).ok()))
+    }
+}
+
+/// Opens a file for reading.
+pub(crate) fn open(path: &Path) -> Result<BufReader<File>, ArchiveError> {
+    File::open(path).map(BufReader::new).map_err(ArchiveError::read(path))
+}
+
+/// Reads a JSON file, unless a newer dyno wrote it.
+///
+/// # Errors
+///
+/// If it cannot be read, is damaged, or is of a newer format.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ArchiveError> {
+    /// What every version of the formats has.
+    #[derive(serde::Deserialize)]
+    struct Versioned {
+        format: u32,
+    }
+    let text = fs::read(path).map_err(ArchiveError::read(path))?;
+    match serde_json::from_slice(&text) {
+        Ok(Versioned { format: found }) if found > FORMAT => Err(ArchiveError::Newer {
+            path: path.to_owned(),
+            found,
+        }),
+        _ => serde_json::from_slice(&text).map_err(|error| ArchiveError::Damaged {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        }),
+    }
+}
+
+/// Whether a record is missing because there is no such file.
+fn is_absent<T>(record: &Result<T, ArchiveError>) -> bool {
+    matches!(record, Err(ArchiveError::Read { cause, .. }) if cause.kind() == ErrorKind::NotFound)
+}
+
+/// The folders in the folder `path` by name; none if it does not exist.
+pub(crate) fn folders(path: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
+    let entries = match fs::read_dir(path) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(ArchiveError::read(path))?,
+    };
+    let mut folders: Vec<_> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    Ok(folders)
+}
+
+/// The last part of a path.
+pub(crate) fn name_of(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}

@@ -1,0 +1,85 @@
+//! `host.csv`, `server.csv` and the other files of what was sampled beside the load: one row or several per sample, the time in the first column.
+
+use crate::append::AppendFile;
+use crate::{ArchiveError, rounded};
+use dyno_record::{Series, Value};
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+/// Writes one file of samples. It may be used on another thread than the run's other files.
+#[derive(Debug)]
+pub struct SampleWriter {
+    file: AppendFile,
+    columns: usize,
+    row: String,
+    stopped: bool,
+}
+
+impl SampleWriter {
+    /// Makes the file of `series` in a run's folder.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn create(folder: &Path, series: &Series) -> Result<Self, ArchiveError> {
+        let mut file = AppendFile::create(folder.join(series.file))?;
+        let mut header = "at_s".to_owned();
+        for column in &series.columns {
+            header.push(',');
+            quote(&mut header, column);
+        }
+        header.push('\n');
+        file.append(header.as_bytes())?;
+        Ok(Self {
+            file,
+            columns: series.columns.len(),
+            row: String::new(),
+            stopped: false,
+        })
+    }
+
+    /// Writes one row, taken `at` after the first phase began: a value per column.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written. The error comes once; later samples are then ignored, so that sampling can go on.
+    pub fn row(&mut self, at: Duration, values: &[Value]) -> Result<(), ArchiveError> {
+        if self.stopped {
+            return Ok(());
+        }
+        self.row.clear();
+        // Writing to a String cannot fail.
+        let _ = write!(self.row, "{}", rounded(at.as_secs_f64()));
+        for column in 0..self.columns {
+            self.row.push(',');
+            match values.get(column) {
+                Some(Value::Number(value)) if value.is_finite() => {
+                    let _ = write!(self.row, "{}", exact(*value));
+                }
+                Some(Value::Text(text)) => quote(&mut self.row, text),
+                _ => {}
+            }
+        }
+        self.row.push('\n');
+        let result = self.file.append(self.row.as_bytes());
+        self.stopped = result.is_err();
+        result
+    }
+}
+
+/// A number without digits that no counter or clock has: rounded to six decimals.
+fn exact(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6
+}
+
+/// Adds a field of CSV (RFC 4180).
+fn quote(row: &mut String, text: &str) {
+    if text.contains([',', '"', '\n', '\r']) {
+        row.push('"');
+        row.push_str(&text.replace('"', "\"\""));
+        row.push('"');
+    } else {
+        row.push_str(text);
+    }
+}

@@ -1,0 +1,255 @@
+//! Making a plan of an experiment.
+
+use crate::experiment::plan::range::{Given, given};
+use crate::experiment::plan::{Design, MOST_RUNS, PlanError, order};
+use crate::experiment::{Experiment, SetError, TARGET};
+use dyno_archive::plan::{Cell, Factor, Levels, Plan, Resolved, Size, Value};
+use dyno_target::postgres::address::{without_secrets, word_without_secrets};
+use indexmap::IndexSet;
+use std::collections::HashSet;
+
+/// A value of the command line that holds in every cell.
+struct Override<'a> {
+    name: &'a str,
+    value: Value,
+}
+
+impl Experiment {
+    /// Plans a campaign: the file's values, those of `size`, then `overrides` in order. An override of several values or a range, `1,2` or `10..120:10`,
+    /// gives a factor these levels; a single value for a factor pins it to that level. `repetitions`, if given, has the last word on how often each
+    /// cell is measured. `cores` is what the load's machine has, for workloads that do not say how many threads they want.
+    ///
+    /// # Errors
+    ///
+    /// If an override names nothing or does not fit, levels cannot be together, or nothing or too much is to be measured.
+    pub fn plan(
+        &self,
+        size: Size,
+        overrides: &[(String, String)],
+        repetitions: Option<usize>,
+        seed: u64,
+        cores: usize,
+    ) -> Result<Plan, PlanError> {
+        let mut experiment = self.at(size)?;
+        let mut fixed = Vec::new();
+        for (name, text) in overrides {
+            let one = experiment
+                .vary(name, text)
+                .map_err(|cause| refused(name, text, cause))?;
+            fixed.extend(one.map(|value| Override { name, value }));
+        }
+        fixed.sort_by_key(|given| rank(given.name));
+        experiment.planned(size, &fixed, repetitions, seed, cores)
+    }
+
+    /// Gives a factor the levels in `text`. Gives back what is in it if it is one value of something that is no factor, or that belongs to the plan.
+    fn vary(&mut self, name: &str, text: &str) -> Result<Option<Value>, SetError> {
+        let invalid = |reason| SetError::Invalid {
+            name: name.to_owned(),
+            value: text.to_owned(),
+            reason,
+        };
+        let levels = match given(text).map_err(invalid)? {
+            Given::One(value) => {
+                if self.is_of_plan(name) {
+                    self.set(name, &value)?;
+                    return Ok(None);
+                }
+                let factor = self.factor(name)?;
+                let level = self.level(&factor, &value)?;
+                if !self.design.factors.contains_key(&factor) {
+                    return Ok(Some(value));
+                }
+                self.design.vary(&factor, vec![level]);
+                return Ok(None);
+            }
+            Given::Levels(levels) => levels,
+        };
+        let factor = self.factor(name)?;
+        // Two texts may be one level, and there may be thousands.
+        let different: IndexSet<String> = levels
+            .iter()
+            .map(|value| self.level(&factor, value))
+            .collect::<Result<_, _>>()?;
+        self.design.vary(&factor, different.into_iter().collect());
+        Ok(None)
+    }
+
+    /// Makes sure that all cells of the experiment, as it is set now, can be measured.
+    pub(crate) fn check_cells(&self) -> Result<(), PlanError> {
+        self.planned(Size::Full, &[], None, 0, 1).map(|_| ())
+    }
+
+    /// The plan of the experiment as it is set now, with values that hold in every cell.
+    fn planned(
+        &self,
+        size: Size,
+        fixed: &[Override<'_>],
+        repetitions: Option<usize>,
+        seed: u64,
+        cores: usize,
+    ) -> Result<Plan, PlanError> {
+        let Design { factors, order, .. } = &self.design;
+        self.check_overlap()?;
+        let cells = self.design.cells()?;
+        let repetitions = repetitions.unwrap_or(self.design.repetitions).max(1);
+        if cells.len().saturating_mul(repetitions) > MOST_RUNS {
+            return Err(PlanError::TooManyRuns {
+                cells: cells.len(),
+                repetitions,
+                most: MOST_RUNS,
+            });
+        }
+        // Without what is not needed a thousand times.
+        let base = self.without_design();
+        let cell = |levels: Levels| {
+            Ok(Cell {
+                experiment: base.cell(&levels, size, fixed, cores)?,
+                levels: shown(levels),
+            })
+        };
+        let cells = cells.into_iter().map(cell).collect::<Result<Vec<Cell>, PlanError>>()?;
+        let levels: Vec<&Levels> = cells.iter().map(|cell| &cell.levels).collect();
+        let targets: HashSet<_> = levels
+            .iter()
+            .map(|levels| levels.values().collect::<Vec<_>>())
+            .collect();
+        if targets.len() < levels.len() {
+            return Err(PlanError::SameTargets);
+        }
+        let runs = order::runs(&levels, repetitions, *order, seed);
+        let meaning = |factor: &str, level: &String| {
+            let values = self.meaning(factor, level)?.iter();
+            let values = values.map(|(name, value)| (name.clone(), value.to_string()));
+            Some((level.clone(), shown(values.collect())))
+        };
+        let factor = |(name, levels): (&String, &Vec<String>)| Factor {
+            name: name.clone(),
+            levels: levels.iter().map(|level| label(name, level)).collect(),
+            meanings: levels.iter().filter_map(|level| meaning(name, level)).collect(),
+        };
+        Ok(Plan {
+            factors: factors.iter().map(factor).collect(),
+            runs,
+            order: *order,
+            on_failure: self.design.on_failure,
+            max_errors: self.design.max_errors,
+            baseline: shown(self.design.baseline.clone()),
+            seed,
+            cells,
+        })
+    }
+
+    /// Makes sure that no two factors say the same thing.
+    fn check_overlap(&self) -> Result<(), PlanError> {
+        let factors = self.design.factors.keys();
+        let said: Vec<_> = factors
+            .flat_map(|factor| self.said_by(factor).into_iter().map(move |name| (factor, name)))
+            .collect();
+        for (one, general) in &said {
+            let same = |name: &str| name == *general || name.split_once('.').is_some_and(|(_, name)| name == *general);
+            if let Some((other, name)) = said.iter().find(|(other, name)| other != one && same(name)) {
+                return Err(PlanError::Twice {
+                    one: (*one).clone(),
+                    other: (*other).clone(),
+                    name: (*name).to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The exact work of a cell.
+    fn cell(&self, levels: &Levels, size: Size, fixed: &[Override<'_>], cores: usize) -> Result<Resolved, PlanError> {
+        let mut experiment = self.clone();
+        // Threads that were asked for once and for all are as many as there are clients at most; as a level, they have to fit.
+        let meant = levels.iter().filter_map(|(factor, level)| self.meaning(factor, level));
+        let meant: HashSet<&str> = meant.flat_map(|meaning| meaning.keys()).map(String::as_str).collect();
+        let said = levels.keys().map(String::as_str).chain(meant.iter().copied());
+        let varies_clients = said.into_iter().any(|name| is_count_of("clients", name));
+        let (threads, others): (Vec<_>, Vec<_>) = fixed
+            .iter()
+            .partition(|given| varies_clients && is_count_of("threads", given.name));
+        for given in others {
+            let set = experiment.put(given.name, &given.value);
+            set.map_err(|cause| refused(given.name, &given.value.to_string(), cause))?;
+        }
+        let impossible = |cause| match levels.is_empty() {
+            true => PlanError::Value(cause),
+            false => PlanError::Cell {
+                cell: named(levels),
+                cause,
+            },
+        };
+        let mut sorted: Vec<_> = levels.iter().collect();
+        sorted.sort_by_key(|(factor, _)| rank(factor));
+        for (factor, level) in sorted {
+            let set = experiment.put(factor, &Value::from(level.as_str()));
+            set.map_err(&impossible)?;
+        }
+        for given in threads {
+            experiment.limit_threads(given.name, &given.value);
+        }
+        // What holds for one workload has been asked for in particular: a level for all of them does not undo it, nor does the name of a level.
+        let undone =
+            |name: &str| name.ends_with(".clients") || self.factor(name).is_ok_and(|name| meant.contains(&*name));
+        for given in fixed.iter().filter(|given| undone(given.name)) {
+            if is_count_of("threads", given.name) {
+                experiment.limit_threads(given.name, &given.value);
+                continue;
+            }
+            let set = experiment.put(given.name, &given.value);
+            set.map_err(|cause| refused(given.name, &given.value.to_string(), cause))?;
+        }
+        experiment.resolved(size, cores).map_err(impossible)
+    }
+}
+
+/// Says which option of the command line cannot be.
+fn refused(name: &str, value: &str, cause: SetError) -> PlanError {
+    PlanError::Override {
+        name: name.to_owned(),
+        value: match name {
+            TARGET => without_secrets(value),
+            _ => word_without_secrets(value),
+        },
+        cause: Box::new(cause),
+    }
+}
+
+/// Values that others depend on are set before them: clients before threads, and what is for all workloads before what is for one.
+pub(crate) fn rank(name: &str) -> u8 {
+    let special = u8::from(name.contains('.'));
+    match name.rsplit('.').next() {
+        Some("clients") => special,
+        Some("threads") => 2 + special,
+        _ => 4 + special,
+    }
+}
+
+/// Whether a factor is the number of clients, or of threads, of all workloads or of one. A parameter may have a name that ends alike.
+pub(crate) fn is_count_of(what: &str, name: &str) -> bool {
+    name.rsplit('.').next() == Some(what)
+}
+
+/// Levels as one text.
+fn named(levels: &Levels) -> String {
+    let level = |(name, level): (&String, &String)| format!("{name}={}", label(name, level));
+    levels.iter().map(level).collect::<Vec<_>>().join(", ")
+}
+
+/// A level as it may be shown and archived.
+fn label(factor: &str, level: &str) -> String {
+    match factor {
+        TARGET => without_secrets(level),
+        _ => level.to_owned(),
+    }
+}
+
+/// Levels as they may be shown and archived.
+fn shown(mut levels: Levels) -> Levels {
+    for (factor, level) in &mut levels {
+        *level = label(factor, level);
+    }
+    levels
+}

@@ -1,5 +1,5 @@
-//! Transactions per second and core of `dyno pgbench` beside pgbench when the server costs next to nothing: the same script, prepared, against dyno's
-//! instant responder in turn.
+//! Transactions per second and core of `dyno pgbench` beside pgbench when the server costs next to nothing: the
+//! same script, prepared, against dyno's instant responder in turn.
 //!
 //!     cargo bench --bench ceiling_cost -- [--pairs 10] [--seconds 5] [--only unix-16-1]
 
@@ -19,7 +19,8 @@ fn main() -> Result<()> {
     let dyno = dyno_binary()?;
     let pgbench = Command::new("pgbench").arg("--version").output()?;
     let pgbench = String::from_utf8_lossy(&pgbench.stdout).trim().to_owned();
-    let mut table = "| path | clients | threads | dyno tps per core | pgbench tps per core | ratio | dyno CPU µs/tx | pgbench CPU µs/tx | TPS ratio |\n\
+    let mut table = "| path | clients | threads | dyno tps per core | pgbench tps per core | ratio | dyno CPU \
+                     µs/tx | pgbench CPU µs/tx | TPS ratio |\n\
                      |---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     print!("{table}");
@@ -53,7 +54,8 @@ fn main() -> Result<()> {
             let their_cpu = spread(&|(_, pgbench)| pgbench.cpu_us());
             let tps = spread(&|(dyno, pgbench)| dyno.tps / pgbench.tps);
             let row = format!(
-                "| {path} | {clients} | {threads} | {our_rate} | {their_rate} | {ratio} | {our_cpu} | {their_cpu} | {tps} |\n"
+                "| {path} | {clients} | {threads} | {our_rate} | {their_rate} | {ratio} | {our_cpu} | {their_cpu} \
+                 | {tps} |\n"
             );
             print!("{row}");
             write!(table, "{row}")?;
@@ -61,14 +63,17 @@ fn main() -> Result<()> {
                 "path": path, "clients": clients, "threads": threads,
                 "dyno_tps_per_core": our_rate, "pgbench_tps_per_core": their_rate, "ratio": ratio,
                 "dyno_cpu_us": our_cpu, "pgbench_cpu_us": their_cpu, "tps_ratio": tps,
-                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench })).collect::<Vec<_>>(),
+                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench }))
+                    .collect::<Vec<_>>(),
             }));
         }
     }
     let facts = json!({
         "summary": format!(
-            "Instant responder with as many threads as the clients have, {pgbench}; one look-up per transaction, prepared; {pairs} pairs of {seconds} s runs in \
-             turn, start and end of the process included. Each cell is the median (minimum–maximum); ratios are dyno / pgbench, pair by pair, of \
+            "Instant responder with as many threads as the clients have, {pgbench}; one look-up per transaction, \
+             prepared; {pairs} pairs of {seconds} s runs in \
+             turn, start and end of the process included. Each cell is the median (minimum–maximum); ratios are \
+             dyno / pgbench, pair by pair, of \
              transactions for each second of the client's CPU time, and of transactions per second."
         ),
     });

@@ -1,7 +1,9 @@
-//! Client CPU per transaction and throughput of dyno beside pgbench: select-only, prepared, the two in turn on the same server.
+//! Client CPU per transaction and throughput of dyno beside pgbench: select-only, prepared, the two in turn on the
+//! same server.
 //!
-//! Nothing is sampled, as pgbench does not either; `sampling_cost` tells what that costs.
-//! Each transport over each path with 16 clients on one thread and 64 on two, and a single client, for which blocking calls are what `auto` takes.
+//! Nothing is sampled, as pgbench does not either; `sampling_cost` tells what that costs. Each transport over each
+//! path with 16 clients on one thread and 64 on two, and a single client, for which blocking calls are what `auto`
+//! takes.
 //!
 //!     cargo bench --bench client_cost -- [--pairs 10] [--seconds 5] [--only unix-16-1-io_uring]
 
@@ -29,7 +31,8 @@ fn main() -> Result<()> {
     let server = BenchServer::start()?;
     let pgbench = Command::new("pgbench").arg("--version").output()?;
     let pgbench = String::from_utf8_lossy(&pgbench.stdout).trim().to_owned();
-    let mut table = "| path | clients | threads | transport | dyno CPU µs/tx | pgbench CPU µs/tx | CPU ratio | user ratio | dyno user µs | pgbench user µs | TPS ratio |\n\
+    let mut table = "| path | clients | threads | transport | dyno CPU µs/tx | pgbench CPU µs/tx | CPU ratio | \
+                     user ratio | dyno user µs | pgbench user µs | TPS ratio |\n\
                      |---|---|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     print!("{table}");
@@ -58,7 +61,8 @@ fn main() -> Result<()> {
             let their_user = spread(&|(_, pgbench)| pgbench.user_us);
             let tps = spread(&|(dyno, pgbench)| dyno.tps / pgbench.tps);
             let row = format!(
-                "| {path} | {clients} | {threads} | {transport} | {ours} | {theirs} | {cpu} | {user} | {our_user} | {their_user} | {tps} |\n"
+                "| {path} | {clients} | {threads} | {transport} | {ours} | {theirs} | {cpu} | {user} | {our_user} \
+                 | {their_user} | {tps} |\n"
             );
             print!("{row}");
             write!(table, "{row}")?;
@@ -66,7 +70,8 @@ fn main() -> Result<()> {
                 "path": path, "clients": clients, "threads": threads, "transport": transport,
                 "dyno_cpu_us": ours, "pgbench_cpu_us": theirs, "cpu_ratio": cpu, "user_ratio": user,
                 "dyno_user_us": our_user, "pgbench_user_us": their_user, "tps_ratio": tps,
-                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench })).collect::<Vec<_>>(),
+                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench }))
+                    .collect::<Vec<_>>(),
             }));
         }
     }

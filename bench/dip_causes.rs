@@ -1,12 +1,15 @@
-//! Whether dips get their right causes: runs that are disturbed on purpose at random moments, a run that is left alone, and runs with frequent
-//! checkpoints on storage that full page images are too much for, with full page writes and without. Needs root.
+//! Whether dips get their right causes: runs that are disturbed on purpose at random moments, a run that is left
+//! alone, and runs with frequent checkpoints on storage that full page images are too much for, with full page
+//! writes and without. Needs root.
 //!
-//!     cargo bench --bench dip_causes -- [--each 10] [--minutes 6] [--undisturbed 30] [--checkpoints 20] [--kinds lock,cpu] [--seed 1]
+//!     cargo bench --bench dip_causes -- [--each 10] [--minutes 6] [--undisturbed 30] [--checkpoints 20]
+//!                                       [--kinds lock,cpu] [--seed 1]
 //!                                       [--keep FOLDER] [--dyno PROGRAM]
-//!     cargo bench --bench dip_causes -- --each 0 --undisturbed 0          # checkpoints alone, half a minute for each of both kinds
+//!     cargo bench --bench dip_causes -- --each 0 --undisturbed 0   # checkpoints alone, half a minute for each of both
 //!     cargo bench --bench dip_causes -- --judge FOLDER        # what was kept there, by the rules of now
 //!
-//! A kind that a machine cannot do is left out, and that is said. A disturbance that makes no dip is made again, up to as many times as was asked for.
+//! A kind that a machine cannot do is left out, and that is said. A disturbance that makes no dip is made again, up
+//! to as many times as was asked for.
 
 use dyno_analysis::analyse;
 use dyno_archive::analysis::{Analysis, Cause, Dip};
@@ -98,7 +101,8 @@ fn main() -> Result<()> {
     if judge_only.is_empty() {
         let facts = json!({
             "summary": format!(
-                "`dyno run` on the embedded server, update by primary key, 8 clients, 1,000,000 rows, intervals of 1 s. Seed {seed}."
+                "`dyno run` on the embedded server, update by primary key, 8 clients, 1,000,000 rows, intervals of \
+                 1 s. Seed {seed}."
             ),
         });
         println!(
@@ -259,7 +263,11 @@ fn after_checkpoints(outcomes: &[Outcome]) -> String {
             continue;
         };
         if text.is_empty() {
-            text.push_str("\n| full_page_writes | checkpoints | dips soon after one | full page images | unknown or host noise | other causes | dips at other times | full page images |\n|---|---|---|---|---|---|---|---|\n");
+            text.push_str(
+                "\n| full_page_writes | checkpoints | dips soon after one | full page images | unknown \
+                           or host noise | other causes | dips at other times | full page images |\n\
+                           |---|---|---|---|---|---|---|---|\n",
+            );
         }
         let soon = |dip: &&Dip| {
             let mut delays = outcome.checkpoints_s.iter().map(|began_s| dip.start_s - began_s);
@@ -310,7 +318,9 @@ fn said(dip: &Dip) -> String {
 
 fn report(outcomes: &[Outcome], notes: &[String]) -> String {
     // Writing to a String cannot fail.
-    let mut text = "| disturbance | made | dips | right | unknown or host noise | wrong | not found |\n|---|---|---|---|---|---|---|\n".to_owned();
+    let mut text = "| disturbance | made | dips | right | unknown or host noise | wrong | not found |\n\
+                    |---|---|---|---|---|---|---|\n"
+        .to_owned();
     let judged: Vec<&Judged> = outcomes.iter().flat_map(|outcome| &outcome.judged).collect();
     let mut all = Tally::default();
     let row = |text: &mut String, name: &str, tally: Tally| {

@@ -1,4 +1,5 @@
-//! Client CPU per transaction and throughput of `dyno pgbench` beside pgbench, with the same options on the same server in turn.
+//! Client CPU per transaction and throughput of `dyno pgbench` beside pgbench, with the same options on the same
+//! server in turn.
 //!
 //!     cargo bench --bench drop_in_cost -- [--pairs 10] [--seconds 5] [--only "rw simple unix 16"]
 
@@ -26,7 +27,8 @@ fn main() -> Result<()> {
         unlogged: false,
     };
     run_initialization(&mut Command::new("pgbench"), &server, data)?;
-    let mut table = "| work | protocol | path | clients | dyno CPU µs/tx | pgbench CPU µs/tx | CPU ratio | user ratio | TPS ratio |\n\
+    let mut table = "| work | protocol | path | clients | dyno CPU µs/tx | pgbench CPU µs/tx | CPU ratio | user \
+                     ratio | TPS ratio |\n\
                      |---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     print!("{table}");
@@ -71,15 +73,19 @@ fn main() -> Result<()> {
             write!(table, "{row}")?;
             results.push(json!({
                 "work": work, "protocol": protocol, "path": path, "clients": clients,
-                "dyno_cpu_us": our_cpu, "pgbench_cpu_us": their_cpu, "cpu_ratio": cpu, "user_ratio": user, "tps_ratio": tps,
-                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench })).collect::<Vec<_>>(),
+                "dyno_cpu_us": our_cpu, "pgbench_cpu_us": their_cpu, "cpu_ratio": cpu, "user_ratio": user,
+                    "tps_ratio": tps,
+                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench }))
+                    .collect::<Vec<_>>(),
             }));
         }
     }
     let facts = json!({
         "summary": format!(
-            "Server PostgreSQL {}, {pgbench}; scale {SCALE}, ro is -S and rw the default script, 1 thread; {pairs} pairs of {seconds} s runs in \
-             turn, start and end of the process included. Each cell is the median (minimum–maximum); ratios are dyno pgbench / pgbench, pair by pair.",
+            "Server PostgreSQL {}, {pgbench}; scale {SCALE}, ro is -S and rw the default script, 1 thread; {pairs} \
+             pairs of {seconds} s runs in \
+             turn, start and end of the process included. Each cell is the median (minimum–maximum); ratios are \
+             dyno pgbench / pgbench, pair by pair.",
             server.version()?
         ),
     });

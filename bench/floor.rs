@@ -1,9 +1,11 @@
-//! The least that a client can cost on this machine: loops that do nothing but send a look-up and wait for its end, beside pgbench on the same server.
+//! The least that a client can cost on this machine: loops that do nothing but send a look-up and wait for its end,
+//! beside pgbench on the same server.
 //!
 //!     cargo bench --bench floor -- [--rounds 10] [--seconds 5] [--only unix-16-io_uring]
 //!
-//! They record nothing, cannot fail in order, and know the shape of the one reply they wait for: what they cost is the kernel's work and hardly more. What
-//! dyno is above them is what dyno itself costs; what they are below pgbench is all that any client could save.
+//! They record nothing, cannot fail in order, and know the shape of the one reply they wait for: what they cost is
+//! the kernel's work and hardly more. What dyno is above them is what dyno itself costs; what they are below
+//! pgbench is all that any client could save.
 
 use dyno_bench::{
     BENCH, BenchServer, Client, Cost, Result, Server, Spread, archive, dyno_binary, option, run_dyno, run_pgbench,
@@ -361,14 +363,16 @@ fn main() -> Result<()> {
                 print!("{row}");
                 write!(table, "{row}")?;
                 results.push(json!({
-                    "path": path, "clients": clients, "loop": work.0, "by": name, "cpu_ratio": ratio(Cost::cpu_us), "runs": costs,
+                    "path": path, "clients": clients, "loop": work.0, "by": name, "cpu_ratio": ratio(Cost::cpu_us),
+                        "runs": costs,
                 }));
             }
         }
     }
     let facts = json!({
         "summary": format!(
-            "Server PostgreSQL {}; select-only, prepared, one thread; {rounds} rounds of a run of {seconds} s each of the loop, dyno and pgbench in turn. \
+            "Server PostgreSQL {}; select-only, prepared, one thread; {rounds} rounds of a run of {seconds} s each \
+             of the loop, dyno and pgbench in turn. \
              Each cell is the median (minimum–maximum); ratios are round by round.",
             server.version()?
         ),

@@ -1,6 +1,8 @@
-//! Where the time of a load thread goes: a profile of `dyno run` by perf over each transport, select-only, prepared, 16 clients on one thread.
+//! Where the time of a load thread goes: a profile of `dyno run` by perf over each transport, select-only,
+//! prepared, 16 clients on one thread.
 //!
-//! perf says what runs 999 times a second of CPU time, in the kernel too, so it has to be allowed that (root, or kernel.perf_event_paranoid = 1).
+//! perf says what runs 999 times a second of CPU time, in the kernel too, so it has to be allowed that (root, or
+//! kernel.perf_event_paranoid = 1).
 //!
 //!     cargo bench --bench hot_path -- [--seconds 10] [--lines 40]
 
@@ -57,7 +59,8 @@ fn main() -> Result<()> {
             let (user_us, kernel_us) = (total_us(false), total_us(true));
             let path = if tcp { "tcp" } else { "unix" };
             let head = format!(
-                "## {transport}, {path}\n\n{:.2} µs of CPU per transaction in user space, {:.2} µs in the kernel, over {transactions} transactions\n",
+                "## {transport}, {path}\n\n{:.2} µs of CPU per transaction in user space, {:.2} µs in the kernel, \
+                 over {transactions} transactions\n",
                 user_us, kernel_us
             );
             print!("{head}");
@@ -76,7 +79,8 @@ fn main() -> Result<()> {
     }
     let facts = json!({
         "summary": format!(
-            "Server PostgreSQL {}; select-only, prepared, 16 clients on one thread for {seconds} s; what the load's thread did, by perf.",
+            "Server PostgreSQL {}; select-only, prepared, 16 clients on one thread for {seconds} s; what the \
+             load's thread did, by perf.",
             server.version()?
         ),
     });

@@ -1,4 +1,5 @@
-//! Client CPU and wall time of `dyno pgbench -i` beside `pgbench -i`, the two in turn on the same server over the unix socket.
+//! Client CPU and wall time of `dyno pgbench -i` beside `pgbench -i`, the two in turn on the same server over the
+//! unix socket.
 //!
 //!     cargo bench --bench init_cost -- [--pairs 5] [--scale 50]
 
@@ -16,7 +17,8 @@ fn main() -> Result<()> {
     let server = BenchServer::start()?;
     let pgbench = Command::new("pgbench").arg("--version").output()?;
     let pgbench = String::from_utf8_lossy(&pgbench.stdout).trim().to_owned();
-    let mut table = "| scale | tables | dyno CPU s | pgbench CPU s | CPU ratio | dyno wall s | pgbench wall s | wall ratio | generating ratio |\n\
+    let mut table = "| scale | tables | dyno CPU s | pgbench CPU s | CPU ratio | dyno wall s | pgbench wall s | \
+                     wall ratio | generating ratio |\n\
                      |---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     print!("{table}");
@@ -40,20 +42,24 @@ fn main() -> Result<()> {
             );
             let tables = if unlogged { "unlogged" } else { "logged" };
             let row = format!(
-                "| {scale} | {tables} | {our_cpu} | {their_cpu} | {cpu} | {our_wall} | {their_wall} | {wall} | {generate} |\n"
+                "| {scale} | {tables} | {our_cpu} | {their_cpu} | {cpu} | {our_wall} | {their_wall} | {wall} | \
+                 {generate} |\n"
             );
             print!("{row}");
             write!(table, "{row}")?;
             results.push(json!({
-                "scale": scale, "unlogged": unlogged, "dyno_cpu_s": our_cpu, "pgbench_cpu_s": their_cpu, "cpu_ratio": cpu,
+                "scale": scale, "unlogged": unlogged, "dyno_cpu_s": our_cpu, "pgbench_cpu_s": their_cpu,
+                    "cpu_ratio": cpu,
                 "dyno_wall_s": our_wall, "pgbench_wall_s": their_wall, "wall_ratio": wall, "generate_ratio": generate,
-                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench })).collect::<Vec<_>>(),
+                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench }))
+                    .collect::<Vec<_>>(),
             }));
         }
     }
     let facts = json!({
         "summary": format!(
-            "Server PostgreSQL {}, {pgbench}; -i -q, unix socket; {pairs} pairs in turn. CPU is that of the client process. \
+            "Server PostgreSQL {}, {pgbench}; -i -q, unix socket; {pairs} pairs in turn. CPU is that of the client \
+             process. \
              Each cell is the median (minimum–maximum); ratios are dyno / pgbench, pair by pair.",
             server.version()?
         ),

@@ -45,15 +45,18 @@ fn main() -> Result<()> {
     print!("{table}");
     let facts = json!({
         "summary": format!(
-            "Server PostgreSQL {}; {pairs} pairs of {seconds} s runs in turn, {clients} clients, prepared over the unix socket. \
-             Each cell is the median (minimum–maximum); ratios are watched / unwatched, pair by pair. A viewer was sent {} bytes.",
+            "Server PostgreSQL {}; {pairs} pairs of {seconds} s runs in turn, {clients} clients, prepared over the \
+             unix socket. \
+             Each cell is the median (minimum–maximum); ratios are watched / unwatched, pair by pair. A viewer was \
+             sent {} bytes.",
             server.version()?,
             sent_bytes.get()
         ),
     });
     let results = json!({
         "viewers": viewers, "watched_tps": watched, "unwatched_tps": alone, "tps_ratio": tps, "cpu_ratio": cpu,
-        "pairs": measured.iter().map(|(watched, alone)| json!({ "watched": watched, "unwatched": alone })).collect::<Vec<_>>(),
+        "pairs": measured.iter().map(|(watched, alone)| json!({ "watched": watched, "unwatched": alone }))
+            .collect::<Vec<_>>(),
     });
     println!("\nKept in {}", archive("live-cost", facts, results, &table)?.display());
     Ok(())

@@ -1,4 +1,5 @@
-//! Whether memory stays small and flat: the resident memory of a dyno that records every 10 ms, read from outside every second.
+//! Whether memory stays small and flat: the resident memory of a dyno that records every 10 ms, read from outside
+//! every second.
 //!
 //!     cargo bench --bench memory -- [--minutes 10]
 
@@ -38,7 +39,8 @@ fn main() -> Result<()> {
     let at = |second: usize| resident_kb.get(second.min(last)).copied().unwrap_or(0) as f64 / 1024.0;
     let largest = resident_kb.iter().max().copied().unwrap_or(0) as f64 / 1024.0;
     let text = format!(
-        "| resident memory, MB | |\n|---|---|\n| after 60 s | {:.2} |\n| after {minutes} min | {:.2} |\n| growth after the first minute | {:.2} |\n| largest | {largest:.2} |\n",
+        "| resident memory, MB | |\n|---|---|\n| after 60 s | {:.2} |\n| after {minutes} min | {:.2} |\n| growth \
+         after the first minute | {:.2} |\n| largest | {largest:.2} |\n",
         at(60),
         at(last),
         at(last) - at(60)

@@ -1,4 +1,5 @@
-//! Time and size of a report of a long run: eight hours with an interval each second, three workloads of several statements, and all samples.
+//! Time and size of a report of a long run: eight hours with an interval each second, three workloads of several
+//! statements, and all samples.
 //!
 //!     cargo bench --bench report_cost -- [--hours 8] [--times 5] [--keep FOLDER]
 //!
@@ -75,7 +76,8 @@ fn main() -> Result<()> {
     results.push(json!({ "form": "live", "wall_s": live_s, "size_mb": live_mb }));
     let facts = json!({
         "summary": format!(
-            "A made-up run of {hours} h with an interval each second, 3 workloads and samples: {archive_mb:.0} MB, in the page cache. \
+            "A made-up run of {hours} h with an interval each second, 3 workloads and samples: {archive_mb:.0} MB, \
+             in the page cache. \
              Each cell is the median (minimum–maximum) of {times}."
         ),
         "archive_mb": archive_mb,
@@ -114,7 +116,8 @@ fn pace(workload: &str) -> Pace {
     }
 }
 
-/// Lets the run have begun when one would have that lasted for so long: the live page makes room for its figures by that.
+/// Lets the run have begun when one would have that lasted for so long: the live page makes room for its figures by
+/// that.
 fn began_before(campaign: &Path, hours: u32) -> Result<()> {
     let record = dyno_archive::run_folders(campaign)
         .pop()

@@ -1,4 +1,5 @@
-//! What watching a run costs: throughput of the same run with the samplers and without them, in turn on the same server, reading and writing.
+//! What watching a run costs: throughput of the same run with the samplers and without them, in turn on the same
+//! server, reading and writing.
 //!
 //!     cargo bench --bench sampling_cost -- [--pairs 10] [--seconds 20] [--clients 16]
 
@@ -35,8 +36,10 @@ fn main() -> Result<()> {
         print!("{row}");
         write!(table, "{row}")?;
         results.push(json!({
-            "work": work, "clients": clients, "sampled_tps": sampled, "unsampled_tps": unsampled, "tps_ratio": tps, "cpu_ratio": cpu,
-            "pairs": measured.iter().map(|(sampled, unsampled)| json!({ "sampled": sampled, "unsampled": unsampled })).collect::<Vec<_>>(),
+            "work": work, "clients": clients, "sampled_tps": sampled, "unsampled_tps": unsampled, "tps_ratio": tps,
+                "cpu_ratio": cpu,
+            "pairs": measured.iter().map(|(sampled, unsampled)| json!({ "sampled": sampled,
+                "unsampled": unsampled })).collect::<Vec<_>>(),
         }));
     }
     let facts = json!({

@@ -1,5 +1,5 @@
-//! What many connections cost: CPU per transaction and memory of 10,000 clients beside 16 against the instant responder, and of 500 clients beside pgbench on
-//! a real server.
+//! What many connections cost: CPU per transaction and memory of 10,000 clients beside 16 against the instant
+//! responder, and of 500 clients beside pgbench on a real server.
 //!
 //!     cargo bench --bench scale -- [--pairs 10] [--seconds 5] [--clients 10000] [--only responder|server]
 
@@ -91,7 +91,8 @@ fn main() -> Result<()> {
         write!(
             table,
             "Against the responder, 1 thread:\n\n\
-             | path | clients | CPU µs/tx | CPU µs/tx of {FEW} clients | CPU ratio | user ratio | responder's CPU ratio | memory MB | memory MB of {FEW} clients | KB per client |\n\
+             | path | clients | CPU µs/tx | CPU µs/tx of {FEW} clients | CPU ratio | user ratio | responder's CPU \
+             ratio | memory MB | memory MB of {FEW} clients | KB per client |\n\
              |---|---|---|---|---|---|---|---|---|---|\n"
         )?;
         for tcp in [false, true] {
@@ -119,12 +120,14 @@ fn main() -> Result<()> {
             });
             writeln!(
                 table,
-                "| {path} | {many} | {cpu_many} | {cpu_few} | {cpu} | {user} | {responder} | {memory_many:.1} | {memory_few:.1} | {each} |"
+                "| {path} | {many} | {cpu_many} | {cpu_few} | {cpu} | {user} | {responder} | {memory_many:.1} | \
+                 {memory_few:.1} | {each} |"
             )?;
             results.push(json!({
                 "against": "responder", "path": path, "clients": many, "few": FEW,
                 "cpu_us": cpu_many, "few_cpu_us": cpu_few, "cpu_ratio": cpu, "user_ratio": user,
-                "responder_cpu_ratio": responder, "resident_mb": memory_many, "few_resident_mb": memory_few, "kb_per_client": each,
+                "responder_cpu_ratio": responder, "resident_mb": memory_many, "few_resident_mb": memory_few,
+                    "kb_per_client": each,
                 "pairs": measured.iter().map(|(many, few)| json!({ "many": many, "few": few })).collect::<Vec<_>>(),
             }));
         }
@@ -162,15 +165,19 @@ fn main() -> Result<()> {
             results.push(json!({
                 "against": "server", "path": path, "clients": ON_SERVER,
                 "dyno_cpu_us": our_cpu, "pgbench_cpu_us": their_cpu, "cpu_ratio": cpu, "tps_ratio": tps,
-                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench })).collect::<Vec<_>>(),
+                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench }))
+                    .collect::<Vec<_>>(),
             }));
         }
     }
     print!("{table}");
     let facts = json!({
         "summary": format!(
-            "{pairs} pairs of {seconds} s runs in turn.{server_text} Each cell is the median (minimum–maximum); ratios are pair by pair. Against the responder \
-             CPU is that of the measured phase, connecting left out; the responder does nothing but receive and send, so its ratio is the kernel's; KB per client is the highest resident memory above that with {FEW} clients."
+            "{pairs} pairs of {seconds} s runs in turn.{server_text} Each cell is the median (minimum–maximum); \
+             ratios are pair by pair. Against the responder \
+             CPU is that of the measured phase, connecting left out; the responder does nothing but receive and \
+             send, so its ratio is the kernel's; KB per client is the highest resident memory above that with \
+             {FEW} clients."
         ),
     });
     let path = archive("scale", facts, json!(results), &table)?;

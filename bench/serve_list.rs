@@ -53,7 +53,8 @@ fn main() -> Result<()> {
     );
     print!("{text}");
     let facts = json!({
-        "summary": format!("{runs} campaigns of one run, {bytes} bytes of run.json each, a page of {page_bytes} bytes; {TIMES} servers."),
+        "summary": format!("{runs} campaigns of one run, {bytes} bytes of run.json each, a page of {page_bytes} \
+                            bytes; {TIMES} servers."),
     });
     let results = json!({ "first_ms": first, "again_ms": again });
     println!("\nKept in {}", archive("serve-list", facts, results, &text)?.display());

@@ -1,4 +1,5 @@
-//! Client CPU per transaction and throughput of dyno beside sysbench 1.0: point selects, prepared, the two in turn on the same server.
+//! Client CPU per transaction and throughput of dyno beside sysbench 1.0: point selects, prepared, the two in turn
+//! on the same server.
 //!
 //!     cargo bench --bench sysbench_cost -- [--pairs 10] [--seconds 5] [--clients 256]
 
@@ -31,7 +32,8 @@ fn main() -> Result<()> {
     if !prepared.status.success() {
         return Err(format!("sysbench prepare: {}", String::from_utf8_lossy(&prepared.stdout)).into());
     }
-    let mut table = "| path | connections | dyno threads | dyno CPU µs/tx | sysbench CPU µs/tx | CPU ratio | user ratio | TPS ratio |\n\
+    let mut table = "| path | connections | dyno threads | dyno CPU µs/tx | sysbench CPU µs/tx | CPU ratio | user \
+                     ratio | TPS ratio |\n\
                      |---|---|---|---|---|---|---|---|\n"
         .to_owned();
     print!("{table}");
@@ -59,14 +61,18 @@ fn main() -> Result<()> {
         write!(table, "{row}")?;
         results.push(json!({
             "path": path, "clients": clients, "dyno_threads": threads,
-            "dyno_cpu_us": our_cpu, "sysbench_cpu_us": their_cpu, "cpu_ratio": cpu, "user_ratio": user, "tps_ratio": tps,
-            "pairs": measured.iter().map(|(dyno, sysbench)| json!({ "dyno": dyno, "sysbench": sysbench })).collect::<Vec<_>>(),
+            "dyno_cpu_us": our_cpu, "sysbench_cpu_us": their_cpu, "cpu_ratio": cpu, "user_ratio": user,
+                "tps_ratio": tps,
+            "pairs": measured.iter().map(|(dyno, sysbench)| json!({ "dyno": dyno, "sysbench": sysbench }))
+                .collect::<Vec<_>>(),
         }));
     }
     let facts = json!({
         "summary": format!(
-            "Server PostgreSQL {}, {sysbench}; oltp_point_select with evenly drawn ids on {ROWS} rows, prepared; {pairs} pairs of {seconds} s runs in turn, start \
-             and end of the process included. sysbench has a thread for each connection. Each cell is the median (minimum–maximum); ratios are dyno / sysbench, pair by \
+            "Server PostgreSQL {}, {sysbench}; oltp_point_select with evenly drawn ids on {ROWS} rows, prepared; \
+             {pairs} pairs of {seconds} s runs in turn, start \
+             and end of the process included. sysbench has a thread for each connection. Each cell is the median \
+             (minimum–maximum); ratios are dyno / sysbench, pair by \
              pair.",
             server.version()?
         ),

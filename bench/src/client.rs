@@ -58,7 +58,8 @@ pub fn dyno_binary() -> Result<PathBuf> {
     if !folder.ends_with("debug") {
         build.arg("--release");
     }
-    // What cargo tells a bench about itself is news to the build scripts of some dependencies, which would then be built again each time.
+    // What cargo tells a bench about itself is news to the build scripts of some dependencies, which would then be
+    // built again each time.
     let told = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_"));
     for (name, _) in told.filter(|(name, _)| name != "CARGO_HOME" && name != "CARGO_TARGET_DIR") {
         build.env_remove(name);
@@ -182,7 +183,8 @@ pub fn run_experiment(
     archived_cost(archive.path(), cpu_us)
 }
 
-/// Runs the same with its live page, and so many viewers who follow it from begin to end. Gives back also the bytes that one of them was sent.
+/// Runs the same with its live page, and so many viewers who follow it from begin to end. Gives back also the bytes
+/// that one of them was sent.
 ///
 /// # Errors
 /// It cannot be run or followed, or its archive cannot be read.

@@ -1,6 +1,7 @@
 //! What the benches share: a server to measure on, the processes that are measured, figures and where they are kept.
 //!
-//! Every claim about speed or memory is measured here beside its peer in one run, because machines differ and drift: only ratios carry over.
+//! Every claim about speed or memory is measured here beside its peer in one run, because machines differ and
+//! drift: only ratios carry over.
 
 mod client;
 pub mod dips;
@@ -55,7 +56,8 @@ pub fn in_turn<T>(pairs: usize, ours: impl Fn() -> Result<T>, theirs: impl Fn() 
     (0..pairs).map(pair).collect()
 }
 
-/// Keeps a result in `bench/results` under today's date, with what is needed to read it: host, versions and the command line.
+/// Keeps a result in `bench/results` under today's date, with what is needed to read it: host, versions and the
+/// command line.
 ///
 /// # Errors
 /// The file cannot be written.

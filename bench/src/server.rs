@@ -100,8 +100,8 @@ impl BenchServer {
     }
 }
 
-/// Lets [`BENCH`] log in over TCP without a password. Proving one takes milliseconds of a client's CPU, which would count with each run, and with hundreds of
-/// clients be most of it.
+/// Lets [`BENCH`] log in over TCP without a password. Proving one takes milliseconds of a client's CPU, which would
+/// count with each run, and with hundreds of clients be most of it.
 fn log_in_at_once(admin: &mut dyno_target::postgres::Client) -> Result<()> {
     let file: String = admin.query_one("show hba_file", &[])?.get(0);
     let rules = std::fs::read_to_string(&file)?;

@@ -26,7 +26,8 @@ pub fn run_sysbench(server: &dyn Server, client: Client, rows: u64) -> Result<Co
     })
 }
 
-/// sysbench with its point selects, short of what is to be done with them. The ids are drawn evenly: sysbench's usual distribution is its own.
+/// sysbench with its point selects, short of what is to be done with them. The ids are drawn evenly: sysbench's
+/// usual distribution is its own.
 #[must_use]
 pub fn sysbench_command(server: &dyn Server, tcp: bool, rows: u64) -> Command {
     let mut command = Command::new("sysbench");

@@ -1,4 +1,5 @@
-//! Which loads are looked at: not all that there are, but each level of what makes a load different with each level of everything else.
+//! Which loads are looked at: not all that there are, but each level of what makes a load different with each level
+//! of everything else.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -25,7 +26,8 @@ const PATHS: [Path; 6] = [
     Path::Pgbench { tcp: true },
 ];
 const TRANSPORTS: [&str; 3] = ["auto", "epoll", "io_uring"];
-/// Whether it is an open loop, clients, and threads: one factor, so that everything else meets each number of clients in each loop.
+/// Whether it is an open loop, clients, and threads: one factor, so that everything else meets each number of
+/// clients in each loop.
 const LOADS: [(bool, usize, usize); 10] = [
     (false, 1, 1),
     (false, 2, 2),
@@ -55,7 +57,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// How much slower its server is than one for up to 8 clients, so that more of them do not ask for more than a machine can do.
+    /// How much slower its server is than one for up to 8 clients, so that more of them do not ask for more than a
+    /// machine can do.
     pub fn slowness(&self) -> u32 {
         (self.clients as u32 / 8).max(1)
     }
@@ -113,7 +116,8 @@ fn case([path, transport, load, interval, sampled]: Levels) -> Case {
     }
 }
 
-/// Few cases in which every possible pair of levels occurs: always the one with the most pairs that have not occurred yet, the first of several.
+/// Few cases in which every possible pair of levels occurs: always the one with the most pairs that have not
+/// occurred yet, the first of several.
 pub fn cases() -> Vec<Case> {
     let counts = [
         PATHS.len(),

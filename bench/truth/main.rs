@@ -1,9 +1,10 @@
-//! Whether what dyno prints is true: every figure beside one that was found independently of dyno. `docs/truth.md` says what is checked against what.
+//! Whether what dyno prints is true: every figure beside one that was found independently of dyno. `docs/truth.md`
+//! says what is checked against what.
 //!
 //!     cargo bench -p dyno-bench --bench truth -- [--seconds 3] [--rounds 3] [--filter "open loop"]
 //!
-//! It needs pgbench on the PATH and a machine at rest. A case lasts so many seconds, one at the scripted server twice that in each round. With `--filter` only cases
-//! whose names contain the text are run.
+//! It needs pgbench on the PATH and a machine at rest. A case lasts so many seconds, one at the scripted server
+//! twice that in each round. With `--filter` only cases whose names contain the text are run.
 
 #[path = "../../crates/dyno-engine/tests/support/mod.rs"]
 mod support;
@@ -78,7 +79,8 @@ fn main() -> Result<ExitCode> {
     println!("\n{table}");
     let version = bed.server.version()?;
     let summary = format!(
-        "PostgreSQL {version}. {count} cases of {seconds} s; at the scripted server medians of {rounds} rounds in turn with a stopwatch."
+        "PostgreSQL {version}. {count} cases of {seconds} s; at the scripted server medians of {rounds} rounds in \
+         turn with a stopwatch."
     );
     let facts = json!({ "summary": summary, "server": version, "broken": broken });
     println!("Kept in {}", archive("truth", facts, json!(checks), &table)?.display());

@@ -1,4 +1,5 @@
-//! `dyno pgbench` at a real server: what it reports beside every single latency of its log, what the server counted and logged, and what pgbench reports.
+//! `dyno pgbench` at a real server: what it reports beside every single latency of its log, what the server counted
+//! and logged, and what pgbench reports.
 
 use crate::check::{Check, Checks};
 use crate::design::Case;

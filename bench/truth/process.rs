@@ -1,4 +1,5 @@
-//! What all processes that are looked at share: the server, the statement, what the server counted of it, and how they are watched.
+//! What all processes that are looked at share: the server, the statement, what the server counted of it, and how
+//! they are watched.
 
 use crate::design::Case;
 use dyno_bench::{BenchServer, Result, server_environment};
@@ -32,11 +33,13 @@ pub const SLEEP_S: f64 = 0.002;
 pub fn script(slowness: u32) -> String {
     let sleep_s = SLEEP_S * f64::from(slowness);
     format!(
-        "\\set aid random(1, 100000)\nselect abalance, pg_sleep({sleep_s}) from public.pgbench_accounts where aid = :aid;\n"
+        "\\set aid random(1, 100000)\nselect abalance, pg_sleep({sleep_s}) from public.pgbench_accounts where aid \
+         = :aid;\n"
     )
 }
 
-/// A rate that keeps the clients busy for a third of the time, or less if that is more than a server beside its load can do.
+/// A rate that keeps the clients busy for a third of the time, or less if that is more than a server beside its
+/// load can do.
 pub fn rate_per_s(case: &Case) -> f64 {
     (case.clients as f64 / (SLEEP_S * f64::from(case.slowness())) * 0.3).min(1_000.0)
 }
@@ -79,7 +82,8 @@ impl Bed {
 /// CPU time that a process had used at instants.
 pub type CpuTimes = Vec<(Timestamp, Duration)>;
 
-/// Runs a command to its end. Gives what it printed, and the CPU time it had used every 10 ms, as the system accounts it.
+/// Runs a command to its end. Gives what it printed, and the CPU time it had used every 10 ms, as the system
+/// accounts it.
 pub fn watched(command: &mut Command) -> Result<(String, CpuTimes)> {
     let mut output = tempfile::tempfile()?;
     command

@@ -1,4 +1,5 @@
-//! `dyno run` at a real server: what its archive and its summary say beside what the server counted and what the system accounted.
+//! `dyno run` at a real server: what its archive and its summary say beside what the server counted and what the
+//! system accounted.
 
 use crate::check::{Check, Checks};
 use crate::design::Case;

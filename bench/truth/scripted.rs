@@ -1,4 +1,5 @@
-//! The engine at a scripted server: every delay is known, and a stopwatch with the same schedule sees what a perfect client would.
+//! The engine at a scripted server: every delay is known, and a stopwatch with the same schedule sees what a
+//! perfect client would.
 
 use crate::check::{Check, Checks};
 use crate::design::Case;
@@ -204,7 +205,8 @@ fn drive_once(case: &Case, name: &str, seconds: u64) -> Result<(Recording, Vec<C
         schedule.within("transactions", done, due as f64 - clients - 2.0, due as f64);
         own.list.extend(schedule.list);
     } else {
-        // Little's law: clients that are always busy are as many as rate times latency, but for what each has not finished at the end.
+        // Little's law: clients that are always busy are as many as rate times latency, but for what each has not
+        // finished at the end.
         let latency_s = recorded.latency.mean_ns() / 1e9;
         let busy = latency_s * done / seconds as f64;
         let unfinished = clients * latency_s / seconds as f64;
@@ -281,8 +283,8 @@ pub fn errors(name: &str, transport: &str, seconds: u64) -> Result<Vec<Check>> {
     Ok(checks.list)
 }
 
-/// 1,000 transactions per second for 10 s, of which the server stalls for one: a user who arrives at a random instant meets the stall with a probability of 10 %, and
-/// then waits half a second on average.
+/// 1,000 transactions per second for 10 s, of which the server stalls for one: a user who arrives at a random
+/// instant meets the stall with a probability of 10 %, and then waits half a second on average.
 pub fn stall(name: &str) -> Result<Vec<Check>> {
     let (begin, end) = (Duration::from_secs(4), Duration::from_secs(5));
     let server = ScriptedServer::start(move |_, _, since| {

@@ -1,4 +1,5 @@
-//! Bundles what is in `web/` with esbuild, in the folder of the build: nothing is written into the source tree, and no bundle is kept in it.
+//! Bundles what is in `web/` with esbuild, in the folder of the build: nothing is written into the source tree, and
+//! no bundle is kept in it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -15,7 +16,8 @@ const INPUTS: [&str; 6] = [
 ];
 /// The oldest Node that esbuild runs on.
 const OLDEST_NODE: u32 = 18;
-const WITHOUT_NODE: &str = "Node 18 or newer with npm is needed to build the charts; install it, or build without them: \
+const WITHOUT_NODE: &str = "Node 18 or newer with npm is needed to build the charts; install it, or build without \
+                            them: \
                             cargo build --no-default-features";
 
 fn main() -> ExitCode {

@@ -132,7 +132,8 @@ impl DisturbedRun {
         Ok(())
     }
 
-    /// Leaves the log of the clients this many bytes per second, and nothing else any less: the checkpointer writes as fast as it can.
+    /// Leaves the log of the clients this many bytes per second, and nothing else any less: the checkpointer writes
+    /// as fast as it can.
     ///
     /// # Errors
     /// Storage cannot be made slow here.

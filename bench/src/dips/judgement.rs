@@ -171,8 +171,9 @@ mod tests {
 
     /// One row a second with 1,000 TPS, but for the seconds given.
     fn rows(slow: &[(usize, f64)]) -> Vec<IntervalRow> {
-        let csv = "phase,interval_start_s,interval_s,workload,transactions,statements,errors,retries,skipped,tps,latency_mean_us,\
-                   latency_min_us,latency_max_us,latency_p50_us,latency_p95_us,latency_p99_us,latency_p99_9_us,lag_mean_us,lag_max_us\n";
+        let csv = "phase,interval_start_s,interval_s,workload,transactions,statements,errors,retries,skipped,tps,\
+                   latency_mean_us,latency_min_us,latency_max_us,latency_p50_us,latency_p95_us,latency_p99_us,\
+                   latency_p99_9_us,lag_mean_us,lag_max_us\n";
         let row = |second: usize| {
             let tps = slow
                 .iter()

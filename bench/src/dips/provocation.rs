@@ -95,7 +95,8 @@ impl Provocation {
         }
     }
 
-    /// The longest it may take with what comes before and after it. A vacuum or a checkpoint that takes longer is waited for all the same.
+    /// The longest it may take with what comes before and after it. A vacuum or a checkpoint that takes longer is
+    /// waited for all the same.
     pub const LONGEST_S: f64 = 40.0;
 }
 

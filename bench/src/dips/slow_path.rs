@@ -17,7 +17,8 @@ const LEAST_BYTES_PER_S: f64 = 30e6;
 /// For how long it is looked at what the load writes.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// A control group whose processes can be slowed down when they write to one device. It is removed when this is dropped.
+/// A control group whose processes can be slowed down when they write to one device. It is removed when this is
+/// dropped.
 pub struct SlowPath {
     group: PathBuf,
     device: String,

@@ -199,7 +199,8 @@ fn environments(campaign: &Campaign, cells: &Cells<'_>) -> Vec<Warning> {
     warnings
 }
 
-/// Settings that say where the server is and which data it has, or that dyno sets by the number of clients: they change nothing that is measured.
+/// Settings that say where the server is and which data it has, or that dyno sets by the number of clients: they
+/// change nothing that is measured.
 pub(crate) const IRRELEVANT: [&str; 9] = [
     "port",
     "max_connections",
@@ -268,8 +269,8 @@ pub(super) mod tests {
         found(runs).iter().map(Warning::to_string).collect()
     }
 
-    pub(crate) const CHECKPOINT: &str = "{\"at_s\":20.0,\"event\":\"checkpoint\",\"reason\":\"time\",\"start_s\":15.0,\"end_s\":20.0,\
-        \"write_s\":null,\"sync_s\":null,\"buffers\":null,\"wal_files\":null}\n";
+    pub(crate) const CHECKPOINT: &str = "{\"at_s\":20.0,\"event\":\"checkpoint\",\"reason\":\"time\",\"start_s\":15.0,\
+        \"end_s\":20.0,\"write_s\":null,\"sync_s\":null,\"buffers\":null,\"wal_files\":null}\n";
 
     #[test]
     fn too_few_repetitions_of_any_cell() {

@@ -436,7 +436,8 @@ fn near_ceiling(statements_per_s: f64) -> Vec<Warning> {
     })
 }
 
-/// What is said where the load updated a table of one row and so many bytes so often, in a larger database, with 128 MB of buffers.
+/// What is said where the load updated a table of one row and so many bytes so often, in a larger database, with
+/// 128 MB of buffers.
 fn with_tables(
     table_bytes: u64,
     database_bytes: u64,
@@ -483,7 +484,8 @@ fn campaign(clients: &[&str], change: impl Fn(&mut Run)) -> Vec<Warning> {
 
 fn experiment(metric: &str) -> Resolved {
     let file = format!(
-        "title = \"t\"\n[parameters]\nbatch = 10\n[[workload]]\nname = \"a\"\nscript = \"select 1\"\n[metrics]\nratio = \"{metric}\"\n"
+        "title = \"t\"\n[parameters]\nbatch = 10\n[[workload]]\nname = \"a\"\nscript = \"select 1\"\n[metrics]\n\
+         ratio = \"{metric}\"\n"
     );
     let experiment = Experiment::parse(Path::new("t.toml"), &file).unwrap();
     let mut plan = experiment.plan(Size::Small, &[], None, 1, 1).unwrap();

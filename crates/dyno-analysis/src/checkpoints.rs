@@ -1,6 +1,7 @@
 //! What checkpoints do to the run as a whole.
 //!
-//! One dip after one checkpoint may be chance. Over many checkpoints the means tell, also where no single second stands out.
+//! One dip after one checkpoint may be chance. Over many checkpoints the means tell, also where no single second
+//! stands out.
 
 use crate::recording::Recording;
 use crate::series::{Series, Window};

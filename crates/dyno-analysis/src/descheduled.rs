@@ -1,4 +1,5 @@
-//! Whether dyno itself was let run. What its threads waited for a CPU is in every latency, and the server had no part in it.
+//! Whether dyno itself was let run. What its threads waited for a CPU is in every latency, and the server had no
+//! part in it.
 
 use crate::recording::Recording;
 use crate::series::Window;
@@ -113,7 +114,8 @@ mod tests {
                     waited_s: 50.0,
                     ..UNDISTURBED
                 },
-                "dyno's threads waited 50.0 s for a CPU (25 % of their time; preempted 400 times); latencies include this.",
+                "dyno's threads waited 50.0 s for a CPU (25 % of their time; preempted 400 times); latencies \
+                 include this.",
             ),
             (
                 Held {

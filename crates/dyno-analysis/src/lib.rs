@@ -1,11 +1,13 @@
-//! What archives say: summaries, steady state, dips and their causes, comparisons. Files go in, findings come out; no database, no network.
+//! What archives say: summaries, steady state, dips and their causes, comparisons. Files go in, findings come out;
+//! no database, no network.
 //!
-//! [`summary`] reduces intervals to the figures people read; [`analyse`] says what a run's recording shows, and [`comparison`] what two campaigns say
-//! about each other.
+//! [`summary`] reduces intervals to the figures people read; [`analyse`] says what a run's recording shows, and
+//! [`comparison`] what two campaigns say about each other.
 //!
-//! A figure such as the mean TPS hides what a person would ask next. The analysis answers from the run's folder alone, so that it can be made of any
-//! archived run, also of one whose dyno was killed. Causes are only named where a counter or an event deviates from its own level in the rest of the
-//! run; where none does, "unknown" is the answer.
+//! A figure such as the mean TPS hides what a person would ask next. The analysis answers from the run's folder
+//! alone, so that it can be made of any archived run, also of one whose dyno was killed. Causes are only named
+//! where a counter or an event deviates from its own level in the rest of the run; where none does, "unknown" is
+//! the answer.
 
 mod campaign;
 mod causes;
@@ -33,7 +35,8 @@ use dyno_archive::analysis::{Analysis, Dip};
 use recording::Recording;
 use throughput::Throughput;
 
-/// Analyses what was recorded of `run`. Files that are missing, as in archives of earlier dynos, cost only what they would have told.
+/// Analyses what was recorded of `run`. Files that are missing, as in archives of earlier dynos, cost only what
+/// they would have told.
 #[must_use]
 pub fn analyse(run: &Run) -> Analysis {
     let throughput = Throughput::read(run);

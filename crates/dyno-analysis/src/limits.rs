@@ -1,4 +1,5 @@
-//! Whether dyno itself may have been what limited a run: its threads had no time left, or it did nearly all that it can do on this machine.
+//! Whether dyno itself may have been what limited a run: its threads had no time left, or it did nearly all that it
+//! can do on this machine.
 
 use crate::recording::Recording;
 use dyno_archive::RunRecord;
@@ -18,7 +19,8 @@ pub(super) fn warnings(record: &RunRecord, recording: &Recording) -> impl Iterat
     busy.into_iter().chain(near)
 }
 
-/// Whether the threads of the load ran nearly all the time that they could have: all of it, or as much as there are cores.
+/// Whether the threads of the load ran nearly all the time that they could have: all of it, or as much as there are
+/// cores.
 fn busy(record: &RunRecord, recording: &Recording) -> Option<Warning> {
     let most = recording.threads.min(recording.cores).max(1.0);
     // By the samples; where there are none, by what the load cost in all.
@@ -146,7 +148,10 @@ mod tests {
             shape,
         });
         let warning = near_ceiling(&record).unwrap();
-        insta::assert_snapshot!(warning, @"dyno executed 170,000 statements per second: 85 % of the 200,000 that it can execute here against a server that answers at once (dyno ceiling: unix, 16 clients, 2 threads). It may be the limit, not the server. Give the workload more threads, or run dyno on a larger machine.");
+        insta::assert_snapshot!(warning, @"dyno executed 170,000 statements per second: 85 % of the 200,000 that \
+                                           it can execute here against a server that answers at once (dyno \
+                                           ceiling: unix, 16 clients, 2 threads). It may be the limit, not the \
+                                           server. Give the workload more threads, or run dyno on a larger machine.");
         record.summary.as_mut().unwrap().workloads[0].statements_per_s = 150_000.0;
         assert_eq!(near_ceiling(&record), None);
     }

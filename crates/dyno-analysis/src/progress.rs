@@ -14,7 +14,8 @@ pub struct Upcoming {
     pub planned: PlannedRun,
     /// How many runs the campaign has, those made before included.
     pub of: usize,
-    /// How long this run takes with its preparation, as the runs so far took; `None` if that is for the transactions to say.
+    /// How long this run takes with its preparation, as the runs so far took; `None` if that is for the
+    /// transactions to say.
     pub lasts: Option<Duration>,
     /// How long the runs after it take likewise.
     pub afterwards: Option<Duration>,

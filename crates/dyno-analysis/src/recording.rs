@@ -1,4 +1,5 @@
-//! What a run recorded, in the form in which causes are looked for: series over time, and stretches of time in which something went on.
+//! What a run recorded, in the form in which causes are looked for: series over time, and stretches of time in
+//! which something went on.
 
 use crate::campaign;
 use crate::series::{Series, Signal, Window};
@@ -80,9 +81,10 @@ pub(super) struct Recording {
 /// Less CPU time per second than this cannot be told from none: it is counted in hundredths of a second.
 const LEAST_RUN: f64 = 0.01;
 
-/// Waits for a core so many times as long as usual, for each second of running and in all, are for a core that somebody else has. Measured here on
-/// two cores, with builds beside the run and without: 2.4 to 27 times and 1.4 to 11 times with busy loops; in dips with other causes one or the other
-/// was less, but for vacuums, during which the others had less than usual.
+/// Waits for a core so many times as long as usual, for each second of running and in all, are for a core that
+/// somebody else has. Measured here on two cores, with builds beside the run and without: 2.4 to 27 times and 1.4
+/// to 11 times with busy loops; in dips with other causes one or the other was less, but for vacuums, during which
+/// the others had less than usual.
 const LONGER_QUEUE: f64 = 2.0;
 const LONGER_IN_ALL: f64 = 1.2;
 
@@ -187,16 +189,17 @@ impl Recording {
         }
     }
 
-    /// How many seconds dyno's threads waited for a core in `window` for each second they ran, and how many they usually do. A dyno that has less to
-    /// do waits less often, so what it waited in all says little.
+    /// How many seconds dyno's threads waited for a core in `window` for each second they ran, and how many they
+    /// usually do. A dyno that has less to do waits less often, so what it waited in all says little.
     pub fn queue(&self, window: Window) -> Option<(f64, f64)> {
         let (waits, runs) = (self.run_queue.as_ref()?, self.dyno_cores.as_ref()?);
         let inside = waits.series.mean_in(window)? / runs.series.mean_in(window)?.max(LEAST_RUN);
         Some((inside, waits.usual.median / runs.usual.median.max(LEAST_RUN)))
     }
 
-    /// Whether dyno had to wait for a core much longer than usual in `window`: the sign that the CPU was what was missing. When storage or a lock is
-    /// waited for, fewer threads want a core, and they wait less in all. None where that was not recorded.
+    /// Whether dyno had to wait for a core much longer than usual in `window`: the sign that the CPU was what was
+    /// missing. When storage or a lock is waited for, fewer threads want a core, and they wait less in all. None
+    /// where that was not recorded.
     pub fn is_starved(&self, window: Window) -> Option<bool> {
         let starved = |stall: &Stalled| {
             let time = Window {
@@ -214,8 +217,9 @@ impl Recording {
         Some(in_all && inside >= LONGER_QUEUE * usual)
     }
 
-    /// By what share throughput was lower during `times` than right before and after them, not counting what is near `window`; none if there are
-    /// too few others to tell. Something that comes again and again and mostly leaves no mark is no cause when once it comes with a dip.
+    /// By what share throughput was lower during `times` than right before and after them, not counting what is
+    /// near `window`; none if there are too few others to tell. Something that comes again and again and mostly
+    /// leaves no mark is no cause when once it comes with a dip.
     pub fn harm_elsewhere(&self, window: Window, times: &[Window]) -> Option<f64> {
         let near = window.widened(AROUND_S);
         let (mut during, mut around, mut count) = (0.0, 0.0, 0);
@@ -238,8 +242,8 @@ impl Recording {
         (count >= FEWEST_ELSEWHERE && around > 0.0).then(|| 1.0 - during / around)
     }
 
-    /// The share of `window` in which something goes on, less the share of the time outside of all dips in which it does: 1 for what happens there and
-    /// nowhere else, 0 or less for what has nothing to do with it.
+    /// The share of `window` in which something goes on, less the share of the time outside of all dips in which it
+    /// does: 1 for what happens there and nowhere else, 0 or less for what has nothing to do with it.
     pub fn coincidence(&self, window: Window, times: &[Window]) -> f64 {
         let covered_s = |window: Window| {
             times

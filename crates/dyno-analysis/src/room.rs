@@ -10,7 +10,8 @@ const INDEX_ENTRY_BYTES: u64 = 22;
 /// A text of which nothing is known.
 const TEXT_BYTES: u64 = 32;
 
-/// About how many bytes the tables of `fill` and their indexes take once. What `setup` and `finish` fill themselves is not seen.
+/// About how many bytes the tables of `fill` and their indexes take once. What `setup` and `finish` fill themselves
+/// is not seen.
 #[must_use]
 pub fn data_bytes(data: &Data) -> u64 {
     let sql = format!("{}\n{}", data.setup, data.finish).to_lowercase();
@@ -94,7 +95,8 @@ fn text_bytes(expression: &str) -> u64 {
 /// About how many bytes a run leaves in the archive.
 #[must_use]
 pub fn archive_bytes(experiment: &Resolved) -> u64 {
-    // As runs were seen to leave them: a row of intervals and a histogram per tag and interval, and a row of each sampler per second.
+    // As runs were seen to leave them: a row of intervals and a histogram per tag and interval, and a row of each
+    // sampler per second.
     const INTERVAL_BYTES: u64 = 200;
     const HISTOGRAM_BYTES: u64 = 700;
     const SAMPLE_BYTES: u64 = 6_000;

@@ -62,7 +62,8 @@ impl Series {
         series
     }
 
-    /// What was sampled as a sum that grows: its growth per second. A counter that was reset meanwhile has no rate there.
+    /// What was sampled as a sum that grows: its growth per second. A counter that was reset meanwhile has no rate
+    /// there.
     pub fn rate(at_s: &[f64], values: &[f64]) -> Self {
         let mut series = Self::default();
         for (times, values) in at_s.windows(2).zip(values.windows(2)) {
@@ -158,7 +159,8 @@ impl Signal {
         Some(Self { series, usual })
     }
 
-    /// How the signal is in `window`, if that is notably above what is usual: by at least `least` (in its unit), and by several spreads.
+    /// How the signal is in `window`, if that is notably above what is usual: by at least `least` (in its unit),
+    /// and by several spreads.
     pub fn raised_in(&self, window: Window, least: f64) -> Option<Deviation> {
         let inside = self.series.mean_in(window)?;
         // The allowance of a twentieth is for counters that hardly ever change.

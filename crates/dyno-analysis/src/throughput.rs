@@ -9,23 +9,27 @@ use std::ops::Range;
 /// Intervals shorter than this are taken together: causes are recorded once a second.
 const SHORTEST_S: f64 = 1.0;
 
-/// How long the window of the running median lasts: short enough to follow a machine whose neighbours come and go, and more than twice as long as a
-/// dip is. A longer one is a new level, unless next to nothing is left.
+/// How long the window of the running median lasts: short enough to follow a machine whose neighbours come and go,
+/// and more than twice as long as a dip is. A longer one is a new level, unless next to nothing is left.
 const MEDIAN_S: f64 = 41.0;
 
-/// The window in a stage whose load changes, in values: only at short range is a slope none, and near its ends there is no telling.
+/// The window in a stage whose load changes, in values: only at short range is a slope none, and near its ends
+/// there is no telling.
 const RAMP_WINDOW: usize = 7;
 
-/// In a stretch in which fewer transactions are usual, one more or less is a large share of them: dips are looked for in longer ones.
+/// In a stretch in which fewer transactions are usual, one more or less is a large share of them: dips are looked
+/// for in longer ones.
 const LEAST_COUNT: f64 = 20.0;
 
-/// A fall that transactions arriving at random show by themselves, once in 30,000 stretches, is no dip: as many of the spreads of such counts.
+/// A fall that transactions arriving at random show by themselves, once in 30,000 stretches, is no dip: as many of
+/// the spreads of such counts.
 const LEAST_SPREADS: f64 = 4.0;
 
 /// Of fewer stretches than this nobody can say what is usual.
 const FEWEST: usize = 10;
 
-/// A load that has no intervals for so long, in seconds, is a damaged file: a dyno that goes on records each, and one that stood still does so afterwards.
+/// A load that has no intervals for so long, in seconds, is a damaged file: a dyno that goes on records each, and
+/// one that stood still does so afterwards.
 const LONGEST_GAP_S: f64 = 86_400.0;
 
 /// So many stretches of standstill are made up for intervals that are missing, and no more.
@@ -76,7 +80,8 @@ impl Throughput {
         self.phases.len() < 2 && !self.phases.iter().any(|phase| phase.ramp)
     }
 
-    /// From rows of phase, begin, length in seconds, and transactions; the rows of one interval follow each other. A row whose time cannot be ends them.
+    /// From rows of phase, begin, length in seconds, and transactions; the rows of one interval follow each other.
+    /// A row whose time cannot be ends them.
     fn of(rows: impl Iterator<Item = (String, f64, f64, u64)>) -> Self {
         let mut result = Self::default();
         let mut phase = String::new();
@@ -203,7 +208,8 @@ impl Throughput {
         dips
     }
 
-    /// The stretches of `range` with their rates, as many of them taken together as it takes for counts that mean something.
+    /// The stretches of `range` with their rates, as many of them taken together as it takes for counts that mean
+    /// something.
     fn countable(&self, range: Range<usize>) -> (Vec<Window>, Vec<f64>) {
         let (windows, tps) = (&self.windows[range.clone()], &self.tps[range]);
         let count = |windows: &[Window], tps: &[f64]| -> f64 {
@@ -236,8 +242,9 @@ impl Throughput {
     }
 }
 
-/// Whether `count` transactions where `usual` were to be expected are fewer than chance explains. Counts have a spread of about 1 as roots, doubled; the
-/// 3/8 make that hold for small ones as well (F. J. Anscombe, "The transformation of Poisson, binomial and negative-binomial data", Biometrika 35, 1948).
+/// Whether `count` transactions where `usual` were to be expected are fewer than chance explains. Counts have a
+/// spread of about 1 as roots, doubled; the 3/8 make that hold for small ones as well (F. J. Anscombe, "The
+/// transformation of Poisson, binomial and negative-binomial data", Biometrika 35, 1948).
 fn beyond_chance(count: f64, usual: f64) -> bool {
     let root = |count: f64| 2.0 * (count + 0.375).sqrt();
     root(usual) - root(count) >= LEAST_SPREADS

@@ -14,7 +14,8 @@ const MEANT_STEADY_S: f64 = 120.0;
 /// A mean hides less if it is over at least this many checkpoints.
 const ENOUGH_CYCLES: f64 = 4.0;
 
-/// A clock that is read without a system call takes a tenth of this; one that is read from a device, several times as much.
+/// A clock that is read without a system call takes a tenth of this; one that is read from a device, several times
+/// as much.
 const SLOW_CLOCK_NS: f64 = 250.0;
 
 /// Queries that keep the server for longer than this in each second may be felt.
@@ -26,7 +27,8 @@ const LEAST_WAITING: f64 = 0.1;
 /// Data within this factor of a cache is neither clearly within it nor clearly beyond.
 const NEAR: f64 = 1.25;
 
-/// The warnings that `analysis` and the recording of `run` give reason for. Only of some, a steady state may be expected.
+/// The warnings that `analysis` and the recording of `run` give reason for. Only of some, a steady state may be
+/// expected.
 pub(super) fn warnings(run: &Run, recording: &Recording, analysis: &Analysis, may_be_steady: bool) -> Vec<Warning> {
     let Ok(record) = &run.record else {
         return Vec::new();
@@ -52,7 +54,8 @@ fn no_steady_state(steady: &Steady, measured_s: f64) -> Option<Warning> {
     })
 }
 
-/// A load that writes should be measured over several checkpoints; one that is only looked at for a moment, for less than a cycle, need not.
+/// A load that writes should be measured over several checkpoints; one that is only looked at for a moment, for
+/// less than a cycle, need not.
 fn few_checkpoints(record: &RunRecord, recording: &Recording, measured_s: f64) -> Option<Warning> {
     const WRITES_BYTES_PER_S: f64 = 100_000.0;
     let writes = recording.wal_bytes.as_ref()?.usual.median > WRITES_BYTES_PER_S;
@@ -124,8 +127,8 @@ fn costly_samples(record: &RunRecord) -> Option<Warning> {
     })
 }
 
-/// How much of the tables the load can have read or written: of each, with its indexes, at most a page of the table and one of an index for each row.
-/// None where the server does not say what was done to its tables.
+/// How much of the tables the load can have read or written: of each, with its indexes, at most a page of the table
+/// and one of an index for each row. None where the server does not say what was done to its tables.
 fn touched_bytes(record: &RunRecord) -> Option<f64> {
     const PAGES_BYTES: f64 = 2.0 * 8192.0;
     let tables = record.tables.get("after")?.get("tables")?.as_array()?;

@@ -62,7 +62,8 @@ pub enum Cause {
     DynoStopped,
     /// Other processes of the machine took its CPU.
     OtherProcesses,
-    /// Something outside of what can be seen took CPU time: other guests of the virtual machine's host, or its scheduler.
+    /// Something outside of what can be seen took CPU time: other guests of the virtual machine's host, or its
+    /// scheduler.
     HostNoise,
     /// A checkpoint kept the storage busy.
     Checkpoint,

@@ -5,8 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A file of a run folder that grows while the run goes on. Each append is one system call, so that a kill leaves whole appends behind; nothing is
-/// synced to disk meanwhile, because that would disturb the very disk under test.
+/// A file of a run folder that grows while the run goes on. Each append is one system call, so that a kill leaves
+/// whole appends behind; nothing is synced to disk meanwhile, because that would disturb the very disk under test.
 #[derive(Debug)]
 pub(super) struct AppendFile {
     path: PathBuf,
@@ -23,8 +23,8 @@ impl AppendFile {
         Ok(Self { path, file, length: 0 })
     }
 
-    /// Appends `bytes`, or nothing of them: what a full disk still took is taken off again. A file that was removed meanwhile is an error too, although the
-    /// system would go on writing into nothing.
+    /// Appends `bytes`, or nothing of them: what a full disk still took is taken off again. A file that was removed
+    /// meanwhile is an error too, although the system would go on writing into nothing.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         let written = std::fs::symlink_metadata(&self.path).and_then(|_| self.file.write_all(bytes));
         match written {
@@ -47,7 +47,8 @@ impl AppendFile {
 }
 
 impl Drop for AppendFile {
-    /// Releases the lock at once: closing alone would leave it to a child process that is just being started and still holds a copy of the file.
+    /// Releases the lock at once: closing alone would leave it to a child process that is just being started and
+    /// still holds a copy of the file.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }

@@ -43,7 +43,8 @@ pub struct CampaignRecord {
     /// What is done after a run that failed.
     #[serde(default)]
     pub on_failure: OnFailure,
-    /// The share of errors, in percent, with which a run still counts. Earlier dynos had none, and their runs are judged by the usual one.
+    /// The share of errors, in percent, with which a run still counts. Earlier dynos had none, and their runs are
+    /// judged by the usual one.
     #[serde(default)]
     pub max_errors_percent: ErrorLimit,
     /// The databases as they were asked for, without passwords.
@@ -79,7 +80,8 @@ fn yes() -> bool {
     true
 }
 
-/// Makes a campaign's folder and the folders of its runs. While there is one, `campaign.json` is locked: two dynos never work on one campaign.
+/// Makes a campaign's folder and the folders of its runs. While there is one, `campaign.json` is locked: two dynos
+/// never work on one campaign.
 #[derive(Debug)]
 pub struct CampaignWriter {
     path: PathBuf,
@@ -89,7 +91,8 @@ pub struct CampaignWriter {
 }
 
 impl CampaignWriter {
-    /// Makes a new folder in `archive` (which is made if need be), named by time and experiment, and writes `campaign.json` into it.
+    /// Makes a new folder in `archive` (which is made if need be), named by time and experiment, and writes
+    /// `campaign.json` into it.
     ///
     /// # Errors
     ///
@@ -151,7 +154,8 @@ impl CampaignWriter {
         RunWriter::create(self.folder(run)?, record)
     }
 
-    /// Keeps a run that could not begin: its folder gets `record`, unless it says already why it failed. Gives back the folder.
+    /// Keeps a run that could not begin: its folder gets `record`, unless it says already why it failed. Gives back
+    /// the folder.
     ///
     /// # Errors
     ///
@@ -175,7 +179,8 @@ impl CampaignWriter {
         Ok(path)
     }
 
-    /// Makes way for another attempt at a run: what an earlier one left is kept in the folder `earlier`, where it counts for nothing.
+    /// Makes way for another attempt at a run: what an earlier one left is kept in the folder `earlier`, where it
+    /// counts for nothing.
     ///
     /// # Errors
     ///
@@ -196,7 +201,8 @@ impl CampaignWriter {
 }
 
 impl Drop for CampaignWriter {
-    /// Releases the lock at once: closing alone would leave it to a child process that is just being started and still holds a copy of the file.
+    /// Releases the lock at once: closing alone would leave it to a child process that is just being started and
+    /// still holds a copy of the file.
     fn drop(&mut self) {
         let _ = self.lock.unlock();
     }
@@ -277,7 +283,8 @@ impl CampaignRecord {
     }
 }
 
-/// Makes sure that `archive` can be written, or be made where it is to be, before hours are spent on what it is to hold. Nothing is made yet.
+/// Makes sure that `archive` can be written, or be made where it is to be, before hours are spent on what it is to
+/// hold. Nothing is made yet.
 ///
 /// # Errors
 ///

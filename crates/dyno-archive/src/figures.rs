@@ -18,8 +18,8 @@ pub fn decimal(number: impl Into<Option<f64>>, decimals: usize) -> String {
     }
 }
 
-/// A figure of any unit: with four digits, or all before the decimal point, and without zeros at its end. It is how every measured number is written that a
-/// person reads; what is smaller than most does not become 0.
+/// A figure of any unit: with four digits, or all before the decimal point, and without zeros at its end. It is how
+/// every measured number is written that a person reads; what is smaller than most does not become 0.
 #[must_use]
 pub fn figure(number: f64) -> String {
     let magnitude = if number == 0.0 {
@@ -129,7 +129,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_figure_is_within_half_of_its_fourth_digit(mantissa in 1.0_f64..10.0, power in -8_i32..12, sign in any::<bool>()) {
+        fn a_figure_is_within_half_of_its_fourth_digit(mantissa in 1.0_f64..10.0, power in -8_i32..12,
+            sign in any::<bool>()) {
             let number = if sign { -mantissa } else { mantissa } * 10_f64.powi(power);
             let shown: f64 = figure(number).replace(',', "").parse().unwrap();
             prop_assert!((shown / number - 1.0).abs() <= 0.5e-3 * (1.0 + 1e-9), "{} as {}", number, figure(number));

@@ -5,7 +5,8 @@ use crate::summary::{Lag, Latency};
 use dyno_record::{Interval, Recording};
 use serde::{Deserialize, Serialize};
 
-/// A row of `intervals.csv`. Times count from the begin of the first phase; a latency that does not exist is left empty.
+/// A row of `intervals.csv`. Times count from the begin of the first phase; a latency that does not exist is left
+/// empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntervalRow {
     /// The phase.
@@ -46,7 +47,8 @@ pub struct IntervalRow {
     pub lag_mean_us: Option<f64>,
     /// Open loop: the longest such time.
     pub lag_max_us: Option<f64>,
-    /// Transactions that were begun more than once. This and the next column are missing in archives of the first dynos.
+    /// Transactions that were begun more than once. This and the next column are missing in archives of the first
+    /// dynos.
     #[serde(default)]
     pub retried: u64,
     /// Completed transactions that took longer than the latency limit.
@@ -120,7 +122,8 @@ pub(super) fn rows<R: std::io::BufRead>(input: R) -> impl Iterator<Item = Interv
         .map_while(Result::ok)
 }
 
-/// Passes on lines that end with a newline, and ends before one that does not: a number may be torn and yet be a number.
+/// Passes on lines that end with a newline, and ends before one that does not: a number may be torn and yet be a
+/// number.
 pub(super) struct WholeLines<R> {
     input: R,
     line: Vec<u8>,
@@ -162,8 +165,9 @@ mod tests {
 
     #[test]
     fn intervals_of_the_first_dynos_can_be_read() {
-        let csv = "phase,interval_start_s,interval_s,workload,transactions,statements,errors,retries,skipped,tps,latency_mean_us,\
-            latency_min_us,latency_max_us,latency_p50_us,latency_p95_us,latency_p99_us,latency_p99_9_us,lag_mean_us,lag_max_us\n\
+        let csv = "phase,interval_start_s,interval_s,workload,transactions,statements,errors,retries,skipped,tps,\
+            latency_mean_us,latency_min_us,latency_max_us,latency_p50_us,latency_p95_us,latency_p99_us,\
+            latency_p99_9_us,lag_mean_us,lag_max_us\n\
             measure,0.0,1.0,main,5,5,0,0,0,5.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,,\n";
         let rows: Vec<_> = rows(csv.as_bytes()).collect();
         assert_eq!((rows.len(), rows[0].transactions, rows[0].late), (1, 5, 0));
@@ -178,7 +182,8 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_can_be_read(bytes in prop::collection::vec(any::<u8>(), 0..300), text in "[Tag=a-z/0-9,.#\\[\\]\"\n+-]{0,200}") {
+        fn any_bytes_can_be_read(bytes in prop::collection::vec(any::<u8>(), 0..300), text in
+            "[Tag=a-z/0-9,.#\\[\\]\"\n+-]{0,200}") {
             for bytes in [bytes.as_slice(), text.as_bytes()] {
                 rows(bytes).count();
                 let mut parser = LatencyParser::default();

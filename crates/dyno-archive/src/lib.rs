@@ -1,7 +1,8 @@
 //! The archive: a folder of campaigns, each a folder of runs, made of plain files that need no dyno to be read.
 //!
-//! While a run goes on its files are only appended to, once per interval, so a run that is killed loses at most its last interval. `docs/formats.md`
-//! describes the files for people who read them with other tools. Nothing that is written here contains a password.
+//! While a run goes on its files are only appended to, once per interval, so a run that is killed loses at most its
+//! last interval. `docs/formats.md` describes the files for people who read them with other tools. Nothing that is
+//! written here contains a password.
 
 pub mod analysis;
 mod append;

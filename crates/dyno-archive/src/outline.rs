@@ -1,5 +1,5 @@
-//! Campaigns and runs in a few words, for lists of many: of each file only what a list shows is read, which takes a small part of the time that all of
-//! it would take.
+//! Campaigns and runs in a few words, for lists of many: of each file only what a list shows is read, which takes a
+//! small part of the time that all of it would take.
 
 use crate::append::AppendFile;
 use crate::plan::{ErrorLimit, Size};
@@ -38,14 +38,15 @@ pub struct RunOutline {
     pub recorded_state: RunState,
     /// Transactions per second of all workloads together; `None` without a summary.
     pub tps: Option<f64>,
-    /// The 99th percentile of the latency of each workload that completed any transaction, in microseconds; of several stages that of each.
+    /// The 99th percentile of the latency of each workload that completed any transaction, in microseconds; of
+    /// several stages that of each.
     pub p99_us: IndexMap<String, Vec<f64>>,
     /// Transactions that ended with an error, of all workloads together.
     pub errors: u64,
 }
 
-/// The folders of campaigns in the archive `path`, the oldest first; none if there is no archive. A folder without `campaign.json` and without runs is no
-/// campaign.
+/// The folders of campaigns in the archive `path`, the oldest first; none if there is no archive. A folder without
+/// `campaign.json` and without runs is no campaign.
 ///
 /// # Errors
 ///
@@ -200,7 +201,8 @@ impl RunOutline {
         })
     }
 
-    /// How far the run in the folder `run` came, of which this was read. A run whose dyno was killed is incomplete, whatever its file says.
+    /// How far the run in the folder `run` came, of which this was read. A run whose dyno was killed is incomplete,
+    /// whatever its file says.
     #[must_use]
     pub fn state_in(&self, run: &Path) -> RunState {
         match self.recorded_state {

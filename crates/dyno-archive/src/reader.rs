@@ -1,7 +1,7 @@
 //! Reading an archive: what is there, and how far each run came.
 //!
-//! An archive is a folder that people copy, tidy and add to, so whatever is not recognised is passed over, and a damaged file costs only what
-//! was in it.
+//! An archive is a folder that people copy, tidy and add to, so whatever is not recognised is passed over, and a
+//! damaged file costs only what was in it.
 
 use crate::append::AppendFile;
 use crate::plan::{PlannedRun, Resolved};

@@ -39,7 +39,8 @@ pub struct RunRecord {
     pub created: Timestamp,
     /// When its first phase began: the instant from which all times in the folder count.
     pub load_started: Option<Timestamp>,
-    /// The share of errors, in percent, with which it still counts. Earlier dynos had none, and their runs are judged by the usual one.
+    /// The share of errors, in percent, with which it still counts. Earlier dynos had none, and their runs are
+    /// judged by the usual one.
     #[serde(default)]
     pub max_errors_percent: ErrorLimit,
     /// How long a complete interval lasts, in seconds.
@@ -66,7 +67,8 @@ pub struct RunRecord {
     /// What the recording says about itself, once the run is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Analysis>,
-    /// What ended it before its time, or why it could not begin, in full; `None` if nothing did, or if that was asked for.
+    /// What ended it before its time, or why it could not begin, in full; `None` if nothing did, or if that was
+    /// asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -79,8 +81,8 @@ pub enum RunState {
     Running,
     /// Every phase took its time.
     Complete,
-    /// Every phase took its time, but more transactions than allowed ended with an error, or more clients before their time: it is over, and its figures
-    /// do not count.
+    /// Every phase took its time, but more transactions than allowed ended with an error, or more clients before
+    /// their time: it is over, and its figures do not count.
     Faulty,
     /// It ended early. What was measured is there.
     Incomplete,
@@ -162,7 +164,8 @@ impl RunRecord {
         }
     }
 
-    /// Marks a complete run as faulty if more of its transactions failed or of its clients were lost than may, and says so as the reason.
+    /// Marks a complete run as faulty if more of its transactions failed or of its clients were lost than may, and
+    /// says so as the reason.
     pub(super) fn judge(&mut self) {
         if self.state != RunState::Complete {
             return;
@@ -197,8 +200,8 @@ impl Run {
 
 /// Writes a run's folder while the run goes on.
 ///
-/// When something cannot be written the error is returned once and nothing more is appended; the run itself can go on, and
-/// [`RunWriter::finish`] is still to be called.
+/// When something cannot be written the error is returned once and nothing more is appended; the run itself can go
+/// on, and [`RunWriter::finish`] is still to be called.
 pub struct RunWriter {
     path: PathBuf,
     record: RunRecord,
@@ -236,7 +239,8 @@ impl RunWriter {
         &self.path
     }
 
-    /// What will be in `run.json`; the caller may fill in what it learns. It is written by [`Self::begin`] and [`Self::finish`].
+    /// What will be in `run.json`; the caller may fill in what it learns. It is written by [`Self::begin`] and
+    /// [`Self::finish`].
     pub fn record_mut(&mut self) -> &mut RunRecord {
         &mut self.record
     }
@@ -331,7 +335,8 @@ impl RunWriter {
         result
     }
 
-    /// Writes `run.json` with how the run ended, faulty instead of complete if too many transactions failed. Gives back the run.
+    /// Writes `run.json` with how the run ended, faulty instead of complete if too many transactions failed. Gives
+    /// back the run.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! `host.csv`, `server.csv` and the other files of what was sampled beside the load: one row or several per sample, the time in the first column.
+//! `host.csv`, `server.csv` and the other files of what was sampled beside the load: one row or several per sample,
+//! the time in the first column.
 
 use crate::append::AppendFile;
 use crate::{ArchiveError, rounded};

@@ -1,7 +1,8 @@
-//! Reading the sampled tables of a run: `host.csv` and `server.csv`, which have a column per counter, and `waits.csv` and `processes.csv`, which have
-//! a row per thing seen.
+//! Reading the sampled tables of a run: `host.csv` and `server.csv`, which have a column per counter, and
+//! `waits.csv` and `processes.csv`, which have a row per thing seen.
 //!
-//! Runs may last for days, so only the columns asked for are kept. A file that is missing or damaged reads as far as it goes.
+//! Runs may last for days, so only the columns asked for are kept. A file that is missing or damaged reads as far
+//! as it goes.
 
 use crate::intervals::WholeLines;
 use crate::reader::{Run, open};
@@ -61,8 +62,8 @@ pub struct StatementRow {
 }
 
 impl WaitRow {
-    /// When the time begins that rows of `at_s` are of, if those before them were of `before_s`: there and then, or, if nobody looked for longer, a
-    /// second before they were written.
+    /// When the time begins that rows of `at_s` are of, if those before them were of `before_s`: there and then,
+    /// or, if nobody looked for longer, a second before they were written.
     #[must_use]
     pub fn start_s(at_s: f64, before_s: Option<f64>) -> f64 {
         let lately = before_s.filter(|before_s| at_s - before_s <= LONGEST_WAITS_S);

@@ -45,7 +45,8 @@ pub enum MeasureError {
     Statement(#[from] WireError),
 }
 
-/// Drives `responder` with a load of this shape and threads that work like this, for `lasts` after a short warm-up, in this process.
+/// Drives `responder` with a load of this shape and threads that work like this, for `lasts` after a short warm-up,
+/// in this process.
 ///
 /// # Errors
 /// The load could not begin, or ended early.

@@ -17,7 +17,8 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// Starts `program` with the arguments that make it call [`crate::responder::run`], followed by the folder to listen in.
+    /// Starts `program` with the arguments that make it call [`crate::responder::run`], followed by the folder to
+    /// listen in.
     ///
     /// # Errors
     /// It cannot be started, or does not say where it listens.

@@ -67,8 +67,8 @@ impl Store {
         Ok(known)
     }
 
-    /// Keeps points of a machine, in place of earlier ones of the same shape. What is known of other machines stays; what an earlier dyno or another kernel did on
-    /// this one goes.
+    /// Keeps points of a machine, in place of earlier ones of the same shape. What is known of other machines
+    /// stays; what an earlier dyno or another kernel did on this one goes.
     ///
     /// # Errors
     /// The file can be neither read nor written.

@@ -1,7 +1,9 @@
-//! Charts: the scripts and the style that draw a report's figures in a browser, and the same figures as SVG without one.
+//! Charts: the scripts and the style that draw a report's figures in a browser, and the same figures as SVG without
+//! one.
 //!
-//! The charts are written in TypeScript on ECharts, in `web/`, and bundled when this crate is built. SVG files come from the same code, evaluated
-//! in QuickJS: a figure looks alike in a page and in a paper, and neither needs a browser or Node when a report is made.
+//! The charts are written in TypeScript on ECharts, in `web/`, and bundled when this crate is built. SVG files come
+//! from the same code, evaluated in QuickJS: a figure looks alike in a page and in a paper, and neither needs a
+//! browser or Node when a report is made.
 
 #![cfg(feature = "charts")]
 

@@ -29,7 +29,8 @@ pub enum ChartError {
 
 /// Draws a figure as an SVG document.
 ///
-/// `figure_json` is a `Figure` of the report document as JSON. Without `height_px` the figure is as high as its panels need.
+/// `figure_json` is a `Figure` of the report document as JSON. Without `height_px` the figure is as high as its
+/// panels need.
 ///
 /// # Errors
 ///
@@ -93,8 +94,9 @@ fn message(error: CaughtError<'_>) -> String {
 mod tests {
     use super::*;
 
-    const BARS: &str = r#"{"id":"rate","title":"Rate of <b>update</b>","caption":"","table":null,"data":{"kind":"bars","title":"Throughput",
-        "unit":"TPS","categories":["on","off"],"series":[{"name":"8 clients","values":[1200.0,null],"low":[],"high":[]}]}}"#;
+    const BARS: &str = r#"{"id":"rate","title":"Rate of <b>update</b>","caption":"","table":null,"data":
+        {"kind":"bars","title":"Throughput","unit":"TPS","categories":["on","off"],"series":[
+        {"name":"8 clients","values":[1200.0,null],"low":[],"high":[]}]}}"#;
 
     #[test]
     fn a_figure_is_drawn_with_its_title_as_text() {

@@ -163,8 +163,8 @@ pub(crate) struct Opening<'a> {
 
 /// Connects, logs in, and prepares the statements of the workload of this name if the driver is to.
 ///
-/// Endpoints are tried in order. As with libpq, one that lets us speak but refuses the log-in ends the search, unless it cannot serve anybody now. All
-/// that went wrong is told.
+/// Endpoints are tried in order. As with libpq, one that lets us speak but refuses the log-in ends the search,
+/// unless it cannot serve anybody now. All that went wrong is told.
 pub(crate) fn open<S: Session>(
     driver: &WireDriver<S>,
     workload: &str,
@@ -319,7 +319,8 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Whether there is still time. Asked before each call: a server may say something all the time and never come to an end.
+    /// Whether there is still time. Asked before each call: a server may say something all the time and never come
+    /// to an end.
     fn check_time(&self) -> Result<(), ConnectError> {
         if self.limit.stop.requested() {
             return Err(ConnectError::Stopped);

@@ -1,6 +1,7 @@
 //! What a workload's start delay and stages mean for one of its threads, as instants.
 //!
-//! Every thread works out its own part from the same rules, so that they need not speak to each other while the load runs.
+//! Every thread works out its own part from the same rules, so that they need not speak to each other while the
+//! load runs.
 
 use crate::backend::Driver;
 use crate::clock::duration_ns;
@@ -38,7 +39,8 @@ pub(crate) struct Rules<'a> {
     stages: &'a [Stage],
 }
 
-/// A stretch over which the number of the workload's active clients does not change, in nanoseconds from the begin of the first phase.
+/// A stretch over which the number of the workload's active clients does not change, in nanoseconds from the begin
+/// of the first phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stretch {
     start_ns: u64,
@@ -91,7 +93,8 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The course of the thread with number `part`, from `start_ns` on. The first phase began at `phases_begin_ns`, which is not later.
+    /// The course of the thread with number `part`, from `start_ns` on. The first phase began at `phases_begin_ns`,
+    /// which is not later.
     pub fn course(&self, part: usize, phases_begin_ns: u64, start_ns: u64) -> Course {
         let begin_ns = duration_ns(self.start_delay).max(start_ns.saturating_sub(phases_begin_ns));
         let mut course = Course {
@@ -104,7 +107,8 @@ impl<'a> Rules<'a> {
             end_ns = phases_begin_ns.saturating_add(stretch.end_ns);
             let active = self.share(part, stretch.clients);
             course.change(at_ns, active, stretch.rate_per_s.is_some());
-            // A thread without active clients has no arrivals: they would wait there while other threads have clients at rest.
+            // A thread without active clients has no arrivals: they would wait there while other threads have
+            // clients at rest.
             let sharers = match active {
                 0 => f64::INFINITY,
                 _ => self.threads.min(stretch.clients) as f64,
@@ -119,7 +123,8 @@ impl<'a> Rules<'a> {
         course
     }
 
-    /// How many of the workload's active clients are the thread's. Clients are dealt to threads in the same way, so it has as many.
+    /// How many of the workload's active clients are the thread's. Clients are dealt to threads in the same way, so
+    /// it has as many.
     fn share(&self, part: usize, clients: usize) -> usize {
         clients / self.threads + usize::from(part < clients % self.threads)
     }

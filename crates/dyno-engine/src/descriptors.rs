@@ -20,8 +20,8 @@ pub struct TooFewDescriptors {
     pub allowed: u64,
 }
 
-/// Makes sure that a load of so many clients and threads can have its descriptors beside those that are open and `others` to come, if need be by raising the
-/// limit as far as the process may.
+/// Makes sure that a load of so many clients and threads can have its descriptors beside those that are open and
+/// `others` to come, if need be by raising the limit as far as the process may.
 ///
 /// # Errors
 /// The process may not have so many.
@@ -44,7 +44,8 @@ pub fn allow_descriptors(clients: usize, threads: usize, others: u64) -> Result<
     }
 }
 
-/// Raises the limit on open files as far as this process may. Where the system refuses after all, the connection that is one too many says so.
+/// Raises the limit on open files as far as this process may. Where the system refuses after all, the connection
+/// that is one too many says so.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {

@@ -1,7 +1,7 @@
 //! Runs a load: starts the threads, gathers what they record, and tells an observer.
 //!
-//! The calling thread is the collector. Worker threads send it their recording at the end of every interval and get an emptied one back; that is all
-//! they share.
+//! The calling thread is the collector. Worker threads send it their recording at the end of every interval and get
+//! an emptied one back; that is all they share.
 
 use crate::backend::Driver;
 use crate::clock::{Clock, duration_ns};
@@ -223,7 +223,8 @@ struct Portion {
     succeeded: Arc<AtomicBool>,
 }
 
-/// Connects all clients, runs the phases, and reports to `observer`. A raised `stop` ends the load early; it is never raised here.
+/// Connects all clients, runs the phases, and reports to `observer`. A raised `stop` ends the load early; it is
+/// never raised here.
 ///
 /// # Errors
 /// The load could not begin. Once it has begun, whatever ends it early is in the [`Outcome`].
@@ -307,7 +308,8 @@ pub fn drive<D: Driver, P: Scripted>(
     })
 }
 
-/// Divides the clients of a workload among its threads as evenly as can be; as in pgbench, the first threads have more if there is a rest.
+/// Divides the clients of a workload among its threads as evenly as can be; as in pgbench, the first threads have
+/// more if there is a rest.
 fn share_out<D: Driver, P: Scripted>(index: usize, workload: &Workload<D, P>, chosen: &Chosen) -> Vec<Portion> {
     let threads = if D::BLOCKS { workload.clients } else { workload.threads };
     let threads = threads.clamp(1, workload.clients.max(1));
@@ -348,7 +350,8 @@ fn client_thread<D: Driver, P: Scripted>(
         let _ = reporting.messages.send(Message::Failed(DriveError::Cpu { cpu, cause }));
         return;
     }
-    // Linux lets timers of ordinary threads be 50 µs late to save power; a schedule is to be kept. It is no loss where this is not permitted.
+    // Linux lets timers of ordinary threads be 50 µs late to save power; a schedule is to be kept. It is no loss
+    // where this is not permitted.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     let mut connections = Vec::with_capacity(portion.clients.len());

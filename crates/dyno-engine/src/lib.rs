@@ -1,7 +1,8 @@
 //! Drives a database with transactions from many connections and records how long they take.
 //!
-//! The engine knows nothing of files, experiments or SQL dialects: a [`Program`] says what a client does next, a `dyno_wire::Session` turns it into
-//! bytes, a [`transport::Transport`] moves them, and an [`Observer`] is told of every interval. Threads share nothing while the load runs.
+//! The engine knows nothing of files, experiments or SQL dialects: a [`Program`] says what a client does next, a
+//! `dyno_wire::Session` turns it into bytes, a [`transport::Transport`] moves them, and an [`Observer`] is told of
+//! every interval. Threads share nothing while the load runs.
 
 pub mod backend;
 mod cancel;

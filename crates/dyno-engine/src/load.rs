@@ -1,6 +1,7 @@
 //! What is to be driven: workloads, phases and where they go.
 //!
-//! This is the engine's whole input. It says nothing of files, experiments or SQL: statements are opaque, and a session turns them into bytes.
+//! This is the engine's whole input. It says nothing of files, experiments or SQL: statements are opaque, and a
+//! session turns them into bytes.
 
 use crate::cpus::Cpus;
 use crate::log::NewLog;
@@ -20,15 +21,15 @@ pub struct Load<D: crate::Driver, P: crate::Scripted> {
     pub phases: Vec<Phase>,
     /// How often recordings are collected. The last interval of a phase may be shorter.
     pub interval: Duration,
-    /// How long transactions that are still running at the end may take to finish before their connections are closed. When a stop was asked for,
-    /// at most half a second.
+    /// How long transactions that are still running at the end may take to finish before their connections are
+    /// closed. When a stop was asked for, at most half a second.
     pub grace: Duration,
-    /// Whether the phases begin before the connections are made, as pgbench's `-T` does, rather than when all stand. The first phase is then
-    /// shorter by the time that connecting took.
+    /// Whether the phases begin before the connections are made, as pgbench's `-T` does, rather than when all
+    /// stand. The first phase is then shorter by the time that connecting took.
     pub include_connecting: bool,
-    /// Whether the load ends with its last transaction, as pgbench does: the intervals of the last phase go on until the last
-    /// of those that finish after it, and nobody waits for a phase to end in which nothing is scheduled any more. Otherwise
-    /// what finishes later is left out.
+    /// Whether the load ends with its last transaction, as pgbench does: the intervals of the last phase go on
+    /// until the last of those that finish after it, and nobody waits for a phase to end in which nothing is
+    /// scheduled any more. Otherwise what finishes later is left out.
     pub record_finishing: bool,
     /// How the threads work.
     pub threads: ThreadOptions,
@@ -62,13 +63,14 @@ pub struct Workload<D: crate::Driver, P: crate::Scripted> {
     pub threads: usize,
     /// Closed or open loop, where no stage says otherwise.
     pub pacing: Pacing,
-    /// No transaction begins earlier than this after the begin of the first phase. Connections are made before it, as those of all workloads.
+    /// No transaction begins earlier than this after the begin of the first phase. Connections are made before it,
+    /// as those of all workloads.
     pub start_delay: Duration,
-    /// When the first stage begins, counted from the begin of the first phase: the length of the warm-up. Until then the clients behave as at the
-    /// begin of the first stage. Without meaning if there are no stages.
+    /// When the first stage begins, counted from the begin of the first phase: the length of the warm-up. Until
+    /// then the clients behave as at the begin of the first stage. Without meaning if there are no stages.
     pub stages_begin: Duration,
-    /// How many clients are active, and how fast transactions begin, one stage after the other. No transaction begins after the last one. Empty: all
-    /// clients are active at the workload's own pacing all the time.
+    /// How many clients are active, and how fast transactions begin, one stage after the other. No transaction
+    /// begins after the last one. Empty: all clients are active at the workload's own pacing all the time.
     pub stages: Vec<Stage>,
     /// What the clients do.
     pub program: P,
@@ -76,20 +78,23 @@ pub struct Workload<D: crate::Driver, P: crate::Scripted> {
     pub driver: D,
     /// Makes the random numbers of each thread's schedule in an open loop.
     pub schedule: crate::NewDraws,
-    /// How many transactions each client is to have, failed and skipped ones included; `None`: as many as fit into the phases.
+    /// How many transactions each client is to have, failed and skipped ones included; `None`: as many as fit into
+    /// the phases.
     pub transactions_per_client: Option<u64>,
     /// How long a connection is used.
     pub connecting: Connecting,
-    /// Whether a client whose connection is lost gets a new one. The transaction has failed; endpoints are tried until one of them lets it in.
+    /// Whether a client whose connection is lost gets a new one. The transaction has failed; endpoints are tried
+    /// until one of them lets it in.
     pub reconnect: bool,
     /// What is done about transactions that fail.
     pub failures: FailurePolicy,
-    /// Transactions that take longer are counted as late. In an open loop, those whose instant is further back than this when a client is free for
-    /// them are not even begun but counted as skipped.
+    /// Transactions that take longer are counted as late. In an open loop, those whose instant is further back than
+    /// this when a client is free for them are not even begun but counted as skipped.
     pub latency_limit: Option<Duration>,
     /// Whether every command's time is recorded, that of meta commands too.
     pub time_commands: bool,
-    /// Whether the observer is told of everything a client does, as [`crate::Remark::Traced`]. Clients wait until it was told.
+    /// Whether the observer is told of everything a client does, as [`crate::Remark::Traced`]. Clients wait until
+    /// it was told.
     pub trace: bool,
     /// Makes the log of each thread; `None`: no log.
     pub log: Option<NewLog>,
@@ -100,10 +105,12 @@ pub struct Workload<D: crate::Driver, P: crate::Scripted> {
 pub struct Stage {
     /// How long it lasts. The next one follows without a pause.
     pub duration: Duration,
-    /// How many of the workload's clients are active, rounded to the nearest whole number, 0 to all of them; `None`: all. The others keep their
-    /// connections and rest: one that is no longer active finishes its transaction first. While no client is active nothing is due, whatever the rate.
+    /// How many of the workload's clients are active, rounded to the nearest whole number, 0 to all of them;
+    /// `None`: all. The others keep their connections and rest: one that is no longer active finishes its
+    /// transaction first. While no client is active nothing is due, whatever the rate.
     pub clients: Option<Span>,
-    /// Transactions per second of an open loop, over all clients of the workload together, 0 or more; `None`: the workload's own pacing.
+    /// Transactions per second of an open loop, over all clients of the workload together, 0 or more; `None`: the
+    /// workload's own pacing.
     pub rate_per_s: Option<Span>,
 }
 
@@ -148,7 +155,8 @@ pub struct FailurePolicy {
     pub on_broken_script: OnBrokenScript,
     /// Whether an aborted client ends the load.
     pub abort_load: bool,
-    /// Whether the observer is told of every failure and what becomes of it, as [`crate::Remark::Failed`] and [`crate::Remark::Concluded`].
+    /// Whether the observer is told of every failure and what becomes of it, as [`crate::Remark::Failed`] and
+    /// [`crate::Remark::Concluded`].
     pub report_failures: bool,
 }
 
@@ -194,7 +202,8 @@ pub type NewSession<S> = Box<dyn Fn(usize, Option<dyno_wire::tls::SslMode>) -> S
 pub enum Pacing {
     /// On completion of the previous one.
     Closed,
-    /// At instants of a Poisson process with this mean rate, over all clients of the workload together. Latency counts from the scheduled instant.
+    /// At instants of a Poisson process with this mean rate, over all clients of the workload together. Latency
+    /// counts from the scheduled instant.
     Open {
         /// Transactions per second, above 0.
         rate_per_s: f64,
@@ -261,7 +270,8 @@ impl Stop {
         Self::default()
     }
 
-    /// A flag for a part of what this one is for: it counts as raised when this one is, and raising it ends that part alone.
+    /// A flag for a part of what this one is for: it counts as raised when this one is, and raising it ends that
+    /// part alone.
     #[must_use]
     pub fn within(&self) -> Self {
         Self {

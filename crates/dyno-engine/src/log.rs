@@ -1,6 +1,7 @@
 //! A log of single transactions: what a workload's threads tell it as they go.
 //!
-//! The log is written by the threads themselves, each to one of its own, so that none waits for another. A workload without a log pays nothing for it.
+//! The log is written by the threads themselves, each to one of its own, so that none waits for another. A workload
+//! without a log pays nothing for it.
 
 use std::time::SystemTime;
 
@@ -53,7 +54,8 @@ pub struct LogEntry {
 pub enum LoggedOutcome {
     /// Without error.
     Done {
-        /// Its duration in nanoseconds; in an open loop from the scheduled instant, and from the first try if there were several.
+        /// Its duration in nanoseconds; in an open loop from the scheduled instant, and from the first try if there
+        /// were several.
         latency_ns: u64,
     },
     /// Its instant was further back than the latency limit: it was not begun.

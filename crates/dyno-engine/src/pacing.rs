@@ -1,7 +1,8 @@
 //! When transactions begin in an open loop.
 //!
-//! The schedule is absolute: it is drawn from its own random state, begins when the run begins and is never moved, so a stalled server does not
-//! slow the arrivals down. A transaction that begins late because all clients were busy is timed from the instant at which it should have begun.
+//! The schedule is absolute: it is drawn from its own random state, begins when the run begins and is never moved,
+//! so a stalled server does not slow the arrivals down. A transaction that begins late because all clients were
+//! busy is timed from the instant at which it should have begun.
 
 use crate::load::Span;
 
@@ -37,8 +38,8 @@ impl Ramp {
         (self.rate_per_ns(from_ns) + self.rate_per_ns(self.end_ns)) / 2.0 * (self.end_ns - from_ns)
     }
 
-    /// The instant up to which so many arrivals are expected from `from_ns` on: the inverse of the integral. The quadratic equation is solved in the
-    /// form that holds for a slope of 0, too, and subtracts nothing.
+    /// The instant up to which so many arrivals are expected from `from_ns` on: the inverse of the integral. The
+    /// quadratic equation is solved in the form that holds for a slope of 0, too, and subtracts nothing.
     fn instant_ns(&self, from_ns: f64, expected: f64) -> f64 {
         let rate = self.rate_per_ns(from_ns);
         let discriminant = (rate * rate + 2.0 * self.slope_per_ns2 * expected).max(0.0);
@@ -54,8 +55,9 @@ pub type NewDraws = Box<dyn Fn(usize) -> Draws + Send + Sync>;
 
 /// The instants at which one thread's transactions are due.
 ///
-/// They are a Poisson process whose rate is piecewise linear, drawn by inversion: between two arrivals the integral of the rate grows by a number that is
-/// exponentially distributed with mean 1 (R. W. Klein and S. D. Roberts, "A time-varying Poisson arrival process generator", Simulation 43, 1984).
+/// They are a Poisson process whose rate is piecewise linear, drawn by inversion: between two arrivals the integral
+/// of the rate grows by a number that is exponentially distributed with mean 1 (R. W. Klein and S. D. Roberts, "A
+/// time-varying Poisson arrival process generator", Simulation 43, 1984).
 pub(crate) struct Schedule {
     ramp: Option<Ramp>,
     /// The ramps after it.
@@ -168,8 +170,9 @@ mod tests {
     }
 
     proptest! {
-        /// From one transaction an hour to half a million a second, however long it goes on: each instant is the sum of the gaps drawn so far, to the
-        /// nanosecond within a day, and later as exactly as a floating-point number of nanoseconds can tell.
+        /// From one transaction an hour to half a million a second, however long it goes on: each instant is the
+        /// sum of the gaps drawn so far, to the nanosecond within a day, and later as exactly as a floating-point
+        /// number of nanoseconds can tell.
         #[test]
         fn a_constant_rate_neither_drifts_nor_is_rounded_away(
             exponent in 0.0..1.0_f64,

@@ -1,8 +1,8 @@
 //! What clients do: the seam between the engine and the languages that transactions are written in.
 //!
-//! A client asks its program for one [`Action`] after the other, and tells it what the last one brought. The engine knows no
-//! language: statements are numbers to it, values are bytes that the program writes, and a program that cannot go on says
-//! why in an error of its own.
+//! A client asks its program for one [`Action`] after the other, and tells it what the last one brought. The engine
+//! knows no language: statements are numbers to it, values are bytes that the program writes, and a program that
+//! cannot go on says why in an error of its own.
 
 use dyno_wire::{CapturedResult, Parameters, ServerError};
 use std::fmt;
@@ -12,7 +12,8 @@ use std::time::Duration;
 /// A client's next act within its transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Execute a statement with the values of [`Program::parameters`] and wait for its reply, unless a pipeline is open.
+    /// Execute a statement with the values of [`Program::parameters`] and wait for its reply, unless a pipeline is
+    /// open.
     Execute {
         /// The statement's number.
         statement: usize,
@@ -28,7 +29,8 @@ pub enum Action {
     },
     /// Do nothing for this long.
     Sleep(Duration),
-    /// Begin a pipeline: do not wait for replies from now on. These of its statements are made known to the server before.
+    /// Begin a pipeline: do not wait for replies from now on. These of its statements are made known to the server
+    /// before.
     StartPipeline(Range<usize>),
     /// Let what the pipeline has executed so far fail or succeed by itself.
     SyncPipeline,
@@ -85,15 +87,16 @@ pub trait Program: Send + Sync {
     fn write_text(&self, state: &Self::State, statement: usize, out: &mut Vec<u8>);
 }
 
-/// What a front end that speaks of scripts and their commands wants to know of a program beside. A program that has nothing to
-/// say of them is one script of one command.
+/// What a front end that speaks of scripts and their commands wants to know of a program beside. A program that has
+/// nothing to say of them is one script of one command.
 pub trait Scripted: Program {
     /// The number of commands of each script.
     fn commands(&self) -> Vec<usize> {
         vec![1]
     }
 
-    /// Decides which script the client's next transaction executes. Comes before [`Resume::Begin`], when the client is free.
+    /// Decides which script the client's next transaction executes. Comes before [`Resume::Begin`], when the client
+    /// is free.
     fn choose(&self, _state: &mut Self::State) {}
 
     /// The script decided on.
@@ -106,8 +109,8 @@ pub trait Scripted: Program {
         0
     }
 
-    /// Does what [`Action::Call`] asked for, while the other clients of the thread wait. Gives the output of another program
-    /// that was used, if any was.
+    /// Does what [`Action::Call`] asked for, while the other clients of the thread wait. Gives the output of
+    /// another program that was used, if any was.
     ///
     /// # Errors
     /// It failed, or gave nothing that the program could use.

@@ -5,7 +5,8 @@ use crate::program::{ProgramError, Shown};
 use dyno_wire::ServerError;
 use std::time::Duration;
 
-/// Something worth saying about one client. Clients, scripts and commands count from 0; a command is an index into its script's commands.
+/// Something worth saying about one client. Clients, scripts and commands count from 0; a command is an index into
+/// its script's commands.
 #[derive(Debug)]
 pub enum Remark {
     /// A client has ended before its time: it was aborted, or its connection is lost for good.
@@ -102,7 +103,8 @@ pub enum Remark {
     },
 }
 
-/// What a client does, as [`crate::Workload::trace`] tells it. Scripts, commands and statements count from 0, statements over all scripts.
+/// What a client does, as [`crate::Workload::trace`] tells it. Scripts, commands and statements count from 0,
+/// statements over all scripts.
 #[derive(Debug)]
 pub enum Trace {
     /// It has decided on the script of its next transaction.

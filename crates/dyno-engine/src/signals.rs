@@ -1,7 +1,7 @@
 //! Signals that are not meant for this process.
 
-/// Those of these signals that the process was not started to ignore: `nohup` has it outlive the terminal, and a script's shell has its background jobs ignore
-/// Ctrl-C. A handler would undo that.
+/// Those of these signals that the process was not started to ignore: `nohup` has it outlive the terminal, and a
+/// script's shell has its background jobs ignore Ctrl-C. A handler would undo that.
 #[must_use]
 pub fn heeded<const N: usize>(signals: [i32; N]) -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

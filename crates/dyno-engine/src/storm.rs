@@ -1,7 +1,8 @@
 //! Brings up the connections of many clients before the load begins: a few at a time, and not for ever.
 //!
-//! A server needs a moment for each connection, and one far away some trips to and fro. Where there are many clients, several connections are therefore
-//! under way at once, but only so many: the server's queue of those that it has yet to accept is short, and more would come up no sooner.
+//! A server needs a moment for each connection, and one far away some trips to and fro. Where there are many
+//! clients, several connections are therefore under way at once, but only so many: the server's queue of those that
+//! it has yet to accept is short, and more would come up no sooner.
 
 use crate::backend::{Driver, Opened};
 use crate::connect::ConnectError;
@@ -18,7 +19,8 @@ use std::time::{Duration, Instant};
 /// Connections under way at a time, over all threads of the load.
 const IN_FLIGHT: usize = 32;
 
-/// A thread with this many clients has one connection under way at a time, one with twice as many two. So a small load connects one client after the other.
+/// A thread with this many clients has one connection under way at a time, one with twice as many two. So a small
+/// load connects one client after the other.
 const CLIENTS_FOR_EACH: usize = 16;
 
 /// Beside what one connection may take, all of them have this much for each: many times what a server needs.

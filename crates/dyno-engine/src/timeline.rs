@@ -1,6 +1,7 @@
 //! The run's phases cut into intervals, as instants.
 //!
-//! Every thread computes the same boundaries from the same start, so recordings of different threads can be added interval by interval.
+//! Every thread computes the same boundaries from the same start, so recordings of different threads can be added
+//! interval by interval.
 
 use crate::clock::duration_ns;
 use crate::load::Phase;
@@ -33,8 +34,8 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// The slices of `phases` from `start_ns` on, in steps of `interval` (at least a millisecond) from each phase's begin. The first phase began `spent_ns`
-    /// before: what is over by then has no slices.
+    /// The slices of `phases` from `start_ns` on, in steps of `interval` (at least a millisecond) from each phase's
+    /// begin. The first phase began `spent_ns` before: what is over by then has no slices.
     pub fn new(phases: &[Phase], interval: Duration, start_ns: u64, spent_ns: u64) -> Self {
         Self {
             durations_ns: phases.iter().map(|phase| duration_ns(phase.duration)).collect(),
@@ -47,7 +48,8 @@ impl Timeline {
         }
     }
 
-    /// The same with a last phase whose slices go on without end, in whole intervals: what is finished after its end is recorded, too.
+    /// The same with a last phase whose slices go on without end, in whole intervals: what is finished after its
+    /// end is recorded, too.
     pub fn open(mut self) -> Self {
         self.open = true;
         self
@@ -172,7 +174,8 @@ mod tests {
             start_ns: u32,
         ) {
             let phases: Vec<_> = durations_ms.iter().map(|&ms| phase("any", ms)).collect();
-            let slices: Vec<_> = Timeline::new(&phases, Duration::from_millis(interval_ms), start_ns.into(), 0).collect();
+            let slices: Vec<_> = Timeline::new(&phases, Duration::from_millis(interval_ms), start_ns.into(), 0)
+                .collect();
             let mut next_ns = u64::from(start_ns);
             let mut covered_ns = vec![0; phases.len()];
             for (index, slice) in slices.iter().enumerate() {

@@ -29,7 +29,8 @@ fn count() {
     }
 }
 
-// SAFETY: every call is handed on to the system's allocator; neither the counter nor the plain thread-local cell allocates anything.
+// SAFETY: every call is handed on to the system's allocator; neither the counter nor the plain thread-local cell
+// allocates anything.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();

@@ -86,7 +86,8 @@ fn a_stalled_server_shows_in_the_open_loop(transport: TransportChoice) {
     let mut keep = Keep::default();
     drive(&load, &mut keep, &Stop::new()).expect("the load runs");
     let measured = keep.total(0);
-    // Arrivals go on during the stall: about 500 transactions are late by up to half a second, although only 4 were waiting for the server.
+    // Arrivals go on during the stall: about 500 transactions are late by up to half a second, although only 4 were
+    // waiting for the server.
     let late = measured.latency.inner().count_between(100_000_000, 600_000_000);
     assert!(
         (300..700).contains(&late),

@@ -462,7 +462,8 @@ fn the_others_have_their_turn_between_two_connections(transport: TransportChoice
 }
 
 fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint(transport: TransportChoice) {
-    // The first request of a connection asks what kind it is. The first server is read-only; on the second, the fourth transaction is the end.
+    // The first request of a connection asks what kind it is. The first server is read-only; on the second, the
+    // fourth transaction is the end.
     let first = ScriptedServer::start(|_, _, _| Behaviour::Row("transaction_read_only", Some("on")));
     let second = ScriptedServer::start(|connection, request, _| match (connection, request) {
         (_, 0) => Behaviour::Row("transaction_read_only", Some("off")),

@@ -205,7 +205,8 @@ fn what_was_due_before_a_closed_stage_counts_from_its_instant(transport: Transpo
     load.workloads[0].stages = vec![stage(600, None, span(500.0, 500.0)), stage(900, None, None)];
     let (keep, _) = run(&load);
     let total = keep.total(0);
-    // 150 were due during the stall and had to wait for at least 300 ms, although only 4 of them were waiting for the server.
+    // 150 were due during the stall and had to wait for at least 300 ms, although only 4 of them were waiting for
+    // the server.
     let late = total.latency.inner().count_between(250_000_000, 700_000_000);
     assert!((90..220).contains(&late), "{late} of {} are late", total.transactions);
     let scheduled = total.lag.count();

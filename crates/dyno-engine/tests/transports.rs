@@ -120,7 +120,8 @@ fn connections_may_come_and_go(transport: TransportChoice) {
     }
 }
 
-/// The whole of it or its begin, in a closed loop, where the next request is already made then, and while the client waits for the schedule.
+/// The whole of it or its begin, in a closed loop, where the next request is already made then, and while the
+/// client waits for the schedule.
 fn a_reply_that_nobody_asked_for_is_an_error(transport: TransportChoice) {
     for (clients, pacing, bytes) in [
         (1, Pacing::Closed, usize::MAX),
@@ -155,7 +156,8 @@ fn a_reply_that_nobody_asked_for_is_an_error(transport: TransportChoice) {
     }
 }
 
-/// Something is always due soon after the end of an interval here: a transaction by the schedule, or the end of a sleep.
+/// Something is always due soon after the end of an interval here: a transaction by the schedule, or the end of a
+/// sleep.
 fn intervals_make_nothing_late(transport: TransportChoice) {
     const PUNCTUAL_US: f64 = 20_000.0;
     let server = ScriptedServer::start(|_, _, _| Behaviour::Answer(Duration::ZERO));

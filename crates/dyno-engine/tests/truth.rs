@@ -1,5 +1,5 @@
-//! What is recorded beside what the server saw and what the schedule says: counts, and times to their order of magnitude. `bench/truth` is exact about times, which
-//! takes a machine at rest.
+//! What is recorded beside what the server saw and what the schedule says: counts, and times to their order of
+//! magnitude. `bench/truth` is exact about times, which takes a machine at rest.
 
 mod support;
 
@@ -58,7 +58,8 @@ fn check(transport: TransportChoice, clients: usize, threads: usize, rate_per_s:
     assert_eq!(lasted, LASTING, "{what}");
     assert_eq!(keep.intervals.len() as u64, 500_u64.div_ceil(interval_ms), "{what}");
 
-    // No answer is sooner than the server gives it, and the middle one of many is not ten times as late even on a busy machine.
+    // No answer is sooner than the server gives it, and the middle one of many is not ten times as late even on a
+    // busy machine.
     assert!(
         recorded.latency.min_ns() >= DELAY.as_nanos() as u64 * 999 / 1000,
         "{what}"

@@ -1,7 +1,7 @@
 //! The laboratory: what is done, in what order.
 //!
-//! [`experiment`] turns a file into the exact work of a campaign; [`run`] does it and archives what it sees; [`command`] writes command lines as they
-//! may be archived.
+//! [`experiment`] turns a file into the exact work of a campaign; [`run`] does it and archives what it sees;
+//! [`command`] writes command lines as they may be archived.
 
 pub mod command;
 pub mod experiment;

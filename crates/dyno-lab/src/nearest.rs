@@ -2,7 +2,8 @@
 
 /// The name among `known` that is most like `name`, if one is like it at all.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Below this share of equal characters a suggestion would only puzzle; found by trying slips of the keys and of memory.
+    // Below this share of equal characters a suggestion would only puzzle; found by trying slips of the keys and of
+    // memory.
     const LIKE: f64 = 0.55;
     let name = name.to_lowercase();
     known

@@ -9,8 +9,8 @@ const WIDTH: usize = 60;
 /// How much of it stays to the right of the place.
 const RIGHT: usize = 10;
 
-/// `error` as libpq words it: severity and message, the place in `statement` (if its text was sent) or in one that the server made itself, detail, hint,
-/// context.
+/// `error` as libpq words it: severity and message, the place in `statement` (if its text was sent) or in one that
+/// the server made itself, detail, hint, context.
 #[must_use]
 pub fn server_text(error: &ServerError, statement: Option<&str>) -> String {
     let place = |statement: Option<&str>, position: Option<u32>| {
@@ -36,7 +36,8 @@ pub fn server_text(error: &ServerError, statement: Option<&str>) -> String {
     text
 }
 
-/// The line of `statement` around the character at `place` (from 0), and under it a caret; `None` if there is no such character.
+/// The line of `statement` around the character at `place` (from 0), and under it a caret; `None` if there is no
+/// such character.
 fn excerpt(statement: &str, place: usize) -> Option<String> {
     let text: Vec<char> = statement
         .chars()

@@ -18,9 +18,11 @@ use std::io::IsTerminal;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// Does what the words of a command line say, and gives the exit code: 0 done, 1 wrong options or no connection, 2 ended part-way.
+/// Does what the words of a command line say, and gives the exit code: 0 done, 1 wrong options or no connection, 2
+/// ended part-way.
 ///
-/// `called` is the name the program was called by, which complaints about options begin with; `arguments` are the words after it.
+/// `called` is the name the program was called by, which complaints about options begin with; `arguments` are the
+/// words after it.
 pub fn main(called: &str, arguments: impl Iterator<Item = OsString>) -> u8 {
     let words = arguments
         .map(|word| dyno_text::decode(word.as_bytes()).into_owned())

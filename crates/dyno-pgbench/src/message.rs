@@ -1,6 +1,7 @@
 //! What is said on stderr, in the form of PostgreSQL's programs: `pgbench: error: …`.
 //!
-//! Every line goes out in one write, so that lines of several threads do not mix. A stderr that is closed is no reason to fail.
+//! Every line goes out in one write, so that lines of several threads do not mix. A stderr that is closed is no
+//! reason to fail.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
@@ -38,7 +39,8 @@ pub fn raw(text: &str) {
     let _ = write(&mut std::io::stderr().lock(), text);
 }
 
-/// Writes text that holds what others said. A terminal shows what it would obey; anything else gets the bytes that pgbench would write.
+/// Writes text that holds what others said. A terminal shows what it would obey; anything else gets the bytes that
+/// pgbench would write.
 pub fn write(out: &mut (impl Write + IsTerminal), text: &str) -> std::io::Result<()> {
     let text = match out.is_terminal() {
         true => dyno_text::visible(text),

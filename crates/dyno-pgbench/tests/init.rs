@@ -59,7 +59,10 @@ fn content(info: &ConnectionInfo) -> String {
         .map(|table| {
             text(
                 info,
-                &format!("select count(*) || coalesce(md5(string_agg(t::text, ';' order by t::text)), '') from pgbench_{table} t"),
+                &format!(
+                    "select count(*) || coalesce(md5(string_agg(t::text, ';' order by t::text)), '') from \
+                          pgbench_{table} t"
+                ),
             )
         })
         .join(" ")
@@ -216,7 +219,8 @@ fn a_stop_cancels_the_statement_under_way() {
         // Until the lock is waited for.
         while text(
             &shared.server.connection("postgres"),
-            "select count(*)::text from pg_locks l join pg_database d on d.oid = l.database where not granted and datname = 'init_waiting'",
+            "select count(*)::text from pg_locks l join pg_database d on d.oid = l.database where not granted and \
+             datname = 'init_waiting'",
         ) == "0"
         {
             std::thread::sleep(Duration::from_millis(20));

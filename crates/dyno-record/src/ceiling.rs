@@ -95,8 +95,8 @@ impl fmt::Display for Route {
 }
 
 impl Ceiling {
-    /// The point that is most like a load of this shape with this transport: by the same route, with the same transport if there is one, then with as near a number
-    /// of threads as there is, and among those of clients.
+    /// The point that is most like a load of this shape with this transport: by the same route, with the same
+    /// transport if there is one, then with as near a number of threads as there is, and among those of clients.
     #[must_use]
     pub fn nearest(&self, shape: Shape, transport: &str) -> Option<&Point> {
         let distance = |one: usize, other: usize| (one.max(1) as f64 / other.max(1) as f64).ln().abs();

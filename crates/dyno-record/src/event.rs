@@ -1,5 +1,5 @@
-//! What the samplers notice beside numbers: things that begin, last, and end. All times are seconds since the first phase began; what began before
-//! that has a negative start.
+//! What the samplers notice beside numbers: things that begin, last, and end. All times are seconds since the first
+//! phase began; what began before that has a negative start.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,8 @@ pub enum Happening {
 /// A checkpoint. What is not known is none; from counters, without the server's log, that is much.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Why: `time`, `wal` (as much was written as `max_wal_size` allows), `requested` (by a command), `shutdown`, `end-of-recovery`.
+    /// Why: `time`, `wal` (as much was written as `max_wal_size` allows), `requested` (by a command), `shutdown`,
+    /// `end-of-recovery`.
     pub reason: String,
     /// When it began.
     pub start_s: f64,
@@ -70,7 +71,8 @@ pub struct Blocked {
     pub end_s: f64,
     /// How many waited at most at the same time.
     pub waiting: u64,
-    /// Who held the lock: process id, program, state and the begin of its statement; none if it was one of the measured sessions.
+    /// Who held the lock: process id, program, state and the begin of its statement; none if it was one of the
+    /// measured sessions.
     pub holder: Option<String>,
     /// The table or index that the lock belongs to, if it belongs to one.
     pub relation: Option<String>,

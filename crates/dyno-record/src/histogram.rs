@@ -1,11 +1,13 @@
 //! Latency histograms with one fixed layout.
 //!
-//! Every histogram of dyno has the same bounds and precision, so that any two can be added without loss: threads into an interval, intervals into a
-//! run, runs into a comparison. Percentiles are read from sums of histograms and never averaged.
+//! Every histogram of dyno has the same bounds and precision, so that any two can be added without loss: threads
+//! into an interval, intervals into a run, runs into a comparison. Percentiles are read from sums of histograms and
+//! never averaged.
 
 use hdrhistogram::Histogram;
 
-/// The smallest latency told apart from its neighbours, in nanoseconds. Below 131 µs the resolution is this or better; above, three digits.
+/// The smallest latency told apart from its neighbours, in nanoseconds. Below 131 µs the resolution is this or
+/// better; above, three digits.
 const LOWEST_NS: u64 = 100;
 
 /// The largest latency recorded, in nanoseconds (one hour). A longer one is recorded as this.

@@ -1,7 +1,7 @@
 //! What is recorded of a load, as plain data.
 //!
-//! The engine fills recordings, archives keep them, and analyses read them. They meet here, so that whoever reads an archive needs to know neither how
-//! a load is driven nor any database. No I/O.
+//! The engine fills recordings, archives keep them, and analyses read them. They meet here, so that whoever reads
+//! an archive needs to know neither how a load is driven nor any database. No I/O.
 
 mod ceiling;
 mod error;

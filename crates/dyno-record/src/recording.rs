@@ -1,7 +1,8 @@
 //! What is counted while the load runs.
 //!
-//! A worker thread owns one [`Recording`] and writes to it without locks. At the end of every interval it hands the whole recording to the collector and
-//! goes on with an empty one, so an event belongs to the interval in which it completed, to the nanosecond, whatever the collector is doing.
+//! A worker thread owns one [`Recording`] and writes to it without locks. At the end of every interval it hands the
+//! whole recording to the collector and goes on with an empty one, so an event belongs to the interval in which it
+//! completed, to the nanosecond, whatever the collector is doing.
 
 use crate::error::{ErrorClass, ErrorCode};
 use crate::histogram::LatencyHistogram;
@@ -24,8 +25,8 @@ pub struct Recording {
     pub latency: LatencyHistogram,
     /// Open loop only: how long after its scheduled instant each completed transaction began.
     pub lag: LatencyHistogram,
-    /// Duration of each statement of the workload that completed without error, by its index in the workload; statements in a pipeline have none. Those from
-    /// [`MOST_STATEMENTS`] on share the last one.
+    /// Duration of each statement of the workload that completed without error, by its index in the workload;
+    /// statements in a pipeline have none. Those from [`MOST_STATEMENTS`] on share the last one.
     pub statement_latency: Vec<SparseHistogram>,
     /// Transactions that were not begun because their instant was further back than the latency limit.
     pub skipped: u64,
@@ -110,8 +111,8 @@ impl FailureCounts {
     }
 }
 
-/// Durations summed exactly enough for a mean and a standard deviation, in microseconds. A histogram is precise to three digits; pgbench's figures
-/// have six.
+/// Durations summed exactly enough for a mean and a standard deviation, in microseconds. A histogram is precise to
+/// three digits; pgbench's figures have six.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sums {
     /// How many.

@@ -1,15 +1,16 @@
 //! Latency histograms of single statements: in the layout of all others, but with memory only for what occurred.
 //!
-//! A script may have hundreds of statements, and a full histogram takes 220 kB in every recording of every thread. Classes of latency lie in pages, which come
-//! with the first latency that falls into one.
+//! A script may have hundreds of statements, and a full histogram takes 220 kB in every recording of every thread.
+//! Classes of latency lie in pages, which come with the first latency that falls into one.
 
 use crate::histogram::{HIGHEST_NS, LatencyHistogram};
 
-/// Statements of a workload that have a histogram of their own. What comes after them shares one: nobody reads hundreds of lines, and each takes time to write
-/// at the end of every interval.
+/// Statements of a workload that have a histogram of their own. What comes after them shares one: nobody reads
+/// hundreds of lines, and each takes time to write at the end of every interval.
 pub const MOST_STATEMENTS: usize = 256;
 
-/// The layout's constants: units of 2^6 ns, 2^11 classes in the first bucket and 2^10 in each of the other 25, of twice the width of the one before.
+/// The layout's constants: units of 2^6 ns, 2^11 classes in the first bucket and 2^10 in each of the other 25, of
+/// twice the width of the one before.
 const UNIT_BITS: u32 = 6;
 const BUCKET_BITS: u32 = 10;
 const CLASSES: usize = 27 << BUCKET_BITS;
@@ -18,8 +19,8 @@ const PAGE: usize = 32;
 const PAGES: usize = CLASSES / PAGE;
 const NO_PAGE: u16 = u16::MAX;
 
-/// What the pages of a recording may take before any latency is recorded, in bytes; it is not used before it is needed. With a few dozen statements they never
-/// take more, and recording never allocates.
+/// What the pages of a recording may take before any latency is recorded, in bytes; it is not used before it is
+/// needed. With a few dozen statements they never take more, and recording never allocates.
 const RESERVED_BYTES: usize = 8 << 20;
 
 /// A histogram of durations in nanoseconds that is as exact as a [`LatencyHistogram`].
@@ -134,7 +135,8 @@ impl SparseHistogram {
     }
 }
 
-/// The class of a duration: which bucket it is in by its highest bit, and which part of that by the next ones (HdrHistogram's scheme).
+/// The class of a duration: which bucket it is in by its highest bit, and which part of that by the next ones
+/// (HdrHistogram's scheme).
 #[inline]
 fn class_of(duration_ns: u64) -> usize {
     let first = (1_u64 << (BUCKET_BITS + 1 + UNIT_BITS)) - 1;
@@ -180,7 +182,8 @@ mod tests {
     proptest! {
         #[test]
         fn it_counts_what_a_full_one_counts(
-            durations in prop::collection::vec(prop_oneof![0..1_000_000_u64, 0..4_000_000_000_000_u64, any::<u64>()], 0..300),
+            durations in prop::collection::vec(prop_oneof![0..1_000_000_u64, 0..4_000_000_000_000_u64, any::<u64>()],
+                0..300),
             split in 0..300_usize,
         ) {
             let mut full = LatencyHistogram::new();

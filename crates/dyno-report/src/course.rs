@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn a_run_is_announced_with_its_levels() {
-        assert_snapshot!(upcoming_line(&upcoming()), @"Run 3 of 40: clients = 16, fsync = on, repetition 2; about 12 min 1 s left in total");
+        assert_snapshot!(upcoming_line(&upcoming()), @"Run 3 of 40: clients = 16, fsync = on, repetition 2; about \
+            12 min 1 s left in total");
         let endless = Upcoming {
             planned: planned(&[], 1),
             lasts: None,
@@ -148,7 +149,8 @@ mod tests {
             errors: 0,
             left: Some(Duration::from_millis(11_200)),
         };
-        assert_snapshot!(course_line(&live, &upcoming()), @"3/40 measure    12,346 tps   p50 0.6123  p95  1.034  p99    1.8 ms   0 errors   12 s left, 11 min 52 s in all");
+        assert_snapshot!(course_line(&live, &upcoming()), @"3/40 measure    12,346 tps   p50 0.6123  p95  1.034  \
+            p99    1.8 ms   0 errors   12 s left, 11 min 52 s in all");
     }
 
     #[test]

@@ -112,7 +112,8 @@ pub(crate) fn two_workloads() -> Summary {
     writer.statement_latencies = vec![
         statement("begin;"),
         statement(
-            "insert into history (tid, bid, aid, delta, mtime)\n  values (:tid, :bid, :aid, :delta, current_timestamp);",
+            "insert into history (tid, bid, aid, delta, mtime)\n  values (:tid, :bid, :aid, :delta, \
+             current_timestamp);",
         ),
         statement("end;"),
     ];

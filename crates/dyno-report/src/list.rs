@@ -121,6 +121,7 @@ mod tests {
 
     #[test]
     fn an_empty_archive_says_how_to_begin() {
-        assert_snapshot!(super::campaigns(&[]), @"There are no runs yet. Start with `dyno run pk-update`; `dyno list experiments` shows all experiments.");
+        assert_snapshot!(super::campaigns(&[]), @"There are no runs yet. Start with `dyno run pk-update`; `dyno \
+            list experiments` shows all experiments.");
     }
 }

@@ -56,7 +56,8 @@ mod tests {
             errors: 0,
             left: Some(Duration::from_millis(11_200)),
         };
-        insta::assert_snapshot!(live_line(&live), @"measure    12,346 tps   p50 0.6123  p95  1.034  p99    1.8 ms   0 errors   12 s left");
+        insta::assert_snapshot!(live_line(&live), @"measure    12,346 tps   p50 0.6123  p95  1.034  p99    1.8 \
+            ms   0 errors   12 s left");
         let several = Live {
             latencies: vec![
                 latency("update", Some([612.3, 1_034.5, 1_800.0])),
@@ -64,7 +65,8 @@ mod tests {
             ],
             ..live.clone()
         };
-        insta::assert_snapshot!(live_line(&several), @"measure    12,346 tps   update p50 0.6123  p95  1.034  p99    1.8 ms   ingest p50  12.35  p95  98.77  p99  4,370 ms   0 errors   12 s left");
+        insta::assert_snapshot!(live_line(&several), @"measure    12,346 tps   update p50 0.6123  p95  1.034  \
+            p99    1.8 ms   ingest p50  12.35  p95  98.77  p99  4,370 ms   0 errors   12 s left");
         let stalled = Live {
             phase: "warmup".to_owned(),
             tps: 0.0,
@@ -72,6 +74,7 @@ mod tests {
             errors: 1,
             ..live
         };
-        insta::assert_snapshot!(live_line(&stalled), @"warmup          0 tps   p50      -  p95      -  p99      - ms   1 error   12 s left");
+        insta::assert_snapshot!(live_line(&stalled), @"warmup          0 tps   p50      -  p95      -  p99      - \
+            ms   1 error   12 s left");
     }
 }

@@ -1,5 +1,6 @@
-//! Runs a script without a server and prints, for every client, what `debug` shows, what would be sent and what fails. Shell commands
-//! are run. It is what `tests/pgbench/compare.py` compares with pgbench, and a way to try a script.
+//! Runs a script without a server and prints, for every client, what `debug` shows, what would be sent and what
+//! fails. Shell commands are run. It is what `tests/pgbench/compare.py` compares with pgbench, and a way to try a
+//! script.
 //!
 //! Usage: trace FILE SEED CLIENTS TRANSACTIONS [simple|prepared]
 

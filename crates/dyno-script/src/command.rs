@@ -140,7 +140,8 @@ impl Command {
         }
     }
 
-    /// The command's text for reports, as pgbench shows it: of a statement the first line, of a meta command everything.
+    /// The command's text for reports, as pgbench shows it: of a statement the first line, of a meta command
+    /// everything.
     pub fn source(&self) -> &str {
         match self {
             Command::Statement(statement) => statement.first_line(),

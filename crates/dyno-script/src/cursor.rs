@@ -9,12 +9,14 @@ use crate::random::Random;
 use crate::script::Script;
 use crate::variables::Variables;
 
-/// A client's place in its script. The default is the script's begin; a transaction that is tried again starts from there.
+/// A client's place in its script. The default is the script's begin; a transaction that is tried again starts from
+/// there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     next: u32,
     command: u32,
-    /// Whether all conditions so far of the `\if` in question were false, so that the `\elif` that comes next is looked at.
+    /// Whether all conditions so far of the `\if` in question were false, so that the `\elif` that comes next is
+    /// looked at.
     undecided: bool,
     pipeline: bool,
 }
@@ -40,7 +42,8 @@ impl Cursor {
 /// What a client is to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Send the statement of this index, counted among the statements of the script. In a pipeline do not wait for its reply.
+    /// Send the statement of this index, counted among the statements of the script. In a pipeline do not wait for
+    /// its reply.
     Statement(usize),
     /// Wait this long.
     Sleep(Duration),
@@ -59,16 +62,17 @@ pub enum Step {
 }
 
 impl Script {
-    /// Goes on to the next thing that the caller must do, executing the meta commands on the way. With `each` it also returns after
-    /// every one of these, for who wants to know how long they take.
+    /// Goes on to the next thing that the caller must do, executing the meta commands on the way. With `each` it
+    /// also returns after every one of these, for who wants to know how long they take.
     ///
     /// What the function `debug` was given on the way is in [`Variables::debugged`] afterwards.
     ///
     /// # Errors
     ///
-    /// When an expression has no value: an undefined variable, a wrong type, an overflow, a division by zero, a range or a
-    /// parameter that a random function refuses; when a variable cannot be called as the script wants; and when pipelines are begun
-    /// and ended out of order, hold a `\gset` or `\aset`, or are open at the script's end. pgbench ends the client then.
+    /// When an expression has no value: an undefined variable, a wrong type, an overflow, a division by zero, a
+    /// range or a parameter that a random function refuses; when a variable cannot be called as the script wants;
+    /// and when pipelines are begun and ended out of order, hold a `\gset` or `\aset`, or are open at the script's
+    /// end. pgbench ends the client then.
     #[inline]
     pub fn next(
         &self,

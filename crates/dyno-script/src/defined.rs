@@ -1,5 +1,5 @@
-//! Whether every variable that a script uses is set somewhere. For pgbench one that is not is no mistake: the simple protocol leaves its name in the SQL, the
-//! others send NULL. Whoever wants to know beforehand asks here.
+//! Whether every variable that a script uses is set somewhere. For pgbench one that is not is no mistake: the
+//! simple protocol leaves its name in the SQL, the others send NULL. Whoever wants to know beforehand asks here.
 
 use crate::command::Command;
 use crate::diagnostic::ScriptError;
@@ -48,8 +48,8 @@ impl Defined {
 }
 
 impl Script {
-    /// Whether all variables that it uses are `defined`. With `quoted`, names in quotes and comments count too: in the extended and prepared protocols they
-    /// become parameters, which the server does not find there.
+    /// Whether all variables that it uses are `defined`. With `quoted`, names in quotes and comments count too: in
+    /// the extended and prepared protocols they become parameters, which the server does not find there.
     ///
     /// # Errors
     ///
@@ -87,7 +87,8 @@ impl Script {
         let text = self.source.text.get(range.clone()).unwrap_or_default();
         let at = text.find(&format!(":{name}")).unwrap_or(0);
         let message = format!(
-            "nothing sets the variable \":{name}\": add it under [parameters], set it with \\set, or write a space behind the colon if no variable is meant"
+            "nothing sets the variable \":{name}\": add it under [parameters], set it with \\set, or write a space \
+             behind the colon if no variable is meant"
         );
         let pgbench = format!("undefined variable \"{name}\"");
         self.source.script_error(range.start + at, None, message, pgbench)

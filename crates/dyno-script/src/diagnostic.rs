@@ -67,8 +67,8 @@ accessors!(ScriptError);
 accessors!(EvaluationError);
 
 impl ScriptError {
-    /// What pgbench 15 prints for it: the message, and perhaps the command's text and a caret on lines of their own. What stands
-    /// before every message (`pgbench: error: `) and the last line break are not in it.
+    /// What pgbench 15 prints for it: the message, and perhaps the command's text and a caret on lines of their
+    /// own. What stands before every message (`pgbench: error: `) and the last line break are not in it.
     pub fn pgbench(&self) -> &str {
         &self.0.pgbench
     }
@@ -93,13 +93,14 @@ impl EvaluationError {
         self
     }
 
-    /// The message alone as pgbench prints it in a line of its own, without `pgbench: error: `; empty when pgbench prints no such
-    /// line, as for an empty text that is used as a number, and for pipelines.
+    /// The message alone as pgbench prints it in a line of its own, without `pgbench: error: `; empty when pgbench
+    /// prints no such line, as for an empty text that is used as a number, and for pipelines.
     pub fn plain(&self) -> &str {
         &self.0.plain
     }
 
-    /// What pgbench prints next: that the client is aborted, where and why. `script` is the script's number among those of the run.
+    /// What pgbench prints next: that the client is aborted, where and why. `script` is the script's number among
+    /// those of the run.
     pub fn aborted(&self, client: usize, script: usize) -> String {
         let reason = &self.0.reason;
         match &self.0.command {

@@ -10,7 +10,8 @@ use crate::variables::Variables;
 impl Expression {
     /// The value of the expression with the given variables; random functions advance `random`.
     ///
-    /// Most scripts consist of constants, variables and functions of two of them: these are done here without a further call.
+    /// Most scripts consist of constants, variables and functions of two of them: these are done here without a
+    /// further call.
     #[inline]
     pub(crate) fn evaluate(&self, variables: &mut Variables, random: &mut Random) -> Result<Scalar, Fault> {
         if let Expression::Binary {
@@ -308,8 +309,9 @@ fn permuted(value: Scalar, size: Scalar, seed: Scalar) -> Result<Scalar, FaultKi
     Ok(Scalar::Int(permute(value, size, seed)))
 }
 
-/// The least or greatest of the operands: a double if one of them is. All are evaluated, and one NULL makes the result NULL,
-/// before types are looked at; so the outer result is a failure of an operand, the inner one of the function.
+/// The least or greatest of the operands: a double if one of them is. All are evaluated, and one NULL makes the
+/// result NULL, before types are looked at; so the outer result is a failure of an operand, the inner one of the
+/// function.
 fn extremum(
     greatest: bool,
     operands: &[Expression],

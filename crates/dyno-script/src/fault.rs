@@ -106,7 +106,8 @@ fn six_digits(value: f64) -> String {
     format!("{value:.6}").replace("inf", "Infinity")
 }
 
-/// Whether pgbench tries to read a text as an integer, and if so whether it has any digits: perhaps white space, perhaps a sign, then digits or nothing.
+/// Whether pgbench tries to read a text as an integer, and if so whether it has any digits: perhaps white space,
+/// perhaps a sign, then digits or nothing.
 fn looks_like_integer(text: &str) -> Option<bool> {
     let text = text.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);

@@ -10,7 +10,8 @@ pub(crate) fn write_int(value: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Appends a double by the rules of `%.15g`: up to 15 significant digits, no trailing zeros, an exponent below 1e-4 and from 1e15.
+/// Appends a double by the rules of `%.15g`: up to 15 significant digits, no trailing zeros, an exponent below 1e-4
+/// and from 1e15.
 pub(crate) fn write_double(value: f64, out: &mut Vec<u8>) {
     if value.is_nan() {
         out.extend_from_slice(b"NaN");

@@ -6,7 +6,8 @@ use crate::symbols::Symbols;
 use crate::token::{Reader, Token};
 use crate::value::Scalar;
 
-/// The deepest tree, and the deepest nesting while parsing. Far more than a person writes; little enough for any thread's stack.
+/// The deepest tree, and the deepest nesting while parsing. Far more than a person writes; little enough for any
+/// thread's stack.
 const MAX_DEPTH: usize = 128;
 
 /// Precedences, low to high; `COMPARE` does not associate.

@@ -32,8 +32,8 @@ pub(crate) fn murmur2(value: i64, seed: i64) -> i64 {
 
 /// Where `value` modulo `size` goes under the permutation of `0 .. size` that `seed` selects. A size below 2 gives 0.
 ///
-/// Six rounds, each made of: multiply by an odd number, flip bits and rotate within the lower power-of-two half, the same in
-/// the (overlapping) upper half, and shift around the whole range. Every step is a bijection.
+/// Six rounds, each made of: multiply by an odd number, flip bits and rotate within the lower power-of-two half,
+/// the same in the (overlapping) upper half, and shift around the whole range. Every step is a bijection.
 pub(crate) fn permute(value: i64, size: i64, seed: i64) -> i64 {
     if size < 2 {
         return 0;

@@ -1,4 +1,5 @@
-//! pgbench's script language: parse, compile, evaluate, random functions; and its program, which clients of the engine execute.
+//! pgbench's script language: parse, compile, evaluate, random functions; and its program, which clients of the
+//! engine execute.
 //!
 //! A script is compiled once, before the clients start, so that a mistake in it is told before a benchmark
 //! begins and a running client only walks a small tree. Values and random numbers are those of pgbench 15:

@@ -195,8 +195,8 @@ fn missing(at: usize) -> Box<Mistake> {
     Mistake::new(at, "missing argument")
 }
 
-/// The variable that a command sets, and whether a variable may be called so. If not, pgbench says so only when it executes the
-/// command; see [`Script::check_names`](crate::Script::check_names).
+/// The variable that a command sets, and whether a variable may be called so. If not, pgbench says so only when it
+/// executes the command; see [`Script::check_names`](crate::Script::check_names).
 fn assigned(name: &str, symbols: &mut Symbols) -> (VariableId, bool) {
     (symbols.intern(name), is_variable_name(name))
 }
@@ -223,8 +223,8 @@ fn capture(kind: CaptureKind, words: &[Word<'_>]) -> Result<Body, Box<Mistake>> 
     Ok(Body::Capture(Capture { prefix, kind }))
 }
 
-/// `\setrandom name min max [uniform | gaussian parameter | exponential parameter]`, as in pgbench 9.5. Its distributions and
-/// their parameters are those of the functions that came after it.
+/// `\setrandom name min max [uniform | gaussian parameter | exponential parameter]`, as in pgbench 9.5. Its
+/// distributions and their parameters are those of the functions that came after it.
 fn set_random(start: usize, words: &[Word<'_>], symbols: &mut Symbols) -> Result<Body, Box<Mistake>> {
     let [variable, min, max, shape @ ..] = words else {
         return Err(missing(start));

@@ -1,7 +1,7 @@
 //! A mistake in a meta command, as dyno and as pgbench tell it.
 
-/// A mistake in a command and the byte offset in the script where it is. It is boxed, because the parser of expressions hands it through
-/// many levels.
+/// A mistake in a command and the byte offset in the script where it is. It is boxed, because the parser of
+/// expressions hands it through many levels.
 #[derive(Debug)]
 pub(crate) struct Mistake {
     pub(crate) at: usize,

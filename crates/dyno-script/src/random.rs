@@ -1,8 +1,9 @@
 //! Random numbers: pgbench 15's generator and distributions, value for value.
 //!
-//! The generator is xoroshiro128** 1.0 by Blackman and Vigna (<https://prng.di.unimi.it/>), its state filled by splitmix64, as
-//! in PostgreSQL's `pg_prng`. Distributions draw from it in the same order and with the same arithmetic as pgbench, so
-//! that a seed gives the same values. Logarithm, sine and power come from the system's mathematics library, as they do for pgbench.
+//! The generator is xoroshiro128** 1.0 by Blackman and Vigna (<https://prng.di.unimi.it/>), its state filled by
+//! splitmix64, as in PostgreSQL's `pg_prng`. Distributions draw from it in the same order and with the same
+//! arithmetic as pgbench, so that a seed gives the same values. Logarithm, sine and power come from the system's
+//! mathematics library, as they do for pgbench.
 
 use std::f64::consts::PI;
 
@@ -75,8 +76,8 @@ impl Random {
         min.wrapping_add(self.below_or_at(max.wrapping_sub(min) as u64) as i64)
     }
 
-    /// An integer in `min ..= max` from a normal distribution about the middle, cut at `parameter` standard deviations on each
-    /// side. A parameter below 2.0 counts as 2.0.
+    /// An integer in `min ..= max` from a normal distribution about the middle, cut at `parameter` standard
+    /// deviations on each side. A parameter below 2.0 counts as 2.0.
     pub fn gaussian(&mut self, min: i64, max: i64, parameter: f64) -> i64 {
         let parameter = parameter.max(MIN_GAUSSIAN);
         // Box–Muller; the logarithm needs numbers in (0, 1].
@@ -99,8 +100,9 @@ impl Random {
         spread(min, max, -(cut + (1.0 - cut) * uniform).ln() / parameter)
     }
 
-    /// An integer in `min ..= max`, the k-th with a probability in proportion to 1/k^`parameter`. A parameter outside
-    /// [1.001, 1000] counts as the nearest of these. By rejection: L. Devroye, Non-Uniform Random Variate Generation, 1986, p. 550.
+    /// An integer in `min ..= max`, the k-th with a probability in proportion to 1/k^`parameter`. A parameter
+    /// outside [1.001, 1000] counts as the nearest of these. By rejection: L. Devroye, Non-Uniform Random Variate
+    /// Generation, 1986, p. 550.
     pub fn zipfian(&mut self, min: i64, max: i64, parameter: f64) -> i64 {
         if max <= min {
             return min;

@@ -25,14 +25,14 @@ pub struct Script {
 }
 
 impl Script {
-    /// Parses a script. `name` is the file's name or whatever tells a person which script it is; the variables' names are
-    /// added to `symbols`. The text need not be UTF-8: its bytes reach the server as they are, and stand in texts as
-    /// [`dyno_text`] says.
+    /// Parses a script. `name` is the file's name or whatever tells a person which script it is; the variables'
+    /// names are added to `symbols`. The text need not be UTF-8: its bytes reach the server as they are, and stand
+    /// in texts as [`dyno_text`] says.
     ///
     /// # Errors
     ///
-    /// When there is no command at all, a meta command is unknown, has wrong arguments or cannot be where it is, or the text
-    /// contains a NUL byte, which no server accepts. SQL is not checked: that is for the server.
+    /// When there is no command at all, a meta command is unknown, has wrong arguments or cannot be where it is, or
+    /// the text contains a NUL byte, which no server accepts. SQL is not checked: that is for the server.
     pub fn parse(name: &str, text: &(impl AsRef<[u8]> + ?Sized), symbols: &mut Symbols) -> Result<Script, ScriptError> {
         let source = Source::new(name, &dyno_text::decode(text.as_ref()));
         let text = &source.text;
@@ -115,8 +115,8 @@ impl Script {
         }
     }
 
-    /// Whether the statements can be sent with parameters. Call it when the protocol is extended or prepared; the simple
-    /// protocol has no such limit.
+    /// Whether the statements can be sent with parameters. Call it when the protocol is extended or prepared; the
+    /// simple protocol has no such limit.
     ///
     /// # Errors
     ///
@@ -135,8 +135,9 @@ impl Script {
         Ok(())
     }
 
-    /// Whether all variables that are set are called as a variable can be called: letters, digits and underscores, no digit first.
-    /// For pgbench a wrong name is an error of the client that executes the command, so [`Script::parse`] lets it pass.
+    /// Whether all variables that are set are called as a variable can be called: letters, digits and underscores,
+    /// no digit first. For pgbench a wrong name is an error of the client that executes the command, so
+    /// [`Script::parse`] lets it pass.
     ///
     /// # Errors
     ///
@@ -207,8 +208,8 @@ impl Script {
         EvaluationError::new(failure)
     }
 
-    /// The command that the cursor executed last fails for a reason that its caller knows, such as a pipeline in the simple
-    /// protocol. Words to be matched are pgbench's.
+    /// The command that the cursor executed last fails for a reason that its caller knows, such as a pipeline in
+    /// the simple protocol. Words to be matched are pgbench's.
     #[cold]
     pub fn failure(&self, cursor: &Cursor, reason: &str) -> EvaluationError {
         EvaluationError::new(self.describe(cursor, reason))
@@ -243,7 +244,8 @@ fn attach(capture: Capture, before: Option<&mut Command>, source: &Source, at: u
     };
     let message = format!("\\{} must follow an SQL command", capture.kind.name());
     let line = source.position(at).line;
-    // pgbench calls both so. The line is the command's, as in new versions; 15 tells the one where the command before ended.
+    // pgbench calls both so. The line is the command's, as in new versions; 15 tells the one where the command
+    // before ended.
     let pgbench = format!("{}:{line}: \\gset must follow an SQL command{meta}", source.name);
     Err(source.script_error(at, None, message, pgbench))
 }

@@ -2,8 +2,8 @@
 
 use crate::random::Random;
 
-/// The random states of a run, in pgbench 15's draw order: every client's, then the hash seed, then each thread's three. So
-/// `--random-seed` gives every client the values that pgbench would give it.
+/// The random states of a run, in pgbench 15's draw order: every client's, then the hash seed, then each thread's
+/// three. So `--random-seed` gives every client the values that pgbench would give it.
 #[derive(Clone, Debug)]
 pub struct Seeds {
     /// One state for each client's scripts.
@@ -26,8 +26,8 @@ pub struct ThreadSeeds {
 }
 
 impl Seeds {
-    /// Draws the states for a number of clients and threads. `default_seed_given` says that the user has set the variable
-    /// `default_seed`: then, as in pgbench, none is drawn.
+    /// Draws the states for a number of clients and threads. `default_seed_given` says that the user has set the
+    /// variable `default_seed`: then, as in pgbench, none is drawn.
     pub fn draw(seed: u64, clients: usize, threads: usize, default_seed_given: bool) -> Seeds {
         let mut base = Random::new(seed);
         let state = |base: &mut Random| Random::new(base.bits());

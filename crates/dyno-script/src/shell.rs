@@ -1,5 +1,5 @@
-//! `\shell` and `\setshell`: the text of the command line, and what becomes of its result. Running it is for the caller, since this
-//! crate does no I/O.
+//! `\shell` and `\setshell`: the text of the command line, and what becomes of its result. Running it is for the
+//! caller, since this crate does no I/O.
 
 use crate::command::{Command, Place};
 use crate::cursor::Cursor;
@@ -30,7 +30,8 @@ pub(crate) enum Word {
 pub struct ShellLine {
     /// The command line with the values of variables in it; see [`dyno_text`] for what is not UTF-8.
     pub text: String,
-    /// Whether [`Script::shell_done`] wants the standard output (`\setshell`), or whether it goes where the program's own goes (`\shell`).
+    /// Whether [`Script::shell_done`] wants the standard output (`\setshell`), or whether it goes where the
+    /// program's own goes (`\shell`).
     pub wants_output: bool,
 }
 
@@ -68,13 +69,14 @@ impl Script {
         })
     }
 
-    /// Takes the result of a command line: whether it ended with exit status 0, which counts for `\shell` only, and its standard
-    /// output, which `\setshell` reads an integer from: it must stand alone in the first line, and is cut to 32 bits as in pgbench.
+    /// Takes the result of a command line: whether it ended with exit status 0, which counts for `\shell` only, and
+    /// its standard output, which `\setshell` reads an integer from: it must stand alone in the first line, and is
+    /// cut to 32 bits as in pgbench.
     ///
     /// # Errors
     ///
-    /// When the command failed (`\shell`), gave no integer, or the variable's name is none (`\setshell`); or when the cursor stands
-    /// elsewhere.
+    /// When the command failed (`\shell`), gave no integer, or the variable's name is none (`\setshell`); or when
+    /// the cursor stands elsewhere.
     pub fn shell_done(
         &self,
         cursor: &Cursor,

@@ -32,8 +32,8 @@ impl Sleep {
 }
 
 impl SleepTime {
-    /// The number of units. A variable's text is read as pgbench reads it, with C's `atoi`: up to the first character that is no
-    /// digit, so that 1.9 is 1 and 1e+300 as well.
+    /// The number of units. A variable's text is read as pgbench reads it, with C's `atoi`: up to the first
+    /// character that is no digit, so that 1.9 is 1 and 1e+300 as well.
     fn count(self, variables: &Variables) -> Result<i64, Fault> {
         let (id, at) = match self {
             SleepTime::Constant(count) => return Ok(count),

@@ -1,8 +1,8 @@
 //! Splitting a script into SQL statements and meta commands by psql's rules.
 //!
-//! A statement ends at a semicolon, and a meta command begins at a backslash, unless they are in quotes, a comment, or (the
-//! semicolon only) in parentheses or in the BEGIN ATOMIC body of a function. pgbench assumes standard-conforming strings, and so
-//! does this.
+//! A statement ends at a semicolon, and a meta command begins at a backslash, unless they are in quotes, a comment,
+//! or (the semicolon only) in parentheses or in the BEGIN ATOMIC body of a function. pgbench assumes
+//! standard-conforming strings, and so does this.
 
 use crate::token::{is_name, is_name_start};
 
@@ -31,7 +31,8 @@ enum Word {
 
 /// A part of a script.
 pub(crate) struct Part {
-    /// SQL, perhaps nothing. `\;` and `\:` have lost their backslash, white space and line comments before the SQL are gone.
+    /// SQL, perhaps nothing. `\;` and `\:` have lost their backslash, white space and line comments before the SQL
+    /// are gone.
     pub(crate) sql: String,
     /// Where the SQL begins.
     pub(crate) start: usize,
@@ -177,8 +178,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// A string or a quoted name, whose text begins `prefix` bytes on. A doubled quote is a part of it; with `escapes`, so is
-    /// a quote behind a backslash.
+    /// A string or a quoted name, whose text begins `prefix` bytes on. A doubled quote is a part of it; with
+    /// `escapes`, so is a quote behind a backslash.
     fn skip_quoted(&mut self, prefix: usize, quote: u8, escapes: bool) {
         self.at += prefix;
         loop {
@@ -229,8 +230,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// A number, and what is stuck to it: psql's lexer takes letters and dollar signs behind a number along, so that neither
-    /// `1e'` nor `1a$$` opens a quote.
+    /// A number, and what is stuck to it: psql's lexer takes letters and dollar signs behind a number along, so
+    /// that neither `1e'` nor `1a$$` opens a quote.
     fn skip_number(&mut self) {
         self.skip_while(|byte| byte.is_ascii_digit());
         if let [b'.', next, ..] = self.rest()
@@ -255,7 +256,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Follows CREATE FUNCTION … BEGIN ATOMIC … END. As psql does, by words alone: a parser would be needed to be exact.
+    /// Follows CREATE FUNCTION … BEGIN ATOMIC … END. As psql does, by words alone: a parser would be needed to be
+    /// exact.
     fn note_word(&mut self, start: usize) {
         let text = &self.text[start..self.at];
         let is = |word: &str| text.eq_ignore_ascii_case(word);

@@ -27,8 +27,9 @@ pub struct Statement {
     capture: Option<Capture>,
 }
 
-/// What of a statement's results becomes variables: every column, under its name with the prefix before it. Values are text; NULL is
-/// the empty text, as in pgbench. See [`Variables::set_named`] and [`is_variable_name`](crate::is_variable_name).
+/// What of a statement's results becomes variables: every column, under its name with the prefix before it. Values
+/// are text; NULL is the empty text, as in pgbench. See [`Variables::set_named`] and
+/// [`is_variable_name`](crate::is_variable_name).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     /// What the variables' names begin with; may be empty.
@@ -124,8 +125,9 @@ impl Statement {
         &self.text[..self.first_line]
     }
 
-    /// Appends the statement for the simple protocol: every variable that is set is replaced by its value, inside quotes too, and
-    /// NULL is written as NULL. Names which are not set stay as they are, so that `:name` may mean something to the server.
+    /// Appends the statement for the simple protocol: every variable that is set is replaced by its value, inside
+    /// quotes too, and NULL is written as NULL. Names which are not set stay as they are, so that `:name` may mean
+    /// something to the server.
     pub fn write_simple(&self, variables: &Variables, out: &mut Vec<u8>) {
         let mut copied = 0;
         for (place, &id) in self.places.iter().zip(&self.parameters) {
@@ -140,8 +142,9 @@ impl Statement {
         out.extend_from_slice(&self.bytes[copied..]);
     }
 
-    /// The statement for the extended and prepared protocols: every variable is a parameter `$1`, `$2`, … of its own, also one
-    /// that occurs before, and also inside quotes, as in pgbench. See [`Script::check_parameters`](crate::Script::check_parameters).
+    /// The statement for the extended and prepared protocols: every variable is a parameter `$1`, `$2`, … of its
+    /// own, also one that occurs before, and also inside quotes, as in pgbench. See
+    /// [`Script::check_parameters`](crate::Script::check_parameters).
     pub fn parameterized(&self) -> &str {
         &self.parameterized
     }

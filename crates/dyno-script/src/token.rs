@@ -166,8 +166,8 @@ impl<'a> Reader<'a> {
         Mistake::new(start, format!("{kind} constant overflow ({text})")).shown(Shown::Caret(self.at - 1))
     }
 
-    /// Where pgbench sees the mistake when the token just read cannot be here: at the token's last byte, and the line break
-    /// that ends the command counts as one.
+    /// Where pgbench sees the mistake when the token just read cannot be here: at the token's last byte, and the
+    /// line break that ends the command counts as one.
     pub(crate) fn caret(&self, token: Token<'_>) -> usize {
         if token == Token::End && self.rest().first() == Some(&b'\n') {
             self.at

@@ -103,8 +103,8 @@ impl Scalar {
         }
     }
 
-    /// Reads text by pgbench's rules: `null`; unambiguous beginnings of true, yes, false and no; on, off, of; an integer;
-    /// a double.
+    /// Reads text by pgbench's rules: `null`; unambiguous beginnings of true, yes, false and no; on, off, of; an
+    /// integer; a double.
     fn read(text: &str) -> Option<Scalar> {
         let begins = |word: &str| {
             !text.is_empty()
@@ -131,7 +131,8 @@ impl Scalar {
     }
 }
 
-/// Reads a double as C's `strtod` does; `None` when the text is no number, too large, or too close to zero for full precision.
+/// Reads a double as C's `strtod` does; `None` when the text is no number, too large, or too close to zero for full
+/// precision.
 pub(crate) fn read_double(text: &str) -> Option<f64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if let Some(hexadecimal) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {

@@ -18,8 +18,9 @@ pub struct Variables {
     command: u32,
 }
 
-/// A value that was given to the function `debug`, and the command that did so as index into [`Script::commands`](crate::Script::commands).
-/// As text it is the value as pgbench prints it: its type, a space, the value.
+/// A value that was given to the function `debug`, and the command that did so as index into
+/// [`Script::commands`](crate::Script::commands). As text it is the value as pgbench prints it: its type, a space,
+/// the value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Debugged {
     /// The command.
@@ -97,8 +98,9 @@ impl Variables {
         self.slots.resize(id.index() + 1, Slot::default());
     }
 
-    /// Appends the text that the server is to get for a variable, and says whether there is any: `false` when it is unset. Doubles are
-    /// written as C's `%.15g`, truth values as `true` and `false`, and NULL as the text `NULL`, as a parameter too: so does pgbench.
+    /// Appends the text that the server is to get for a variable, and says whether there is any: `false` when it is
+    /// unset. Doubles are written as C's `%.15g`, truth values as `true` and `false`, and NULL as the text `NULL`,
+    /// as a parameter too: so does pgbench.
     pub fn write_text(&self, id: VariableId, out: &mut Vec<u8>) -> bool {
         self.get(id).is_some_and(|value| {
             write_value(value, out);
@@ -113,8 +115,8 @@ impl Variables {
         dyno_text::decode(&bytes).into_owned()
     }
 
-    /// Sets a variable by its name, as for the columns that [`Capture`](crate::Capture) asks for. Gives `false`, and there is nothing
-    /// to do, when no script mentions it.
+    /// Sets a variable by its name, as for the columns that [`Capture`](crate::Capture) asks for. Gives `false`,
+    /// and there is nothing to do, when no script mentions it.
     pub fn set_named(&mut self, name: &str, value: Value) -> bool {
         let Some(id) = self.names.lookup(name) else {
             return false;
@@ -123,8 +125,8 @@ impl Variables {
         true
     }
 
-    /// What the last [`Script::next`](crate::Script::next) gave to the function `debug`, in order. Print them if you like; the next
-    /// call forgets them.
+    /// What the last [`Script::next`](crate::Script::next) gave to the function `debug`, in order. Print them if
+    /// you like; the next call forgets them.
     pub fn debugged(&self) -> &[Debugged] {
         &self.debugged
     }

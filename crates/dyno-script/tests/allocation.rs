@@ -12,7 +12,8 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: every call is handed on to the system's allocator; the counter is a plain thread-local cell that allocates nothing.
+// SAFETY: every call is handed on to the system's allocator; the counter is a plain thread-local cell that
+// allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));

@@ -39,11 +39,13 @@ fn text_becomes_typed_on_use() {
     assert_eq!(execute("\\set x :half * 2"), Ok((None, Some(Value::Double(1.0)))));
     assert_eq!(
         execute("\\set x 1 + :word").unwrap_err(),
-        "x.sql:1:12: malformed variable \"word\" value: \"abc\" in command \"set\"\n\\set x 1 + :word\n           ^ error found here"
+        "x.sql:1:12: malformed variable \"word\" value: \"abc\" in command \"set\"\n\\set x 1 + :word\n           \
+         ^ error found here"
     );
     assert_eq!(
         execute("\\set x :empty").unwrap_err(),
-        "x.sql:1:8: invalid input syntax for type bigint: \"\" in command \"set\"\n\\set x :empty\n       ^ error found here"
+        "x.sql:1:8: invalid input syntax for type bigint: \"\" in command \"set\"\n\\set x :empty\n       ^ error \
+         found here"
     );
 }
 
@@ -120,27 +122,34 @@ fn a_mistake_is_shown_where_it_is() {
         ),
         (
             "\\set x 5 / (:text - 41) + 1",
-            "x.sql:1:10: division by zero in command \"set\"\n\\set x 5 / (:text - 41) + 1\n         ^ error found here",
+            "x.sql:1:10: division by zero in command \"set\"\n\\set x 5 / (:text - 41) + 1\n         ^ error found \
+             here",
         ),
         (
             "\\sett x 1",
-            "x.sql:1:1: invalid command \\sett, did you mean \\set? (known commands: \\set, \\setrandom, \\sleep, \\if, \\elif, \\else, \\endif, \\gset, \\aset, \\shell, \\setshell, \\startpipeline, \\syncpipeline, \\endpipeline)\n\\sett x 1\n^ error found here",
+            "x.sql:1:1: invalid command \\sett, did you mean \\set? (known \
+             commands: \\set, \\setrandom, \\sleep, \\if, \\elif, \\else, \\endif, \\gset, \\aset, \\shell, \
+             \\setshell, \\startpipeline, \\syncpipeline, \\endpipeline)\n\\sett x 1\n^ error found here",
         ),
         (
             "\\set x randon(1, 2)",
-            "x.sql:1:8: unexpected function name (randon), did you mean random? in command \"set\"\n\\set x randon(1, 2)\n       ^ error found here",
+            "x.sql:1:8: unexpected function name (randon), did you mean random? in command \"set\"\n\\set x \
+             randon(1, 2)\n       ^ error found here",
         ),
         (
             "\\set x 1 +",
-            "x.sql:1:11: syntax error, unexpected end of command in command \"set\"\n\\set x 1 +\n          ^ error found here",
+            "x.sql:1:11: syntax error, unexpected end of command in command \"set\"\n\\set x 1 +\n          ^ \
+             error found here",
         ),
         (
             "\\set x 1 < 2 < 3",
-            "x.sql:1:14: syntax error, unexpected \"<\" in command \"set\"\n\\set x 1 < 2 < 3\n             ^ error found here",
+            "x.sql:1:14: syntax error, unexpected \"<\" in command \"set\"\n\\set x 1 < 2 < 3\n             ^ \
+             error found here",
         ),
         (
             "\\setrandom x 1 10 zipfian 2",
-            "x.sql:1:19: unrecognized distribution, must be uniform, gaussian or exponential (zipfian) in command \"setrandom\"\n\\setrandom x 1 10 zipfian 2\n                  ^ error found here",
+            "x.sql:1:19: unrecognized distribution, must be uniform, gaussian or exponential (zipfian) in \
+             command \"setrandom\"\n\\setrandom x 1 10 zipfian 2\n                  ^ error found here",
         ),
         (
             "\\setrandom x 10 1",

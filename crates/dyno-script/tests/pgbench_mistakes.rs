@@ -1,5 +1,5 @@
-//! What pgbench 15.18 prints when a script is wrong or ends its client is what `ScriptError::pgbench` and `EvaluationError` give, to the
-//! byte. What pgbench printed was recorded by `tests/pgbench/compare.py record`.
+//! What pgbench 15.18 prints when a script is wrong or ends its client is what `ScriptError::pgbench` and
+//! `EvaluationError` give, to the byte. What pgbench printed was recorded by `tests/pgbench/compare.py record`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::process::{Command, Stdio};

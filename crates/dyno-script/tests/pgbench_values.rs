@@ -1,5 +1,6 @@
-//! The same script with the same seed gives the values, the statements and the error messages of pgbench 15.18. What pgbench gave
-//! was recorded by `tests/pgbench/compare.py record`. The distributions need the logarithm, sine and power of glibc, bit for bit.
+//! The same script with the same seed gives the values, the statements and the error messages of pgbench 15.18.
+//! What pgbench gave was recorded by `tests/pgbench/compare.py record`. The distributions need the logarithm, sine
+//! and power of glibc, bit for bit.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fmt::Write;

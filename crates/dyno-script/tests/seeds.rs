@@ -1,5 +1,5 @@
-//! The threads' random states are those of pgbench 15.18: which script a thread chooses, and which transactions it would log. What
-//! pgbench did was recorded by `tests/pgbench/compare.py record`.
+//! The threads' random states are those of pgbench 15.18: which script a thread chooses, and which transactions it
+//! would log. What pgbench did was recorded by `tests/pgbench/compare.py record`.
 #![allow(clippy::unwrap_used)]
 
 use dyno_script::Seeds;

@@ -22,7 +22,8 @@ use subtle::ConstantTimeEq;
 
 /// What the pages of this server may do: load what comes from it, and nothing else.
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; form-action 'self'; \
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src \
+     'self'; form-action 'self'; \
      base-uri 'none'; frame-ancestors 'none'",
 );
 

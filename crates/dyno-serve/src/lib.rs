@@ -47,7 +47,8 @@ pub struct Options {
 pub enum ServeError {
     /// Everybody could look in.
     #[error(
-        "{0} can be reached from other machines, and anyone who reaches it could read the archive: set a token in the variable DYNO_TOKEN (for \
+        "{0} can be reached from other machines, and anyone who reaches it could read the archive: set a token in \
+         the variable DYNO_TOKEN (for \
          example with `export DYNO_TOKEN=$(openssl rand -hex 16)`), or listen on 127.0.0.1"
     )]
     Open(SocketAddr),

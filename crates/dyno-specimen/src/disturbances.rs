@@ -52,7 +52,8 @@ impl Disturbances {
         vacuum * syncing * (1.0 - 0.15 * self.page_images(at_s))
     }
 
-    /// The share of changes that write their whole page to the WAL: nearly all at the begin of a checkpoint, and fewer and fewer from then on.
+    /// The share of changes that write their whole page to the WAL: nearly all at the begin of a checkpoint, and
+    /// fewer and fewer from then on.
     pub fn page_images(&self, at_s: f64) -> f64 {
         self.checkpoint_begun(at_s)
             .map_or(0.02, |since_s| (-since_s / (0.2 * self.every_s)).exp())

@@ -3,17 +3,31 @@
 use crate::{Error, Pace, Specimen};
 use std::path::{Path, PathBuf};
 
-/// A text that a page must show as it stands: as HTML it would run a script, and its last word has no place to break at.
+/// A text that a page must show as it stands: as HTML it would run a script, and its last word has no place to
+/// break at.
 pub const HOSTILE: &str = concat!(
     "<img src=x onerror=alert(1)> </script><script>alert(2)</script> \"quoted\" 'apart' &amp; & {{ braces }} ",
     "\u{202e}backwards\u{202c} {{b|red}} javascript:alert(3) ",
-    "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglong",
-    "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglong",
-    "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglong",
-    "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglonglong",
+    concat!(
+        "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglong",
+        "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglong"
+    ),
+    concat!(
+        "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglong",
+        "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglong"
+    ),
+    concat!(
+        "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglong",
+        "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglong"
+    ),
+    concat!(
+        "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglong",
+        "longlonglonglonglonglonglonglonglonglonglonglonglonglonglonglong"
+    ),
 );
 
-/// Makes a campaign in which whatever may be named is named like that: title, question, settings, levels of factors, script, error, table, lock holder.
+/// Makes a campaign in which whatever may be named is named like that: title, question, settings, levels of
+/// factors, script, error, table, lock holder.
 ///
 /// # Errors
 ///

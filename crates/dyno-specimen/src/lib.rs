@@ -1,9 +1,9 @@
 //! Archives that nobody measured: campaigns of any length, made up in seconds and written by the archive's own writer.
 //!
-//! What reads archives (reports, the local server, comparisons) is to be tested on eight hours, on hundreds of runs and on names that are attacks.
-//! Measuring all that would take days and never give the same twice. What is made up here looks like a real server's work: checkpoints, full page
-//! images after them, vacuums, a lock that stops everybody, latencies that follow from throughput and clients. Everything follows from the plan's
-//! seed.
+//! What reads archives (reports, the local server, comparisons) is to be tested on eight hours, on hundreds of runs
+//! and on names that are attacks. Measuring all that would take days and never give the same twice. What is made up
+//! here looks like a real server's work: checkpoints, full page images after them, vacuums, a lock that stops
+//! everybody, latencies that follow from throughput and clients. Everything follows from the plan's seed.
 
 mod course;
 mod disturbances;
@@ -36,8 +36,8 @@ pub struct Specimen {
 }
 
 impl Specimen {
-    /// Makes the folder of a campaign in `archive`: of the experiment in the text `experiment`, which is called `name`, begun at `started`, such as
-    /// `2026-11-21T19:40:12[UTC]`.
+    /// Makes the folder of a campaign in `archive`: of the experiment in the text `experiment`, which is called
+    /// `name`, begun at `started`, such as `2026-11-21T19:40:12[UTC]`.
     ///
     /// # Errors
     ///

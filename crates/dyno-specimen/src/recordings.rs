@@ -10,7 +10,8 @@ const LATENCIES: usize = 16_384;
 /// One transaction of so many is held up.
 const HELD_UP: usize = 1_500;
 
-/// Makes recordings. The latencies are those of a log-normal distribution, with a tail of transactions that something held up.
+/// Makes recordings. The latencies are those of a log-normal distribution, with a tail of transactions that
+/// something held up.
 pub(crate) struct Recordings {
     /// Latencies in multiples of their median.
     latencies: Vec<f64>,

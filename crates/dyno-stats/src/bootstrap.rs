@@ -21,12 +21,15 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// The ratio of the mean of `values` to the mean of `baseline`, with a bootstrap interval at `confidence` (0.95 for 95 %). Each value must be independent
-/// of the others, as runs are and seconds of a run are not. The order of the values makes no difference, and changing sides inverts the result.
+/// The ratio of the mean of `values` to the mean of `baseline`, with a bootstrap interval at `confidence` (0.95 for
+/// 95 %). Each value must be independent of the others, as runs are and seconds of a run are not. The order of the
+/// values makes no difference, and changing sides inverts the result.
 ///
-/// A plain percentile interval (B. Efron, 1979) of a few values is much narrower than it should be. This is the expanded one of T. Hesterberg ("What teachers
-/// should know about the bootstrap", The American Statistician 69, 2015), which takes quantiles so much further out that the interval is as wide as Student's t
-/// would make it. It still cannot go beyond the extremes of the values, so three values on a side give about 90 % where 95 % were asked for.
+/// A plain percentile interval (B. Efron, 1979) of a few values is much narrower than it should be. This is the
+/// expanded one of T. Hesterberg ("What teachers should know about the bootstrap", The American Statistician 69,
+/// 2015), which takes quantiles so much further out that the interval is as wide as Student's t would make it. It
+/// still cannot go beyond the extremes of the values, so three values on a side give about 90 % where 95 % were
+/// asked for.
 ///
 /// `None` with fewer than two values on a side, or means that are not above zero.
 #[must_use]
@@ -112,7 +115,8 @@ mod tests {
 
     #[test]
     fn quantiles_are_taken_as_far_out_as_student_demands() {
-        // Five values each with equal variance: t(0.975, 8) = 2.306, times √(5/4) is 2.578, beyond which lie 0.497 % of a normal distribution.
+        // Five values each with equal variance: t(0.975, 8) = 2.306, times √(5/4) is 2.578, beyond which lie 0.497
+        // % of a normal distribution.
         let values = [98.0, 99.0, 100.0, 101.0, 102.0];
         assert!((tail(&values, &values, 0.95) - 0.00497).abs() < 2e-5);
         // Of many values the tail is the plain one: t(0.975, 198) = 1.972, times √(100/99) is 1.982.
@@ -130,16 +134,19 @@ mod tests {
     proptest! {
         #[test]
         fn the_interval_stays_within_the_extremes_and_turns_with_the_sides(
-            values in prop::collection::vec(1.0_f64..100.0, 3..10), baseline in prop::collection::vec(1.0_f64..100.0, 3..10), scale in 0.01_f64..100.0,
+            values in prop::collection::vec(1.0_f64..100.0, 3..10),
+                baseline in prop::collection::vec(1.0_f64..100.0, 3..10), scale in 0.01_f64..100.0,
         ) {
             let estimate = ratio_of_means(&values, &baseline, 0.95).unwrap();
             let max = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
             let min = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
             prop_assert!(estimate.low <= estimate.high);
-            prop_assert!(estimate.low >= min(&values) / max(&baseline) - 1e-9 && estimate.high <= max(&values) / min(&baseline) + 1e-9);
+            prop_assert!(estimate.low >= min(&values) / max(&baseline) - 1e-9
+                && estimate.high <= max(&values) / min(&baseline) + 1e-9);
 
             let turned = ratio_of_means(&baseline, &values, 0.95).unwrap();
-            prop_assert!((turned.low * estimate.high - 1.0).abs() < 1e-9 && (turned.high * estimate.low - 1.0).abs() < 1e-9);
+            prop_assert!((turned.low * estimate.high - 1.0).abs() < 1e-9
+                && (turned.high * estimate.low - 1.0).abs() < 1e-9);
 
             let scaled = |values: &[f64]| values.iter().rev().map(|value| value * scale).collect::<Vec<_>>();
             let scaled = ratio_of_means(&scaled(&values), &scaled(&baseline), 0.95).unwrap();

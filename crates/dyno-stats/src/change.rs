@@ -24,9 +24,10 @@ pub struct Change {
     pub share: f64,
 }
 
-/// The clearest change of level in a series of independent values, such as means of long batches: where the means of the two sides differ most for
-/// their lengths. How often the shuffled series shows as clear a one is its p-value (a permutation test, as in N. A. James and D. S. Matteson's
-/// E-divisive, 2014; their energy statistic also finds changes of spread, which do not matter for a mean).
+/// The clearest change of level in a series of independent values, such as means of long batches: where the means
+/// of the two sides differ most for their lengths. How often the shuffled series shows as clear a one is its
+/// p-value (a permutation test, as in N. A. James and D. S. Matteson's E-divisive, 2014; their energy statistic
+/// also finds changes of spread, which do not matter for a mean).
 ///
 /// `None` with fewer than six values, or a mean of zero in front.
 #[must_use]
@@ -53,7 +54,8 @@ pub fn change_point(values: &[f64]) -> Option<Change> {
     })
 }
 
-/// The position that divides the series most clearly, and how clearly: the squared difference of means, weighted by the lengths of both sides.
+/// The position that divides the series most clearly, and how clearly: the squared difference of means, weighted by
+/// the lengths of both sides.
 fn clearest(values: &[f64]) -> Option<(usize, f64)> {
     let total: f64 = values.iter().sum();
     let last = values.len().checked_sub(SHORTEST)?;

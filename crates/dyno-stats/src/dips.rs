@@ -6,8 +6,9 @@ use std::ops::Range;
 /// A dip must be at least this deep, as a share of the running median: less is not worth an explanation.
 const LEAST_DEPTH: f64 = 0.2;
 
-/// A single low value must be deeper than this many spreads of the (logarithmic) series around its running median: noise alone goes that far once in 30,000 values.
-/// Of n low values in a row each needs to be only 1/√n of that deep, for noise would have to do it n times: for any n that is rarer still.
+/// A single low value must be deeper than this many spreads of the (logarithmic) series around its running median:
+/// noise alone goes that far once in 30,000 values. Of n low values in a row each needs to be only 1/√n of that
+/// deep, for noise would have to do it n times: for any n that is rarer still.
 const LEAST_SPREADS: f64 = 4.0;
 
 /// In longer rows noise is no noise any more, but a slow change.
@@ -36,8 +37,9 @@ pub struct Dip {
     pub usual: f64,
 }
 
-/// The dips of a series of rates, all 0 or more, against the running median of `window` values: values far below it, and rows of values that all are
-/// somewhat below it. Dips with a single value between them are one: the recovery of a moment is none.
+/// The dips of a series of rates, all 0 or more, against the running median of `window` values: values far below
+/// it, and rows of values that all are somewhat below it. Dips with a single value between them are one: the
+/// recovery of a moment is none.
 #[must_use]
 pub fn dips(values: &[f64], window: usize) -> Vec<Dip> {
     let Some(overall) = usual_level(values) else {
@@ -48,7 +50,8 @@ pub fn dips(values: &[f64], window: usize) -> Vec<Dip> {
         *median = overall;
     }
     let ratios: Vec<f64> = values.iter().zip(&usual).map(|(value, usual)| value / usual).collect();
-    // Noise multiplies rather than adds: as logarithms of ratios, half and double are equally far, and values at different heights alike noisy.
+    // Noise multiplies rather than adds: as logarithms of ratios, half and double are equally far, and values at
+    // different heights alike noisy.
     let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.max(f64::MIN_POSITIVE).ln()).collect();
     let spread = Level::of(&logarithms).map_or(0.0, |level| level.spread);
     let depths: Vec<f64> = ratios.into_iter().map(|ratio| 1.0 - ratio).collect();
@@ -84,7 +87,8 @@ pub fn dips(values: &[f64], window: usize) -> Vec<Dip> {
     dips
 }
 
-/// The level of a series while anything is done. Half of it and more may be a standstill; where there is something now and then, nothing is usual.
+/// The level of a series while anything is done. Half of it and more may be a standstill; where there is something
+/// now and then, nothing is usual.
 fn usual_level(values: &[f64]) -> Option<f64> {
     let overall = median(values)?;
     if overall > 0.0 {
@@ -196,7 +200,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn dips_are_in_order_apart_and_deep(values in prop::collection::vec(0.0_f64..1000.0, 0..200), window in 1_usize..90) {
+        fn dips_are_in_order_apart_and_deep(values in prop::collection::vec(0.0_f64..1000.0, 0..200),
+            window in 1_usize..90) {
             let found = dips(&values, window);
             for dip in &found {
                 prop_assert!(dip.range.start < dip.range.end && dip.range.end <= values.len());

@@ -1,9 +1,10 @@
 //! Whether one system does more of something than another, judged by runs of both.
 //!
-//! The unit is the run: seconds of one run depend on each other, and what differs from run to run (placement of data, neighbours on the machine) is in none of
-//! them. A judgement asks for two things at once. The interval of the ratio must exclude 1 (T. Kalibera and R. Jones, "Rigorous benchmarking in
-//! reasonable time", ISMM 2013, who say how much and how sure rather than whether), and a rank test must find such a difference improbable: the interval of
-//! a few runs is too narrow at times, and the test holds its level whatever the distribution is.
+//! The unit is the run: seconds of one run depend on each other, and what differs from run to run (placement of
+//! data, neighbours on the machine) is in none of them. A judgement asks for two things at once. The interval of
+//! the ratio must exclude 1 (T. Kalibera and R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013, who
+//! say how much and how sure rather than whether), and a rank test must find such a difference improbable: the
+//! interval of a few runs is too narrow at times, and the test holds its level whatever the distribution is.
 
 use crate::bootstrap::{Estimate, ratio_of_means};
 use crate::ranks::mann_whitney;
@@ -15,7 +16,8 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Systems that do not differ are said to differ in no more than this share of all judgements.
 pub const FALSE_JUDGEMENTS: f64 = 0.05;
 
-/// With as many runs on both sides, this many are needed for a rank test to reach [`FALSE_JUDGEMENTS`]; see [`least_p_value`](crate::least_p_value) for others.
+/// With as many runs on both sides, this many are needed for a rank test to reach [`FALSE_JUDGEMENTS`]; see
+/// [`least_p_value`](crate::least_p_value) for others.
 pub const FEWEST_RUNS: usize = 4;
 
 /// From so many runs on each side on, their spread says about how many are needed.
@@ -46,14 +48,14 @@ pub enum Outcome {
     Lower,
     /// The runs do not tell.
     Unknown {
-        /// About how many more runs of each would tell four times out of five, if the difference is what it seems; at most [`MANY_RUNS`]. `None` if there are too few runs to say
-        /// even that.
+        /// About how many more runs of each would tell four times out of five, if the difference is what it seems;
+        /// at most [`MANY_RUNS`]. `None` if there are too few runs to say even that.
         more_runs: Option<usize>,
     },
 }
 
-/// Judges the figures of runs against those of the baseline's runs. `None` if a side has no run, or if the baseline's mean is not above zero: then there
-/// is nothing that the other could be a multiple of.
+/// Judges the figures of runs against those of the baseline's runs. `None` if a side has no run, or if the
+/// baseline's mean is not above zero: then there is nothing that the other could be a multiple of.
 #[must_use]
 pub fn judge(runs: &[f64], baseline: &[f64]) -> Option<Judgement> {
     let (of_runs, of_baseline): (Running, Running) =
@@ -91,8 +93,9 @@ pub fn judge(runs: &[f64], baseline: &[f64]) -> Option<Judgement> {
 
 /// About how many more runs of each would tell a difference as large as `ratio` if runs go on to spread as they did.
 ///
-/// The usual formula for two means, n = (z₀.₉₇₅ + z₀.₈)² (v₁² + v₂²) / d², with d the logarithm of the ratio and v the coefficients of variation; more by π/3 for ranks, which
-/// use a little less of what normally distributed values say (E. L. Lehmann, "Nonparametrics", 1975), and by one because v is an estimate (W. C. Guenther, 1981).
+/// The usual formula for two means, n = (z₀.₉₇₅ + z₀.₈)² (v₁² + v₂²) / d², with d the logarithm of the ratio and v
+/// the coefficients of variation; more by π/3 for ranks, which use a little less of what normally distributed
+/// values say (E. L. Lehmann, "Nonparametrics", 1975), and by one because v is an estimate (W. C. Guenther, 1981).
 fn more_runs(ratio: f64, runs: &Running, baseline: &Running) -> Option<usize> {
     const Z_SQUARED: f64 = (1.959_964 + 0.841_621) * (1.959_964 + 0.841_621);
     let have = runs.count().min(baseline.count()) as usize;
@@ -101,7 +104,8 @@ fn more_runs(ratio: f64, runs: &Running, baseline: &Running) -> Option<usize> {
     }
     let spread = runs.variation()?.powi(2) + baseline.variation()?.powi(2);
     let needed = std::f64::consts::FRAC_PI_3 * Z_SQUARED * spread / ratio.ln().powi(2) + 1.0;
-    // Equal means need infinitely many. A number that is not one comes of equal means without any spread: nothing to be found there either.
+    // Equal means need infinitely many. A number that is not one comes of equal means without any spread: nothing
+    // to be found there either.
     let needed = if needed.is_nan() { f64::INFINITY } else { needed.ceil() };
     let needed = (needed as usize).max(FEWEST_RUNS);
     Some(needed.saturating_sub(have).clamp(1, MANY_RUNS))
@@ -228,7 +232,8 @@ mod tests {
     proptest! {
         #[test]
         fn changing_sides_inverts_the_judgement(
-            runs in prop::collection::vec(50.0_f64..150.0, 1..9), baseline in prop::collection::vec(50.0_f64..150.0, 1..9), scale in 0.01_f64..100.0,
+            runs in prop::collection::vec(50.0_f64..150.0, 1..9),
+                baseline in prop::collection::vec(50.0_f64..150.0, 1..9), scale in 0.01_f64..100.0,
         ) {
             let judged = judge(&runs, &baseline).unwrap();
             let turned = judge(&baseline, &runs).unwrap();

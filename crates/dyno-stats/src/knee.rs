@@ -3,11 +3,12 @@
 /// A level within this share of the best throughput is as good as the best.
 const AS_GOOD: f64 = 0.95;
 
-/// The position of the knee in `throughputs`, which belong to ascending levels such as numbers of clients: the first level within 5 % of the best. Every
-/// level after it adds waiting, and next to no throughput.
+/// The position of the knee in `throughputs`, which belong to ascending levels such as numbers of clients: the
+/// first level within 5 % of the best. Every level after it adds waiting, and next to no throughput.
 ///
-/// `None` if there are fewer than three levels, or if only the last is that good: then throughput may still be rising. Unlike the geometric Kneedle
-/// (V. Satopää et al., 2011) the rule does not depend on how far the levels were taken or how they are spaced, and a person can check it at a glance.
+/// `None` if there are fewer than three levels, or if only the last is that good: then throughput may still be
+/// rising. Unlike the geometric Kneedle (V. Satopää et al., 2011) the rule does not depend on how far the levels
+/// were taken or how they are spaced, and a person can check it at a glance.
 #[must_use]
 pub fn knee(throughputs: &[f64]) -> Option<usize> {
     let best = throughputs.iter().copied().fold(0.0, f64::max);

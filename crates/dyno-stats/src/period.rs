@@ -14,8 +14,8 @@ const MOST_MISSING: f64 = 3.0;
 /// The share of gaps that must fit.
 const REGULAR: f64 = 0.8;
 
-/// The period of `instants`, which are in ascending order, in their unit; `None` if they do not come at regular times, or are too few to tell. Some
-/// instants may be missing.
+/// The period of `instants`, which are in ascending order, in their unit; `None` if they do not come at regular
+/// times, or are too few to tell. Some instants may be missing.
 #[must_use]
 pub fn period(instants: &[f64]) -> Option<f64> {
     let gaps: Vec<f64> = instants.windows(2).map(|pair| pair[1] - pair[0]).collect();

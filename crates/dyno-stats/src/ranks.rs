@@ -1,12 +1,15 @@
-//! Whether two groups of values differ, by their ranks alone: a test that no wild value and no shape of the distribution can mislead.
+//! Whether two groups of values differ, by their ranks alone: a test that no wild value and no shape of the
+//! distribution can mislead.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Up to this many values on both sides together every arrangement is counted; beyond, the normal distribution is as good.
+/// Up to this many values on both sides together every arrangement is counted; beyond, the normal distribution is
+/// as good.
 const MOST_COUNTED: usize = 60;
 
-/// The probability that ranks differ at least as much as these if both groups come from one distribution: the two-sided test of H. B. Mann and D. R. Whitney (Annals of
-/// Mathematical Statistics 18, 1947), exact also where values are equal. At best 3 values against 3 reach 0.1, 4 against 4 reach 0.029.
+/// The probability that ranks differ at least as much as these if both groups come from one distribution: the
+/// two-sided test of H. B. Mann and D. R. Whitney (Annals of Mathematical Statistics 18, 1947), exact also where
+/// values are equal. At best 3 values against 3 reach 0.1, 4 against 4 reach 0.029.
 ///
 /// `None` if a side is empty or a value is not a number.
 #[must_use]
@@ -32,7 +35,8 @@ pub fn mann_whitney(values: &[f64], others: &[f64]) -> Option<f64> {
     })
 }
 
-/// The least probability that [`mann_whitney`] can find for so many values of each: all of one side above all of the other.
+/// The least probability that [`mann_whitney`] can find for so many values of each: all of one side above all of
+/// the other.
 #[must_use]
 pub fn least_p_value(values: usize, others: usize) -> f64 {
     let (fewer, more) = (values.min(others), values.max(others));
@@ -41,7 +45,8 @@ pub fn least_p_value(values: usize, others: usize) -> f64 {
     (2.0 / arrangements).min(1.0)
 }
 
-/// Twice the rank of each value among all, first of `values`, then of `others`: equal values share the mean of their ranks, and twice that is whole.
+/// Twice the rank of each value among all, first of `values`, then of `others`: equal values share the mean of
+/// their ranks, and twice that is whole.
 fn doubled_ranks(values: &[f64], others: &[f64]) -> Vec<usize> {
     let all: Vec<f64> = values.iter().chain(others).copied().collect();
     let rank = |value: &f64| {
@@ -110,8 +115,8 @@ mod tests {
 
     #[test]
     fn sums_worked_out_by_hand() {
-        // Ranks 1, 2 and 4 of 6. Sums of three ranks of six, and how many have them: 6, 7 (one each), 8 (2), 9, 10, 11 (3 each), and the same from 15 down.
-        // As far from 10.5 as 7 are 6, 7, 14 and 15: 4 of 20.
+        // Ranks 1, 2 and 4 of 6. Sums of three ranks of six, and how many have them: 6, 7 (one each), 8 (2), 9, 10,
+        // 11 (3 each), and the same from 15 down. As far from 10.5 as 7 are 6, 7, 14 and 15: 4 of 20.
         assert!((mann_whitney(&[1.0, 2.0, 4.0], &[3.0, 5.0, 6.0]).unwrap() - 0.2).abs() < 1e-12);
         // Values 1 1 2 2, ranks 1.5 1.5 3.5 3.5: the sums 3, 5 (four times) and 7.
         assert!((mann_whitney(&[1.0, 1.0], &[2.0, 2.0]).unwrap() - 2.0 / 6.0).abs() < 1e-12);

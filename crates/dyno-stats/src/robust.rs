@@ -1,7 +1,7 @@
 //! Middle and spread of a series that a few wild values cannot move.
 //!
-//! Seconds of a benchmark are mostly alike with some far off, and what is far off is just what is asked about: mean and standard deviation would be
-//! drawn towards it.
+//! Seconds of a benchmark are mostly alike with some far off, and what is far off is just what is asked about: mean
+//! and standard deviation would be drawn towards it.
 
 /// The spread of a normal distribution per median absolute deviation: 1 / Φ⁻¹(3/4).
 const SPREAD_PER_MAD: f64 = 1.482_602_218_505_602;
@@ -30,8 +30,8 @@ pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
 pub struct Level {
     /// The median.
     pub median: f64,
-    /// The median absolute deviation from it, scaled so that it is the standard deviation where values are normally distributed (F. R. Hampel,
-    /// "The influence curve and its role in robust estimation", JASA 69, 1974).
+    /// The median absolute deviation from it, scaled so that it is the standard deviation where values are normally
+    /// distributed (F. R. Hampel, "The influence curve and its role in robust estimation", JASA 69, 1974).
     pub spread: f64,
 }
 
@@ -47,8 +47,9 @@ impl Level {
         })
     }
 
-    /// How many spreads `value` lies above the median; negative below it. A spread smaller than `least` counts as `least`: a series that hardly
-    /// ever changes would else make much of nothing. With a spread of zero the result is zero or infinite.
+    /// How many spreads `value` lies above the median; negative below it. A spread smaller than `least` counts as
+    /// `least`: a series that hardly ever changes would else make much of nothing. With a spread of zero the result
+    /// is zero or infinite.
     #[must_use]
     pub fn distance(&self, value: f64, least: f64) -> f64 {
         let off = value - self.median;

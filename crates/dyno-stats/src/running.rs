@@ -1,11 +1,13 @@
 //! Mean, spread and extremes of a series that is never stored.
 //!
-//! A run may last for days and report a value every 10 ms; what a summary says of them must not need them all at the end.
+//! A run may last for days and report a value every 10 ms; what a summary says of them must not need them all at
+//! the end.
 
 /// What is known of the values added so far, in constant memory.
 ///
-/// Mean and variance follow B. P. Welford, "Note on a method for calculating corrected sums of squares and products", Technometrics 4 (1962),
-/// which does not lose precision when the spread is small beside the mean. The unit of every figure is that of the values.
+/// Mean and variance follow B. P. Welford, "Note on a method for calculating corrected sums of squares and
+/// products", Technometrics 4 (1962), which does not lose precision when the spread is small beside the mean. The
+/// unit of every figure is that of the values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Running {
     count: u64,
@@ -68,8 +70,8 @@ impl Running {
         (self.count > 1).then(|| (self.squares / (self.count - 1) as f64).sqrt())
     }
 
-    /// The standard deviation as a share of the mean (0.05 is 5 %): how unsteady the series is, whatever its height. `None` with fewer than two
-    /// values or a mean of zero.
+    /// The standard deviation as a share of the mean (0.05 is 5 %): how unsteady the series is, whatever its
+    /// height. `None` with fewer than two values or a mean of zero.
     #[must_use]
     pub fn variation(&self) -> Option<f64> {
         self.stddev()

@@ -1,7 +1,7 @@
 //! Whether a series settles, and from where on.
 //!
-//! Seconds of a run depend on those before them, so every test works on means of batches. A difference must be significant and large enough to matter:
-//! in a long series anything is significant.
+//! Seconds of a run depend on those before them, so every test works on means of batches. A difference must be
+//! significant and large enough to matter: in a long series anything is significant.
 
 use crate::change::change_point;
 use crate::trend::{Trend, trend};
@@ -84,13 +84,15 @@ pub fn batch_means(values: &[f64], size: usize) -> Vec<f64> {
     means.collect()
 }
 
-/// How many values at the begin to leave out, so that the mean of the others is as certain as can be: MSER-5 (K. P. White, "An effective truncation
-/// heuristic for bias reduction in simulation output", Simulation 69, 1997; batches of 5 after K. P. White et al., 2000). The squared standard
-/// error of the mean is least there. `None` if the least is in the second half: then the series has not settled.
+/// How many values at the begin to leave out, so that the mean of the others is as certain as can be: MSER-5 (K. P.
+/// White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69, 1997; batches
+/// of 5 after K. P. White et al., 2000). The squared standard error of the mean is least there. `None` if the least
+/// is in the second half: then the series has not settled.
 #[must_use]
 pub fn warm_up(values: &[f64]) -> Option<usize> {
     let batches = batch_means(values, MSER_BATCH);
-    // From the end on, sums of what is left come for one addition each; taken from the mean first, so that squares lose no digits.
+    // From the end on, sums of what is left come for one addition each; taken from the mean first, so that squares
+    // lose no digits.
     let center = batches.iter().sum::<f64>() / batches.len().max(1) as f64;
     let (mut sum, mut squares) = (0.0, 0.0);
     let mut best: Option<(usize, f64)> = None;

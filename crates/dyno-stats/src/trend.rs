@@ -17,9 +17,9 @@ pub struct Trend {
     pub share: f64,
 }
 
-/// The trend of a series of independent values, such as means of long batches: significance by the Mann-Kendall test (H. B. Mann, 1945, with the
-/// correction for ties of M. G. Kendall, 1975), slope as the median of all slopes between two values (P. K. Sen, 1968). Neither is moved by a few wild
-/// values.
+/// The trend of a series of independent values, such as means of long batches: significance by the Mann-Kendall
+/// test (H. B. Mann, 1945, with the correction for ties of M. G. Kendall, 1975), slope as the median of all slopes
+/// between two values (P. K. Sen, 1968). Neither is moved by a few wild values.
 ///
 /// `None` with fewer than ten values, or a median of zero.
 #[must_use]

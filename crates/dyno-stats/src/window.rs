@@ -2,8 +2,9 @@
 
 use crate::robust::median_of_sorted;
 
-/// For each value the median of the `window` values around it. Near the ends the window stays within the series instead of getting shorter, so
-/// that the first values are compared with as many others as those in the middle. A window as long as the series gives its median everywhere.
+/// For each value the median of the `window` values around it. Near the ends the window stays within the series
+/// instead of getting shorter, so that the first values are compared with as many others as those in the middle. A
+/// window as long as the series gives its median everywhere.
 ///
 /// Values must be finite; what is not counts as 0.
 #[must_use]
@@ -51,7 +52,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_medians_taken_one_by_one(values in prop::collection::vec(-100_i32..100, 1..80), window in 1_usize..90) {
+        fn agrees_with_medians_taken_one_by_one(values in prop::collection::vec(-100_i32..100, 1..80),
+            window in 1_usize..90) {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
             let length = window.min(values.len());
             for (index, found) in running_median(&values, window).into_iter().enumerate() {

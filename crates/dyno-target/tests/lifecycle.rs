@@ -181,7 +181,8 @@ fn redoes_what_was_interrupted_or_damaged() {
     options.home = folder.path().to_owned();
     let mut steps = Vec::new();
     let embedded = Embedded::prepare(&options, &mut |step| steps.push(step)).unwrap();
-    let damaged = |step: &Progress| matches!(step, Progress::DamagedCache { what, .. } if what.contains("bin/postgres has 1000 bytes"));
+    let found = "bin/postgres has 1000 bytes";
+    let damaged = |step: &Progress| matches!(step, Progress::DamagedCache { what, .. } if what.contains(found));
     assert!(steps.iter().any(damaged), "{steps:?}");
     assert!(steps.contains(&Progress::Initialising), "{steps:?}");
     let data = half.canonicalize().unwrap_or(half);

@@ -148,7 +148,12 @@ fn data_is_loaded_and_counted() {
     );
 
     // A sampler that lost its connection connects anew by itself.
-    client.execute("select concat('kill ', id) into @kill from information_schema.processlist where id <> connection_id() and user = 'root' limit 1").unwrap();
+    client
+        .execute(
+            "select concat('kill ', id) into @kill from information_schema.processlist where id <> \
+                    connection_id() and user = 'root' limit 1",
+        )
+        .unwrap();
     client.execute("execute immediate @kill").unwrap();
     let moment = Moment {
         at: Duration::ZERO,

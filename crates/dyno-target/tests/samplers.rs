@@ -217,7 +217,8 @@ fn a_vacuum_is_told_with_its_table() {
     let target = shared.server.connection("postgres");
     execute(
         &target,
-        "drop table if exists swept; create table swept with (autovacuum_enabled = off) as select generate_series(1, 50000) as id;
+        "drop table if exists swept; create table swept with (autovacuum_enabled = off) as select \
+         generate_series(1, 50000) as id;
          delete from swept where id % 2 = 0",
     );
     let told = watch(&target, None, || {

@@ -76,7 +76,8 @@ impl Foreign {
     fn restart_command(&self) -> String {
         let owner = fs::metadata(&self.data).unwrap();
         format!(
-            "cd '{data}' && setpriv --reuid={} --regid={} --clear-groups '{}' -w -m fast -D '{data}' -l ../foreign.log -o '{}' restart",
+            "cd '{data}' && setpriv --reuid={} --regid={} --clear-groups '{}' -w -m fast -D '{data}' -l \
+             ../foreign.log -o '{}' restart",
             owner.uid(),
             owner.gid(),
             self.pg_ctl.display(),
@@ -292,7 +293,10 @@ fn changes_and_restores_on_18() {
 
     // A role that was granted one setting, from 15 on.
     // A test that failed before may have left it with its grants.
-    foreign.sql("do $$ begin if to_regrole('granted') is not null then drop owned by granted; drop role granted; end if; end $$");
+    foreign.sql(
+        "do $$ begin if to_regrole('granted') is not null then drop owned by granted; drop role granted; \
+                 end if; end $$",
+    );
     foreign.sql("create role granted login password 'secret'");
     foreign.sql("grant alter system on parameter checkpoint_timeout, max_wal_size to granted");
     let granted = foreign.info_of("granted", "secret");

@@ -154,7 +154,13 @@ fn warms(server: &Server) {
     );
 
     // A search path of its own limits it; a role that may not create the extension reads.
-    run_sql(&mut client, "drop role if exists reader; create role reader login; grant usage on schema other to reader; grant select on other.u to reader", "role").unwrap();
+    run_sql(
+        &mut client,
+        "drop role if exists reader; create role reader login; grant usage on schema other to \
+                          reader; grant select on other.u to reader",
+        "role",
+    )
+    .unwrap();
     let mut reader = info
         .with_settings(&[("search_path".to_owned(), "other".to_owned())])
         .connect()

@@ -153,7 +153,8 @@ fn loads_settles_and_measures() {
     let shared = server();
     let info = database(&shared, "loading");
     let mut client = info.connect().unwrap();
-    let setup = "create table tbl (id int primary key, info text, crt_time timestamptz default now());\ncreate table empty (x int)";
+    let setup = "create table tbl (id int primary key, info text, crt_time timestamptz default now());\ncreate \
+                 table empty (x int)";
     run_sql(&mut client, setup, "data.setup").unwrap();
     let column = |name: &str, sql: &str| (name.to_owned(), sql.to_owned());
     let mut fill = Fill::new(
@@ -345,7 +346,8 @@ fn what_comes_to_depend_on_a_schema_while_it_is_dropped_is_kept() {
         move || drop_schema(&info, "dyno_own", &Arc::default()).map(|_| ())
     });
     let mut user = info.connect().unwrap();
-    let waiting = "select exists (select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = 'schemas'))";
+    let waiting = "select exists (select 1 from pg_locks where not granted and database = (select oid from \
+                   pg_database where datname = 'schemas'))";
     while !user.query_one(waiting, &[]).unwrap().get::<_, bool>(0) {
         assert!(!dropping.is_finished());
         std::thread::yield_now();

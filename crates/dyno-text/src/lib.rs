@@ -1,9 +1,11 @@
 //! Text that need not be UTF-8, kept in strings without losing a byte.
 //!
-//! Scripts, values and servers' messages come in the encoding of whoever wrote them: Latin-1, KOI8, EUC, GBK. Their bytes must go on as they are, and yet
-//! parsing, columns and messages are to work on strings. So every byte that belongs to no UTF-8 character becomes a character of its own, from 128 private
-//! ones at the very end of Unicode (U+10FF80 to U+10FFFF, for 0x80 to 0xFF), and on the way out a byte again. If such a character is in the text itself, its
-//! bytes are treated like that, too, so that [`encode`] gives back exactly what [`decode`] was given, whatever it was.
+//! Scripts, values and servers' messages come in the encoding of whoever wrote them: Latin-1, KOI8, EUC, GBK. Their
+//! bytes must go on as they are, and yet parsing, columns and messages are to work on strings. So every byte that
+//! belongs to no UTF-8 character becomes a character of its own, from 128 private ones at the very end of Unicode
+//! (U+10FF80 to U+10FFFF, for 0x80 to 0xFF), and on the way out a byte again. If such a character is in the text
+//! itself, its bytes are treated like that, too, so that [`encode`] gives back exactly what [`decode`] was given,
+//! whatever it was.
 //!
 //! Python does the same for file names with its "surrogateescape", for which Rust's strings have no room.
 

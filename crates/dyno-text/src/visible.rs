@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-/// The text without anything that a terminal would obey: names, scripts and servers' messages are others' and may say `\x1b[2J`. What is not shown as a
-/// character is written out as in Rust: `\x1b`, `\u{202e}`. Ends of lines and tabs stay; so does a carriage return at the end, which is our own.
+/// The text without anything that a terminal would obey: names, scripts and servers' messages are others' and may
+/// say `\x1b[2J`. What is not shown as a character is written out as in Rust: `\x1b`, `\u{202e}`. Ends of lines and
+/// tabs stay; so does a carriage return at the end, which is our own.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let (body, end) = match text.strip_suffix('\r') {
         Some(body) => (body, "\r"),
@@ -25,7 +26,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a terminal does something at this character: control characters, in whatever encoding, and those that turn the direction of writing.
+/// Whether a terminal does something at this character: control characters, in whatever encoding, and those that
+/// turn the direction of writing.
 fn is_obeyed(character: char) -> bool {
     match character {
         '\n' | '\t' => false,

@@ -90,7 +90,8 @@ pub enum WireError {
         advice: &'static str,
     },
 
-    /// The server asks for what [`AuthenticationPolicy`](crate::AuthenticationPolicy) does not allow, or does not do what it demands. In libpq's words.
+    /// The server asks for what [`AuthenticationPolicy`](crate::AuthenticationPolicy) does not allow, or does not
+    /// do what it demands. In libpq's words.
     #[error("{0}")]
     AuthenticationRefused(String),
 
@@ -102,7 +103,8 @@ pub enum WireError {
 
     /// The server speaks another major version of the protocol.
     #[error(
-        "the server offers protocol version {major}.{minor} where 3.0 was asked for; PostgreSQL 9.3 and later are supported"
+        "the server offers protocol version {major}.{minor} where 3.0 was asked for; PostgreSQL 9.3 and later are \
+         supported"
     )]
     ProtocolVersion {
         /// Major version offered.

@@ -1,9 +1,9 @@
 //! Database protocol sessions without I/O: bytes in, bytes and events out.
 //!
-//! A load generator is only honest if its own share of the work is small and known. So a session here owns no socket, no
-//! buffer pool and no timer: whoever owns the transport hands it what was received and sends what it appends. That keeps
-//! one protocol usable under every way of moving bytes (readiness, completion, TLS, a scripted test), and keeps the work
-//! per transaction to walking a few message headers and copying a few bytes.
+//! A load generator is only honest if its own share of the work is small and known. So a session here owns no
+//! socket, no buffer pool and no timer: whoever owns the transport hands it what was received and sends what it
+//! appends. That keeps one protocol usable under every way of moving bytes (readiness, completion, TLS, a scripted
+//! test), and keeps the work per transaction to walking a few message headers and copying a few bytes.
 //!
 //! The seam is [`Session`], with two implementations: [`PgSession`] for PostgreSQL 9.3 and later, and [`MySession`] for
 //! MySQL 5.7 and later and MariaDB 10.4 and later. A session says when

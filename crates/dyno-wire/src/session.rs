@@ -98,7 +98,8 @@ pub trait Session: Send + 'static {
     /// What was kept: one entry for each query that completed.
     fn captured(&self) -> &[CapturedResult];
 
-    /// The notices and warnings received since the last call, oldest first; a session may drop some when there are many.
+    /// The notices and warnings received since the last call, oldest first; a session may drop some when there are
+    /// many.
     fn take_notices(&mut self) -> Vec<ServerError>;
 
     /// Appends one execution of `statement`. Allocates nothing beyond what `out` needs to grow.
@@ -108,7 +109,8 @@ pub trait Session: Send + 'static {
     /// executed; executing it again sends it all the same, and fails.
     fn execute(&mut self, statement: &Self::Statement, parameters: &impl Parameters, out: &mut Vec<u8>);
 
-    /// Appends a query whose SQL text `write` appends, whole: it must hold no NUL byte (the server refuses such a query).
+    /// Appends a query whose SQL text `write` appends, whole: it must hold no NUL byte (the server refuses such a
+    /// query).
     fn query(&mut self, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>);
 
     /// Appends the polite farewell, to be sent before the connection is closed.
@@ -117,7 +119,8 @@ pub trait Session: Send + 'static {
     /// What makes the server give up what it is executing for this session; `None` if the server offers no such thing.
     fn cancel(&self) -> Option<Cancel>;
 
-    /// Whether a part of a reply has come, but not its end. Only notices, settings and the like may come when nothing that was sent waits for a reply.
+    /// Whether a part of a reply has come, but not its end. Only notices, settings and the like may come when
+    /// nothing that was sent waits for a reply.
     fn is_replying(&self) -> bool;
 
     /// Whether a transaction was open at the end of the last reply.

@@ -1,7 +1,8 @@
 //! A checkpoint kept the storage busy.
 //!
-//! A checkpoint is spread over most of the time until the next, so that one is under way says nothing. What hurts is its end, when files are synced, and
-//! writing more than the storage takes: both show in waits and in how busy the disk is.
+//! A checkpoint is spread over most of the time until the next, so that one is under way says nothing. What hurts
+//! is its end, when files are synced, and writing more than the storage takes: both show in waits and in how busy
+//! the disk is.
 
 use crate::causes::Evidence;
 use crate::recording::Recording;
@@ -145,7 +146,8 @@ mod tests {
 
     #[test]
     fn clients_that_always_wait_for_storage_wait_longer() {
-        // Figures of a run on throttled storage: of eight clients six wait for the log at any time, with and without a checkpoint.
+        // Figures of a run on throttled storage: of eight clients six wait for the log at any time, with and
+        // without a checkpoint.
         let mut recording = with_checkpoint(59.3, 62.9, 0.97);
         recording.wal_waits = signal(6.3, 6.1);
         recording.disk_pressure = signal(0.13, 0.58);

@@ -1,4 +1,5 @@
-//! dyno itself did not run: stopped by a signal, or with the whole machine. Without a CPU it is a victim of something else.
+//! dyno itself did not run: stopped by a signal, or with the whole machine. Without a CPU it is a victim of
+//! something else.
 
 use crate::causes::Evidence;
 use crate::recording::Recording;

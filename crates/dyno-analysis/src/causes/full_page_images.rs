@@ -1,7 +1,8 @@
 //! After a checkpoint the first change of each page writes the whole page into the write-ahead log.
 //!
-//! Every checkpoint has such a burst, and on storage with room to spare it costs nothing. So more is asked for than the burst: that clients waited for
-//! the write-ahead log, or that the dip began together with the burst, and that bursts like this one did not pass without harm.
+//! Every checkpoint has such a burst, and on storage with room to spare it costs nothing. So more is asked for than
+//! the burst: that clients waited for the write-ahead log, or that the dip began together with the burst, and that
+//! bursts like this one did not pass without harm.
 
 use crate::causes::Evidence;
 use crate::recording::Recording;
@@ -16,7 +17,8 @@ const AFTER_S: f64 = 30.0;
 /// A dip that begins within this time after it comes with the burst, which is highest then.
 const PROMPT_S: f64 = 5.0;
 
-/// A checkpoint may be seen to begin this much later than it did: counters are sampled, and an interval has begun before what happens in it.
+/// A checkpoint may be seen to begin this much later than it did: counters are sampled, and an interval has begun
+/// before what happens in it.
 const SEEN_LATE_S: f64 = 2.0;
 
 /// The server's processes say how many images they wrote once a second.
@@ -28,7 +30,8 @@ const BURST: f64 = 2.0;
 /// How long before a checkpoint it is looked whether there was a burst already.
 const BEFORE_S: f64 = 3.0;
 
-/// When so large a share of the clients waits for the write-ahead log, that is what limits the throughput, however usual it is.
+/// When so large a share of the clients waits for the write-ahead log, that is what limits the throughput, however
+/// usual it is.
 const MOST_CLIENTS: f64 = 0.6;
 
 /// Bursts that cost less than this share of the throughput make no dip.
@@ -100,8 +103,8 @@ fn lacks_cpu(recording: &Recording, dip: Window) -> bool {
     recording.is_starved(dip) == Some(true) || steal.is_some_and(|steal| steal.raised_in(dip, 0.04).is_some())
 }
 
-/// More full page images than usual; or where they are not counted, write-ahead log. With a checkpoint every half minute bursts are as usual as the time
-/// between them, so how far the signal spreads is no measure.
+/// More full page images than usual; or where they are not counted, write-ahead log. With a checkpoint every half
+/// minute bursts are as usual as the time between them, so how far the signal spreads is no measure.
 struct Burst<'a> {
     signal: &'a Signal,
     inside: f64,
@@ -143,8 +146,8 @@ impl<'a> Burst<'a> {
         before.is_none_or(|before| self.inside >= BURST * before)
     }
 
-    /// Whether other checkpoints brought about bursts like this one and no loss of throughput: at the time after them at which the dip is after the one at
-    /// `started_s`.
+    /// Whether other checkpoints brought about bursts like this one and no loss of throughput: at the time after
+    /// them at which the dip is after the one at `started_s`.
     fn is_harmless_elsewhere(&self, recording: &Recording, dip: Window, started_s: f64) -> bool {
         let (mut during, mut before, mut count) = (0.0, 0.0, 0);
         let others = recording.checkpoints.iter().map(|other| other.start_s);
@@ -248,7 +251,8 @@ mod tests {
         assert!(found.score > 0.85, "{found:?}");
         assert_eq!(
             found.words,
-            "a checkpoint began at 58.5 s; 900 full page images per second, usually 10; 6.0 clients waited for the write-ahead log, usually 1.0"
+            "a checkpoint began at 58.5 s; 900 full page images per second, usually 10; 6.0 clients waited for the \
+             write-ahead log, usually 1.0"
         );
         recording.full_page_images = signal(10.0, 11.0);
         assert_eq!(look(&recording, DIP), None);
@@ -256,7 +260,8 @@ mod tests {
 
     #[test]
     fn dips_right_after_a_checkpoint_are_its_images() {
-        // Figures of two dips: 40 and 62 % deep, 2 s and 0.5 s after the begin of a checkpoint, in intervals of half a second.
+        // Figures of two dips: 40 and 62 % deep, 2 s and 0.5 s after the begin of a checkpoint, in intervals of
+        // half a second.
         for (delay_s, lasts_s, images) in [(2.0, 1.0, 1_594.0), (0.5, 0.5, 1_815.0), (0.5, 3.0, 1_815.0)] {
             let dip = after(delay_s, lasts_s);
             let recording = half_seconds(dip, &[60.0], 1.5 * images);

@@ -1,4 +1,5 @@
-//! CPU time went where it cannot be seen from inside: to other guests of the virtual machine's host, or to waiting for a core that somebody had.
+//! CPU time went where it cannot be seen from inside: to other guests of the virtual machine's host, or to waiting
+//! for a core that somebody had.
 
 use crate::causes::Evidence;
 use crate::recording::Recording;

@@ -1,7 +1,8 @@
 //! Why a dip happened. Each cause has a file with the rule for it; a rule gives its evidence with a score, or nothing.
 //!
-//! Scores are from 0 to 1: how well the evidence alone explains a loss of throughput at just that time. What is always there scores nothing, however large
-//! it is. On a machine that is shared most dips have no cause that dyno could see, so a story must be better than half to be told.
+//! Scores are from 0 to 1: how well the evidence alone explains a loss of throughput at just that time. What is
+//! always there scores nothing, however large it is. On a machine that is shared most dips have no cause that dyno
+//! could see, so a story must be better than half to be told.
 
 mod checkpoint;
 mod dyno_stopped;

@@ -35,7 +35,8 @@ fn crowded(recording: &Recording, others: &Signal, dip: Window) -> Option<Deviat
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     let signal = recording.other_cores.as_ref()?;
     let raised = signal.raised_in(dip, LEAST_SHARE * recording.cores);
-    // On a machine that is always shared a little more is not notable in itself. It is when dyno suddenly waits for a core that others have.
+    // On a machine that is always shared a little more is not notable in itself. It is when dyno suddenly waits for
+    // a core that others have.
     let (raised, crowded) = match raised {
         Some(raised) => (raised, false),
         None => (crowded(recording, signal, dip)?, true),
@@ -45,7 +46,8 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     let left = idle
         .and_then(|idle| idle.series.mean_in(dip))
         .is_some_and(|idle| idle > IDLE_SHARE);
-    // Others take what a server leaves that stands still for another reason; but where there was time left before, few waited for such a chance.
+    // Others take what a server leaves that stands still for another reason; but where there was time left before,
+    // few waited for such a chance.
     let wanted_more = idle.is_none_or(|idle| idle.usual.median < NOTHING_IDLE);
     let certainty = match recording.is_starved(dip) {
         _ if left => 0.5,
@@ -109,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_hog_on_a_quiet_machine_need_not_make_dyno_wait_longer_in_all() {
-        // Figures of a run with nothing beside it: dyno had so little to do that it waited less, but there had been time left that nobody took.
+        // Figures of a run with nothing beside it: dyno had so little to do that it waited less, but there had been
+        // time left that nobody took.
         let mut recording = calm();
         recording.other_cores = signal(0.0, 1.72);
         recording.idle_share = signal(0.19, 0.0);
@@ -143,7 +146,8 @@ mod tests {
 
     #[test]
     fn taking_what_is_left_over_explains_nothing() {
-        // Figures of a run beside a build: first somebody's busy loops, then a vacuum that kept the clients waiting for the write-ahead log.
+        // Figures of a run beside a build: first somebody's busy loops, then a vacuum that kept the clients waiting
+        // for the write-ahead log.
         let mut recording = calm();
         recording.idle_share = signal(0.0, 0.0);
         recording.other_cores = signal(1.10, 1.68);
@@ -178,7 +182,8 @@ mod tests {
 
     #[test]
     fn a_hog_that_leaves_dyno_little_to_do_is_found_all_the_same() {
-        // Figures of a run during which a build came and went: half the transactions, so half the waits, but each for longer.
+        // Figures of a run during which a build came and went: half the transactions, so half the waits, but each
+        // for longer.
         let mut recording = calm();
         recording.other_cores = noisy(1.07, 1.64);
         recording.idle_share = signal(0.02, 0.0);

@@ -1,6 +1,7 @@
 //! What runs were made with, as facts with names.
 //!
-//! An experiment and the records of host and server are walked as they are archived, so that whatever is added to them is compared, too.
+//! An experiment and the records of host and server are walked as they are archived, so that whatever is added to
+//! them is compared, too.
 
 use crate::{IRRELEVANT, settings};
 use dyno_archive::plan::Resolved;
@@ -106,7 +107,8 @@ fn walk(path: &str, value: &Value, facts: &mut Facts) {
     }
 }
 
-/// Whether the fact `name` is what the factor sets: the parameter or setting of that name, or `clients` of a workload or of all.
+/// Whether the fact `name` is what the factor sets: the parameter or setting of that name, or `clients` of a
+/// workload or of all.
 pub(super) fn is_of_factor(name: &str, factor: &str) -> bool {
     name == factor || name.strip_suffix(factor).is_some_and(|rest| rest.ends_with('.'))
 }

@@ -50,7 +50,8 @@ pub struct MeasureComparison {
     pub ratio: f64,
     /// Its interval at 95 % confidence, if there is one.
     pub interval: Option<Interval>,
-    /// How probable it is that the ranks of the runs differ at least as much if nothing does: the test of Mann and Whitney.
+    /// How probable it is that the ranks of the runs differ at least as much if nothing does: the test of Mann and
+    /// Whitney.
     pub p_value: f64,
     /// What may be concluded.
     #[serde(flatten)]
@@ -64,7 +65,8 @@ pub struct Interval {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// Whether it only says how the time within one run of each side varies, as there is but one: other runs may well lie elsewhere.
+    /// Whether it only says how the time within one run of each side varies, as there is but one: other runs may
+    /// well lie elsewhere.
     pub within_a_run: bool,
 }
 
@@ -78,7 +80,8 @@ pub enum Verdict {
     Worse,
     /// The runs do not tell.
     CannotTellYet {
-        /// About how many more runs of each side would; [`dyno_stats::MANY_RUNS`] stands for that many and more. `None`: there are too few to say even that.
+        /// About how many more runs of each side would; [`dyno_stats::MANY_RUNS`] stands for that many and more.
+        /// `None`: there are too few to say even that.
         more_runs: Option<usize>,
     },
 }
@@ -124,7 +127,8 @@ impl Measure {
 }
 
 impl MeasureComparison {
-    /// By what share it is worse than the baseline (0.05 is 5 %): how much lower TPS is, or how much higher a latency. Negative if it is better.
+    /// By what share it is worse than the baseline (0.05 is 5 %): how much lower TPS is, or how much higher a
+    /// latency. Negative if it is better.
     #[must_use]
     pub fn loss(&self) -> f64 {
         if self.measure.is_latency() {
@@ -223,8 +227,10 @@ fn workload(name: &str, baseline: &Cell<'_>, candidate: &Cell<'_>) -> Option<Wor
             .collect()
     } else {
         notes.push(
-            "Not compared: one side is a closed loop, whose TPS is what the system can do and whose latency leaves out the \
-             wait of users who arrive in the meantime; the other is an open loop, whose TPS is the requested rate and whose \
+            "Not compared: one side is a closed loop, whose TPS is what the system can do and whose latency leaves \
+             out the \
+             wait of users who arrive in the meantime; the other is an open loop, whose TPS is the requested rate \
+             and whose \
              latency includes that wait."
                 .to_owned(),
         );

@@ -1,7 +1,8 @@
 //! Two campaigns compared: what differs between them, and whether one is better.
 //!
-//! The unit is the run, never the second. Cells are matched by their levels, workloads by their names, and each measure of a matched workload gets one of
-//! three verdicts: better, worse, or that the runs cannot tell yet, then with the number of runs that probably would. `docs/compare.md` says how.
+//! The unit is the run, never the second. Cells are matched by their levels, workloads by their names, and each
+//! measure of a matched workload gets one of three verdicts: better, worse, or that the runs cannot tell yet, then
+//! with the number of runs that probably would. `docs/compare.md` says how.
 
 mod cells;
 mod differences;
@@ -183,14 +184,16 @@ fn cautions(comparison: &Comparison, unknown: &[String]) -> Vec<String> {
     }
     for factor in unknown {
         cautions.push(format!(
-            "Only one of the two varies {factor}, and it is not known what it was in the other: cells are matched whatever their {factor}."
+            "Only one of the two varies {factor}, and it is not known what it was in the other: cells are matched \
+             whatever their {factor}."
         ));
     }
     cautions.extend(too_few_runs(comparison));
     for side in [&comparison.baseline, &comparison.candidate] {
         if side.other_runs > 0 {
             cautions.push(format!(
-                "{} of the {} runs of {} do not count: they are not complete, or too many of their transactions failed or of their clients were lost.",
+                "{} of the {} runs of {} do not count: they are not complete, or too many of their transactions \
+                 failed or of their clients were lost.",
                 side.other_runs,
                 side.complete_runs + side.other_runs,
                 side.name
@@ -199,7 +202,8 @@ fn cautions(comparison: &Comparison, unknown: &[String]) -> Vec<String> {
     }
     if comparison.workloads().next().is_some() {
         cautions.push(
-            "The campaigns were made one after the other, so what changed on the machines meanwhile is part of every ratio. Where both can be levels of \
+            "The campaigns were made one after the other, so what changed on the machines meanwhile is part of \
+             every ratio. Where both can be levels of \
              one factor, a single campaign with its runs in mixed order is more certain."
                 .to_owned(),
         );
@@ -216,7 +220,9 @@ fn too_few_runs(comparison: &Comparison) -> Option<String> {
     let few = runs.filter(|runs| least(runs) > FALSE_JUDGEMENTS);
     let (baseline, candidate) = few.max_by(|one, other| least(one).total_cmp(&least(other)))?;
     Some(format!(
-        "There are cells with {baseline} complete run{} against {candidate}, with which no verdict is possible: the least p of the rank test is then {:.2}, and {FALSE_JUDGEMENTS} is needed. Make {FEWEST_RUNS} of each (--repeat {FEWEST_RUNS}).",
+        "There are cells with {baseline} complete run{} against {candidate}, with which no verdict is possible: \
+         the least p of the rank test is then {:.2}, and {FALSE_JUDGEMENTS} is needed. Make {FEWEST_RUNS} of each \
+         (--repeat {FEWEST_RUNS}).",
         if baseline == 1 { "" } else { "s" },
         least(&(baseline, candidate)),
     ))
@@ -240,8 +246,8 @@ impl Comparison {
         tally
     }
 
-    /// What became worse by at least the share `least` (0.05 is 5 %), the greatest loss first. Of latencies only p99 counts: p50 and p95 say less about what
-    /// users feel, and go with it.
+    /// What became worse by at least the share `least` (0.05 is 5 %), the greatest loss first. Of latencies only
+    /// p99 counts: p50 and p95 say less about what users feel, and go with it.
     #[must_use]
     pub fn losses(&self, least: f64) -> Vec<Loss<'_>> {
         let counts = |measure: &MeasureComparison| -> bool {

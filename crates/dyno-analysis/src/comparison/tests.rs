@@ -38,16 +38,19 @@ fn summary() -> Summary {
     serde_json::from_value(json!({
         "measured_s": 30.0,
         "workloads": [{
-            "name": "update", "clients": 4, "threads": 1, "loop": "closed", "transactions": 300_000, "statements": 300_000, "errors": 0,
+            "name": "update", "clients": 4, "threads": 1, "loop": "closed", "transactions": 300_000,
+                "statements": 300_000, "errors": 0,
             "tps": 10_000.0, "statements_per_s": 10_000.0, "steadiness": null, "lag": null,
             "latency": {
-                "mean_us": LATENCY_US, "stddev_us": 1.0, "min_us": 1.0, "p50_us": LATENCY_US, "p95_us": 2.0 * LATENCY_US,
+                "mean_us": LATENCY_US, "stddev_us": 1.0, "min_us": 1.0, "p50_us": LATENCY_US,
+                    "p95_us": 2.0 * LATENCY_US,
                 "p99_us": 3.0 * LATENCY_US, "p99_9_us": 9e3, "max_us": 9e3,
             },
             "statement_latencies": [], "errors_by_state": [],
         }],
         "tables": [{
-            "table": "t", "table_before_bytes": 50_000_000, "table_after_bytes": 0, "indexes_before_bytes": 10_000_000, "indexes_after_bytes": 0,
+            "table": "t", "table_before_bytes": 50_000_000, "table_after_bytes": 0,
+                "indexes_before_bytes": 10_000_000, "indexes_after_bytes": 0,
         }],
     }))
     .unwrap()
@@ -56,7 +59,8 @@ fn summary() -> Summary {
 /// Keeps a campaign of an experiment with this end of its file, whose runs are made by `make`.
 fn campaign(archive: &TempDir, end: &str, make: impl Fn(&PlannedRun, &mut Made)) -> Campaign {
     let file = format!(
-        "title = \"Test\"\n[parameters]\nrows = 10\n[[workload]]\nname = \"update\"\nclients = 4\nscript = \"select :rows;\"\n\
+        "title = \"Test\"\n[parameters]\nrows = 10\n[[workload]]\nname = \"update\"\nclients = 4\nscript \
+         = \"select :rows;\"\n\
          [phases]\nwarmup = \"0s\"\nmeasure = \"30s\"\n{end}"
     );
     let experiment = Experiment::parse(Path::new("test.toml"), &file).unwrap();

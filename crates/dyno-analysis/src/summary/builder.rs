@@ -13,11 +13,13 @@ use dyno_stats::Running;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// An interval is complete if it lasted for this share of its time. Connecting may shorten the first; its own length tells its rate.
+/// An interval is complete if it lasted for this share of its time. Connecting may shorten the first; its own
+/// length tells its rate.
 const COMPLETE_SHARE: f64 = 0.9;
 
-/// Whether an interval that lasted `lasted_s` is one of `interval_s`, both in seconds. The rate in a shorter one is mostly chance: it counts in
-/// averages alone, and neither as the least or the greatest, nor on a chart, nor as one of several.
+/// Whether an interval that lasted `lasted_s` is one of `interval_s`, both in seconds. The rate in a shorter one is
+/// mostly chance: it counts in averages alone, and neither as the least or the greatest, nor on a chart, nor as one
+/// of several.
 #[must_use]
 pub fn is_complete(lasted_s: f64, interval_s: f64) -> bool {
     lasted_s >= interval_s * COMPLETE_SHARE
@@ -128,7 +130,8 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds an interval of a phase that is measured; those of the warm-up are not to be given here. A run may have several such phases: its stages.
+    /// Adds an interval of a phase that is measured; those of the warm-up are not to be given here. A run may have
+    /// several such phases: its stages.
     pub fn interval(&mut self, phase: &str, interval: &Interval) {
         let duration_s = interval.duration.as_secs_f64();
         self.time(phase, interval.start.as_secs_f64(), duration_s);
@@ -250,7 +253,8 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds a client of a workload that ended before its time, `at_s` seconds after the load began, during whatever phase.
+    /// Adds a client of a workload that ended before its time, `at_s` seconds after the load began, during whatever
+    /// phase.
     pub fn ended(&mut self, workload: usize, at_s: f64, reason: &str) {
         let Some(workload) = self.workloads.get_mut(workload) else {
             return;
@@ -264,7 +268,8 @@ impl SummaryBuilder {
         ended.clients += 1;
     }
 
-    /// The summary of what was added, with the warnings its figures give reason for. What only the caller knows is for the caller to fill in.
+    /// The summary of what was added, with the warnings its figures give reason for. What only the caller knows is
+    /// for the caller to fill in.
     #[must_use]
     pub fn build(&self) -> Summary {
         let mut workloads = Vec::new();

@@ -1,7 +1,9 @@
-//! Figures that an experiment derives from its results: rows per second from transactions per second and the rows of a batch, for example.
+//! Figures that an experiment derives from its results: rows per second from transactions per second and the rows
+//! of a batch, for example.
 //!
-//! A metric is an expression of pgbench's language in which `{ingest.tps}` stands for a result of a workload, `{tps}` for that of all workloads
-//! together, and `{batch}` for a parameter. They are all doubles, so that no division is cut to a whole number unless its constants are whole.
+//! A metric is an expression of pgbench's language in which `{ingest.tps}` stands for a result of a workload,
+//! `{tps}` for that of all workloads together, and `{batch}` for a parameter. They are all doubles, so that no
+//! division is cut to a whole number unless its constants are whole.
 
 use dyno_archive::plan::{Resolved, Value as Parameter};
 use dyno_archive::summary::Summary;
@@ -89,8 +91,8 @@ pub fn check(expression: &str, known: impl Fn(&str) -> bool) -> Result<(), Metri
     compile(expression, |name| known(name).then_some(1.0)).map(|_| ())
 }
 
-/// Makes sure that the metrics of `experiment` are numbers over numbers, with results that nobody measured. One that divides by zero is left out of a run
-/// with a warning: it is seldom what a campaign is for.
+/// Makes sure that the metrics of `experiment` are numbers over numbers, with results that nobody measured. One
+/// that divides by zero is left out of a run with a warning: it is seldom what a campaign is for.
 ///
 /// # Errors
 ///
@@ -116,7 +118,8 @@ pub fn rehearse(experiment: &Resolved) -> Result<(), (String, MetricError)> {
     Ok(())
 }
 
-/// All metrics of `experiment` that can be calculated from `summary`, and for each other one a sentence that says why not.
+/// All metrics of `experiment` that can be calculated from `summary`, and for each other one a sentence that says
+/// why not.
 #[must_use]
 pub fn evaluate(experiment: &Resolved, summary: &Summary) -> (IndexMap<String, f64>, Vec<String>) {
     let mut values = IndexMap::new();
@@ -305,7 +308,8 @@ mod tests {
 
     #[test]
     fn a_missing_result_leaves_out_its_metric_alone() {
-        let file = "title = \"t\"\n[parameters]\nbatch = 10\nkind = \"heap\"\n[[workload]]\nname = \"a\"\nscript = \"select 1\"\n\
+        let file = "title = \"t\"\n[parameters]\nbatch = 10\nkind = \"heap\"\n[[workload]]\nname = \"a\"\nscript \
+                    = \"select 1\"\n\
                     [metrics]\n\"rows/s\" = \"({a.tps} + 2) * {batch}\"\nall = \"{tps}\"\nratio = \"{batch} / \
                                  {a.statements_per_s}\"\n";
         let experiment = Experiment::parse(std::path::Path::new("t.toml"), file).unwrap();

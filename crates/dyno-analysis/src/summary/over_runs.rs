@@ -1,9 +1,10 @@
 //! The figures of a cell: what its runs say together.
 //!
-//! The unit is the run. Each run has its own figure of each of its workloads, a percentile from all transactions of that workload, and the figure of the
-//! cell is the mean of these: of throughput, of latencies, of metrics alike. So what a table shows is what a verdict compares, and a ratio is that of the two
-//! figures beside it. Within a run percentiles come from added histograms and are never averaged; workloads are never put together, but for
-//! their throughput and errors.
+//! The unit is the run. Each run has its own figure of each of its workloads, a percentile from all transactions of
+//! that workload, and the figure of the cell is the mean of these: of throughput, of latencies, of metrics alike.
+//! So what a table shows is what a verdict compares, and a ratio is that of the two figures beside it. Within a run
+//! percentiles come from added histograms and are never averaged; workloads are never put together, but for their
+//! throughput and errors.
 
 use dyno_archive::summary::Latency;
 
@@ -13,8 +14,8 @@ pub fn over_runs(figures: &[f64]) -> Option<f64> {
     (!figures.is_empty()).then(|| figures.iter().sum::<f64>() / figures.len() as f64)
 }
 
-/// The latencies of a workload in a cell, of those in its runs: each figure is that [over the runs](over_runs), but the minimum is the least of all, and the
-/// maximum the greatest.
+/// The latencies of a workload in a cell, of those in its runs: each figure is that [over the runs](over_runs), but
+/// the minimum is the least of all, and the maximum the greatest.
 #[must_use]
 pub fn latency_over_runs(runs: &[Latency]) -> Option<Latency> {
     let figure = |of: fn(&Latency) -> f64| over_runs(&runs.iter().map(of).collect::<Vec<_>>());

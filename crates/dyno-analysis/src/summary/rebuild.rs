@@ -113,7 +113,8 @@ fn rebuilt(run: &Run) -> Result<Summary, ArchiveError> {
     Ok(summary)
 }
 
-/// What ran, and how long a complete interval lasts in seconds: from `run.json`, or if that is damaged from the campaign's plan.
+/// What ran, and how long a complete interval lasts in seconds: from `run.json`, or if that is damaged from the
+/// campaign's plan.
 fn facts(run: &Run) -> Result<(Vec<WorkloadFacts>, f64), ArchiveError> {
     if let Ok(record) = &run.record {
         return Ok((record.workloads.clone(), record.interval_s));

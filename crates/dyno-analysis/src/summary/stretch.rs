@@ -70,8 +70,9 @@ impl Stretch<'_> {
     }
 }
 
-/// Whether a schedule was kept: as many transactions were `begun` as were `due`, but for what chance explains. The schedule is random, and at the end
-/// each client may have one under way. Whatever else was due and not begun was skipped, or is a backlog, which grows as long as the load lasts.
+/// Whether a schedule was kept: as many transactions were `begun` as were `due`, but for what chance explains. The
+/// schedule is random, and at the end each client may have one under way. Whatever else was due and not begun was
+/// skipped, or is a backlog, which grows as long as the load lasts.
 fn is_kept(due: f64, begun: u64, clients: usize, schedules: usize) -> bool {
     let chance = SURE * (due * schedules as f64).sqrt() + clients as f64;
     due - begun as f64 <= chance.max(KEPT_SHARE * due)

@@ -17,7 +17,8 @@ static HIGHEST_NS: LazyLock<Vec<u64>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Counts of latencies by class, for sums over many intervals. Classes are numbered by ascending latency, and alike in all of dyno.
+/// Counts of latencies by class, for sums over many intervals. Classes are numbered by ascending latency, and alike
+/// in all of dyno.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LatencyCounts {
     counts: Vec<u64>,
@@ -100,7 +101,8 @@ impl LatencyCounts {
         counts.map(|(index, count)| (self.used.start + index, *count))
     }
 
-    /// The latencies in microseconds that these percentages, in ascending order, of all do not exceed; nothing was counted: none.
+    /// The latencies in microseconds that these percentages, in ascending order, of all do not exceed; nothing was
+    /// counted: none.
     ///
     /// As in HdrHistogram, each is the largest latency of its class.
     #[must_use]
@@ -180,7 +182,8 @@ mod tests {
     proptest! {
         #[test]
         fn sums_say_what_the_histogram_library_says(
-            one in prop::collection::vec(0..4_000_000_000_000_u64, 1..200), other in prop::collection::vec(0..10_000_000_u64, 0..200),
+            one in prop::collection::vec(0..4_000_000_000_000_u64, 1..200),
+                other in prop::collection::vec(0..10_000_000_u64, 0..200),
         ) {
             let (mut first, mut second) = (LatencyHistogram::new(), LatencyHistogram::new());
             one.iter().for_each(|ns| first.record(*ns));

@@ -1,9 +1,11 @@
 //! `latency.hlog`: an HdrHistogram log, one histogram per interval and tag, for this and other HdrHistogram tools.
 //!
-//! The tag is the workload's name for its transactions, and `name/1` for its first statement. Empty histograms are left out.
+//! The tag is the workload's name for its transactions, and `name/1` for its first statement. Empty histograms are
+//! left out.
 //!
-//! It is read without making a histogram of each line: one of a second has some hundred classes of latency in it, and a histogram room for 28,000,
-//! which over the 86,400 lines of a long night would be most of the time that a report takes.
+//! It is read without making a histogram of each line: one of a second has some hundred classes of latency in it,
+//! and a histogram room for 28,000, which over the 86,400 lines of a long night would be most of the time that a
+//! report takes.
 
 mod counts;
 mod encode;
@@ -21,16 +23,17 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::ops::Range;
 
-/// How far times of the log may be from those of the intervals, which are exact to a microsecond: it rounds to milliseconds. The last interval of a phase may
-/// be as short as one.
+/// How far times of the log may be from those of the intervals, which are exact to a microsecond: it rounds to
+/// milliseconds. The last interval of a phase may be as short as one.
 pub const LOG_TOLERANCE_S: f64 = 0.000_501;
 
 /// Some hundred lines at a time.
 const BUFFER_BYTES: usize = 1 << 18;
 
 impl Run {
-    /// Visits the lines of `latency.hlog` that are of transactions, not of single statements, and of intervals that began within `time_s`, in order.
-    /// Lines that are damaged or of no known form are passed over, and so is a log that is missing.
+    /// Visits the lines of `latency.hlog` that are of transactions, not of single statements, and of intervals that
+    /// began within `time_s`, in order. Lines that are damaged or of no known form are passed over, and so is a log
+    /// that is missing.
     pub fn latencies(&self, time_s: Range<f64>, mut visit: impl FnMut(&LatencyLine)) {
         let Ok(log) = File::open(self.path.join(LATENCY_HLOG)) else {
             return;
@@ -59,8 +62,8 @@ impl Run {
         }
     }
 
-    /// Visits all lines of `latency.hlog`, those of single statements too. Lines that are damaged or of no known form are passed over, and so is a log that
-    /// is missing.
+    /// Visits all lines of `latency.hlog`, those of single statements too. Lines that are damaged or of no known
+    /// form are passed over, and so is a log that is missing.
     pub fn all_latencies(&self, mut visit: impl FnMut(&LatencyLine)) {
         let Ok(log) = File::open(self.path.join(LATENCY_HLOG)) else {
             return;
@@ -76,7 +79,8 @@ impl Run {
     }
 }
 
-/// Whether an interval that began at `start_s` by the log's times belongs to the measured ones of `phases`. The log knows no phases.
+/// Whether an interval that began at `start_s` by the log's times belongs to the measured ones of `phases`. The log
+/// knows no phases.
 #[must_use]
 pub fn is_measured(phases: &[PhaseRecord], start_s: f64) -> bool {
     let measured = phases.iter().filter(|phase| phase.name != WARMUP);
@@ -91,7 +95,8 @@ fn next_line(log: &mut impl BufRead, bytes: &mut Vec<u8>) -> bool {
     log.read_until(b'\n', bytes).unwrap_or(0) > 0
 }
 
-/// Where to begin to read for lines from `time_s` on: at the begin of some line a little before them. By halving, because a log may have gigabytes.
+/// Where to begin to read for lines from `time_s` on: at the begin of some line a little before them. By halving,
+/// because a log may have gigabytes.
 fn offset_of(log: &mut BufReader<File>, time_s: f64) -> u64 {
     const NEAR_BYTES: u64 = 1 << 16;
     let (mut low, mut high) = (0, log.get_ref().metadata().map_or(0, |file| file.len()));

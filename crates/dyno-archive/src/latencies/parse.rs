@@ -1,9 +1,10 @@
 //! Reading a line of the log.
 //!
-//! The form is that of HdrHistogram's "V2" encoding within an interval log: after the tag, the start, the length and the maximum, a histogram in base64. Of
-//! that the first eight bytes are a cookie and a length, and the rest is deflated: 40 bytes that give the layout, then counts by ascending class
-//! as numbers in zigzag LEB128, of which a negative one says how many classes have none.
-//! Source: `EncodableHistogram` and `AbstractHistogram.encodeIntoByteBuffer` of HdrHistogram, <https://github.com/HdrHistogram/HdrHistogram>.
+//! The form is that of HdrHistogram's "V2" encoding within an interval log: after the tag, the start, the length
+//! and the maximum, a histogram in base64. Of that the first eight bytes are a cookie and a length, and the rest is
+//! deflated: 40 bytes that give the layout, then counts by ascending class as numbers in zigzag LEB128, of which a
+//! negative one says how many classes have none. Source: `EncodableHistogram` and
+//! `AbstractHistogram.encodeIntoByteBuffer` of HdrHistogram, <https://github.com/HdrHistogram/HdrHistogram>.
 
 use crate::latencies::LatencyCounts;
 use base64::Engine as _;
@@ -77,8 +78,8 @@ struct Fields<'a> {
 }
 
 impl LatencyParser {
-    /// Reads `line`, with or without the newline at its end. `None` if it is damaged, torn, of no known form, or not `wanted` by its workload and its
-    /// statement: then it is not decoded.
+    /// Reads `line`, with or without the newline at its end. `None` if it is damaged, torn, of no known form, or
+    /// not `wanted` by its workload and its statement: then it is not decoded.
     pub fn parse(&mut self, line: &[u8], wanted: impl FnOnce(&str, Option<usize>) -> bool) -> Option<&LatencyLine> {
         let fields = fields(line)?;
         let (workload, statement) = match fields.tag.split_once('/') {
@@ -164,7 +165,8 @@ fn decode(payload: &[u8], counts: &mut Vec<(u32, u64)>) -> Option<()> {
     counts.last().is_none_or(is_known).then_some(())
 }
 
-/// Takes a number off the front: seven bits a byte, the lowest first, but all eight of a ninth byte; every other number is negative.
+/// Takes a number off the front: seven bits a byte, the lowest first, but all eight of a ninth byte; every other
+/// number is negative.
 fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
     let mut value = 0_u64;
     for place in 0..9 {
@@ -247,7 +249,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_are_those_that_the_histogram_library_reads(latencies_ns in prop::collection::vec(0..4_000_000_000_000_u64, 1..200)) {
+        fn counts_are_those_that_the_histogram_library_reads(
+            latencies_ns in prop::collection::vec(0..4_000_000_000_000_u64, 1..200),
+        ) {
             let bytes = log(&latencies_ns);
             let mut expected: Histogram<u64> = Histogram::new_from(LatencyHistogram::new().inner());
             latencies_ns.iter().for_each(|latency_ns| expected.saturating_record(*latency_ns));

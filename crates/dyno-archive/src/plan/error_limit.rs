@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The share of a workload's transactions that may end with an error, and of its clients that may end before their time, in percent. A run in which any
-/// workload has more does not count.
+/// The share of a workload's transactions that may end with an error, and of its clients that may end before their
+/// time, in percent. A run in which any workload has more does not count.
 ///
-/// Errors are often quicker than work, and what they leave undone makes room for the rest: throughput and latency of such a run are not those of the
-/// system under the load that was asked for. What was skipped, and what succeeded after a retry, is no error.
+/// Errors are often quicker than work, and what they leave undone makes room for the rest: throughput and latency
+/// of such a run are not those of the system under the load that was asked for. What was skipped, and what
+/// succeeded after a retry, is no error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ErrorLimit {

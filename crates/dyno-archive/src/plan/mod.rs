@@ -1,7 +1,8 @@
-//! What is to be measured, with nothing left open: the cells of a campaign, the exact work of each, and the order of its runs.
+//! What is to be measured, with nothing left open: the cells of a campaign, the exact work of each, and the order
+//! of its runs.
 //!
-//! Experiment files and command lines are resolved into this before anything starts. The archive keeps it, so that a campaign can be resumed, shown
-//! and compared without the file that it came from.
+//! Experiment files and command lines are resolved into this before anything starts. The archive keeps it, so that
+//! a campaign can be resumed, shown and compared without the file that it came from.
 
 mod address;
 mod choice;

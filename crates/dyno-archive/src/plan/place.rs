@@ -11,7 +11,8 @@ pub struct Place {
     pub offset: (usize, usize),
 }
 
-/// `text` with blanks for the lines and characters that stand before it in its file: messages then count lines as an editor does.
+/// `text` with blanks for the lines and characters that stand before it in its file: messages then count lines as
+/// an editor does.
 #[must_use]
 pub fn padded(text: &str, (lines, characters): (usize, usize)) -> String {
     ["\n".repeat(lines), " ".repeat(characters), text.to_owned()].concat()

@@ -25,7 +25,8 @@ pub struct Resolved {
     pub source: String,
     /// How much of it is done; `None` for a load that knows no sizes.
     pub size: Option<Size>,
-    /// The database, as `--target` would name it; `None`: for the command line to say. It may hold a password, which is never serialized.
+    /// The database, as `--target` would name it; `None`: for the command line to say. It may hold a password,
+    /// which is never serialized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Address>,
     /// How the clients connect to the embedded server; `None`: over its unix socket.
@@ -154,7 +155,8 @@ pub struct Phase {
 }
 
 impl Data {
-    /// [`Data::setup`] as it is to be run, and what messages call it. Its lines are those of the file, where that is known.
+    /// [`Data::setup`] as it is to be run, and what messages call it. Its lines are those of the file, where that
+    /// is known.
     #[must_use]
     pub fn placed_setup(&self) -> (String, &str) {
         placed(&self.setup, self.setup_place.as_ref(), "data.setup")
@@ -192,14 +194,16 @@ impl Resolved {
             .collect()
     }
 
-    /// How long the phases take together; `None` if that is for the transactions to say. Preparing the server and loading the data come on top.
+    /// How long the phases take together; `None` if that is for the transactions to say. Preparing the server and
+    /// loading the data come on top.
     #[must_use]
     pub fn duration(&self) -> Option<Duration> {
         Some(self.warmup.saturating_add(self.measure?))
     }
 
-    /// The load of a program that plans for itself, such as `dyno pgbench`, as the archive keeps it: on data that is there, on a server that stays as it
-    /// is. `name` becomes part of the campaign's folder, `title` says what it is; what else there is to know is for the caller to fill in.
+    /// The load of a program that plans for itself, such as `dyno pgbench`, as the archive keeps it: on data that
+    /// is there, on a server that stays as it is. `name` becomes part of the campaign's folder, `title` says what
+    /// it is; what else there is to know is for the caller to fill in.
     #[must_use]
     pub fn of_load(name: String, title: String, workloads: Vec<Workload>) -> Self {
         Self {

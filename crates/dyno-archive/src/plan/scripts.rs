@@ -20,7 +20,8 @@ pub enum Scripts {
 pub struct Script {
     /// What messages and results call it.
     pub script_name: String,
-    /// Lines, and characters in the line it begins in, that stand before the script in the file of that name. Needed for messages only.
+    /// Lines, and characters in the line it begins in, that stand before the script in the file of that name.
+    /// Needed for messages only.
     #[serde(default)]
     pub script_offset: (usize, usize),
     /// Its text.

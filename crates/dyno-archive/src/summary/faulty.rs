@@ -4,8 +4,8 @@ use super::{Summary, Warning, WorkloadSummary};
 use crate::plan::ErrorLimit;
 
 impl ErrorLimit {
-    /// Why a run with these figures does not count: a workload that had fewer clients than it should, or the one with the largest share of errors. `None` if
-    /// it counts.
+    /// Why a run with these figures does not count: a workload that had fewer clients than it should, or the one
+    /// with the largest share of errors. `None` if it counts.
     #[must_use]
     pub fn exceeded_by(self, summary: &Summary) -> Option<String> {
         if let Some(reason) = summary.warnings.iter().find_map(|warning| self.shrunk(warning)) {
@@ -104,7 +104,8 @@ mod tests {
         let reason = judged("1%", vec![workload("a", 1_000_000, 0), workload("b", 56, 44)]).unwrap();
         assert_eq!(
             reason,
-            "44.0 % of the transactions of \"b\" ended with an error, and a run counts only with at most 1 %; most often 53100: could not extend \
+            "44.0 % of the transactions of \"b\" ended with an error, and a run counts only with at most 1 %; most \
+             often 53100: could not extend \
              file: No space left on device"
         );
         assert!(judged("100%", vec![workload("a", 0, 5)]).is_none());
@@ -142,7 +143,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_reason_is_given_exactly_if_the_share_is_above(percent in 0.0..100.0_f64, transactions in 0..1_000_000_u64, errors in 0..1_000_000_u64) {
+        fn a_reason_is_given_exactly_if_the_share_is_above(percent in 0.0..100.0_f64,
+            transactions in 0..1_000_000_u64, errors in 0..1_000_000_u64) {
             let limit = format!("{percent}%").parse::<ErrorLimit>().unwrap();
             let summary = Summary { workloads: vec![workload("a", transactions, errors)], ..Summary::default() };
             prop_assert_eq!(limit.exceeded_by(&summary).is_some(), !limit.allows(transactions, errors));

@@ -1,7 +1,7 @@
 //! What is said of a run at its end.
 //!
-//! The figures are of the measured phase only. Percentiles are read from the sum of all intervals' histograms, never averaged; transactions that
-//! failed are counted apart and have no latency.
+//! The figures are of the measured phase only. Percentiles are read from the sum of all intervals' histograms,
+//! never averaged; transactions that failed are counted apart and have no latency.
 
 mod faulty;
 mod warning;
@@ -51,23 +51,24 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether closed loops go beside workloads that have a schedule. What a schedule asks for is nothing that the server decides: a sum over both says
-    /// neither how fast it is nor how it was used.
+    /// Whether closed loops go beside workloads that have a schedule. What a schedule asks for is nothing that the
+    /// server decides: a sum over both says neither how fast it is nor how it was used.
     #[must_use]
     pub fn mixes_loops(&self) -> bool {
         let scheduled = |workload: &WorkloadSummary| workload.pacing.is_scheduled();
         self.workloads.iter().any(scheduled) && !self.workloads.iter().all(scheduled)
     }
 
-    /// The latency of `workload`, which is one of these, over all of the time measured; `None` if no transaction completed, or if there were several
-    /// stages: percentiles over different loads are of none, and each of [`stages`](Self::stages) has its own.
+    /// The latency of `workload`, which is one of these, over all of the time measured; `None` if no transaction
+    /// completed, or if there were several stages: percentiles over different loads are of none, and each of
+    /// [`stages`](Self::stages) has its own.
     #[must_use]
     pub fn latency_of(&self, workload: &WorkloadSummary) -> Option<Latency> {
         workload.latency.filter(|_| self.stages.is_empty())
     }
 
-    /// The transactions per second that the server decides: of all workloads together, but where loops are [mixed](Self::mixes_loops) of the closed
-    /// ones alone.
+    /// The transactions per second that the server decides: of all workloads together, but where loops are
+    /// [mixed](Self::mixes_loops) of the closed ones alone.
     #[must_use]
     pub fn tps(&self) -> f64 {
         let mixed = self.mixes_loops();
@@ -112,8 +113,8 @@ pub struct StageWorkload {
     /// Open loop: transactions asked for per second, on average over the stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_per_s: Option<f64>,
-    /// Coefficient of variation of the transactions per second in percent. Absent with fewer than two complete intervals, without transactions, and
-    /// where the load itself changes during the stage.
+    /// Coefficient of variation of the transactions per second in percent. Absent with fewer than two complete
+    /// intervals, without transactions, and where the load itself changes during the stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variation_percent: Option<f64>,
     /// Median latency in microseconds; absent if no transaction completed.
@@ -127,7 +128,8 @@ pub struct StageWorkload {
 /// What it cost to read the counters of server and host while the load ran, all phases together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SamplingCost {
-    /// How long the server had a query of the samplers to answer, in milliseconds per second. Queries of several samplers add up.
+    /// How long the server had a query of the samplers to answer, in milliseconds per second. Queries of several
+    /// samplers add up.
     pub server_ms_per_s: f64,
     /// CPU time of the samplers' threads in dyno, in microseconds per second.
     pub dyno_cpu_us_per_s: f64,
@@ -281,7 +283,8 @@ fn told_apart(mut statements: Vec<String>) -> Vec<String> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "loop", rename_all = "lowercase")]
 pub enum Pacing {
-    /// When the previous one is complete. Latency is what the server took, not what a user who arrives at any moment would wait.
+    /// When the previous one is complete. Latency is what the server took, not what a user who arrives at any
+    /// moment would wait.
     Closed,
     /// By a schedule. Latency counts from the scheduled instant.
     Open {
@@ -383,7 +386,8 @@ pub struct WorkloadSummary {
     pub statement_latencies: Vec<StatementSummary>,
     /// Errors by SQLSTATE, the most frequent first.
     pub errors_by_state: Vec<ErrorSummary>,
-    /// Each script, if there are several. Absent in a summary that was made from the intervals of a run that was killed.
+    /// Each script, if there are several. Absent in a summary that was made from the intervals of a run that was
+    /// killed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<ScriptSummary>,
 }
@@ -439,8 +443,9 @@ pub struct Steadiness {
     pub tps_min: f64,
     /// Transactions per second of the fastest.
     pub tps_max: f64,
-    /// Coefficient of variation in percent: standard deviation over mean; of several stages each one's against its own mean. Absent with fewer than
-    /// two intervals or no transactions, and where the load itself changes all the time.
+    /// Coefficient of variation in percent: standard deviation over mean; of several stages each one's against its
+    /// own mean. Absent with fewer than two intervals or no transactions, and where the load itself changes all the
+    /// time.
     pub variation_percent: Option<f64>,
 }
 

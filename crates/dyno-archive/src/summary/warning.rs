@@ -314,7 +314,8 @@ impl Warning {
 /// From here on random arrivals often find all clients busy.
 const BUSY_PERCENT: f64 = 70.0;
 
-/// How busy the clients were by Little's law: as many are, on average, as transactions come per second times the seconds that each takes without its wait.
+/// How busy the clients were by Little's law: as many are, on average, as transactions come per second times the
+/// seconds that each takes without its wait.
 fn busy_percent(workload: &WorkloadSummary) -> Option<f64> {
     let (latency, lag) = (workload.latency?, workload.lag?);
     let service_s = (latency.mean_us - lag.mean_us).max(0.0) / 1e6;

@@ -1,7 +1,7 @@
 //! What the responder says to what it is told: one connection's side of PostgreSQL's protocol, without the connection.
 //!
-//! Messages are those of the PostgreSQL documentation, "Message Formats". Their contents are not looked into: a header says where the next one begins, and
-//! the answer follows from the type alone.
+//! Messages are those of the PostgreSQL documentation, "Message Formats". Their contents are not looked into: a
+//! header says where the next one begins, and the answer follows from the type alone.
 
 /// Codes that stand in place of a protocol version in a start-up packet.
 const CANCEL: u32 = 80_877_102;
@@ -14,7 +14,8 @@ const LONGEST_START: usize = 10_000;
 /// A message's type and length.
 const HEADER: usize = 5;
 
-/// Let in without a password: AuthenticationOk, what libpq and others want to know of a server, BackendKeyData, ReadyForQuery.
+/// Let in without a password: AuthenticationOk, what libpq and others want to know of a server, BackendKeyData,
+/// ReadyForQuery.
 const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0\
     S\0\0\0\x18server_version\x0018.0\0\
     S\0\0\0\x19client_encoding\0UTF8\0\
@@ -41,7 +42,8 @@ const READY: &[u8] = b"Z\0\0\0\x05I";
 #[derive(Default)]
 pub(super) struct Dialogue {
     started: bool,
-    /// The beginning of a message of which not even the header, or of a start-up packet of which not everything is there.
+    /// The beginning of a message of which not even the header, or of a start-up packet of which not everything is
+    /// there.
     beginning: Vec<u8>,
     /// So many bytes of a message are still to come, and of no interest.
     skip: usize,
@@ -95,7 +97,8 @@ impl Dialogue {
         }
     }
 
-    /// Takes a start-up packet, and says how long it was. It is kept in `beginning` as long as it is not complete. `None` if the connection is to be closed.
+    /// Takes a start-up packet, and says how long it was. It is kept in `beginning` as long as it is not complete.
+    /// `None` if the connection is to be closed.
     #[cold]
     fn start(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
         let length = bytes.first_chunk().map_or(0, |length| u32::from_be_bytes(*length)) as usize;

@@ -1,7 +1,8 @@
 //! A PostgreSQL server that has every answer ready: the least that a server can cost.
 //!
-//! It listens where a real server would: on the unix socket `.s.PGSQL.PORT` in a folder and on the same port of 127.0.0.1, so every client of PostgreSQL that only
-//! executes statements can be pointed at it. It asks for no password, offers no TLS, and answers every statement with one row of one integer.
+//! It listens where a real server would: on the unix socket `.s.PGSQL.PORT` in a folder and on the same port of
+//! 127.0.0.1, so every client of PostgreSQL that only executes statements can be pointed at it. It asks for no
+//! password, offers no TLS, and answers every statement with one row of one integer.
 
 mod dialogue;
 mod lane;
@@ -51,8 +52,8 @@ pub fn serve(folder: &Path, threads: usize) -> io::Result<Listening> {
     Ok(Listening { socket, port })
 }
 
-/// The life of a responder's process: it says its port, then for each line it reads the CPU time it has used so far in nanoseconds, and ends when there is no more
-/// to read. So it cannot outlive whoever started it.
+/// The life of a responder's process: it says its port, then for each line it reads the CPU time it has used so far
+/// in nanoseconds, and ends when there is no more to read. So it cannot outlive whoever started it.
 ///
 /// # Errors
 /// As [`serve`], or nobody reads what it says.

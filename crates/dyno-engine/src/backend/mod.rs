@@ -1,9 +1,9 @@
 //! What clients do with a database: the seam between the life of clients and the ways to reach a server.
 //!
-//! A [`Driver`] is shared by all clients of a workload: it knows the server and the statements, and opens connections. Each
-//! thread has a [`Backend`] of its own, which holds the connections of its clients, takes their requests, and tells an
-//! [`Owner`] what came of them. Whether it moves bytes for a thousand sessions at once or calls a library that blocks is its
-//! own affair.
+//! A [`Driver`] is shared by all clients of a workload: it knows the server and the statements, and opens
+//! connections. Each thread has a [`Backend`] of its own, which holds the connections of its clients, takes their
+//! requests, and tells an [`Owner`] what came of them. Whether it moves bytes for a thousand sessions at once or
+//! calls a library that blocks is its own affair.
 
 mod wire;
 
@@ -75,8 +75,9 @@ pub trait Work<C> {
 /// The connections of a thread's clients, who count from 0 within the thread.
 ///
 /// Each call of [`prepare`](Backend::prepare) that gives `true`, of [`execute`](Backend::execute), of
-/// [`query`](Backend::query) and of [`sync`](Backend::sync) brings [`Owner::replied`] once, in order, or [`Owner::lost`].
-/// Nothing is told from within these calls, only from [`send`](Backend::send) and [`poll`](Backend::poll).
+/// [`query`](Backend::query) and of [`sync`](Backend::sync) brings [`Owner::replied`] once, in order, or
+/// [`Owner::lost`]. Nothing is told from within these calls, only from [`send`](Backend::send) and
+/// [`poll`](Backend::poll).
 pub trait Backend: Sized {
     /// A connection that is logged in.
     type Connection;

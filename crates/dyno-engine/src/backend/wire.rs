@@ -1,7 +1,7 @@
 //! Sessions over transports: the driver that moves the bytes of many connections in one thread.
 //!
-//! A `dyno_wire::Session` turns requests into bytes and bytes into replies; a transport moves them. Everything that a round of
-//! the event loop asks for is gathered in one buffer and handed over together.
+//! A `dyno_wire::Session` turns requests into bytes and bytes into replies; a transport moves them. Everything that
+//! a round of the event loop asks for is gathered in one buffer and handed over together.
 
 use super::{Backend, Driver, Opened, Owner, Work};
 use crate::cancel::cancel;
@@ -182,7 +182,8 @@ impl<'a, S: Session, T: Transport> WireBackend<'a, S, T> {
                     if backend.bytes.len() > start {
                         backend.parts.push((client, start..backend.bytes.len()));
                     }
-                    // What has come cannot be the reply to what is not sent: the server says more than it was asked for.
+                    // What has come cannot be the reply to what is not sent: the server says more than it was asked
+                    // for.
                     if line.unsent && (event != Event::NeedInput || line.session.is_replying()) {
                         let unasked = WireError::Unasked { database: S::DATABASE };
                         return Self::lose(owner, client, &io::Error::other(unasked));

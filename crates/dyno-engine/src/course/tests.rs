@@ -1,3 +1,5 @@
+//! Courses in steps and ramps: when each transaction is due, whatever the load was before.
+
 use super::*;
 use proptest::prelude::*;
 
@@ -151,14 +153,16 @@ proptest! {
     fn threads_together_do_what_the_workload_is_to_do(
         clients in 1_usize..40,
         threads in 1_usize..6,
-        drawn in prop::collection::vec((0_u64..5, prop::option::of((0.0..50.0_f64, 0.0..50.0_f64)), (0.0..1e4_f64, 0.0..1e4_f64)), 1..5),
+        drawn in prop::collection::vec((0_u64..5, prop::option::of((0.0..50.0_f64, 0.0..50.0_f64)),
+            (0.0..1e4_f64, 0.0..1e4_f64)), 1..5),
         begin_s in 0_u64..3,
         at_ns in 0_u64..25 * SECOND_NS,
     ) {
         let threads = threads.min(clients);
         let stages: Vec<_> = drawn
             .iter()
-            .map(|&(seconds, clients, (from, to))| stage(seconds, clients.and_then(|(from, to)| span(from, to)), span(from, to)))
+            .map(|&(seconds, clients, (from, to))| stage(seconds, clients.and_then(|(from, to)| span(from, to)),
+                span(from, to)))
             .collect();
         let mut rules = rules(clients, threads, &stages);
         rules.stages_begin = Duration::from_secs(begin_s);

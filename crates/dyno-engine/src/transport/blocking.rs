@@ -1,13 +1,16 @@
-//! A thread's only connection: plain calls of which receives block, which costs one system call less per reply than waiting for readiness first.
+//! A thread's only connection: plain calls of which receives block, which costs one system call less per reply than
+//! waiting for readiness first.
 //!
-//! Sends do not block. A server that is in the middle of a long reply takes nothing before that is received, so both sides would wait for each other.
+//! Sends do not block. A server that is in the middle of a long reply takes nothing before that is received, so
+//! both sides would wait for each other.
 
 use super::{Arrival, Connection, RECEIVE_BYTES, SLACK, Transport, Wait};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
 use std::time::Duration;
 
-/// The longest that a receive by itself may take: its timeout, which the system counts in ticks of up to 10 ms and begins with any part of one.
+/// The longest that a receive by itself may take: its timeout, which the system counts in ticks of up to 10 ms and
+/// begins with any part of one.
 const RECEIVE: Duration = SLACK.saturating_add(Duration::from_millis(20));
 
 /// One connection, number 0.
@@ -30,7 +33,8 @@ impl Blocking {
     }
 }
 
-/// Waits until `connection` is readable, or writable if something is unsent, or gone. Gives what of it is the case; nothing: the time passed.
+/// Waits until `connection` is readable, or writable if something is unsent, or gone. Gives what of it is the case;
+/// nothing: the time passed.
 fn wait_ready(connection: &Connection, timeout: Duration) -> io::Result<PollFlags> {
     let timeout = Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
@@ -64,8 +68,8 @@ impl Transport for Blocking {
             std::thread::sleep(wait.shortest());
             return Ok(());
         };
-        // A receive waits as long as it was told when the connection was made, whatever the thread's own duties are. A client that is due need not, nor what
-        // is to be sent.
+        // A receive waits as long as it was told when the connection was made, whatever the thread's own duties
+        // are. A client that is due need not, nor what is to be sent.
         if wait.due < RECEIVE || connection.has_unsent() {
             let ready = wait_ready(&connection, wait.shortest())?;
             if ready.contains(PollFlags::OUT)

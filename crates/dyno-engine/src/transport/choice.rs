@@ -8,7 +8,8 @@ use std::str::FromStr;
 /// Which transport is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransportChoice {
-    /// What costs least: blocking calls on a thread with one client, elsewhere io_uring if the system allows it, else readiness.
+    /// What costs least: blocking calls on a thread with one client, elsewhere io_uring if the system allows it,
+    /// else readiness.
     #[default]
     Auto,
     /// Readiness: epoll on Linux, kqueue on BSD and macOS.

@@ -55,9 +55,9 @@ impl Socket {
         Ok(rustix::net::recv(self, buffer, RecvFlags::empty())?.0)
     }
 
-    /// Sends once what the peer takes now, even if receives wait: it may take nothing before we have received. Never raises a
-    /// signal when the peer is gone. What such a peer does not get counts as sent: receiving tells that it is gone, after its
-    /// last words.
+    /// Sends once what the peer takes now, even if receives wait: it may take nothing before we have received.
+    /// Never raises a signal when the peer is gone. What such a peer does not get counts as sent: receiving tells
+    /// that it is gone, after its last words.
     fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         match rustix::net::send(self, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
             Err(error) if is_gone(error) => Ok(bytes.len()),

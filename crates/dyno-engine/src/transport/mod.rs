@@ -1,7 +1,7 @@
 //! Moves bytes for many connections: the seam between the event loop and the kernel.
 //!
-//! The event loop queues what it sends and is called with what arrived; it never learns whether the transport waits for readiness and then
-//! receives, blocks on its only connection, or is told of completed operations (io_uring).
+//! The event loop queues what it sends and is called with what arrived; it never learns whether the transport waits
+//! for readiness and then receives, blocks on its only connection, or is told of completed operations (io_uring).
 
 mod blocking;
 mod choice;
@@ -37,8 +37,8 @@ pub enum Arrival<'a> {
 pub struct Wait {
     /// When a client is due: what is late here is late in the results, so no wait ends later than this.
     pub due: Duration,
-    /// When the thread has something to do for itself, such as to report an interval. Up to [`SLACK`] later does no harm, and may save a system
-    /// call, unless a client is due before.
+    /// When the thread has something to do for itself, such as to report an interval. Up to [`SLACK`] later does no
+    /// harm, and may save a system call, unless a client is due before.
     pub duty: Duration,
 }
 
@@ -55,17 +55,19 @@ pub const SLACK: Duration = Duration::from_millis(100);
 
 /// Moves bytes for a fixed number of connections, numbered from 0.
 pub trait Transport {
-    /// Sends `bytes`, or takes them over to send them with the next [`Transport::poll`] or as soon as the peer accepts them.
+    /// Sends `bytes`, or takes them over to send them with the next [`Transport::poll`] or as soon as the peer
+    /// accepts them.
     ///
     /// # Errors
     /// The connection is gone. It is not reported by [`Transport::poll`] as well.
     fn send(&mut self, connection: usize, bytes: &[u8]) -> io::Result<()>;
 
-    /// Hands what was sent to the system now, as far as the peer accepts it, rather than with the next [`Transport::poll`].
+    /// Hands what was sent to the system now, as far as the peer accepts it, rather than with the next
+    /// [`Transport::poll`].
     fn flush(&mut self);
 
-    /// Waits until something arrived or the time has passed, and reports everything there is. It may return earlier with nothing, but not later than
-    /// [`Wait`] allows.
+    /// Waits until something arrived or the time has passed, and reports everything there is. It may return earlier
+    /// with nothing, but not later than [`Wait`] allows.
     ///
     /// # Errors
     /// The system refuses to wait; errors of single connections are reported as [`Arrival::Closed`].

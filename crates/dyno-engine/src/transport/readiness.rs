@@ -1,7 +1,8 @@
 //! Readiness: one wait for all connections of a thread, then one receive for each that has something.
 //!
-//! Edge-triggered, so a connection is registered once and costs no further system call. A receive that fills less than the buffer has emptied the
-//! socket (epoll(7)), so there is no second receive just to be told so. The crate mio speaks epoll on Linux and kqueue on BSD and macOS.
+//! Edge-triggered, so a connection is registered once and costs no further system call. A receive that fills less
+//! than the buffer has emptied the socket (epoll(7)), so there is no second receive just to be told so. The crate
+//! mio speaks epoll on Linux and kqueue on BSD and macOS.
 
 use super::{Arrival, Connection, RECEIVE_BYTES, Transport, Wait};
 use mio::event::Event;
@@ -50,7 +51,8 @@ impl Readiness {
 
     fn wait(&mut self, wait: Wait) -> io::Result<()> {
         let mut timeout = wait.shortest();
-        // mio has epoll wait for whole milliseconds. poll is exact, and epoll's own descriptor can be polled. kqueue is exact by itself.
+        // mio has epoll wait for whole milliseconds. poll is exact, and epoll's own descriptor can be polled.
+        // kqueue is exact by itself.
         if wait.due < timeout + TICK && cfg!(target_os = "linux") {
             let limit = Timespec {
                 tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),

@@ -1,6 +1,7 @@
 //! Connections that are made and closed while the load runs.
 //!
-//! They are made with blocking calls, as in pgbench: the other clients of the thread wait for each, but not for several at a time.
+//! They are made with blocking calls, as in pgbench: the other clients of the thread wait for each, but not for
+//! several at a time.
 
 use super::Clients;
 use super::client::Waiting;
@@ -15,7 +16,8 @@ use std::time::{Duration, Instant};
 const PAUSE_NS: u64 = 100_000_000;
 
 impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
-    /// Makes the first of the connections that are needed now. Before the next one the others have their turn, and the time is looked at.
+    /// Makes the first of the connections that are needed now. Before the next one the others have their turn, and
+    /// the time is looked at.
     pub(super) fn connect_due(&mut self) {
         if self.over {
             return;

@@ -1,7 +1,7 @@
 //! One thread's event loop: its clients, its transport, its recording; nothing shared.
 //!
-//! The loop receives from all connections that have something, lets each client take its next step, then sends everything that is to be sent.
-//! Nothing is allocated, locked or formatted for a transaction that succeeds.
+//! The loop receives from all connections that have something, lets each client take its next step, then sends
+//! everything that is to be sent. Nothing is allocated, locked or formatted for a transaction that succeeds.
 
 mod client;
 mod connection;
@@ -40,8 +40,8 @@ use std::time::Duration;
 /// The longest wait, so that a request to stop is noticed.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
-/// How long transactions may take to finish when a stop was asked for, at most: those under way usually need a few milliseconds, and whoever presses Ctrl-C
-/// does not want to wait for a query of an hour.
+/// How long transactions may take to finish when a stop was asked for, at most: those under way usually need a few
+/// milliseconds, and whoever presses Ctrl-C does not want to wait for a query of an hour.
 const STOP_GRACE_NS: u64 = 500_000_000;
 
 /// How long connections go without a look when nothing can be on its way to any of them.
@@ -346,7 +346,8 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         self.tell(Message::Remark(remark));
     }
 
-    /// The same, and waits until the observer was told: what a script shows line by line is not to pile up, nor to come after what it does next.
+    /// The same, and waits until the observer was told: what a script shows line by line is not to pile up, nor to
+    /// come after what it does next.
     fn remark_and_wait(&self, remark: Remark) {
         let (sender, told) = mpsc::sync_channel(0);
         self.tell(Message::Awaited(remark, sender));
@@ -376,14 +377,16 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         self.ending.get_or_insert(ending);
     }
 
-    /// Whether a transaction is under way. Asked only once none begins any more, so that nobody is looked at again who is done.
+    /// Whether a transaction is under way. Asked only once none begins any more, so that nobody is looked at again
+    /// who is done.
     fn any_running(&mut self) -> bool {
         let rest = self.clients.iter().skip(self.ended);
         self.ended += rest.take_while(|client| !client.waiting.is_running()).count();
         self.ended < self.clients.len()
     }
 
-    /// Whether all clients wait for an instant after the end. As in pgbench, where the last transaction ends the measurement, they are done then.
+    /// Whether all clients wait for an instant after the end. As in pgbench, where the last transaction ends the
+    /// measurement, they are done then.
     fn schedule_is_done(&self) -> bool {
         self.record_finishing
             && self.idle.len() == self.working
@@ -397,8 +400,8 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         self.runnable.len() == self.working && self.working > 0
     }
 
-    /// How long the loop may wait for something to arrive. A client may be due by the schedule, at the end of its sleep or of its pause before it
-    /// tries to connect again, or when its workload's course changes.
+    /// How long the loop may wait for something to arrive. A client may be due by the schedule, at the end of its
+    /// sleep or of its pause before it tries to connect again, or when its workload's course changes.
     fn wait(&self, drain_until_ns: u64) -> Wait {
         let scheduled_ns = if self.idle.is_empty() || self.over {
             u64::MAX

@@ -16,7 +16,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let client = &mut self.clients[index];
         client.piping = true;
         client.statement_ns = now_ns;
-        // Preparing within the pipeline would take a snapshot before the pipeline's own BEGIN could choose an isolation level.
+        // Preparing within the pipeline would take a snapshot before the pipeline's own BEGIN could choose an
+        // isolation level.
         for statement in statements {
             if self.backend.prepare(index, statement) {
                 client.accepting.push_back(statement);

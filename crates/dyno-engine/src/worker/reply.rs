@@ -46,7 +46,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     #[cold]
     fn refused(&mut self, index: usize, asked: Asked, reply: Reply, now_ns: u64) {
         if reply.preparation == Preparation::Refused {
-            // It was refused before it could be executed. Doing that all the same shows what it means for the transaction.
+            // It was refused before it could be executed. Doing that all the same shows what it means for the
+            // transaction.
             self.remark_unprepared(index, asked.statement());
             if self.workload.trace {
                 self.trace_executing(index, asked);

@@ -1,4 +1,5 @@
-//! Clients become active, rest, and change between closed and open loop, as the start delay and the stages of their workload want it.
+//! Clients become active, rest, and change between closed and open loop, as the start delay and the stages of their
+//! workload want it.
 
 use super::Clients;
 use super::client::Waiting;
@@ -13,7 +14,8 @@ pub(super) enum Pace {
     Completion,
     /// By the schedule: an open loop.
     Schedule,
-    /// The open loop is over, but what was due in it and could not begin comes first. Nobody's transaction is forgotten.
+    /// The open loop is over, but what was due in it and could not begin comes first. Nobody's transaction is
+    /// forgotten.
     Arrears,
 }
 

@@ -62,8 +62,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         }
     }
 
-    /// Begins the transactions that are due in an open loop, and skips those that were too late when their client was free for them. As in pgbench,
-    /// a client takes its instant when it is free: one that is woken late for it begins late, and does not skip it.
+    /// Begins the transactions that are due in an open loop, and skips those that were too late when their client
+    /// was free for them. As in pgbench, a client takes its instant when it is free: one that is woken late for it
+    /// begins late, and does not skip it.
     fn start_scheduled(&mut self, now_ns: u64) {
         let mut skipped = 0;
         while let Some(&index) = self.idle.front() {

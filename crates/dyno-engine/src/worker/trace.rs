@@ -1,7 +1,8 @@
-//! What clients do, told step by step to who asked for it ([`crate::Workload::trace`]), in the order in which pgbench tells it.
+//! What clients do, told step by step to who asked for it ([`crate::Workload::trace`]), in the order in which
+//! pgbench tells it.
 //!
-//! A statement that the server is to know first is sent together with what makes it known, unlike in pgbench. It is told in pgbench's order all the
-//! same: what was sent second when the server has accepted the first.
+//! A statement that the server is to know first is sent together with what makes it known, unlike in pgbench. It is
+//! told in pgbench's order all the same: what was sent second when the server has accepted the first.
 
 use super::Clients;
 use super::client::{Asked, Waiting};

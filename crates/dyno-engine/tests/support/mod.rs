@@ -152,8 +152,8 @@ pub fn load(
     }
 }
 
-/// A load of one workload of scripts with weights, which goes on until each client has had `transactions`. What the protocol leaves open is as in
-/// pgbench: errors abort their client, statements are prepared on first use.
+/// A load of one workload of scripts with weights, which goes on until each client has had `transactions`. What the
+/// protocol leaves open is as in pgbench: errors abort their client, statements are prepared on first use.
 #[allow(dead_code, reason = "each test uses its own part")]
 pub fn script_load(
     transport: TransportChoice,

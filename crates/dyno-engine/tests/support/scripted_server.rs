@@ -71,8 +71,8 @@ struct Door {
 }
 
 impl ScriptedServer {
-    /// Starts a server that asks `script` what to do with each request: it is given the connection's number, the request's number on it, and the time
-    /// since the server started.
+    /// Starts a server that asks `script` what to do with each request: it is given the connection's number, the
+    /// request's number on it, and the time since the server started.
     pub fn start(script: impl Fn(usize, usize, Duration) -> Behaviour + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("the port's address");

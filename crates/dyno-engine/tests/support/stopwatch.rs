@@ -1,5 +1,6 @@
-//! A client of the scripted server that is nothing but a socket and a clock, with a thread for each connection: what any client of this server sees at best, the
-//! system's own delays in waking server and client included. It works out by itself when the transactions of an open loop are due.
+//! A client of the scripted server that is nothing but a socket and a clock, with a thread for each connection:
+//! what any client of this server sees at best, the system's own delays in waking server and client included. It
+//! works out by itself when the transactions of an open loop are due.
 
 use super::scripted_server::ScriptedServer;
 use dyno_script::Random;
@@ -8,7 +9,8 @@ use std::net::TcpStream;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// The instants at which a thread's transactions are due, from the begin on: gaps with this mean that are distributed as between independent arrivals.
+/// The instants at which a thread's transactions are due, from the begin on: gaps with this mean that are
+/// distributed as between independent arrivals.
 #[derive(Clone)]
 pub struct Arrivals {
     random: Random,

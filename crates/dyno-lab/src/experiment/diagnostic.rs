@@ -120,7 +120,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_span_of_any_text_can_be_shown(text in "\\PC{0,20}(\n\\PC{0,20}){0,3}", a in 0_usize..90, b in 0_usize..90) {
+        fn any_span_of_any_text_can_be_shown(text in "\\PC{0,20}(\n\\PC{0,20}){0,3}", a in 0_usize..90,
+            b in 0_usize..90) {
             let diagnostic = Diagnostic::new(Path::new("a.toml"), &text, a..b, "m", "h");
             prop_assert!(diagnostic.to_string().contains('^'));
         }

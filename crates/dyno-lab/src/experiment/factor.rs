@@ -59,7 +59,8 @@ impl Experiment {
         Ok(number.unwrap_or_else(|| value.to_string().trim().to_owned()))
     }
 
-    /// Sets `threads`, or `WORKLOAD.threads`, to a value that was checked before; where that is more than there are clients, to as many as these.
+    /// Sets `threads`, or `WORKLOAD.threads`, to a value that was checked before; where that is more than there are
+    /// clients, to as many as these.
     pub(crate) fn limit_threads(&mut self, name: &str, value: &Value) {
         let Some(threads) = value.to_integer().and_then(|threads| usize::try_from(threads).ok()) else {
             return;

@@ -1,8 +1,9 @@
 //! Experiment files: a question, and everything that is done to answer it.
 //!
-//! A file is TOML. Its values as written are the published experiment; `[size.small]` and its siblings say what differs where an answer is wanted
-//! sooner. Whatever a person may set, in a size or on the command line, goes through [`Experiment::set`], so that each value has one meaning
-//! and one check. [`Experiment::plan`] gives the exact work of a run, with nothing left open.
+//! A file is TOML. Its values as written are the published experiment; `[size.small]` and its siblings say what
+//! differs where an answer is wanted sooner. Whatever a person may set, in a size or on the command line, goes
+//! through [`Experiment::set`], so that each value has one meaning and one check. [`Experiment::plan`] gives the
+//! exact work of a run, with nothing left open.
 
 mod builtin;
 mod diagnostic;
@@ -152,7 +153,8 @@ pub(crate) fn address(given: String) -> Address {
 }
 
 impl Experiment {
-    /// Reads the text of an experiment file. `path` is used in messages, gives the experiment its name, and script files are found beside it.
+    /// Reads the text of an experiment file. `path` is used in messages, gives the experiment its name, and script
+    /// files are found beside it.
     ///
     /// # Errors
     ///

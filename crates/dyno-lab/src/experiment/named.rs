@@ -1,4 +1,5 @@
-//! Factors whose levels are names, each for a set of values: `32 GB` for all that a server with so much memory is set to.
+//! Factors whose levels are names, each for a set of values: `32 GB` for all that a server with so much memory is
+//! set to.
 
 use super::{Experiment, SetError, did_you_mean};
 use crate::experiment::plan::rank;
@@ -157,8 +158,20 @@ plan.exclude = []
         on, 200 GB: 16/8 16/8 rows=10 full_page_writes=on shared_buffers=48GB
         off, 200 GB: 16/8 16/8 rows=10 full_page_writes=off shared_buffers=48GB
         ");
-        assert_snapshot!(of(Size::Full, &[("profile", "32 GB"), ("shared_buffers", "2GB"), ("full_page_writes", "on")]), @"on, 32 GB: 4/2 1/1 rows=20 full_page_writes=on shared_buffers=2GB work_mem=104MB");
-        assert_snapshot!(of(Size::Full, &[("profile", "200 GB,32 GB"), ("threads", "3"), ("clients", "6"), ("full_page_writes", "on")]), @r"
+        let settings = [
+            ("profile", "32 GB"),
+            ("shared_buffers", "2GB"),
+            ("full_page_writes", "on"),
+        ];
+        assert_snapshot!(of(Size::Full, &settings),
+            @"on, 32 GB: 4/2 1/1 rows=20 full_page_writes=on shared_buffers=2GB work_mem=104MB");
+        let both = [
+            ("profile", "200 GB,32 GB"),
+            ("threads", "3"),
+            ("clients", "6"),
+            ("full_page_writes", "on"),
+        ];
+        assert_snapshot!(of(Size::Full, &both), @r"
         on, 200 GB: 6/3 6/3 rows=10 full_page_writes=on shared_buffers=48GB
         on, 32 GB: 6/3 6/3 rows=20 full_page_writes=on shared_buffers=8GB work_mem=104MB
         ");

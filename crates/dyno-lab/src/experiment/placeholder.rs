@@ -1,6 +1,7 @@
 //! `{name}` in SQL, settings and row counts: replaced by the parameter of that name.
 //!
-//! Braces are common in SQL (arrays, JSON), so only a single name between braces is a placeholder; `{{name}}` writes `{name}` itself.
+//! Braces are common in SQL (arrays, JSON), so only a single name between braces is a placeholder; `{{name}}`
+//! writes `{name}` itself.
 
 use dyno_archive::plan::Value;
 use indexmap::IndexMap;

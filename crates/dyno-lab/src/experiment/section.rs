@@ -28,8 +28,8 @@ impl Source<'_> {
         self.complain(span, message, help)
     }
 
-    /// Lines, and characters in the last line, before the content of the text in quotes at `span`. `None` for texts with escapes, which take up
-    /// more places in the file than they stand for.
+    /// Lines, and characters in the last line, before the content of the text in quotes at `span`. `None` for texts
+    /// with escapes, which take up more places in the file than they stand for.
     pub fn literal(&self, span: &Range<usize>) -> Option<(usize, usize)> {
         let written = self.text.get(span.clone())?;
         let mut quotes = ["'''", "\"\"\"", "'", "\""].into_iter();

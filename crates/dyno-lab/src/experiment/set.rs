@@ -1,4 +1,5 @@
-//! The one way a value of an experiment is changed: by its file, by a size of the file, by a factor, or on the command line.
+//! The one way a value of an experiment is changed: by its file, by a size of the file, by a factor, or on the
+//! command line.
 
 use super::duration::parse_duration;
 use super::{Experiment, StagePlan, WorkloadPlan, did_you_mean, placeholder};
@@ -71,11 +72,13 @@ pub enum SetError {
 impl Experiment {
     /// Sets one value.
     ///
-    /// `name` is a parameter; `clients`, `threads`, `protocol`, `rate` or `start_delay` for all workloads, or `WORKLOAD.clients` for one; `warmup`,
-    /// `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache` or `workload`; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`,
-    /// `.order`, `.on_failure` or `.max_errors`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or PostgreSQL has it.
-    /// What is written in a section `[server]` or `[data]` may be called by it, too: `data.state`. A number may also come as text. Fewer clients than
-    /// threads take the threads down with them. A factor is pinned to the value. The name of a level of a factor sets all that it stands for.
+    /// `name` is a parameter; `clients`, `threads`, `protocol`, `rate` or `start_delay` for all workloads, or
+    /// `WORKLOAD.clients` for one; `warmup`, `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache`
+    /// or `workload`; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`, `.order`, `.on_failure` or
+    /// `.max_errors`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or
+    /// PostgreSQL has it. What is written in a section `[server]` or `[data]` may be called by it, too:
+    /// `data.state`. A number may also come as text. Fewer clients than threads take the threads down with them. A
+    /// factor is pinned to the value. The name of a level of a factor sets all that it stands for.
     ///
     /// # Errors
     ///

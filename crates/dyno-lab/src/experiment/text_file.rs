@@ -1,4 +1,5 @@
-//! Reading files that a person wrote: regular ones of sensible size. A pipe may never say anything, and a device never end.
+//! Reading files that a person wrote: regular ones of sensible size. A pipe may never say anything, and a device
+//! never end.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};

@@ -1,5 +1,5 @@
-//! Every warning that is given while a run is made has a case in which it is given, and one in which it must not be although it looks alike. Those
-//! that follow from the archive have theirs in dyno-analysis.
+//! Every warning that is given while a run is made has a case in which it is given, and one in which it must not be
+//! although it looks alike. Those that follow from the archive have theirs in dyno-analysis.
 
 use super::{Progress, ledger, settings};
 use dyno_analysis::summary::SummaryBuilder;

@@ -6,7 +6,8 @@ use dyno_wire::{PgConfig, PgSession};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long connecting may take when the target does not say: longer than a server needs that is forking hundreds of processes.
+/// How long connecting may take when the target does not say: longer than a server needs that is forking hundreds
+/// of processes.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The hosts of a target, looked up, with what logging in to each of them takes. Clones are for further workloads.

@@ -147,8 +147,8 @@ impl<'a> Course<'a> {
         Ok(None)
     }
 
-    /// Makes one run; `None` if stopping was asked for before anything was measured. What goes wrong with it is recorded; an error is what would go wrong
-    /// with every other run as well.
+    /// Makes one run; `None` if stopping was asked for before anything was measured. What goes wrong with it is
+    /// recorded; an error is what would go wrong with every other run as well.
     fn make(
         &mut self,
         planned: &PlannedRun,

@@ -4,7 +4,8 @@ use dyno_target::target::KillSwitch;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Ends the embedded server of a campaign at once, from anywhere: for a user who does not want to wait for an orderly end.
+/// Ends the embedded server of a campaign at once, from anywhere: for a user who does not want to wait for an
+/// orderly end.
 #[derive(Clone, Debug, Default)]
 pub struct Emergency {
     switch: KillSwitch,
@@ -17,7 +18,8 @@ impl Emergency {
         self.switch.stop_now();
     }
 
-    /// Where the settings stand that a server which is not dyno's own had before they were changed, as long as they are.
+    /// Where the settings stand that a server which is not dyno's own had before they were changed, as long as they
+    /// are.
     #[must_use]
     pub fn changed(&self) -> Option<PathBuf> {
         self.changed.lock().ok()?.clone()

@@ -77,7 +77,8 @@ pub enum RunError {
     },
     #[error("the campaign varies a setting that it cannot set: {what}")]
     Unsettable { what: String },
-    #[error("the campaign varies {}, but --leave-settings leaves the server as it is; give one of the two", names.join(", "))]
+    #[error("the campaign varies {}, but --leave-settings leaves the server as it is; give one of the two",
+        names.join(", "))]
     LeftAndVaried { names: Vec<String> },
     #[error("the metric \"{name}\" has no value: {cause}; change it under [metrics]")]
     Metric { name: String, cause: MetricError },

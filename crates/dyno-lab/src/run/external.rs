@@ -1,7 +1,8 @@
 //! External servers, which are not ours: set as an experiment wants them, and put back as they were.
 //!
-//! What is to be put back stands in the campaign's folder before anything is changed. So it can be done by whoever comes next, should dyno be killed:
-//! `dyno run --resume`, or any `dyno run` on the same server, by whatever address, that has the same home folder or the same archive.
+//! What is to be put back stands in the campaign's folder before anything is changed. So it can be done by whoever
+//! comes next, should dyno be killed: `dyno run --resume`, or any `dyno run` on the same server, by whatever
+//! address, that has the same home folder or the same archive.
 
 use super::{Emergency, Progress, RunError, data, target};
 use crate::run::restore::Restore;
@@ -318,7 +319,8 @@ pub(super) struct Terms<'a> {
     pub varied: &'a [&'a str],
 }
 
-/// Makes sure that a server has room and place for an experiment, and can have the settings that the campaign varies, before anything is changed or made.
+/// Makes sure that a server has room and place for an experiment, and can have the settings that the campaign
+/// varies, before anything is changed or made.
 pub(super) fn check(
     server: &dyn External,
     experiment: &Resolved,

@@ -1,7 +1,7 @@
 //! The keeping of one run: what is there before the load, what happens meanwhile, what came of it.
 //!
-//! It does not matter who plans and drives the load. A campaign of experiments keeps a ledger for each run, and so does `dyno pgbench --archive`; both
-//! leave the same folder behind.
+//! It does not matter who plans and drives the load. A campaign of experiments keeps a ledger for each run, and so
+//! does `dyno pgbench --archive`; both leave the same folder behind.
 
 use super::recorder::Recorder;
 use super::sampling::Sampling;
@@ -64,7 +64,8 @@ pub struct Ledger<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    /// Opens the ledger of a load that is a campaign of its own, whose folder is made in `archive`. `seed` is what all random numbers follow from.
+    /// Opens the ledger of a load that is a campaign of its own, whose folder is made in `archive`. `seed` is what
+    /// all random numbers follow from.
     ///
     /// # Errors
     /// The server does not answer, or the archive cannot be written. Then nothing is left in it.
@@ -244,7 +245,8 @@ struct Tables {
     after: DatabaseSizes,
 }
 
-/// Says in the summary how the run ended. Gives back what ended it before its time, or parts of it, unless that was asked for.
+/// Says in the summary how the run ended. Gives back what ended it before its time, or parts of it, unless that was
+/// asked for.
 pub(crate) fn conclude(
     summary: &mut Summary,
     outcome: &Outcome,
@@ -316,7 +318,8 @@ pub(crate) struct Kept {
     failure: Option<String>,
 }
 
-/// Writes the run's last word. A run of which the archive could not take everything is not complete; the error says why.
+/// Writes the run's last word. A run of which the archive could not take everything is not complete; the error says
+/// why.
 pub(crate) fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, progress: &mut dyn Progress) -> Kept {
     let stopped = |summary: &Summary| {
         summary.warnings.iter().find_map(|warning| match warning {

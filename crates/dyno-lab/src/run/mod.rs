@@ -1,7 +1,8 @@
-//! A campaign from its first step to its last: bring each target up, prepare data, drive the load, keep and sum up what happened.
+//! A campaign from its first step to its last: bring each target up, prepare data, drive the load, keep and sum up
+//! what happened.
 //!
-//! [`run`] makes all runs of a plan, and [`resume`] those that an interrupted campaign lacks. A run that fails is kept as such, and the others are made all
-//! the same.
+//! [`run`] makes all runs of a plan, and [`resume`] those that an interrupted campaign lacks. A run that fails is
+//! kept as such, and the others are made all the same.
 
 #[cfg(test)]
 mod cases;
@@ -53,7 +54,8 @@ use std::path::PathBuf;
 pub struct Request<'a> {
     /// The runs.
     pub plan: Plan,
-    /// The database to measure, whatever the experiment says: `embedded`, `embedded:VERSION`, a URI or a conninfo string. `None`: as the experiment says.
+    /// The database to measure, whatever the experiment says: `embedded`, `embedded:VERSION`, a URI or a conninfo
+    /// string. `None`: as the experiment says.
     pub target: Option<String>,
     /// The folder that gets the campaign's folder.
     pub archive: PathBuf,
@@ -98,14 +100,15 @@ pub struct Finished {
     pub planned: usize,
     /// How many of them are not over.
     pub missing: usize,
-    /// How many do not count, because too many of their transactions failed or of their clients ended before their time.
+    /// How many do not count, because too many of their transactions failed or of their clients ended before their
+    /// time.
     pub faulty: usize,
     /// What ended it before its time, or the only run; `None` if nothing did, or if that was asked for.
     pub failure: Option<String>,
 }
 
-/// Runs a campaign. A run that fails is recorded and the next one made, unless the plan says to stop. A campaign of one run that could not begin leaves
-/// nothing behind, unless a server's settings are still to be put back.
+/// Runs a campaign. A run that fails is recorded and the next one made, unless the plan says to stop. A campaign of
+/// one run that could not begin leaves nothing behind, unless a server's settings are still to be put back.
 ///
 /// # Errors
 /// Nothing could be measured at all, or the archive cannot be written any more.
@@ -167,7 +170,8 @@ pub fn run(
     ended
 }
 
-/// Looks at everything about a plan that can be seen without a server, as a campaign does first of all; `target` takes the place of what the plan names.
+/// Looks at everything about a plan that can be seen without a server, as a campaign does first of all; `target`
+/// takes the place of what the plan names.
 ///
 /// # Errors
 /// What is wrong with the first cell that cannot be measured.
@@ -181,8 +185,8 @@ pub fn rehearse(plan: &Plan, target: Option<&str>, environment: Environment<'_>)
     preflight::rehearse(&plan, &preflight::targets(&plan, environment, &Stop::new())?)
 }
 
-/// Makes the runs that a campaign lacks: those that were not made, were interrupted or failed. Nothing is planned anew. What earlier attempts left is kept
-/// in the campaign's folder `earlier`.
+/// Makes the runs that a campaign lacks: those that were not made, were interrupted or failed. Nothing is planned
+/// anew. What earlier attempts left is kept in the campaign's folder `earlier`.
 ///
 /// # Errors
 /// There is no such campaign, another dyno works on it, or it cannot go on.

@@ -14,7 +14,8 @@ use dyno_target::postgres::address::without_secrets;
 use dyno_target::target::{self as seam, Environment, External, Target, statements};
 use std::collections::HashSet;
 
-/// What a run has open beside its load: the archive's files, a control connection and one for each sampler, each with an event loop of its own.
+/// What a run has open beside its load: the archive's files, a control connection and one for each sampler, each
+/// with an event loop of its own.
 const OTHER_DESCRIPTORS: u64 = 64;
 
 /// Makes sure that the process may open what the largest cell needs.
@@ -38,7 +39,8 @@ pub(super) fn targets(plan: &Plan, environment: Environment<'_>, stop: &Stop) ->
     Ok(each.collect::<Result<_, _>>()?)
 }
 
-/// Looks at what can be seen of every cell without its server: scripts, the data's SQL, settings, addresses. The first that cannot be measured is the error.
+/// Looks at what can be seen of every cell without its server: scripts, the data's SQL, settings, addresses. The
+/// first that cannot be measured is the error.
 pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> {
     // Cells seldom differ in what is looked at here, and there may be thousands.
     let mut seen = HashSet::new();

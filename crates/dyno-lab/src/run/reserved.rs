@@ -54,7 +54,8 @@ impl Reserved {
                 experiments.push(name.clone());
             }
         }
-        // Campaigns with the same servers reserve them in the same order, so that none waits for another that waits for it.
+        // Campaigns with the same servers reserve them in the same order, so that none waits for another that waits
+        // for it.
         servers.sort_by(|a, b| a.address.cmp(&b.address));
         for server in &mut servers {
             progress.step(&format!("Connecting to {}", server.address));
@@ -73,7 +74,8 @@ impl Reserved {
         })
     }
 
-    /// Makes sure that the server is reserved before it is worked on: it may have been restarted since. Who shares it is said in `notes`.
+    /// Makes sure that the server is reserved before it is worked on: it may have been restarted since. Who shares
+    /// it is said in `notes`.
     pub(super) fn ensure(
         &mut self,
         external: &dyn External,
@@ -93,8 +95,8 @@ impl Reserved {
         Ok(())
     }
 
-    /// Does `work`, which the flag that it gets ends: that is raised with `stop`, and when a lock is lost. Gives back what it does, and the error if a
-    /// lock was lost.
+    /// Does `work`, which the flag that it gets ends: that is raised with `stop`, and when a lock is lost. Gives
+    /// back what it does, and the error if a lock was lost.
     pub(super) fn during<T>(&mut self, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> (T, Option<RunError>) {
         let locks = self.servers.iter().filter_map(|server| server.lock.as_deref());
         let locks: Vec<&dyn Lock> = locks.collect();

@@ -1,7 +1,8 @@
 //! `restore.json`: what a campaign has changed on a server that is not ours, and has to put back.
 //!
-//! It stands in the campaign's folder and, where the server tells its identity, also in the home folder: whoever measures the server next finds it there, by
-//! whatever address and with whatever archive. A campaign over several servers that could not be put back has one for each, from the second on with a number.
+//! It stands in the campaign's folder and, where the server tells its identity, also in the home folder: whoever
+//! measures the server next finds it there, by whatever address and with whatever archive. A campaign over several
+//! servers that could not be put back has one for each, from the second on with a number.
 
 use dyno_archive::{ArchiveError, FORMAT, read_json, replace_json};
 use dyno_target::target::Saved;
@@ -56,8 +57,9 @@ fn free_in(campaign: &Path) -> PathBuf {
 }
 
 impl Restore {
-    /// What the campaign in the folder `campaign` has to put back on the server `target`, of this identity. If this folder or the folder `kept` knows of an
-    /// earlier change that was not put back, it is what was there before that one.
+    /// What the campaign in the folder `campaign` has to put back on the server `target`, of this identity. If this
+    /// folder or the folder `kept` knows of an earlier change that was not put back, it is what was there before
+    /// that one.
     pub fn new(campaign: &Path, target: String, server: Option<String>, saved: Saved, kept: Option<&Path>) -> Self {
         let campaign = campaign.canonicalize().unwrap_or_else(|_| campaign.to_owned());
         let here = Self::left_by(&campaign)

@@ -1,4 +1,5 @@
-//! Drives the samplers beside a running load: each on a thread of its own, so that one that hangs holds up nothing else.
+//! Drives the samplers beside a running load: each on a thread of its own, so that one that hangs holds up nothing
+//! else.
 
 use dyno_archive::summary::SamplingCost;
 use dyno_archive::{ArchiveError, Event, SampleWriter};
@@ -70,7 +71,8 @@ struct Cost {
     standstills: Mutex<Standstills>,
 }
 
-/// What may be the cost of a sample, and may be a server that stands still. Times are in seconds since the first phase began.
+/// What may be the cost of a sample, and may be a server that stands still. Times are in seconds since the first
+/// phase began.
 #[derive(Default)]
 struct Standstills {
     /// Begin and end of each sample that took long.

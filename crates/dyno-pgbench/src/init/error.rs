@@ -45,7 +45,8 @@ pub enum InitError {
 }
 
 impl InitError {
-    /// Whether a step was interrupted because that was asked for; the server was then asked to cancel what it was executing.
+    /// Whether a step was interrupted because that was asked for; the server was then asked to cancel what it was
+    /// executing.
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Step { failure, .. } if matches!(failure.error, LoaderError::Stopped))
@@ -149,7 +150,8 @@ impl StepFailure {
         }
     }
 
-    /// What to do about it, with a space at the end; `None` where the server's message says everything that is to be said.
+    /// What to do about it, with a space at the end; `None` where the server's message says everything that is to
+    /// be said.
     fn advice(&self) -> Option<&'static str> {
         let LoaderError::Refused(error) = &self.error else {
             return Some("");

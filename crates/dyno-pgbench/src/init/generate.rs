@@ -1,8 +1,9 @@
 //! The step that makes the rows here and sends them by COPY.
 //!
-//! All of it is one transaction that begins by truncating the tables, so that the server may leave its log and the later freezing out. With
-//! several connections that is not possible: branches and tellers come first, then all connections take pieces of accounts in turn, which keeps
-//! the rows in about their order on disk, and commit together once all have succeeded.
+//! All of it is one transaction that begins by truncating the tables, so that the server may leave its log and the
+//! later freezing out. With several connections that is not possible: branches and tellers come first, then all
+//! connections take pieces of accounts in turn, which keeps the rows in about their order on disk, and commit
+//! together once all have succeeded.
 
 use super::error::{Stage, StepFailure};
 use super::progress::Progress;
@@ -44,7 +45,8 @@ pub(super) fn client_side(work: &mut Work<'_, '_>) -> Result<(), StepFailure> {
     work.execute(COMMIT)
 }
 
-/// COPY into `table`, with rows frozen at once where that is allowed: in a plain table, in the transaction that truncated it.
+/// COPY into `table`, with rows frozen at once where that is allowed: in a plain table, in the transaction that
+/// truncated it.
 fn copy_statement(work: &mut Work<'_, '_>, table: &str) -> Result<String, StepFailure> {
     let plain = format!("select 1 from pg_catalog.pg_class where oid = '{table}'::regclass and relkind = 'r'");
     let freeze = work.loader.server_major() >= FREEZE_SINCE && work.rows_of(&plain)? == 1;

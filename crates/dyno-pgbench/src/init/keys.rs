@@ -1,6 +1,7 @@
 //! Primary keys, built one after the other as pgbench does, or by several connections at once.
 //!
-//! A partitioned table's key is the sum of its partitions' keys: these are built first, and the key of the whole then only takes them in.
+//! A partitioned table's key is the sum of its partitions' keys: these are built first, and the key of the whole
+//! then only takes them in.
 
 use super::error::StepFailure;
 use super::tables::{KEYS, primary_key};

@@ -1,7 +1,8 @@
 //! `pgbench -i`: brings the four tables of pgbench's built-in scripts into a database.
 //!
-//! Tables, content, progress lines and the closing sentence are those of PostgreSQL 15's pgbench, so that data made by either serves the other
-//! and wrappers read what they expect. What differs is the cost: rows are made far cheaper, and several connections may load.
+//! Tables, content, progress lines and the closing sentence are those of PostgreSQL 15's pgbench, so that data made
+//! by either serves the other and wrappers read what they expect. What differs is the cost: rows are made far
+//! cheaper, and several connections may load.
 
 mod error;
 mod generate;
@@ -26,7 +27,8 @@ use work::Work;
 
 /// Carries out the steps of `options` on the first server of `info` that answers.
 ///
-/// `out` gets what pgbench writes to stderr, piece by piece, line ends included. `stop`, set by another thread, ends the work within a second.
+/// `out` gets what pgbench writes to stderr, piece by piece, line ends included. `stop`, set by another thread,
+/// ends the work within a second.
 ///
 /// # Errors
 /// The first step that fails, and what state it left the tables in.
@@ -156,7 +158,8 @@ fn state(steps: &[Step], index: usize, left: &str) -> String {
         rest => format!(" Not begun: {}.", names(rest)),
     };
     format!(
-        "{done}. Interrupted: {}, so that {left}.{left_out} Run the initialization (-i) again before the tables are used.",
+        "{done}. Interrupted: {}, so that {left}.{left_out} Run the initialization (-i) again before the tables \
+         are used.",
         step.name()
     )
 }
@@ -190,7 +193,8 @@ mod tests {
         let steps = planned(&InitOptions::default()).unwrap();
         assert_eq!(
             state(&steps, 2, steps[2].interrupted(false)),
-            "Steps finished: drop tables, create tables. Interrupted: client-side generate, so that the tables hold the rows they held before it. \
+            "Steps finished: drop tables, create tables. Interrupted: client-side generate, so that the tables \
+             hold the rows they held before it. \
              Not begun: vacuum, primary keys. Run the initialization (-i) again before the tables are used."
         );
         assert!(

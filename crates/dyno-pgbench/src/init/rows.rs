@@ -1,7 +1,7 @@
 //! The rows of pgbench's tables in COPY's text format.
 //!
-//! Accounts differ from row to row in one number that grows by one, so that its digits are counted up in place and the row is copied: some
-//! nanoseconds, where formatting takes a hundred.
+//! Accounts differ from row to row in one number that grows by one, so that its digits are counted up in place and
+//! the row is copied: some nanoseconds, where formatting takes a hundred.
 
 use super::tables::{ACCOUNTS, TELLERS};
 use std::ops::Range;

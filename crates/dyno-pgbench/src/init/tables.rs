@@ -1,4 +1,5 @@
-//! The statements that make pgbench's tables, exactly as pgbench 15 sends them: the server's log and error messages show them.
+//! The statements that make pgbench's tables, exactly as pgbench 15 sends them: the server's log and error messages
+//! show them.
 
 use super::options::{InitOptions, PartitionMethod};
 
@@ -7,7 +8,8 @@ pub(super) const ACCOUNTS: i64 = 100_000;
 /// Tellers per unit of scale.
 pub(super) const TELLERS: i64 = 10;
 
-/// From this scale on account numbers are bigint: 2³¹ accounts would be reached at 21,475; pgbench chose a rounder number.
+/// From this scale on account numbers are bigint: 2³¹ accounts would be reached at 21,475; pgbench chose a rounder
+/// number.
 const BIGINT_SCALE: i64 = 20_000;
 
 pub(super) const BEGIN: &str = "begin";
@@ -27,7 +29,8 @@ pub(super) const VACUUM: [&str; 4] = [
 
 pub(super) const FOREIGN_KEYS: [&str; 5] = [
     "alter table pgbench_tellers add constraint pgbench_tellers_bid_fkey foreign key (bid) references pgbench_branches",
-    "alter table pgbench_accounts add constraint pgbench_accounts_bid_fkey foreign key (bid) references pgbench_branches",
+    "alter table pgbench_accounts add constraint pgbench_accounts_bid_fkey foreign key (bid) references \
+     pgbench_branches",
     "alter table pgbench_history add constraint pgbench_history_bid_fkey foreign key (bid) references pgbench_branches",
     "alter table pgbench_history add constraint pgbench_history_tid_fkey foreign key (tid) references pgbench_tellers",
     "alter table pgbench_history add constraint pgbench_history_aid_fkey foreign key (aid) references pgbench_accounts",
@@ -40,7 +43,8 @@ pub(super) const KEYS: [(&str, &str); 3] = [
     ("pgbench_accounts", "aid"),
 ];
 
-/// From this major version on a server refuses a partitioned table that is unlogged, and its pgbench makes only the partitions so.
+/// From this major version on a server refuses a partitioned table that is unlogged, and its pgbench makes only the
+/// partitions so.
 const NO_UNLOGGED_WHOLE_SINCE: u32 = 18;
 
 fn unlogged(options: &InitOptions) -> &'static str {
@@ -107,7 +111,11 @@ pub(super) fn create_partitions(options: &InitOptions) -> impl Iterator<Item = S
             Some(PartitionMethod::Hash) => format!("with (modulus {partitions}, remainder {})", number - 1),
             Some(PartitionMethod::Range) | None => {
                 let bound = |before: i64, end: &str, open: bool| {
-                    if open { end.to_owned() } else { (before * size + 1).to_string() }
+                    if open {
+                        end.to_owned()
+                    } else {
+                        (before * size + 1).to_string()
+                    }
                 };
                 format!(
                     "from ({}) to ({})",
@@ -117,7 +125,8 @@ pub(super) fn create_partitions(options: &InitOptions) -> impl Iterator<Item = S
             }
         };
         format!(
-            "create{unlogged} table pgbench_accounts_{number}\n  partition of pgbench_accounts\n  for values {values} with (fillfactor={fillfactor})"
+            "create{unlogged} table pgbench_accounts_{number}\n  partition of pgbench_accounts\n  for values \
+             {values} with (fillfactor={fillfactor})"
         )
     })
 }
@@ -137,11 +146,13 @@ pub(super) fn generate(scale: i64) -> [String; 3] {
     [
         format!("insert into pgbench_branches(bid,bbalance) select bid, 0 from generate_series(1, {scale}) as bid"),
         format!(
-            "insert into pgbench_tellers(tid,bid,tbalance) select tid, (tid - 1) / {TELLERS} + 1, 0 from generate_series(1, {}) as tid",
+            "insert into pgbench_tellers(tid,bid,tbalance) select tid, (tid - 1) / {TELLERS} + 1, 0 from \
+             generate_series(1, {}) as tid",
             TELLERS * scale
         ),
         format!(
-            "insert into pgbench_accounts(aid,bid,abalance,filler) select aid, (aid - 1) / {ACCOUNTS} + 1, 0, '' from generate_series(1, {}) as aid",
+            "insert into pgbench_accounts(aid,bid,abalance,filler) select aid, (aid - 1) / {ACCOUNTS} + 1, 0, '' \
+             from generate_series(1, {}) as aid",
             ACCOUNTS * scale
         ),
     ]
@@ -183,11 +194,13 @@ mod tests {
         let made = create(&options, 17);
         assert_eq!(
             made[2],
-            "create unlogged table pgbench_accounts(aid    int not null,bid int,abalance int,filler char(84)) partition by range (aid) tablespace \"a\"\"b\""
+            "create unlogged table pgbench_accounts(aid    int not null,bid int,abalance int,filler char(84)) \
+             partition by range (aid) tablespace \"a\"\"b\""
         );
         assert_eq!(
             made[3],
-            "create unlogged table pgbench_branches(bid int not null,bbalance int,filler char(88)) with (fillfactor=70) tablespace \"a\"\"b\""
+            "create unlogged table pgbench_branches(bid int not null,bbalance int,filler char(88)) with \
+             (fillfactor=70) tablespace \"a\"\"b\""
         );
         assert!(made[0].ends_with("filler char(22)) tablespace \"a\"\"b\""));
         // The whole of a partitioned table cannot be unlogged there.
@@ -234,7 +247,8 @@ mod tests {
         };
         assert_eq!(
             create_partitions(&hashed).last().unwrap(),
-            "create unlogged table pgbench_accounts_2\n  partition of pgbench_accounts\n  for values with (modulus 2, remainder 1) with (fillfactor=100)"
+            "create unlogged table pgbench_accounts_2\n  partition of pgbench_accounts\n  for values with (modulus \
+             2, remainder 1) with (fillfactor=100)"
         );
     }
 }

@@ -127,7 +127,8 @@ fn check_log(options: &Options) -> Result<(), OptionError> {
 impl Connection {
     /// The target as the resolver understands it, and the variables that stand for the other options.
     ///
-    /// In libpq a connection string in the database's place wins over `-h`, `-p` and `-U`, and these win over the environment.
+    /// In libpq a connection string in the database's place wins over `-h`, `-p` and `-U`, and these win over the
+    /// environment.
     pub fn target(&self) -> (String, Vec<(&'static str, String)>) {
         let given = [("host", &self.host), ("port", &self.port), ("user", &self.user)];
         if self.database.starts_with("postgres://") || self.database.starts_with("postgresql://") {

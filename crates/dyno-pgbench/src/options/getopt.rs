@@ -1,9 +1,12 @@
-//! Splits the command line as GNU `getopt_long` does: bundled letters, abbreviated long names, options after operands, `--`.
+//! Splits the command line as GNU `getopt_long` does: bundled letters, abbreviated long names, options after
+//! operands, `--`.
 //!
-//! Two things go beyond it, because all versions of pgbench are to be understood at once. An abbreviation means what it meant in the newest
-//! version where it was unambiguous, so that options added later do not break it. And `-d`, which meant "debug" up to 16 and takes the database's name from 17
-//! on, has the meaning of the version given with `--report-format`; without that it takes what is attached to it, or a next word that does not
-//! begin with `-`, as the database's name, and else means "debug". (`-d NAME` is right either way: in the older meaning NAME is the operand.)
+//! Two things go beyond it, because all versions of pgbench are to be understood at once. An abbreviation means
+//! what it meant in the newest version where it was unambiguous, so that options added later do not break it. And
+//! `-d`, which meant "debug" up to 16 and takes the database's name from 17 on, has the meaning of the version
+//! given with `--report-format`; without that it takes what is attached to it, or a next word that does not begin
+//! with `-`, as the database's name, and else means "debug". (`-d NAME` is right either way: in the older meaning
+//! NAME is the operand.)
 
 use super::table::{Id, LONG, Long, SHORT, Takes};
 use crate::version::Version;
@@ -18,7 +21,8 @@ pub enum GetoptError {
     #[error("unrecognized option '--{0}'")]
     UnknownName(String),
     /// Several names begin so.
-    #[error("option '--{given}' is ambiguous; possibilities:{}", possibilities.iter().map(|name| format!(" '--{name}'")).collect::<String>())]
+    #[error("option '--{given}' is ambiguous; possibilities:{}", possibilities.iter().map(|name| format!(" \
+        '--{name}'")).collect::<String>())]
     Ambiguous {
         /// As written.
         given: String,

@@ -1,7 +1,7 @@
 //! The command line: what may be given, what it means, and what is wrong with it.
 //!
-//! Words are taken from left to right and the first fault ends it, as in pgbench, so that a wrapper sees the same complaint. Scripts are read as they are
-//! named; the faults that concern several options come after the last word.
+//! Words are taken from left to right and the first fault ends it, as in pgbench, so that a wrapper sees the same
+//! complaint. Scripts are read as they are named; the faults that concern several options come after the last word.
 
 mod apply;
 mod check;

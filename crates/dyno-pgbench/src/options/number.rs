@@ -26,7 +26,8 @@ pub(super) fn float_prefix(text: &str) -> f64 {
     text[..end].parse().unwrap_or(0.0)
 }
 
-/// `atoi`: the longest beginning that is a whole number, else 0. Where C leaves open what is too large, the nearest 32-bit number.
+/// `atoi`: the longest beginning that is a whole number, else 0. Where C leaves open what is too large, the nearest
+/// 32-bit number.
 pub(super) fn int_prefix(text: &str) -> i32 {
     let text = text.trim_start();
     let sign = usize::from(text.starts_with(['+', '-']));

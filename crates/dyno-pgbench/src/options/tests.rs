@@ -1,3 +1,5 @@
+//! Command lines as people type them, and what pgbench says of wrong ones.
+
 use super::*;
 
 fn parse_with(line: &str, variables: &[(&str, &str)]) -> Result<Request, OptionError> {

@@ -1,7 +1,7 @@
 //! Numbers as PostgreSQL's `printf` writes them.
 
-/// `%.<digits>f`. Where there was nothing to divide by, pgbench prints what its printf makes of that, `NaN`, `-nan` or `Infinity`; the reader of a report is
-/// told 0.
+/// `%.<digits>f`. Where there was nothing to divide by, pgbench prints what its printf makes of that, `NaN`, `-nan`
+/// or `Infinity`; the reader of a report is told 0.
 pub(crate) fn fixed(number: f64, digits: usize) -> String {
     let number = if number.is_finite() { number } else { 0.0 };
     format!("{number:.digits$}")

@@ -1,3 +1,5 @@
+//! The report in the words of each version of pgbench.
+
 use super::*;
 use crate::version::Version;
 use dyno_record::FailureCounts;

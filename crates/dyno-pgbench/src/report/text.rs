@@ -1,10 +1,12 @@
 //! The report on stdout, in the layout of each version.
 //!
-//! Layouts were read off the programs' outputs and sources: 9.3 to 13 tell tps with and without connecting; 9.6 brings weights and names of scripts, 13
-//! partitions, 14 its version and a new way to tell connecting, 15 tries and failures, 18 failures in place of tps per script.
+//! Layouts were read off the programs' outputs and sources: 9.3 to 13 tell tps with and without connecting; 9.6
+//! brings weights and names of scripts, 13 partitions, 14 its version and a new way to tell connecting, 15 tries
+//! and failures, 18 failures in place of tps per script.
 //!
-//! What a line counts is what its version counts, but for two mistakes that later versions mended: 9.6 and 10 took skipped transactions for processed ones,
-//! and 9.6 to 13 divided the time of connecting by the clients instead of the threads.
+//! What a line counts is what its version counts, but for two mistakes that later versions mended: 9.6 and 10 took
+//! skipped transactions for processed ones, and 9.6 to 13 divided the time of connecting by the clients instead of
+//! the threads.
 
 use super::number::{fixed, percent};
 use super::{Report, ScriptReport, attempted, protocol_name};

@@ -1,4 +1,5 @@
-//! `--archive`: the run is kept in the archive as `dyno run` keeps one, so that everything that reads archives reads it too.
+//! `--archive`: the run is kept in the archive as `dyno run` keeps one, so that everything that reads archives
+//! reads it too.
 
 use crate::message;
 use crate::options::Options;

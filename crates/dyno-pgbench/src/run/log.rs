@@ -1,7 +1,8 @@
 //! The files of `-l`: a line per transaction, or per interval.
 //!
-//! Each thread has a file of its own: `PREFIX.PID` for the first, `PREFIX.PID.N` for the others. Lines are collected in memory and written in large pieces, and
-//! whatever ends the load writes the rest. A file that cannot be written further is told about once; the load goes on.
+//! Each thread has a file of its own: `PREFIX.PID` for the first, `PREFIX.PID.N` for the others. Lines are
+//! collected in memory and written in large pieces, and whatever ends the load writes the rest. A file that cannot
+//! be written further is told about once; the load goes on.
 
 use crate::message;
 use crate::options::Options;
@@ -244,7 +245,8 @@ impl Part {
         }
     }
 
-    /// Writes the line. From 15 on it has all fields always, what does not apply being 0; before, only those that apply. 19 adds other failures.
+    /// Writes the line. From 15 on it has all fields always, what does not apply being 0; before, only those that
+    /// apply. 19 adds other failures.
     fn write(&self, out: &mut impl Write, layout: Layout, start_s: u64) -> io::Result<()> {
         let sums = |sums: &Sums| {
             format!(

@@ -96,7 +96,8 @@ mod tests {
         layout.retries = true;
         assert_eq!(
             line(layout),
-            "progress: 5.0 s, 2.0 tps, lat 2.000 ms stddev 1.000, 0 failed, lag 2.000 ms, 1 skipped, 2 retried, 3 retries\n"
+            "progress: 5.0 s, 2.0 tps, lat 2.000 ms stddev 1.000, 0 failed, lag 2.000 ms, 1 skipped, 2 retried, 3 \
+             retries\n"
         );
         layout.version = Version::V14;
         layout.retries = false;

@@ -190,7 +190,8 @@ fn aborted(client: usize, script: usize, command: usize, why: &AbortReason, targ
                     meta("SQL", "SQL command send failed")
                 }
                 (Doing::RollingBack, _) => format!(
-                    "client {client} aborted while rolling back the transaction after an error; perhaps the backend died while processing"
+                    "client {client} aborted while rolling back the transaction after an error; perhaps the \
+                     backend died while processing"
                 ),
             }
         }

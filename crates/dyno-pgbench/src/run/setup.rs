@@ -8,8 +8,10 @@ use dyno_target::postgres::Client;
 use dyno_target::postgres::address::{AddressError, ConnectionInfo, LIBPQ_LOST};
 use postgres::SimpleQueryMessage;
 
-/// Finds out how pgbench's accounts are partitioned: method (null: not at all) and number. No row if there is no such table in the search path.
-const PARTITIONS: &str = "select p.partstrat, (select count(*) from pg_catalog.pg_inherits i where i.inhparent = c.oid) \
+/// Finds out how pgbench's accounts are partitioned: method (null: not at all) and number. No row if there is no
+/// such table in the search path.
+const PARTITIONS: &str = "select p.partstrat, (select count(*) from pg_catalog.pg_inherits i where i.inhparent = \
+                          c.oid) \
      from pg_catalog.pg_class c left join pg_catalog.pg_partitioned_table p on p.partrelid = c.oid \
      where c.oid = pg_catalog.to_regclass('pgbench_accounts')";
 
@@ -112,7 +114,8 @@ pub fn tables(client: &mut Client, options: &Options) -> Result<Tables, TablesEr
     })
 }
 
-/// Vacuums the small tables and empties the history; with `all`, accounts too. What fails is told and left: a script of one's own needs no such tables.
+/// Vacuums the small tables and empties the history; with `all`, accounts too. What fails is told and left: a
+/// script of one's own needs no such tables.
 pub fn vacuum(client: &mut Client, all: bool) {
     let mut lost = false;
     message::raw("starting vacuum...");

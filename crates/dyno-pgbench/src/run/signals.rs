@@ -1,5 +1,6 @@
-//! Ctrl-C and its like: the run ends early and what was measured is reported; then the process dies of the signal, as pgbench does at once, so that a shell's
-//! loop around it ends too. An initialization is cancelled at the server, which pgbench answers Ctrl-C with too. A second signal ends it without delay.
+//! Ctrl-C and its like: the run ends early and what was measured is reported; then the process dies of the signal,
+//! as pgbench does at once, so that a shell's loop around it ends too. An initialization is cancelled at the
+//! server, which pgbench answers Ctrl-C with too. A second signal ends it without delay.
 
 use dyno_engine::{Stop, heeded};
 use signal_hook::consts::{SIGINT, SIGTERM};

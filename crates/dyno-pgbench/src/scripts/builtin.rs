@@ -33,7 +33,8 @@ pub const BUILTINS: [Builtin; 3] = [
              SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n\
              UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;\n\
              UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;\n\
-             INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\n\
+             INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, \
+             CURRENT_TIMESTAMP);\n\
              END;\n"
         ),
     },
@@ -45,7 +46,8 @@ pub const BUILTINS: [Builtin; 3] = [
             "BEGIN;\n\
              UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\n\
              SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n\
-             INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\n\
+             INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, \
+             CURRENT_TIMESTAMP);\n\
              END;\n"
         ),
     },

@@ -152,7 +152,8 @@ fn contents(stream: impl Read + AsFd) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether this is /dev/null opened for reading and writing: what the standard library puts in the place of a stream that is closed.
+/// Whether this is /dev/null opened for reading and writing: what the standard library puts in the place of a
+/// stream that is closed.
 fn is_stand_in(stream: &impl AsFd) -> bool {
     let both = rustix::fs::fcntl_getfl(stream).is_ok_and(|flags| flags & OFlags::ACCMODE == OFlags::RDWR);
     let device = |status: rustix::fs::Stat| status.st_rdev;

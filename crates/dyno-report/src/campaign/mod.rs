@@ -445,7 +445,8 @@ mod tests {
           4                                     4,000           -        200         200
           16                                    4,100       4,100        400
         ");
-        assert_snapshot!(knees(&cells, rows, &columns), @"  Knee, the first clients within 5 % of the best TPS: ro, 32 GB: 4; rw, 32 GB: none so far.");
+        assert_snapshot!(knees(&cells, rows, &columns), @"  Knee, the first clients within 5 % of the best TPS: \
+            ro, 32 GB: 4; rw, 32 GB: none so far.");
         assert_eq!(knees(&cells, &factors[2], &super::columns(&refs, &factors[2])), "");
         assert!(rows_of(&refs[..1]).is_none());
     }

@@ -13,7 +13,8 @@ const UPDATE: &str = "UPDATE";
 fn declarations() -> String {
     let config = Config::new();
     let mut text = String::from(
-        "// The report document, see crates/dyno-report/src/document/model.rs. This file is written from it; after a change there:\n\
+        "// The report document, see crates/dyno-report/src/document/model.rs. This file is written from it; after \
+         a change there:\n\
          // UPDATE=1 cargo test -p dyno-report bindings\n",
     );
     macro_rules! declare {

@@ -172,7 +172,8 @@ fn chosen<'a>(runs: &[&'a Run]) -> (Vec<&'a Run>, Vec<&'a Run>) {
 /// Says that some runs are not shown over time.
 fn left_out(number: usize) -> Option<Block> {
     let words = format!(
-        "Of {} runs the first repetitions are here, {MOST_RUNS} in all; the report of any other has the same: dyno report CAMPAIGN --run N.",
+        "Of {} runs the first repetitions are here, {MOST_RUNS} in all; the report of any other has the same: dyno \
+         report CAMPAIGN --run N.",
         crate::figures::count((number + MOST_RUNS) as u64)
     );
     (number > 0).then(|| paragraph(words))

@@ -333,7 +333,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn gathering_keeps_extremes_mean_and_time(values in prop::collection::vec(1.0_f64..1e6, 1..400), most in 1_u32..50) {
+        fn gathering_keeps_extremes_mean_and_time(values in prop::collection::vec(1.0_f64..1e6, 1..400),
+            most in 1_u32..50) {
             let step_s = f64::from(most);
             let mut steps = Steps::new(step_s);
             for (second, value) in values.iter().enumerate() {

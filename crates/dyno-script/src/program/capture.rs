@@ -1,6 +1,7 @@
 //! What can be wrong with a result that a script wants to keep in variables.
 
-/// Why the result of `\gset` or `\aset` cannot be kept. Queries count from 0 within their statement, which may be several joined by `\;`.
+/// Why the result of `\gset` or `\aset` cannot be kept. Queries count from 0 within their statement, which may be
+/// several joined by `\;`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureFault {
     /// `\gset` takes exactly one row.
@@ -13,7 +14,8 @@ pub enum CaptureFault {
     },
     /// A column is named as no variable can be.
     #[error(
-        "\\{command}: a column named \"{name}\" cannot become a variable; give it a name of letters, digits and underscores with AS"
+        "\\{command}: a column named \"{name}\" cannot become a variable; give it a name of letters, digits and \
+         underscores with AS"
     )]
     Name {
         /// `gset` or `aset`.

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 /// More than this of a command's first line is not looked at, in bytes.
 const MAX_LINE: u64 = 4096;
 
-/// Runs a command line. Returns whether it ended with exit status 0, and the first line of its output if that is wanted (then the status means
-/// nothing: a command may end because nobody reads on).
+/// Runs a command line. Returns whether it ended with exit status 0, and the first line of its output if that is
+/// wanted (then the status means nothing: a command may end because nobody reads on).
 pub(super) fn run(line: &ShellLine) -> (bool, Vec<u8>) {
     let mut command = Command::new("sh");
     command.arg("-c").arg(OsStr::from_bytes(&dyno_text::encode(&line.text)));
@@ -22,7 +22,8 @@ pub(super) fn run(line: &ShellLine) -> (bool, Vec<u8>) {
     };
     let mut output = Vec::new();
     if let Some(stdout) = child.stdout.take() {
-        // What was read counts; that reading the rest failed would change nothing. The pipe is closed then, which ends a command that goes on writing.
+        // What was read counts; that reading the rest failed would change nothing. The pipe is closed then, which
+        // ends a command that goes on writing.
         let _ = BufReader::new(stdout.take(MAX_LINE)).read_until(b'\n', &mut output);
     }
     (child.wait().is_ok_and(|status| status.success()), output)

@@ -219,8 +219,9 @@ mod tests {
         };
         let record = RunRecord::new(String::new(), String::new(), Vec::new(), &[phase], INTERVAL);
         fs::write(folder.join("run.json"), serde_json::to_string(&record).unwrap()).unwrap();
-        let header = "phase,interval_start_s,interval_s,workload,transactions,statements,errors,retries,skipped,tps,latency_mean_us,latency_min_us,\
-                      latency_max_us,latency_p50_us,latency_p95_us,latency_p99_us,latency_p99_9_us,lag_mean_us,lag_max_us,retried,late\n";
+        let header = "phase,interval_start_s,interval_s,workload,transactions,statements,errors,retries,skipped,tps,\
+                      latency_mean_us,latency_min_us,latency_max_us,latency_p50_us,latency_p95_us,latency_p99_us,\
+                      latency_p99_9_us,lag_mean_us,lag_max_us,retried,late\n";
         fs::write(folder.join("intervals.csv"), header).unwrap();
     }
 

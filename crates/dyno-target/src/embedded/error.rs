@@ -157,7 +157,8 @@ pub enum EmbeddedError {
         cluster: PathBuf,
     },
     /// A leftover server does not end.
-    #[error("an earlier server (process {pid}) is still using {} and does not end; end it manually, then try again", data.display())]
+    #[error("an earlier server (process {pid}) is still using {} and does not end; end it manually, then try again",
+        data.display())]
     Leftover {
         /// Its process.
         pid: u32,

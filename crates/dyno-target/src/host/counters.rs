@@ -63,7 +63,8 @@ impl Disks {
     }
 }
 
-/// Whether a name is a disk rather than a partition (not in /sys/block) or a layer above disks, which would count bytes twice.
+/// Whether a name is a disk rather than a partition (not in /sys/block) or a layer above disks, which would count
+/// bytes twice.
 fn is_whole_disk(name: &str) -> bool {
     let is_layer = ["loop", "ram", "zram", "dm-", "md"]
         .iter()
@@ -85,8 +86,8 @@ pub(super) fn net_bytes() -> [Option<f64>; 2] {
     [bytes.0, bytes.1].map(|bytes: u64| Some(bytes as f64))
 }
 
-/// Time in which some task waited for the processor, for input/output, for memory, and in which all waited for input/output. None where
-/// the kernel does not keep it.
+/// Time in which some task waited for the processor, for input/output, for memory, and in which all waited for
+/// input/output. None where the kernel does not keep it.
 pub(super) fn pressure_us() -> [Option<f64>; 4] {
     let cpu = procfs::CpuPressure::current().ok();
     let io = procfs::IoPressure::current().ok();

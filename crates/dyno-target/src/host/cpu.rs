@@ -30,8 +30,8 @@ impl Ticks {
         [self.user, self.system, self.iowait, self.steal, self.idle]
     }
 
-    /// Shares of the time since `earlier`; none when no time has passed. Single kinds can run backwards a little (idle and iowait do on
-    /// some kernels) and then count as nothing.
+    /// Shares of the time since `earlier`; none when no time has passed. Single kinds can run backwards a little
+    /// (idle and iowait do on some kernels) and then count as nothing.
     fn shares_since(self, earlier: Self) -> Option<CpuShares> {
         let mut parts = self.kinds();
         for (part, before) in parts.iter_mut().zip(earlier.kinds()) {
@@ -70,7 +70,8 @@ pub struct CpuMeter {
     last: Option<Ticks>,
 }
 
-/// Seconds of CPU time that processes have used since the system was started. Interrupts are not in it: they are nobody's.
+/// Seconds of CPU time that processes have used since the system was started. Interrupts are not in it: they are
+/// nobody's.
 pub(super) fn used_cpu_s(stats: &KernelStats) -> f64 {
     let ticks = Ticks::from(&stats.total);
     let interrupts = stats.total.irq.unwrap_or(0) + stats.total.softirq.unwrap_or(0);

@@ -27,7 +27,8 @@ impl fmt::Display for Dropped {
             Self::Machine => write!(f, "the machine's page cache was dropped"),
             Self::Files { files, bytes } => write!(
                 f,
-                "the kernel was advised to forget {files} files of the data folder ({:.0} MB), since dropping the whole page cache is not allowed here",
+                "the kernel was advised to forget {files} files of the data folder ({:.0} MB), since dropping the \
+                 whole page cache is not allowed here",
                 *bytes as f64 / 1e6
             ),
         }
@@ -42,7 +43,8 @@ pub struct PageCacheError {
     error: io::Error,
 }
 
-/// Empties the page cache of what the data folder's files have in it. The server must not run: what it has in its own buffers stays there.
+/// Empties the page cache of what the data folder's files have in it. The server must not run: what it has in its
+/// own buffers stays there.
 ///
 /// # Errors
 /// The data folder cannot be read.
@@ -55,7 +57,8 @@ pub fn drop_pages(data_folder: &Path) -> Result<Dropped, PageCacheError> {
     }
 }
 
-/// Drops the cache of the whole machine (`proc(5)`, drop_caches: 1 is the page cache). In most containers this is refused, even to root.
+/// Drops the cache of the whole machine (`proc(5)`, drop_caches: 1 is the page cache). In most containers this is
+/// refused, even to root.
 fn drop_all() -> io::Result<()> {
     fs::File::options()
         .write(true)
@@ -63,7 +66,8 @@ fn drop_all() -> io::Result<()> {
         .write_all(b"1\n")
 }
 
-/// Advises the kernel to forget every file below a folder, and below the folders that its links lead to (tablespaces, the log).
+/// Advises the kernel to forget every file below a folder, and below the folders that its links lead to
+/// (tablespaces, the log).
 fn forget_files(folder: &Path) -> Result<Dropped, PageCacheError> {
     let (mut files, mut bytes) = (0, 0);
     let mut seen = BTreeSet::new();

@@ -86,8 +86,8 @@ impl ServerProcesses {
         self.known().stopped = stopped;
     }
 
-    /// How many of those processes are stopped that were so lately, of the main one, and of the one that answers a sampler. To look at all is for
-    /// those who have more time.
+    /// How many of those processes are stopped that were so lately, of the main one, and of the one that answers a
+    /// sampler. To look at all is for those who have more time.
     pub(crate) fn stopped_now(&self) -> usize {
         let mut ids = {
             let known = self.known();

@@ -1,6 +1,7 @@
 //! CPU time of single processes.
 //!
-//! All of `/proc/PID/stat` is read once a second, so this is done with as little as possible: one small read for each process.
+//! All of `/proc/PID/stat` is read once a second, so this is done with as little as possible: one small read for
+//! each process.
 
 use super::process::{ProcessStat, process_ids};
 use std::collections::HashMap;
@@ -50,11 +51,12 @@ pub(super) struct Processes {
     server: ServerTime,
 }
 
-/// CPU time of the server's processes. What those used that have ended is known to the main one, which they are children of: of backends that live for
-/// a moment nothing else would be seen.
+/// CPU time of the server's processes. What those used that have ended is known to the main one, which they are
+/// children of: of backends that live for a moment nothing else would be seen.
 #[derive(Debug, Default)]
 struct ServerTime {
-    /// The main process by its id and when it was started, and the ticks that it, its children and those that were had used at most.
+    /// The main process by its id and when it was started, and the ticks that it, its children and those that were
+    /// had used at most.
     main: Option<(u32, u64, u64)>,
     ticks: u64,
 }
@@ -74,7 +76,8 @@ impl ServerTime {
 }
 
 impl Processes {
-    /// Reads all processes, the busiest first; `main` is the server's main process, if it is on this machine. None if there is no `/proc`.
+    /// Reads all processes, the busiest first; `main` is the server's main process, if it is on this machine. None
+    /// if there is no `/proc`.
     pub(super) fn read(&mut self, main: Option<u32>) -> Option<Vec<Seen>> {
         let now = Instant::now();
         let all: Vec<ProcessStat> = process_ids()?.filter_map(ProcessStat::read).collect();

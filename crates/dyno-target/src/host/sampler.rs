@@ -56,8 +56,8 @@ pub(crate) struct HostSampler {
     server: ServerProcesses,
 }
 
-/// CPU time of all other processes: what is left of everybody's. Adding them up one by one would lose those that end between two samples, and what
-/// takes the CPU away is often a crowd of them.
+/// CPU time of all other processes: what is left of everybody's. Adding them up one by one would lose those that
+/// end between two samples, and what takes the CPU away is often a crowd of them.
 #[derive(Debug, Default)]
 struct Others {
     first: Option<f64>,

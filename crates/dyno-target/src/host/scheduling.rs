@@ -1,5 +1,5 @@
-//! Whether this process was let run: how long its threads waited for a CPU, how often one was taken from them, and how long their container's CPU
-//! limit held them back.
+//! Whether this process was let run: how long its threads waited for a CPU, how often one was taken from them, and
+//! how long their container's CPU limit held them back.
 
 use std::collections::HashMap;
 use std::fs;
@@ -30,8 +30,8 @@ impl Threads {
     }
 }
 
-/// The sum of a counter over all threads. The kernel forgets a thread's counter when it ends; what was last read of it stays in the sum, so that
-/// this never falls.
+/// The sum of a counter over all threads. The kernel forgets a thread's counter when it ends; what was last read of
+/// it stays in the sum, so that this never falls.
 #[derive(Debug, Default)]
 struct Counter {
     running: HashMap<u32, u64>,
@@ -63,8 +63,8 @@ fn each_thread(name: &str, number: impl Fn(&str) -> Option<u64>) -> Option<HashM
     Some(numbers.collect())
 }
 
-/// How long the CPU limits of the control groups around this process held it back, all its threads together (kernel documentation, Control Group v2,
-/// `cpu.stat`). None where there is no such limit.
+/// How long the CPU limits of the control groups around this process held it back, all its threads together (kernel
+/// documentation, Control Group v2, `cpu.stat`). None where there is no such limit.
 pub(super) fn throttled_s() -> Option<f64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;

@@ -1,6 +1,7 @@
 //! Sizes relative to a machine, with limits: `25% of memory`, `memory / 32 up to 8GB`, `cores / 2`, `cores up to 64`.
 
-/// What sizes are relative to: the machine that the server runs on. What is not known is none; so is all of a machine that is not this one.
+/// What sizes are relative to: the machine that the server runs on. What is not known is none; so is all of a
+/// machine that is not this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capacity {
     /// Main memory.
@@ -14,7 +15,8 @@ pub struct Capacity {
 pub enum SizeError {
     /// It starts like a relative size and goes on otherwise.
     #[error(
-        "\"{text}\" is not a size: write for example \"25% of memory\", \"memory / 4\", \"1/32 of memory up to 8GB\", \"cores / 2\", \"2 * cores\" or \"cores up to 64\""
+        "\"{text}\" is not a size: write for example \"25% of memory\", \"memory / 4\", \"1/32 of memory up to \
+         8GB\", \"cores / 2\", \"2 * cores\" or \"cores up to 64\""
     )]
     Syntax {
         /// As written.
@@ -22,7 +24,8 @@ pub enum SizeError {
     },
     /// The machine is not known.
     #[error(
-        "\"{text}\" is relative to the {what} of the server's machine, which dyno cannot see from here; give an absolute value instead"
+        "\"{text}\" is relative to the {what} of the server's machine, which dyno cannot see from here; give an \
+         absolute value instead"
     )]
     Unknown {
         /// As written.
@@ -47,8 +50,9 @@ enum Base {
     Cores,
 }
 
-/// Turns a size relative to memory or cores into an absolute one: `25% of memory` on 24 GiB becomes `6144MB`, `cores / 2` on 8 cores
-/// becomes `4`, `cores up to 4` there also `4`. Fractions are rounded down, to 1 (MB or core) at least. Any other text is given back as it is.
+/// Turns a size relative to memory or cores into an absolute one: `25% of memory` on 24 GiB becomes `6144MB`,
+/// `cores / 2` on 8 cores becomes `4`, `cores up to 4` there also `4`. Fractions are rounded down, to 1 (MB or
+/// core) at least. Any other text is given back as it is.
 ///
 /// # Errors
 /// The text starts like a relative size and goes on otherwise, or what it is relative to is not known.
@@ -76,7 +80,8 @@ pub fn resolve_size(text: &str, machine: Capacity) -> Result<String, SizeError> 
 
 const MEGABYTE: f64 = 1_048_576.0;
 
-/// Whether a text is meant as a relative size: only those have the words `memory` or `cores` beside an operator, or `of` after a share.
+/// Whether a text is meant as a relative size: only those have the words `memory` or `cores` beside an operator, or
+/// `of` after a share.
 fn looks_relative(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
@@ -219,7 +224,8 @@ mod tests {
         }
 
         #[test]
-        fn a_share_is_below_its_limit_and_the_whole(percent in 1_u32..=100, gigabytes in 1_u64..64, limit in 1_u64..64) {
+        fn a_share_is_below_its_limit_and_the_whole(percent in 1_u32..=100, gigabytes in 1_u64..64,
+            limit in 1_u64..64) {
             let machine = Capacity { memory_bytes: Some(gigabytes << 30), cores: None };
             let text = resolve_size(&format!("{percent}% of memory up to {limit}GB"), machine).unwrap();
             let megabytes: u64 = text.strip_suffix("MB").unwrap().parse().unwrap();

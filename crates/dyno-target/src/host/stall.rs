@@ -1,7 +1,7 @@
 //! Times in which dyno or the server did not run.
 //!
-//! A thread that wakes ten times a second finds out about both: that it was woken late is dyno's stall, that the server keeps a sampler waiting for a
-//! second, or that its processes are stopped, is the server's.
+//! A thread that wakes ten times a second finds out about both: that it was woken late is dyno's stall, that the
+//! server keeps a sampler waiting for a second, or that its processes are stopped, is the server's.
 
 use super::process::ServerProcesses;
 use crate::sampler::{Happening, Moment, SampleError, Sampler, Sink, Stalled, Who};

@@ -31,7 +31,8 @@ pub enum LoadError {
     #[error("the database for the run cannot be made: {0}")]
     Database(ClientError),
     #[error(
-        "there is a database {database} without dyno's mark, which is left alone; rename it, or drop it if nobody needs it"
+        "there is a database {database} without dyno's mark, which is left alone; rename it, or drop it if nobody \
+         needs it"
     )]
     NotOurs { database: &'static str },
     #[error("stopped while loading")]

@@ -9,7 +9,8 @@ use crate::sampler::{Moment, SampleError, Sampler, Series, Sink, Value};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// What is sampled. A server that has not one of these, such as MySQL the age of the checkpoint, leaves its column empty.
+/// What is sampled. A server that has not one of these, such as MySQL the age of the checkpoint, leaves its column
+/// empty.
 const STATUS: [&str; 35] = [
     // Statements. A statement outside a transaction commits without a `Com_commit`.
     "Com_commit",

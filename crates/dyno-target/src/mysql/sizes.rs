@@ -4,8 +4,9 @@ use super::{Client, ClientError};
 use crate::target::{DatabaseSizes, TableSizes};
 use serde_json::Map;
 
-/// InnoDB's sizes and its estimate of rows, as its statistics have them: they are renewed when a tenth of a table has
-/// changed, or by `analyze table`. In InnoDB a table is its primary key, so that key counts as the table, not as an index.
+/// InnoDB's sizes and its estimate of rows, as its statistics have them: they are renewed when a tenth of a table
+/// has changed, or by `analyze table`. In InnoDB a table is its primary key, so that key counts as the table, not
+/// as an index.
 const QUERY: &str = "select table_schema, table_name, cast(data_length as signed), cast(index_length as signed), \
      cast(table_rows as double) from information_schema.tables \
      where table_schema = database() and table_type = 'BASE TABLE' order by table_name";

@@ -8,8 +8,8 @@ use std::fmt;
 /// How data was brought into the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prewarmed {
-    /// Whether by the extension pg_prewarm, tables and indexes into shared buffers; else by reading the tables alone, which go to the page
-    /// cache of the server's machine.
+    /// Whether by the extension pg_prewarm, tables and indexes into shared buffers; else by reading the tables
+    /// alone, which go to the page cache of the server's machine.
     pub by_extension: bool,
     /// Tables, and with the extension their indexes and TOAST tables.
     pub relations: u64,
@@ -49,8 +49,9 @@ fn failed(error: &postgres::Error) -> CacheError {
     }
 }
 
-/// Reads the tables of the connected database with their indexes into the cache: all tables of the user, or, if the connection has a search path of its own, those
-/// in it. Leaves nothing behind: an extension that is not there yet is created in a transaction that is rolled back.
+/// Reads the tables of the connected database with their indexes into the cache: all tables of the user, or, if the
+/// connection has a search path of its own, those in it. Leaves nothing behind: an extension that is not there yet
+/// is created in a transaction that is rolled back.
 ///
 /// # Errors
 /// The connection is broken, or a table is locked or dropped meanwhile.
@@ -87,7 +88,8 @@ fn by_extension(client: &mut Client, scope: &Scope) -> Result<Option<Prewarmed>,
              select * from heaps
              union all select i.indexrelid, 2 from pg_index i join heaps h on h.oid = i.indrelid where i.indisvalid
          )
-         select count(*), coalesce(sum({schema}.pg_prewarm(oid::regclass))::int8 * current_setting('block_size')::int8, 0)
+         select count(*), coalesce(sum({schema}.pg_prewarm(oid::regclass))::int8 *
+           current_setting('block_size')::int8, 0)
            from (select oid from relations order by turn) ordered"
     );
     let row = client.query_one(&query, &[])?;
@@ -112,7 +114,8 @@ fn by_reading(client: &mut Client, scope: &Scope) -> Result<Prewarmed, postgres:
         bytes: 0,
     };
     client.batch_execute(
-        "begin read only; set local enable_indexscan = off; set local enable_indexonlyscan = off; set local enable_bitmapscan = off",
+        "begin read only; set local enable_indexscan = off; set local enable_indexonlyscan = off; set local \
+         enable_bitmapscan = off",
     )?;
     for table in tables {
         client.batch_execute(&format!("select count(*) from only {}", table.get::<_, &str>(0)))?;

@@ -1,7 +1,8 @@
 //! Control connections: one statement at a time, each waited for.
 //!
-//! The crate `tokio-postgres` does the work. The crate `postgres`, which is the same made blocking, always opens its sockets itself; ours are opened by
-//! [`address`](crate::postgres::address), which bounds what a server may send before it has let us in, and how long it may take for that.
+//! The crate `tokio-postgres` does the work. The crate `postgres`, which is the same made blocking, always opens
+//! its sockets itself; ours are opened by [`address`](crate::postgres::address), which bounds what a server may
+//! send before it has let us in, and how long it may take for that.
 
 use crate::postgres::address::dial::Route;
 use bytes::Bytes;
@@ -84,7 +85,8 @@ struct Driver {
 }
 
 impl Driver {
-    /// Waits for `work` and moves bytes meanwhile. What ends the connection is the error then: the work would know only that it ended.
+    /// Waits for `work` and moves bytes meanwhile. What ends the connection is the error then: the work would know
+    /// only that it ended.
     fn wait<T>(&mut self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let mut work = pin!(work);
         let traffic = &mut self.traffic;
@@ -137,7 +139,8 @@ impl Drop for Driver {
 }
 
 impl Client {
-    /// Where the server is: the path of its socket, or its numeric address with the port. See [`ConnectionInfo::host_at`].
+    /// Where the server is: the path of its socket, or its numeric address with the port. See
+    /// [`ConnectionInfo::host_at`].
     ///
     /// [`ConnectionInfo::host_at`]: crate::postgres::address::ConnectionInfo::host_at
     #[must_use]
@@ -158,7 +161,8 @@ impl Client {
         }
     }
 
-    /// The same connection, which ends when the server takes longer than `limit` for anything that it is asked from now on.
+    /// The same connection, which ends when the server takes longer than `limit` for anything that it is asked from
+    /// now on.
     pub(crate) fn with_patience(mut self, limit: Duration) -> Self {
         self.driver.patience = Some(limit);
         self

@@ -1,6 +1,7 @@
 //! Rows into a table of a PostgreSQL database, for those who look at results with SQL.
 //!
-//! Exporting the same again replaces what is there, so that it can be done after every run. A table that is not of the same form is left alone.
+//! Exporting the same again replaces what is there, so that it can be done after every run. A table that is not of
+//! the same form is left alone.
 
 use crate::postgres::address::{ConnectError, ConnectionInfo};
 use crate::postgres::{Transaction, server_message};
@@ -72,7 +73,8 @@ impl Kind {
     }
 }
 
-/// Writes `rows` into `table`, which may be given with its schema, and makes the table if there is none. Gives back how many rows were written.
+/// Writes `rows` into `table`, which may be given with its schema, and makes the table if there is none. Gives back
+/// how many rows were written.
 ///
 /// # Errors
 /// See [`ExportError`]; then nothing has changed.
@@ -112,7 +114,8 @@ pub fn export(target: &ConnectionInfo, table: &str, rows: &Rows) -> Result<u64, 
 
 /// The columns of a table with their types; `None` if there is no such table.
 fn columns_of(transaction: &mut Transaction<'_>, name: &str) -> Result<Option<Vec<(String, String)>>, postgres::Error> {
-    // An absent table is no error: that would end the transaction. The parameter is a text from 9.6 on and a C string before.
+    // An absent table is no error: that would end the transaction. The parameter is a text from 9.6 on and a C
+    // string before.
     let literal = name.replace('\'', "''");
     let oid: Option<u32> = transaction
         .query_one(&format!("select to_regclass('{literal}')::oid"), &[])?

@@ -5,12 +5,13 @@ use crate::postgres::server_message;
 use serde::Serialize;
 use std::fmt;
 
-/// What tells a server from others, however it is reached and whatever it is called: its cluster's number, from 9.6 on. Standbys have their primary's number,
-/// so their port and `cluster_name` are added.
+/// What tells a server from others, however it is reached and whatever it is called: its cluster's number, from 9.6
+/// on. Standbys have their primary's number, so their port and `cluster_name` are added.
 #[must_use]
 pub fn server_identity(client: &mut Client) -> Option<String> {
     let query = "select c.system_identifier::text
-                     || case when pg_is_in_recovery() then '-standby-' || current_setting('port') || '-' || current_setting('cluster_name') else '' end
+                     || case when pg_is_in_recovery() then '-standby-' || current_setting('port') || '-' ||
+                       current_setting('cluster_name') else '' end
                    from pg_control_system() c";
     client.query_one(query, &[]).ok()?.get(0)
 }
@@ -103,8 +104,8 @@ pub fn server_version(client: &mut Client) -> Result<u32, postgres::Error> {
     Ok(row.get::<_, i32>(0).cast_unsigned())
 }
 
-/// Reads version and settings. Settings of this very connection (source `client` or `session`) are left out, and so are those that can
-/// hold a password of a standby, an archive's access, or an extension's secret.
+/// Reads version and settings. Settings of this very connection (source `client` or `session`) are left out, and so
+/// are those that can hold a password of a standby, an archive's access, or an extension's secret.
 ///
 /// # Errors
 /// The connection is broken.
@@ -142,7 +143,8 @@ pub fn server_facts(client: &mut Client) -> Result<ServerFacts, FactsError> {
     })
 }
 
-/// Whether the value of the setting `name` may be secret, or have a secret in it: a server's own are known, those of extensions go by what they are called.
+/// Whether the value of the setting `name` may be secret, or have a secret in it: a server's own are known, those
+/// of extensions go by what they are called.
 fn may_hold_password(name: &str) -> bool {
     match name.split_once('.') {
         None => name == "primary_conninfo" || name.ends_with("_command"),

@@ -1,8 +1,10 @@
-//! A server for one campaign at a time: two that measure it at once would see each other, drop each other's data, and put back each other's settings.
+//! A server for one campaign at a time: two that measure it at once would see each other, drop each other's data,
+//! and put back each other's settings.
 //!
-//! The lock is an advisory one, which an ordinary role may take and which the server releases when its connection ends, however that comes about. Advisory locks
-//! belong to a database, but `pg_locks` shows those of all databases to everybody. So the lock is taken first, wherever the connection is, and then holders of the
-//! same number elsewhere are looked for; of two that do so at once at least one sees the other, lets go, and tries again.
+//! The lock is an advisory one, which an ordinary role may take and which the server releases when its connection
+//! ends, however that comes about. Advisory locks belong to a database, but `pg_locks` shows those of all databases
+//! to everybody. So the lock is taken first, wherever the connection is, and then holders of the same number
+//! elsewhere are looked for; of two that do so at once at least one sees the other, lets go, and tries again.
 
 use crate::postgres::Client;
 use crate::postgres::address::{ConnectError, ConnectionInfo, Interruptible};
@@ -20,7 +22,8 @@ const KEY: (i32, i32) = (0x6479_6e6f, 0);
 /// What is added to the second number for a schema, of which the rest is a checksum: 0 stays the server's.
 const SCHEMAS: i32 = 1 << 30;
 
-/// How often a lock that another holds is tried again, and how often a connection that holds one is asked whether it is still there.
+/// How often a lock that another holds is tried again, and how often a connection that holds one is asked whether
+/// it is still there.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// The longest name of an application, in bytes (`NAMEDATALEN`).
@@ -78,8 +81,9 @@ struct Held {
 }
 
 impl ServerLock {
-    /// Reserves the server of `info`, and schemas of its database, whoever else may share the server. As long as another dyno stands in the way, waits;
-    /// `waiting` is told once for each that does. From when `stop` is raised nothing that the lock asks the server is waited for.
+    /// Reserves the server of `info`, and schemas of its database, whoever else may share the server. As long as
+    /// another dyno stands in the way, waits; `waiting` is told once for each that does. From when `stop` is raised
+    /// nothing that the lock asks the server is waited for.
     ///
     /// # Errors
     /// No connection, or `stop` was raised.
@@ -208,14 +212,15 @@ impl Held {
             return true;
         }
         // Behind a pooler this may be another of its connections.
-        let query = "select exists (select 1 from pg_locks where locktype = 'advisory' and granted and classid::int8 = $1 and pid = $2)";
+        let query = "select exists (select 1 from pg_locks where locktype = 'advisory' and granted and \
+                     classid::int8 = $1 and pid = $2)";
         let row = self.client.query_one(query, &[&i64::from(KEY.0), &self.pid]);
         row.is_ok_and(|row| row.get::<_, bool>(0))
     }
 }
 
-/// Who else holds the lock with this second number: on the server for the server's, in this database for a schema's. With `sharing` those do not count that
-/// share it, too.
+/// Who else holds the lock with this second number: on the server for the server's, in this database for a
+/// schema's. With `sharing` those do not count that share it, too.
 fn holders(client: &mut Client, pid: i32, second: i32, sharing: bool) -> Result<Vec<Holder>, postgres::Error> {
     let query =
         "select l.pid, coalesce(a.application_name, ''), coalesce(a.usename::text, ''), coalesce(a.datname::text, '')

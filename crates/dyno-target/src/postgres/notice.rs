@@ -2,7 +2,8 @@
 
 use crate::notice::with_causes;
 
-/// What the server (or the connection) said, on one line: `ERROR: relation "t" does not exist (SQLSTATE 42P01); hint: …`.
+/// What the server (or the connection) said, on one line: `ERROR: relation "t" does not exist (SQLSTATE 42P01);
+/// hint: …`.
 #[must_use]
 pub fn server_message(error: &postgres::Error) -> String {
     if let Some(server) = error.as_db_error() {

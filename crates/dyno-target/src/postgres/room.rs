@@ -1,7 +1,8 @@
 //! How much room the data will take, told before it is loaded.
 //!
-//! Widths are not guessed: the server evaluates the columns' expressions for some rows and says how large they are. What a page holds is in PostgreSQL's
-//! documentation, chapter "Database Physical Storage", section "Database Page Layout".
+//! Widths are not guessed: the server evaluates the columns' expressions for some rows and says how large they are.
+//! What a page holds is in PostgreSQL's documentation, chapter "Database Physical Storage", section "Database Page
+//! Layout".
 
 use crate::postgres::Client;
 use crate::postgres::load::Fill;
@@ -45,9 +46,10 @@ pub struct EstimateError {
     pub message: String,
 }
 
-/// Estimates the bytes that these fills will take in the connected database: tables and indexes times `copies` (2 on the embedded server: what is kept, and
-/// a run's copy), and the write-ahead log. The tables are there already, empty. A table without any index is thought to get one on a number
-/// once it is filled. Changes nothing, except that expressions with side effects have them.
+/// Estimates the bytes that these fills will take in the connected database: tables and indexes times `copies` (2
+/// on the embedded server: what is kept, and a run's copy), and the write-ahead log. The tables are there already,
+/// empty. A table without any index is thought to get one on a number once it is filled. Changes nothing, except
+/// that expressions with side effects have them.
 ///
 /// # Errors
 /// A table is missing, a column's expression fails on the server or takes long, or the connection is broken.
@@ -95,10 +97,12 @@ fn table_bytes(client: &mut Client, fill: &Fill) -> Result<f64, postgres::Error>
         .collect();
     let widths = widths(client, fill, &columns)?;
     let tuple = TUPLE_HEADER + widths.iter().sum::<f64>();
-    let query = "select coalesce((select option_value::float8 from pg_options_to_table(reloptions) where option_name = 'fillfactor'), 100)
+    let query = "select coalesce((select option_value::float8 from pg_options_to_table(reloptions) where \
+                 option_name = 'fillfactor'), 100)
                    from pg_class where oid = $1";
     let fill_factor: f64 = client.query_one(query, &[&table])?.get(0);
-    let query = "select array(select attname::text from pg_attribute where attrelid = indrelid and attnum = any (indkey)) from pg_index where indrelid = $1";
+    let query = "select array(select attname::text from pg_attribute where attrelid = indrelid and attnum = any \
+                 (indkey)) from pg_index where indrelid = $1";
     let mut keys: Vec<f64> = client
         .query(query, &[&table])?
         .iter()
@@ -187,7 +191,8 @@ mod tests {
 
     #[test]
     fn fills_pages() {
-        // As measured on a server: pgbench_accounts has 61 rows on a page, and its primary key 276 pages for 100,000 rows.
+        // As measured on a server: pgbench_accounts has 61 rows on a page, and its primary key 276 pages for
+        // 100,000 rows.
         assert_eq!(heap_bytes(100_000, 121.0, 1.0), 1640.0 * PAGE);
         assert!((index_bytes(100_000, 4.0) / PAGE - 276.0).abs() < 1.0);
     }

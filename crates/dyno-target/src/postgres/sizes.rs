@@ -20,8 +20,9 @@ const BEGIN: &str = "begin; set local lock_timeout = '3s'; set local statement_t
 /// How long sessions may take to end.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// Waits until the sessions of this role and application in this database have ended, but not long: a pool keeps its own. What a session did is counted
-/// when it ends at the latest, which the server does by itself some time after the connection was closed.
+/// Waits until the sessions of this role and application in this database have ended, but not long: a pool keeps
+/// its own. What a session did is counted when it ends at the latest, which the server does by itself some time
+/// after the connection was closed.
 ///
 /// # Errors
 /// The connection is broken.

@@ -1,8 +1,8 @@
 //! What is read beside a running load, from the host and from the server: rows of numbers, and what happened.
 //!
-//! A [`Sampler`] is read again and again by whoever drives it, each on a thread and over a connection of its own, so that one that hangs stops no
-//! other. It hands its rows and events to a [`Sink`]. Wide sources (one row of many numbers each time) and long ones (several rows with names in
-//! them) differ in nothing else.
+//! A [`Sampler`] is read again and again by whoever drives it, each on a thread and over a connection of its own,
+//! so that one that hangs stops no other. It hands its rows and events to a [`Sink`]. Wide sources (one row of many
+//! numbers each time) and long ones (several rows with names in them) differ in nothing else.
 
 #[cfg(test)]
 pub(crate) mod heard;

@@ -98,7 +98,8 @@ pub trait Control: Send {
     /// The connection is broken, or a table is locked by somebody else.
     fn sizes(&mut self) -> Result<DatabaseSizes, TargetError>;
 
-    /// Waits until the load's sessions have ended, but not long: what a session did is counted when it ends at the latest.
+    /// Waits until the load's sessions have ended, but not long: what a session did is counted when it ends at the
+    /// latest.
     ///
     /// # Errors
     /// The connection is broken.

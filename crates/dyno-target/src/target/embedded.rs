@@ -35,8 +35,8 @@ pub trait Instance: Send {
         progress: &mut dyn Progress,
     ) -> Result<(), TargetError>;
 
-    /// Brings the data that the run works on into its state. With `anew` a server that has just loaded data is restarted
-    /// before the data is copied, so that such a run begins as the others do.
+    /// Brings the data that the run works on into its state. With `anew` a server that has just loaded data is
+    /// restarted before the data is copied, so that such a run begins as the others do.
     ///
     /// # Errors
     /// The data cannot be made, or `stop` was raised.

@@ -1,8 +1,9 @@
 //! The seam between what is done with a database under test and the databases there are.
 //!
 //! A [`Target`] is what an address names: a private server that dyno makes ([`Embedded`], and [`Instance`] while a
-//! campaign holds it) or one that is there already ([`External`]). Both end in a [`Database`] that a run works on, which
-//! is asked through a [`Control`]. A new database brings implementations of these, and one line in [`PRODUCTS`].
+//! campaign holds it) or one that is there already ([`External`]). Both end in a [`Database`] that a run works on,
+//! which is asked through a [`Control`]. A new database brings implementations of these, and one line in
+//! [`PRODUCTS`].
 
 mod data;
 mod database;

@@ -51,7 +51,8 @@ pub struct SavedSetting {
     pub value: Option<String>,
     /// Whether only a restart brings it into effect.
     pub needs_restart: bool,
-    /// What the change gives it: if the file has something else than that later, it is not the change's any more. Unknown of changes made by dyno 0.1.
+    /// What the change gives it: if the file has something else than that later, it is not the change's any more.
+    /// Unknown of changes made by dyno 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set_to: Option<String>,
 }

@@ -15,7 +15,8 @@ pub struct PgConfig {
     pub database: String,
     /// How the connection shows in `pg_stat_activity`; not sent if empty.
     pub application_name: String,
-    /// Further settings for the connection, name and value, such as `("search_path", "bench")` or `("options", "-c jit=off")`.
+    /// Further settings for the connection, name and value, such as `("search_path", "bench")` or `("options", "-c
+    /// jit=off")`.
     pub runtime_parameters: Vec<(String, String)>,
     /// The encoding of text in both directions, such as `UTF8`; `None`: the database's own.
     pub client_encoding: Option<String>,
@@ -42,7 +43,8 @@ pub enum SessionKind {
 }
 
 impl SessionKind {
-    /// What to ask a server that does not report it (those before 14); it answers `on` or `t` for yes. `None` if nothing matters.
+    /// What to ask a server that does not report it (those before 14); it answers `on` or `t` for yes. `None` if
+    /// nothing matters.
     pub fn question(self) -> Option<&'static str> {
         match self {
             Self::Any => None,
@@ -51,7 +53,8 @@ impl SessionKind {
         }
     }
 
-    /// Why a session is of no use for which the answer is `yes` (read-only, or a standby), in libpq's words; `None` if it is of use.
+    /// Why a session is of no use for which the answer is `yes` (read-only, or a standby), in libpq's words; `None`
+    /// if it is of use.
     pub fn refusal(self, yes: bool) -> Option<&'static str> {
         match (self, yes) {
             (Self::ReadWrite, true) => Some("session is read-only"),

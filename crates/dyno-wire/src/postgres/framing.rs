@@ -76,14 +76,15 @@ enum Treatment {
 #[inline]
 const fn treatment(tag: u8) -> Treatment {
     match tag {
-        // CommandComplete, ReadyForQuery, EmptyQueryResponse; ErrorResponse, NoticeResponse, ParameterStatus, CopyInResponse,
-        // CopyOutResponse; Authentication…, BackendKeyData, NegotiateProtocolVersion.
+        // CommandComplete, ReadyForQuery, EmptyQueryResponse; ErrorResponse, NoticeResponse, ParameterStatus,
+        // CopyInResponse, CopyOutResponse; Authentication…, BackendKeyData, NegotiateProtocolVersion.
         b'C' | b'Z' | b'E' | b'N' | b'S' | b'G' | b'H' | b'R' | b'K' | b'v' | b'I' => Treatment::Examine,
         // DataRow.
         b'D' => Treatment::CountRow,
         // ParseComplete.
         b'1' => Treatment::CountAccepted,
-        // BindComplete, CloseComplete, RowDescription, NoData, ParameterDescription, PortalSuspended, CopyData, CopyDone.
+        // BindComplete, CloseComplete, RowDescription, NoData, ParameterDescription, PortalSuspended, CopyData,
+        // CopyDone.
         b'2' | b'3' | b'T' | b'n' | b't' | b's' | b'd' | b'c' => Treatment::SkipPart,
         // NotificationResponse.
         b'A' => Treatment::Skip,
@@ -170,8 +171,8 @@ impl Framing {
         }
     }
 
-    /// Advances to the end of the next message worth a look, if it is in `input`, else to the end of `input`. Returns how
-    /// far that was.
+    /// Advances to the end of the next message worth a look, if it is in `input`, else to the end of `input`.
+    /// Returns how far that was.
     #[inline]
     pub(super) fn next<'a>(&mut self, input: &'a [u8]) -> Result<(usize, Option<Message<'a>>), WireError> {
         let mut rest = input;
@@ -249,8 +250,8 @@ impl Framing {
         Ok(())
     }
 
-    /// Takes the next part of a message that is not whole in one input off `rest`. Returns the message if that completed
-    /// one worth a look.
+    /// Takes the next part of a message that is not whole in one input off `rest`. Returns the message if that
+    /// completed one worth a look.
     #[cold]
     fn resume<'a>(&mut self, rest: &mut &'a [u8]) -> Result<Option<Message<'a>>, WireError> {
         if let Place::Header { bytes, length } = &mut self.place {

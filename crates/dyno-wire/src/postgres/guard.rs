@@ -6,8 +6,9 @@ use super::policy::{AuthenticationPolicy, Channel, Vetting};
 use super::stranger::{MYSQL, is_mysql};
 use crate::WireError;
 
-/// Reads along until the server has let us in, and refuses what an [`AuthenticationPolicy`] does not allow. Whoever hands what arrives to a driver
-/// shows it here first: then the driver never sees, and so never answers, a request that is refused.
+/// Reads along until the server has let us in, and refuses what an [`AuthenticationPolicy`] does not allow. Whoever
+/// hands what arrives to a driver shows it here first: then the driver never sees, and so never answers, a request
+/// that is refused.
 pub struct AuthenticationGuard {
     policy: AuthenticationPolicy,
     /// `None` once there is nothing left to watch.

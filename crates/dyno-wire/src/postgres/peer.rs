@@ -4,7 +4,8 @@ use nix::unistd::{Uid, User};
 
 use crate::WireError;
 
-/// The user of the operating system that the server's process must belong to. Whoever may write to a folder can put a socket there.
+/// The user of the operating system that the server's process must belong to. Whoever may write to a folder can put
+/// a socket there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredPeer(String);
 

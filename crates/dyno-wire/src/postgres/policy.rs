@@ -1,4 +1,5 @@
-//! What a server may ask for when we log in: libpq's `require_auth` and `channel_binding`, decided before anything is answered.
+//! What a server may ask for when we log in: libpq's `require_auth` and `channel_binding`, decided before anything
+//! is answered.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,8 +33,8 @@ impl Method {
 
 /// The methods of authentication that are accepted: libpq's `require_auth`.
 ///
-/// A comma-separated list of `password`, `md5`, `gss`, `sspi`, `scram-sha-256`, `oauth` and `none`, or of the same with a `!` before each, which are
-/// then the ones that are not.
+/// A comma-separated list of `password`, `md5`, `gss`, `sspi`, `scram-sha-256`, `oauth` and `none`, or of the same
+/// with a `!` before each, which are then the ones that are not.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequireAuth {
     text: String,
@@ -142,7 +143,8 @@ pub(super) struct Vetting {
 }
 
 impl Vetting {
-    /// Judges an authentication request before it is answered. Request codes: PostgreSQL documentation, "Message Formats", Authentication….
+    /// Judges an authentication request before it is answered. Request codes: PostgreSQL documentation, "Message
+    /// Formats", Authentication….
     pub(super) fn judge(&mut self, policy: &AuthenticationPolicy, code: u32, data: &[u8]) -> Result<(), WireError> {
         let (method, description) = match code {
             0 => return self.judge_end(policy),
@@ -228,7 +230,8 @@ pub(super) fn choose(
     }
     if required {
         return refused(
-            "channel binding is required, but server did not offer an authentication method that supports channel binding",
+            "channel binding is required, but server did not offer an authentication method that supports channel \
+             binding",
         );
     }
     if offers(SCRAM_SHA_256) {

@@ -24,9 +24,10 @@ const MAX_NOTICES: usize = 16;
 
 /// One connection to a PostgreSQL server, without the connection.
 ///
-/// Replies are not stored: rows and whatever else nobody looks into are skipped by their length, however many reads they
-/// span, and errors and notices are kept up to 16 KiB each. So a session takes less than a kilobyte, most of it the settings the server
-/// reported. COPY from or to the client is refused: a script has no data to give, and no use for any.
+/// Replies are not stored: rows and whatever else nobody looks into are skipped by their length, however many reads
+/// they span, and errors and notices are kept up to 16 KiB each. So a session takes less than a kilobyte, most of
+/// it the settings the server reported. COPY from or to the client is refused: a script has no data to give, and no
+/// use for any.
 pub struct PgSession {
     pub(super) framing: Framing,
     status: TransactionStatus,

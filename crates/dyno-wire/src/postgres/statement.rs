@@ -25,7 +25,8 @@ pub struct PgStatement {
 /// The longest text, in bytes: what a server can take.
 const MAX_TEXT: usize = 1 << 30;
 
-/// What follows the parameter values: "all results as text" ends Bind, then Execute (unnamed portal, all rows) and Sync.
+/// What follows the parameter values: "all results as text" ends Bind, then Execute (unnamed portal, all rows) and
+/// Sync.
 const TAIL: [u8; 17] = *b"\0\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 /// How much of [`TAIL`] still belongs to Bind.
 const TAIL_OF_BIND: usize = 2;
@@ -33,19 +34,21 @@ const TAIL_OF_BIND: usize = 2;
 const DESCRIBE: [u8; 7] = *b"D\0\0\0\x06P\0";
 
 impl PgStatement {
-    /// Encodes `sql`, whose parameters are `$1` to `$parameter_count`. Characters that stand for bytes ([`dyno_text`]) become these.
+    /// Encodes `sql`, whose parameters are `$1` to `$parameter_count`. Characters that stand for bytes
+    /// ([`dyno_text`]) become these.
     ///
     /// `index` tells a workload's statements apart: the prepared statement's name is made from it, so two statements
     /// used in one session must not share it.
     ///
     /// # Errors
-    /// [`WireError::Unsendable`] if the text holds a NUL byte or is longer than a message may be, if there are more than
-    /// 65,535 parameters, or if the simple protocol is asked for with parameters: there the caller writes the values into
-    /// the text and uses [`query`](crate::Session::query).
+    /// [`WireError::Unsendable`] if the text holds a NUL byte or is longer than a message may be, if there are more
+    /// than 65,535 parameters, or if the simple protocol is asked for with parameters: there the caller writes the
+    /// values into the text and uses [`query`](crate::Session::query).
     pub fn new(index: usize, sql: &str, parameter_count: usize, protocol: Protocol) -> Result<Self, WireError> {
         if parameter_count > MAX_PARAMETERS {
             return Err(WireError::Unsendable(format!(
-                "a statement has {parameter_count} parameters, the protocol allows {MAX_PARAMETERS}: write some values into its text"
+                "a statement has {parameter_count} parameters, the protocol allows {MAX_PARAMETERS}: write some \
+                 values into its text"
             )));
         }
         let unsendable = |why| {

@@ -12,8 +12,8 @@ use x509_cert::ext::pkix::name::GeneralName;
 
 /// The hash of the server's certificate (in DER) that binds SCRAM to the encryption, for a [`Channel`](crate::Channel).
 ///
-/// It is the certificate's own signature hash, with SHA-256 in place of the broken MD5 and SHA-1 (RFC 5929, section 4.1,
-/// `tls-server-end-point`). `None` where that defines no hash, as for Ed25519: then there is no binding.
+/// It is the certificate's own signature hash, with SHA-256 in place of the broken MD5 and SHA-1 (RFC 5929, section
+/// 4.1, `tls-server-end-point`). `None` where that defines no hash, as for Ed25519: then there is no binding.
 pub fn server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let algorithm = signature_hash(&parse(certificate)?.signature_algorithm.oid)?;
     Some(digest::digest(algorithm, certificate).as_ref().to_vec())
@@ -67,7 +67,8 @@ pub(super) fn validity(certificate: &Certificate, now: UnixTime) -> std::cmp::Or
 
 /// Whether a certificate that states no alternative names is for this host by its subject's common name.
 ///
-/// Certificates made as PostgreSQL's documentation shows say the name only there, and libpq accepts it; webpki does not.
+/// Certificates made as PostgreSQL's documentation shows say the name only there, and libpq accepts it; webpki does
+/// not.
 pub(super) fn common_name_matches(certificate: &Certificate, host: &ServerName<'_>) -> bool {
     let states_alternatives = match certificate.tbs_certificate.get::<SubjectAltName>() {
         Ok(None) => false,

@@ -76,12 +76,13 @@ pub struct ClientOptions<'a> {
 /// roots are in memory once.
 ///
 /// As in libpq, root certificates that are given are used whatever the mode: then even `require` is `verify-ca`. In
-/// addition to a chain to a root, a server may show one of the roots itself. With lists of revocations every certificate of the chain must be covered
-/// by a list that has not expired; as in libpq they matter only where there are roots.
+/// addition to a chain to a root, a server may show one of the roots itself. With lists of revocations every
+/// certificate of the chain must be covered by a list that has not expired; as in libpq they matter only where
+/// there are roots.
 ///
 /// # Errors
-/// A mode that verifies without roots, system roots with less than verify-full or with revocations, PEM that holds no certificate, list or key,
-/// a key that does not fit the certificate.
+/// A mode that verifies without roots, system roots with less than verify-full or with revocations, PEM that holds
+/// no certificate, list or key, a key that does not fit the certificate.
 pub fn client_config(options: &ClientOptions<'_>) -> Result<Arc<ClientConfig>, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let verifier = verifier(options, &provider)?;

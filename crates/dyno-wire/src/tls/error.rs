@@ -33,13 +33,15 @@ pub enum TlsError {
 
     /// Unencrypted bytes follow the answer: someone may be inserting them.
     #[error(
-        "the server sent {0} bytes between agreeing on encryption and its start; someone may be tampering with the connection"
+        "the server sent {0} bytes between agreeing on encryption and its start; someone may be tampering with the \
+         connection"
     )]
     UnencryptedBytes(usize),
 
     /// A mode that verifies has nothing to verify with.
     #[error(
-        "sslmode={0} verifies the server's certificate and needs root certificates: give sslrootcert=FILE, or sslrootcert=system with sslmode=verify-full, or use sslmode=require"
+        "sslmode={0} verifies the server's certificate and needs root certificates: give sslrootcert=FILE, or \
+         sslrootcert=system with sslmode=verify-full, or use sslmode=require"
     )]
     RootsMissing(SslMode),
 
@@ -49,7 +51,8 @@ pub enum TlsError {
 
     /// The platform's verifier takes no lists of ours.
     #[error(
-        "sslrootcert=system cannot be combined with sslcrl or sslcrldir: give the authority's certificate as sslrootcert"
+        "sslrootcert=system cannot be combined with sslcrl or sslcrldir: give the authority's certificate as \
+         sslrootcert"
     )]
     RevocationsOfSystemRoots,
 
@@ -64,7 +67,8 @@ pub enum TlsError {
 
     /// The host cannot be the name in a certificate.
     #[error(
-        "the host \"{0}\" is neither a DNS name nor an IP address, so sslmode=verify-full has no name to verify; connect by a name, or use sslmode=verify-ca"
+        "the host \"{0}\" is neither a DNS name nor an IP address, so sslmode=verify-full has no name to verify; \
+         connect by a name, or use sslmode=verify-ca"
     )]
     ServerName(String),
 

@@ -1,8 +1,8 @@
 //! Whether and how a connection to PostgreSQL is encrypted, with libpq's rules.
 //!
-//! The way in: send [`ssl_request`], give the answer to [`interpret_answer`]; if it says [`Encryption::Tls`], shake hands
-//! with a rustls connection made from [`client_config`] and [`server_name`], then start the session, bound to the
-//! encryption by [`server_end_point`]. The transport owns the bytes; here are the decisions. Rules: PostgreSQL
+//! The way in: send [`ssl_request`], give the answer to [`interpret_answer`]; if it says [`Encryption::Tls`], shake
+//! hands with a rustls connection made from [`client_config`] and [`server_name`], then start the session, bound to
+//! the encryption by [`server_end_point`]. The transport owns the bytes; here are the decisions. Rules: PostgreSQL
 //! documentation, chapter "SSL Support" of libpq.
 
 mod certificate;

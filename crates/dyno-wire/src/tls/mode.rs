@@ -56,8 +56,8 @@ impl SslMode {
         }
     }
 
-    /// What to try, in order, each on a new connection: the next one when the server refused the start-up or the handshake
-    /// failed. Over a unix socket only [`Encryption::Plain`] makes sense, whatever the mode.
+    /// What to try, in order, each on a new connection: the next one when the server refused the start-up or the
+    /// handshake failed. Over a unix socket only [`Encryption::Plain`] makes sense, whatever the mode.
     pub const fn attempts(self) -> &'static [Encryption] {
         match self {
             Self::Disable => &[Encryption::Plain],
@@ -95,7 +95,8 @@ pub fn ssl_request() -> [u8; 8] {
     message
 }
 
-/// What to do after the server's answer to [`ssl_request`]; `received` is all that was received so far, at least one byte.
+/// What to do after the server's answer to [`ssl_request`]; `received` is all that was received so far, at least
+/// one byte.
 ///
 /// # Errors
 /// [`TlsError::Refused`] if the server does not encrypt and `mode` demands it; [`TlsError::UnencryptedBytes`] if more

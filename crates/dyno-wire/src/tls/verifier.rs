@@ -12,8 +12,8 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::certificate;
 
-/// Verifies nothing about who the server is, only that it holds the key of the certificate it shows: what channel binding
-/// rests on.
+/// Verifies nothing about who the server is, only that it holds the key of the certificate it shows: what channel
+/// binding rests on.
 #[derive(Debug)]
 pub(super) struct AnyServer {
     pub(super) algorithms: WebPkiSupportedAlgorithms,
@@ -58,8 +58,8 @@ impl ServerCertVerifier for AnyServer {
 const OLD_VERSION: &str = "the server's certificate is not of X.509 version 3 and cannot be verified; have it issued \
     with extensions (openssl x509 -req needs -extfile), or use sslmode=require without sslrootcert";
 
-/// Verifies a handshake's signature by the certificate's bare key, because webpki takes no certificate of X.509 version 1,
-/// such as `openssl x509 -req` makes.
+/// Verifies a handshake's signature by the certificate's bare key, because webpki takes no certificate of X.509
+/// version 1, such as `openssl x509 -req` makes.
 fn verify_signature_by_key(
     message: &[u8],
     cert: &CertificateDer<'_>,

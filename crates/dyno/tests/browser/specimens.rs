@@ -3,7 +3,8 @@
 use dyno_specimen::{Pace, Specimen};
 use std::path::{Path, PathBuf};
 
-/// A run of four minutes with everything that may happen: three workloads, one of them by a schedule, one that fails now and then.
+/// A run of four minutes with everything that may happen: three workloads, one of them by a schedule, one that
+/// fails now and then.
 const DAY: &str = r#"
 title    = "A shop's day"
 question = "How do orders, look-ups and reports get along with each other?"

@@ -1,4 +1,5 @@
-//! Settings of a server that is not dyno's own: there while it is measured, and as they were afterwards, whatever happens.
+//! Settings of a server that is not dyno's own: there while it is measured, and as they were afterwards, whatever
+//! happens.
 
 use crate::support::{Database, Desk, Running, database, database_alone, is_alive, run_folders, wait_for};
 use rustix::process::Signal;
@@ -204,7 +205,8 @@ fn are_put_back_to_what_was_before_the_first_of_those_that_were_killed() {
     database.execute("alter system reset bgwriter_delay");
 }
 
-/// A change that fails, and that cannot be undone because the server does not let dyno in any more, is put back by a later dyno.
+/// A change that fails, and that cannot be undone because the server does not let dyno in any more, is put back by
+/// a later dyno.
 #[test]
 fn are_put_back_later_after_a_change_that_could_not_be_undone() {
     let (desk, database) = (Desk::new(), database_alone("e2e_undone"));
@@ -284,7 +286,8 @@ fn a_lock_of_others_does_not_hold_up_the_end() {
         desk.file(
             &format!("{name}.toml"),
             &format!(
-                "title = \"x\"\n[data]\nsetup = \"create table victim (id int)\"\n[[workload]]\nscript = \"select 1;\"\n\
+                "title = \"x\"\n[data]\nsetup = \"create table victim (id int)\"\n[[workload]]\nscript = \"select \
+                 1;\"\n\
                  [phases]\nwarmup = \"0s\"\nmeasure = \"{measure}\"\ninterval = \"100ms\"\n"
             ),
         );

@@ -23,7 +23,8 @@ fn without_network(command: &mut Command) {
     command.env_remove("NO_PROXY").env_remove("no_proxy");
 }
 
-/// Starts a proxy that passes on what servers send in small pieces with pauses, and gives its address. Its threads end with the test.
+/// Starts a proxy that passes on what servers send in small pieces with pauses, and gives its address. Its threads
+/// end with the test.
 fn slow_proxy() -> SocketAddr {
     const PAUSE: Duration = Duration::from_millis(10);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -14,7 +14,8 @@ use std::time::Duration;
 fn keep(desk: &Desk, factors: &str, cells: &[&[f64]]) -> String {
     let repetitions = cells[0].len();
     let file = format!(
-        "title = \"Test\"\n[[workload]]\nname = \"update\"\nclients = 4\nscript = \"select 1;\"\n[phases]\nwarmup = \"2s\"\nmeasure = \"20s\"\n\
+        "title = \"Test\"\n[[workload]]\nname = \"update\"\nclients = 4\nscript = \"select 1;\"\n[phases]\nwarmup \
+         = \"2s\"\nmeasure = \"20s\"\n\
          [factors]\n{factors}\n[plan]\nrepetitions = {repetitions}\norder = \"listed\"\n"
     );
     let experiment = Experiment::parse(Path::new("test.toml"), &file).unwrap();

@@ -130,7 +130,8 @@ fn state_and_cache_are_as_asked_for() {
     let (desk, home) = (Desk::new(), Home::new());
     desk.file(
         "count.toml",
-        "title = \"Count\"\n[data]\nsetup = \"create table t (id int)\"\n[[workload]]\nscript = \"insert into t values (1);\"\n\
+        "title = \"Count\"\n[data]\nsetup = \"create table t (id int)\"\n[[workload]]\nscript = \"insert into t \
+         values (1);\"\n\
          [phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\ninterval = \"100ms\"\n",
     );
     let rows = |run: &RunFolder| run.record()["tables"]["before"]["tables"][0]["statistics"]["n_live_tup"].as_i64();

@@ -154,7 +154,8 @@ fn a_run_with_too_many_errors_is_kept_and_does_not_count() {
     let (desk, database) = (Desk::new(), database("e2e_faulty"));
     desk.file(
         "half.toml",
-        "title = \"Half of the cells fail\"\n[parameters]\nfails = 0\n[[workload]]\nscript = \"select 1 / (1 - :fails);\"\n\
+        "title = \"Half of the cells fail\"\n[parameters]\nfails = 0\n[[workload]]\nscript = \"select 1 / (1 - \
+         :fails);\"\n\
          [phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\ninterval = \"100ms\"\n\
          [factors]\nfails = [0, 1]\n[plan]\norder = \"listed\"\nmax_errors = \"2.5%\"\n",
     );
@@ -209,7 +210,8 @@ fn a_run_that_lost_clients_says_so_and_does_not_count() {
         running.until(" tps ");
         database.execute(
             "select pg_terminate_backend(pid) from (select pid from pg_stat_activity
-              where datname = current_database() and query like 'select 1%' and pid <> pg_backend_pid() limit 3) clients",
+              where datname = current_database() and query like 'select 1%' and pid <> pg_backend_pid() limit 3)
+                clients",
         );
         running.end().expect(code)
     };

@@ -224,7 +224,8 @@ fn what_nobody_reads_yet_holds_up_neither_the_run_nor_its_end() {
     assert_eq!(running.code(), Some(2));
 }
 
-/// What a signal finds in the server's hands is cancelled there: a query of an hour keeps nobody waiting, and does not go on without dyno.
+/// What a signal finds in the server's hands is cancelled there: a query of an hour keeps nobody waiting, and does
+/// not go on without dyno.
 #[test]
 fn what_the_server_executes_is_cancelled() {
     let database = database("e2e_cancelled");

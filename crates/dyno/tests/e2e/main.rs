@@ -1,5 +1,6 @@
-//! The whole of dyno, as a person uses it: the real program, started with arguments, on real servers. Every case looks at what the person
-//! sees (standard output, standard error, exit code) and at what is left behind (archive, database, processes).
+//! The whole of dyno, as a person uses it: the real program, started with arguments, on real servers. Every case
+//! looks at what the person sees (standard output, standard error, exit code) and at what is left behind (archive,
+//! database, processes).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
 

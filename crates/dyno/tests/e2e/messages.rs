@@ -1,5 +1,5 @@
-//! What dyno says when it is asked for something that cannot be: no server is needed to see that, and none is started. The snapshots are the
-//! screens as a person sees them.
+//! What dyno says when it is asked for something that cannot be: no server is needed to see that, and none is
+//! started. The snapshots are the screens as a person sees them.
 
 use crate::support::{Desk, Ended};
 use std::net::TcpListener;

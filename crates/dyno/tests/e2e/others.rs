@@ -1,4 +1,5 @@
-//! What others have in a database that dyno is pointed at: there afterwards as before, or the reason why dyno does not go on.
+//! What others have in a database that dyno is pointed at: there afterwards as before, or the reason why dyno does
+//! not go on.
 
 use crate::support::{Database, Desk, database, run_folders};
 
@@ -19,7 +20,8 @@ fn experiment(desk: &Desk) {
          create index on items using gin ((name::text) gin_trgm_ops);
          drop table if exists treasure;
          '''\n[data.fill.items]\nrows = 100\ncolumns = { id = \"row\", name = \"'Name ' || row\" }\n\
-         [[workload]]\nscript = \"select similarity(name::text, 'x'), elsewhere() from items where id = 1;\\nupdate items set name = name where id = 1;\"\n\
+         [[workload]]\nscript = \"select similarity(name::text, 'x'), elsewhere() from items where id = \
+         1;\\nupdate items set name = name where id = 1;\"\n\
          [phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\ninterval = \"100ms\"\n",
     );
 }
@@ -101,7 +103,8 @@ fn depends_on_the_schema_and_is_named() {
     database.execute(
         "drop table public.beside;
          create view public.overview as select id from dyno_guest.items;
-         create table public.orders (item int references dyno_guest.items, mood dyno_guest.mood, double int default dyno_guest.twice(1), gone int);
+         create table public.orders (item int references dyno_guest.items, mood dyno_guest.mood, double int default
+           dyno_guest.twice(1), gone int);
          insert into public.orders values (1, 'busy');
          create index orders_twice on public.orders (dyno_guest.twice(gone));
          create trigger keeps before update on public.orders for each row execute function dyno_guest.keep();

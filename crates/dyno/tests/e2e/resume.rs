@@ -1,4 +1,5 @@
-//! Campaigns that were interrupted go on where they were: no finished run is made again or touched, and none is counted twice.
+//! Campaigns that were interrupted go on where they were: no finished run is made again or touched, and none is
+//! counted twice.
 
 use crate::support::{Desk, Ended, Home, RunFolder, Running, database, is_alive, run_folders, wait_for};
 use rustix::process::{Pid, Signal, kill_process};

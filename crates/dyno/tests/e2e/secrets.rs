@@ -1,10 +1,12 @@
-//! A password leaves by no way: not by the process list, the environment of what dyno starts, the screen, or the archive.
+//! A password leaves by no way: not by the process list, the environment of what dyno starts, the screen, or the
+//! archive.
 
 use crate::support::{Desk, Ended, database, database_alone, temporary};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// In nothing else that could be found, nor on the command line of another test, which the process list shows for the moment before it is hidden.
+/// In nothing else that could be found, nor on the command line of another test, which the process list shows for
+/// the moment before it is hidden.
 const CANARY: &str = "C4n4ry-0f-th3-Mine";
 
 /// The canary with every character encoded.
@@ -23,7 +25,8 @@ fn no_process_and_no_file_tells_it() {
     desk.file(
         "spy.sh",
         &format!(
-            "#!/bin/sh\n{{ cat /proc/[0-9]*/cmdline; cat /proc/self/environ /proc/$PPID/environ; ls -l /proc/self/fd; }} > {} 2>/dev/null\necho 1\n",
+            "#!/bin/sh\n{{ cat /proc/[0-9]*/cmdline; cat /proc/self/environ /proc/$PPID/environ; \
+             ls -l /proc/self/fd; }} > {} 2>/dev/null\necho 1\n",
             report.display()
         ),
     );

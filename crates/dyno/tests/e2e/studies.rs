@@ -1,4 +1,5 @@
-//! The published studies' own pgbench commands and scripts, as their authors typed them: only hosts, scale and time are made smaller.
+//! The published studies' own pgbench commands and scripts, as their authors typed them: only hosts, scale and time
+//! are made smaller.
 
 use crate::support::{Database, Desk, Ended, database};
 use std::fs;
@@ -146,7 +147,8 @@ fn study_b_sweeps_clients_with_a_shell_script() {
         one.contains("number of clients: 1\nnumber of threads: 1\n"),
         "threads are clamped: {one}"
     );
-    // Whole transactions leave the same sum everywhere. The history holds the last run alone: each run without -n empties it.
+    // Whole transactions leave the same sum everywhere. The history holds the last run alone: each run without -n
+    // empties it.
     let value = |query: &str| database.value(query);
     let sum = value("select sum(abalance) from pgbench_accounts");
     assert_eq!(sum, value("select sum(bbalance) from pgbench_branches"));
@@ -215,7 +217,8 @@ fn study_d_writes_and_consumes_at_once() {
          create or replace function consume_batch(integer,integer) returns void language plpgsql strict as $function$
          declare suffix int := mod($1, 32);
          begin
-           execute format('delete from t_sensor%s where ctid = any(array(select ctid from t_sensor%s limit %s))', suffix, suffix, $2);
+           execute format('delete from t_sensor%s where ctid = any(array(select ctid from t_sensor%s limit %s))',
+             suffix, suffix, $2);
          end; $function$;",
     );
     desk.file(
@@ -259,11 +262,15 @@ fn study_e_draws_hot_rows_from_a_64_bit_range() {
     );
     desk.file(
         "rw.sql",
-        "\\set aid random_gaussian(1, :range, 10.0)\n\\set bid random(1, 1 * :scale)\n\\set tid random(1, 10 * :scale)\n\
-         \\set delta random(-5000, 5000)\nBEGIN;\nUPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid\n= :aid;\n\
-         SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\nUPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid\n\
+        "\\set aid random_gaussian(1, :range, 10.0)\n\\set bid random(1, 1 * :scale)\n\\set tid random(1, 10 * \
+         :scale)\n\
+         \\set delta random(-5000, 5000)\nBEGIN;\nUPDATE pgbench_accounts SET abalance = abalance + :delta WHERE \
+         aid\n= :aid;\n\
+         SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\nUPDATE pgbench_tellers SET tbalance = tbalance + \
+         :delta WHERE tid\n\
          = :tid;\nUPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid\n= :bid;\n\
-         INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES\n(:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\nEND;\n",
+         INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES\n(:tid, :bid, :aid, :delta, \
+         CURRENT_TIMESTAMP);\nEND;\n",
     );
     let run = |words: &str| shell(&desk, &database, &format!("pgbench -M prepared {words}"));
     run("-v -r -P 1 -f ./ro.sql -c 128 -j 128 -T 1 -D\\\n scale=2 -D range=20000").expect(0);
@@ -277,7 +284,8 @@ fn study_e_draws_hot_rows_from_a_64_bit_range() {
     run("-n -r -P 1 -f ./ro.sql -c 32 -j 64 -T 1 -D scale=2 -D range=200000")
         .expect(0)
         .shows("number of threads: 32");
-    // The study's own largest range does not fit the integer column: the server says so, and the run ends as pgbench's does.
+    // The study's own largest range does not fit the integer column: the server says so, and the run ends as
+    // pgbench's does.
     run("-n -r -P 1 -f ./ro.sql -c 8 -j 8 -T 1 -D scale=2 -D range=10000000000")
         .expect(2)
         .says("out of range for type integer")

@@ -1,4 +1,5 @@
-//! A server that offers TLS: encrypted on demand, verified down to the host's name, and never given a password that its owner keeps from it.
+//! A server that offers TLS: encrypted on demand, verified down to the host's name, and never given a password that
+//! its owner keeps from it.
 
 use crate::support::{Desk, Ended, Shared, certificate_folder, run_folders, temporary, tls_server};
 use dyno_target::postgres::address::Host;

@@ -227,7 +227,8 @@ fn split(words: &str) -> Vec<String> {
     found
 }
 
-/// Runs all cases of a group on a database of its own, on which `prepare` was run, and fails with everything that differs.
+/// Runs all cases of a group on a database of its own, on which `prepare` was run, and fails with everything that
+/// differs.
 pub fn compare_all(group: &str, prepare: &[&str], cases: Vec<Case>) {
     let Some(pgbench) = real::pgbench() else { return };
     let database = Database::new(&format!("pgbench_{group}"));

@@ -1,8 +1,9 @@
-//! `dyno pgbench` beside PostgreSQL's pgbench: the same command lines on the same server, one after the other, must give the same exit codes, the same
-//! texts once measured numbers are taken out, and the same rows where a seed fixes them. What only dyno has is tested by itself, in `own`.
+//! `dyno pgbench` beside PostgreSQL's pgbench: the same command lines on the same server, one after the other, must
+//! give the same exit codes, the same texts once measured numbers are taken out, and the same rows where a seed
+//! fixes them. What only dyno has is tested by itself, in `own`.
 //!
-//! The real one is pgbench 15, from PATH or Debian's folder. Where there is none, nothing is compared and the tests pass, unless
-//! `DYNO_REQUIRE_PGBENCH=1` says that there must be one.
+//! The real one is pgbench 15, from PATH or Debian's folder. Where there is none, nothing is compared and the tests
+//! pass, unless `DYNO_REQUIRE_PGBENCH=1` says that there must be one.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
 

@@ -176,7 +176,8 @@ fn the_name_pgbench_is_enough() {
 fn a_client_without_a_connection_is_named() {
     let desk = Desk::new("own_refused");
     desk.database.execute(
-        "drop role if exists limited; create role limited login connection limit 2; grant select on pgbench_branches to limited",
+        "drop role if exists limited; create role limited login connection limit 2; grant select on \
+         pgbench_branches to limited",
     );
     let run = desk
         .dyno()
@@ -261,7 +262,8 @@ fn an_interrupted_initialization_fails_and_says_what_is_there() {
         .spawn()
         .unwrap();
     desk.wait_for(&format!(
-        "select 1 from pg_stat_activity where datname = '{}' and query like 'insert into pgbench_accounts%' and state = 'active'",
+        "select 1 from pg_stat_activity where datname = '{}' and query like 'insert into pgbench_accounts%' and \
+         state = 'active'",
         database.name()
     ));
     interrupt(&child);
@@ -284,7 +286,8 @@ fn an_interrupted_run_reports_what_was_measured_and_dies_of_the_signal() {
         .spawn()
         .unwrap();
     desk.wait_for(&format!(
-        "select 1 from pg_stat_activity where datname = '{}' and application_name = 'pgbench' and query like '%abalance%'",
+        "select 1 from pg_stat_activity where datname = '{}' and application_name = 'pgbench' and query like \
+         '%abalance%'",
         desk.database.name()
     ));
     interrupt(&child);

@@ -45,7 +45,8 @@ fn normal_line(line: &str, style: Normal) -> String {
     numbers(&line, style.whole_numbers || line.starts_with("progress: "))
 }
 
-/// Replaces numbers with a fraction, or all, by `#`; also process numbers in log files' names, and blanks in front of what is aligned.
+/// Replaces numbers with a fraction, or all, by `#`; also process numbers in log files' names, and blanks in front
+/// of what is aligned.
 fn numbers(line: &str, whole: bool) -> String {
     let mut out = String::new();
     let mut rest = line;

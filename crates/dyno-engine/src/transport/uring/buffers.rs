@@ -13,7 +13,8 @@ pub(super) const GROUP: u16 = 0;
 /// What a buffer takes: many replies, or a part of one with many rows.
 const BUFFER_BYTES: usize = 16 * 1024;
 
-/// From one buffer to the next. Not a multiple of a page, because the first lines of all buffers would compete for the same places of the CPU's cache.
+/// From one buffer to the next. Not a multiple of a page, because the first lines of all buffers would compete for
+/// the same places of the CPU's cache.
 const STRIDE: usize = BUFFER_BYTES + 5 * 64;
 
 /// The kernel wants the ring to begin with a page.
@@ -83,8 +84,8 @@ impl Buffers {
     pub fn give_back(&mut self, number: u16) {
         let start = self.start(number);
         let ring = self.memory.cast::<BufRingEntry>();
-        // SAFETY: the entry lies within the ring, as the number of entries is a power of two; the kernel reads it only after the tail has passed it.
-        // The tail lies in a field of the first entry that nothing else uses.
+        // SAFETY: the entry lies within the ring, as the number of entries is a power of two; the kernel reads it
+        // only after the tail has passed it. The tail lies in a field of the first entry that nothing else uses.
         #[allow(unsafe_code)]
         unsafe {
             let entry = ring.add(usize::from(self.tail % self.count)).as_mut();

@@ -1,9 +1,12 @@
-//! Completions with io_uring: one system call per round sends everything and waits, and what arrived is in our memory when it returns.
+//! Completions with io_uring: one system call per round sends everything and waits, and what arrived is in our
+//! memory when it returns.
 //!
-//! One multishot receive per connection fills buffers that all connections of the thread share. A send is tried once, within the call that submits it
-//! (`MSG_DONTWAIT`), so its bytes need not outlive the call, and it says nothing if it succeeds (`IOSQE_CQE_SKIP_SUCCESS`). What the peer does not
-//! accept at once stays unsent in the connection and is sent by plain calls when the socket is writable, as with readiness. The ring belongs to its
-//! thread, which takes completions in when it asks for them (`SINGLE_ISSUER` and `DEFER_TASKRUN`, Linux 6.1): otherwise every arrival would interrupt it.
+//! One multishot receive per connection fills buffers that all connections of the thread share. A send is tried
+//! once, within the call that submits it (`MSG_DONTWAIT`), so its bytes need not outlive the call, and it says
+//! nothing if it succeeds (`IOSQE_CQE_SKIP_SUCCESS`). What the peer does not accept at once stays unsent in the
+//! connection and is sent by plain calls when the socket is writable, as with readiness. The ring belongs to its
+//! thread, which takes completions in when it asks for them (`SINGLE_ISSUER` and `DEFER_TASKRUN`, Linux 6.1):
+//! otherwise every arrival would interrupt it.
 
 mod buffers;
 mod operation;
@@ -53,7 +56,8 @@ impl Uring {
     pub fn new(connections: Vec<Option<Connection>>) -> io::Result<Self> {
         let most = u32::try_from(connections.len()).map_err(io::Error::other)?;
         let buffer_count = most.next_power_of_two().clamp(16, 512) as u16;
-        // Room for all that can complete at once: full buffers, and of each connection the end of its receive, a failed send and a wait.
+        // Room for all that can complete at once: full buffers, and of each connection the end of its receive, a
+        // failed send and a wait.
         let completions = most.saturating_mul(3).saturating_add(buffer_count.into());
         let ring = IoUring::builder()
             .setup_single_issuer()
@@ -183,7 +187,8 @@ fn push(ring: &mut IoUring, entry: &Entry) -> io::Result<()> {
     if ring.submission().is_full() {
         ring.submit()?;
     }
-    // SAFETY: the only memory that an entry refers to is what a send sends. `Uring::submit` submits it before anything touches that again, or never.
+    // SAFETY: the only memory that an entry refers to is what a send sends. `Uring::submit` submits it before
+    // anything touches that again, or never.
     #[allow(unsafe_code)]
     let pushed = unsafe { ring.submission().push(entry) };
     pushed.map_err(io::Error::other)
@@ -321,8 +326,9 @@ impl Transport for Uring {
 
 impl Drop for Uring {
     fn drop(&mut self) {
-        // A closed ring ends its operations when it finds time to, but the buffers are about to go. The kernel cancels one by one, and passes over all before it
-        // for each, which takes most of a second for 10,000: so those that end by themselves are let to do so first.
+        // A closed ring ends its operations when it finds time to, but the buffers are about to go. The kernel
+        // cancels one by one, and passes over all before it for each, which takes most of a second for 10,000: so
+        // those that end by themselves are let to do so first.
         if !self.failed {
             self.places.iter_mut().for_each(Place::retire);
             let now = Timespec::new();

@@ -48,7 +48,8 @@ impl Operation {
         }
     }
 
-    /// What asks the ring to do it on `connection`. The unsent bytes of a [`Kind::Send`] must not be touched before it is submitted.
+    /// What asks the ring to do it on `connection`. The unsent bytes of a [`Kind::Send`] must not be touched before
+    /// it is submitted.
     pub fn entry(self, connection: &Connection) -> Entry {
         let socket = Fd(connection.socket().as_fd().as_raw_fd());
         let entry = match self.kind {

@@ -1,6 +1,7 @@
 //! Reading an experiment file.
 //!
-//! The document is walked by hand rather than mapped onto types, because every complaint is to show the place, the line and the remedy.
+//! The document is walked by hand rather than mapped onto types, because every complaint is to show the place, the
+//! line and the remedy.
 
 mod data;
 mod factors;
@@ -211,7 +212,8 @@ impl Reader<'_> {
         Ok((sql, Some(Place { name, offset })))
     }
 
-    /// Complains about the first placeholder of `text` that names no parameter. `span` is the place of the whole text in the file.
+    /// Complains about the first placeholder of `text` that names no parameter. `span` is the place of the whole
+    /// text in the file.
     fn check_placeholders(&self, text: &str, span: Range<usize>) -> Result<(), Diagnostic> {
         let Some((name, _)) = placeholder::unknown(text, &self.experiment.parameters) else {
             return Ok(());

@@ -20,7 +20,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What a size changes. It is tried on a copy, so that a size is checked when the file is read and not when it is first asked for.
+    /// What a size changes. It is tried on a copy, so that a size is checked when the file is read and not when it
+    /// is first asked for.
     fn size(
         &self,
         title: &str,
@@ -50,7 +51,8 @@ impl Reader<'_> {
         Ok(changes)
     }
 
-    /// Makes the change that `value` under `name` stands for, and adds it to `changes`. Keys of nested tables are joined by dots.
+    /// Makes the change that `value` under `name` stands for, and adds it to `changes`. Keys of nested tables are
+    /// joined by dots.
     fn change(
         &mut self,
         (name, span): (&str, Range<usize>),

@@ -371,7 +371,8 @@ proptest! {
 /// What is said of a file with two workloads, `a` of 8 clients and `b` of 2, and after them `text`.
 fn later_complaint(text: &str) -> String {
     let file = format!(
-        "title = \"t\"\n[parameters]\nrows = 5\nkind = \"heap\"\n[[workload]]\nname = \"a\"\nclients = 8\nscript = \"x\"\n\
+        "title = \"t\"\n[parameters]\nrows = 5\nkind = \"heap\"\n[[workload]]\nname = \"a\"\nclients = 8\nscript \
+         = \"x\"\n\
          [[workload]]\nname = \"b\"\nclients = 2\nscript = \"y\"\n{text}\n"
     );
     let complaint = parsed(&file).unwrap_err();
@@ -526,7 +527,8 @@ fn wrong_factors_and_plans() {
 
 #[test]
 fn a_mix_of_scripts_is_weighted() {
-    let file = "title = \"t\"\n[[workload]]\nscripts = [{ name = \"read\", weight = 9, script = \"x\" }, { name = \"write\", script = \"y\" }]\n";
+    let file = "title = \"t\"\n[[workload]]\nscripts = [{ name = \"read\", weight = 9, script = \"x\" }, \
+                { name = \"write\", script = \"y\" }]\n";
     let run = parsed(file).unwrap().resolve(Size::Full, &[], 1).unwrap();
     let scripts = run.workloads[0].scripts.iter();
     let scripts: Vec<_> = scripts

@@ -15,13 +15,15 @@ struct Override<'a> {
 }
 
 impl Experiment {
-    /// Plans a campaign: the file's values, those of `size`, then `overrides` in order. An override of several values or a range, `1,2` or `10..120:10`,
-    /// gives a factor these levels; a single value for a factor pins it to that level. `repetitions`, if given, has the last word on how often each
-    /// cell is measured. `cores` is what the load's machine has, for workloads that do not say how many threads they want.
+    /// Plans a campaign: the file's values, those of `size`, then `overrides` in order. An override of several
+    /// values or a range, `1,2` or `10..120:10`, gives a factor these levels; a single value for a factor pins it
+    /// to that level. `repetitions`, if given, has the last word on how often each cell is measured. `cores` is
+    /// what the load's machine has, for workloads that do not say how many threads they want.
     ///
     /// # Errors
     ///
-    /// If an override names nothing or does not fit, levels cannot be together, or nothing or too much is to be measured.
+    /// If an override names nothing or does not fit, levels cannot be together, or nothing or too much is to be
+    /// measured.
     pub fn plan(
         &self,
         size: Size,
@@ -42,7 +44,8 @@ impl Experiment {
         experiment.planned(size, &fixed, repetitions, seed, cores)
     }
 
-    /// Gives a factor the levels in `text`. Gives back what is in it if it is one value of something that is no factor, or that belongs to the plan.
+    /// Gives a factor the levels in `text`. Gives back what is in it if it is one value of something that is no
+    /// factor, or that belongs to the plan.
     fn vary(&mut self, name: &str, text: &str) -> Result<Option<Value>, SetError> {
         let invalid = |reason| SetError::Invalid {
             name: name.to_owned(),
@@ -162,7 +165,8 @@ impl Experiment {
     /// The exact work of a cell.
     fn cell(&self, levels: &Levels, size: Size, fixed: &[Override<'_>], cores: usize) -> Result<Resolved, PlanError> {
         let mut experiment = self.clone();
-        // Threads that were asked for once and for all are as many as there are clients at most; as a level, they have to fit.
+        // Threads that were asked for once and for all are as many as there are clients at most; as a level, they
+        // have to fit.
         let meant = levels.iter().filter_map(|(factor, level)| self.meaning(factor, level));
         let meant: HashSet<&str> = meant.flat_map(|meaning| meaning.keys()).map(String::as_str).collect();
         let said = levels.keys().map(String::as_str).chain(meant.iter().copied());
@@ -190,7 +194,8 @@ impl Experiment {
         for given in threads {
             experiment.limit_threads(given.name, &given.value);
         }
-        // What holds for one workload has been asked for in particular: a level for all of them does not undo it, nor does the name of a level.
+        // What holds for one workload has been asked for in particular: a level for all of them does not undo it,
+        // nor does the name of a level.
         let undone =
             |name: &str| name.ends_with(".clients") || self.factor(name).is_ok_and(|name| meant.contains(&*name));
         for given in fixed.iter().filter(|given| undone(given.name)) {
@@ -217,7 +222,8 @@ fn refused(name: &str, value: &str, cause: SetError) -> PlanError {
     }
 }
 
-/// Values that others depend on are set before them: clients before threads, and what is for all workloads before what is for one.
+/// Values that others depend on are set before them: clients before threads, and what is for all workloads before
+/// what is for one.
 pub(crate) fn rank(name: &str) -> u8 {
     let special = u8::from(name.contains('.'));
     match name.rsplit('.').next() {
@@ -227,7 +233,8 @@ pub(crate) fn rank(name: &str) -> u8 {
     }
 }
 
-/// Whether a factor is the number of clients, or of threads, of all workloads or of one. A parameter may have a name that ends alike.
+/// Whether a factor is the number of clients, or of threads, of all workloads or of one. A parameter may have a
+/// name that ends alike.
 pub(crate) fn is_count_of(what: &str, name: &str) -> bool {
     name.rsplit('.').next() == Some(what)
 }

@@ -69,8 +69,8 @@ impl Design {
         self.factors.insert(factor.to_owned(), levels);
     }
 
-    /// The cells: the product of all factors, the last of which changes fastest, less what is excluded, then what is included. An included cell
-    /// that does not name a factor is one with each of its levels.
+    /// The cells: the product of all factors, the last of which changes fastest, less what is excluded, then what
+    /// is included. An included cell that does not name a factor is one with each of its levels.
     pub fn cells(&self) -> Result<Vec<Levels>, NoCells> {
         let mut cells: IndexSet<Vec<&String>> = IndexSet::new();
         let free = Levels::new();

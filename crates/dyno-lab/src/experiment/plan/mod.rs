@@ -1,8 +1,9 @@
 //! From an experiment to the runs of a campaign.
 //!
-//! What an experiment varies are its *factors*, each with its *levels*. A *cell* is one combination of levels and the exact work that follows from
-//! them; the cells are the product of all factors, less what the file excludes, plus what it includes. Each cell is run once per *repetition*. The
-//! order of the runs follows from the seed alone, so that it is the same on every machine.
+//! What an experiment varies are its *factors*, each with its *levels*. A *cell* is one combination of levels and
+//! the exact work that follows from them; the cells are the product of all factors, less what the file excludes,
+//! plus what it includes. Each cell is run once per *repetition*. The order of the runs follows from the seed
+//! alone, so that it is the same on every machine.
 
 mod build;
 mod design;

@@ -5,7 +5,8 @@ use dyno_archive::plan::Value;
 /// More levels than anybody waits for. A range with more is a mistake, and would fill the memory.
 pub(crate) const MOST_LEVELS: usize = 10_000;
 
-/// The numbers from `from` to at most `to`, `step` apart; without a step 1, downwards if `to` is below. Both ends belong to the range.
+/// The numbers from `from` to at most `to`, `step` apart; without a step 1, downwards if `to` is below. Both ends
+/// belong to the range.
 ///
 /// # Errors
 ///
@@ -187,7 +188,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_range_begins_at_from_and_ends_at_most_a_step_before_to(from in -500_i64..500, to in -500_i64..500, step in 1_i64..60) {
+        fn a_range_begins_at_from_and_ends_at_most_a_step_before_to(from in -500_i64..500, to in -500_i64..500,
+            step in 1_i64..60) {
             let step = if to < from { -step } else { step };
             let levels = range(&Value::Integer(from), &Value::Integer(to), Some(&Value::Integer(step))).unwrap();
             let numbers: Vec<i64> = levels.iter().filter_map(Value::to_integer).collect();

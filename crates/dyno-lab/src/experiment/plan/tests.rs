@@ -201,9 +201,11 @@ fn passwords_of_targets_are_not_shown() {
 
 #[test]
 fn stages_follow_the_warm_up() {
-    let file = "title = \"t\"\n[[workload]]\nname = \"a\"\nclients = 8\nscript = \"x\"\n[[workload]]\nname = \"b\"\nscript = \"y\"\n\
+    let file = "title = \"t\"\n[[workload]]\nname = \"a\"\nclients = 8\nscript = \"x\"\n[[workload]]\nname \
+                = \"b\"\nscript = \"y\"\n\
                 [[stage]]\nname = \"ramp\"\nlasts = \"30s\"\nclients = { from = 1, to = 8 }\n\
-                [[stage]]\nname = \"hold\"\nlasts = \"1m\"\nrate = 50\nworkloads = [\"b\"]\n[size.small]\nstage.hold.lasts = \"5s\"\n";
+                [[stage]]\nname = \"hold\"\nlasts = \"1m\"\nrate = 50\nworkloads = [\"b\"]\n[size.small]\n\
+                stage.hold.lasts = \"5s\"\n";
     let plan = |set: &[(&str, &str)]| super::tests::plan(file, Size::Small, set);
     let run = plan(&[]).unwrap().cells.remove(0).experiment;
     let phases = run.phases();
@@ -309,7 +311,8 @@ proptest! {
     }
 
     #[test]
-    fn any_levels_are_planned_or_refused(name in "(clients|rows|skew|work_mem|workload|state|measure|\\PC{0,8})", value in "(-?[0-9.:,]{0,16}|[a-z+,]{0,20}|\\PC{0,12})") {
+    fn any_levels_are_planned_or_refused(name in "(clients|rows|skew|work_mem|workload|state|measure|\\PC{0,8})",
+        value in "(-?[0-9.:,]{0,16}|[a-z+,]{0,20}|\\PC{0,12})") {
         if let Ok(plan) = plan(FILE, Size::Medium, &[(name.as_str(), value.as_str())]) {
             prop_assert!(!plan.cells.is_empty() && plan.runs.len() >= plan.cells.len());
         }

@@ -173,7 +173,8 @@ fn the_newcomers_sizes_are_durable() {
 proptest! {
     #[test]
     fn anything_can_be_tried(
-        name in "(rows|skew|kind|clients|reader\\.clients|threads|rate|protocol|measure|interval|work_mem|settings\\.x|\\PC{0,12})",
+        name in "(rows|skew|kind|clients|reader\\.clients|threads|rate|protocol|measure|interval|work_mem|settings\\.x|\
+                 \\PC{0,12})",
         value in "(-?[0-9_.eE]{0,22}|[0-9]{1,20} ?(ms|s|m|h|d|y)|\\PC{0,20})",
     ) {
         let mut changed = experiment();

@@ -101,12 +101,14 @@ impl ConnectError {
         Self::one(host, error.to_string(), "")
     }
 
-    /// Whether the outcome may be another one with, or without, TLS: the server's access rules or the handshake objected.
+    /// Whether the outcome may be another one with, or without, TLS: the server's access rules or the handshake
+    /// objected.
     fn depends_on_tls(&self) -> bool {
         self.sqlstate() == Some("28000") || self.failures.iter().any(|failure| failure.is_handshake)
     }
 
-    /// What happened in the words of libpq, for programs that stand in for one of PostgreSQL's: a line or two for each server tried.
+    /// What happened in the words of libpq, for programs that stand in for one of PostgreSQL's: a line or two for
+    /// each server tried.
     #[must_use]
     pub fn libpq(&self) -> String {
         let each = self.failures.iter().map(|failure| failure.libpq.as_str());
@@ -129,8 +131,9 @@ impl ConnectionInfo {
         self.connect_any().map(|(client, _)| client)
     }
 
-    /// Opens a control connection to the first server that accepts. It ends, and what was asked fails, when the server takes longer than `limit` for one
-    /// statement: for work that is to be done even after a request to stop, if the server does its part.
+    /// Opens a control connection to the first server that accepts. It ends, and what was asked fails, when the
+    /// server takes longer than `limit` for one statement: for work that is to be done even after a request to
+    /// stop, if the server does its part.
     ///
     /// # Errors
     /// [`ConnectError`] with every server tried.
@@ -138,7 +141,8 @@ impl ConnectionInfo {
         Ok(self.connect()?.with_patience(limit))
     }
 
-    /// The same address narrowed to the first server that accepts a connection, so that the load goes where the control connection went.
+    /// The same address narrowed to the first server that accepts a connection, so that the load goes where the
+    /// control connection went.
     ///
     /// # Errors
     /// [`ConnectError`] with every server tried.

@@ -43,7 +43,8 @@ pub(super) fn parse(text: &str) -> Result<Pairs, AddressError> {
         // libpq would take it for a part of the value; most likely a space is missing, perhaps before a password.
         if !quoted && value.contains('=') && !may_hold_equals(keyword) {
             let what = format!(
-                "the value in {} has an \"=\": a space is missing before the next keyword, or the value needs quotes ('…')",
+                "the value in {} has an \"=\": a space is missing before the next keyword, or the value needs \
+                 quotes ('…')",
                 shown(keyword)
             );
             return Err(syntax(what, None));

@@ -70,7 +70,8 @@ enum Place {
     Tcp(SocketAddr),
 }
 
-/// Connects to `endpoint` and logs in. Each of its addresses may take as long as the endpoint's limit; the last one's failure counts.
+/// Connects to `endpoint` and logs in. Each of its addresses may take as long as the endpoint's limit; the last
+/// one's failure counts.
 pub(super) fn dial(
     endpoint: &Endpoint,
     encryption: Encryption,
@@ -125,7 +126,8 @@ impl Route {
     }
 
     async fn log_in(&self, config: &tokio_postgres::Config) -> Result<(tokio_postgres::Client, Traffic), DialError> {
-        // The crate asks a TLS connection alone what SCRAM can be bound to, so ours are handed over as such, made before.
+        // The crate asks a TLS connection alone what SCRAM can be bound to, so ours are handed over as such, made
+        // before.
         let mut config = config.clone();
         config
             .ssl_mode(SslMode::Require)

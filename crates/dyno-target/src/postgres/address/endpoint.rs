@@ -49,8 +49,8 @@ impl ConnectionInfo {
         }
     }
 
-    /// All hosts as endpoints, in the order in which they are to be tried; twice if sessions of one kind are preferred to others. A host that cannot be
-    /// looked up is left out, unless it is the last hope.
+    /// All hosts as endpoints, in the order in which they are to be tried; twice if sessions of one kind are
+    /// preferred to others. A host that cannot be looked up is left out, unless it is the last hope.
     ///
     /// # Errors
     /// No host's name is known, or TLS cannot be set up.

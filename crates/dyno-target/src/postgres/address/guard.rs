@@ -13,7 +13,8 @@ const MAX_BYTES: u64 = 1 << 20;
 /// The longest message after the log-in, in bytes.
 const MAX_MESSAGE_BYTES: u64 = 64 << 20;
 
-/// How much of what nobody asked for (reports of settings, notices, notifications) may come before an answer is complete, in bytes.
+/// How much of what nobody asked for (reports of settings, notices, notifications) may come before an answer is
+/// complete, in bytes.
 const MAX_ASIDE_BYTES: u64 = 16 << 20;
 
 /// Type byte and length.
@@ -26,7 +27,9 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 
 /// A connection on which the log-in may not take more than [`MAX_BYTES`].
 ///
-/// Messages are looked at on their way, because whoever reads them makes room for the length that a message announces. Nor does the crate that logs in know of a policy of authentication: it never sees a request that is refused.
+/// Messages are looked at on their way, because whoever reads them makes room for the length that a message
+/// announces. Nor does the crate that logs in know of a policy of authentication: it never sees a request that is
+/// refused.
 pub(super) struct Guarded {
     wire: Box<dyn Wire>,
     authentication: AuthenticationGuard,
@@ -38,7 +41,8 @@ pub(super) struct Guarded {
 struct Messages {
     /// The server has let us in.
     is_in: bool,
-    /// What the messages so far have announced: all of the log-in, afterwards those that nobody asked for since the server was ready last.
+    /// What the messages so far have announced: all of the log-in, afterwards those that nobody asked for since the
+    /// server was ready last.
     announced: u64,
     header: [u8; HEADER_BYTES],
     /// How much of the header is here.
@@ -205,7 +209,8 @@ mod tests {
         /// However the bytes are cut, a log-in ends with the server being ready, and not before.
         #[test]
         fn a_log_in_of_any_pieces_ends(
-            bodies in proptest::collection::vec((prop::sample::select(b"RSKNE".to_vec()), proptest::collection::vec(any::<u8>(), 0..50)), 0..20),
+            bodies in proptest::collection::vec((prop::sample::select(b"RSKNE".to_vec()),
+                proptest::collection::vec(any::<u8>(), 0..50)), 0..20),
             piece in 1_usize..40,
         ) {
             let mut bytes: Vec<u8> = bodies.iter().flat_map(|(tag, body)| message(*tag, body)).collect();

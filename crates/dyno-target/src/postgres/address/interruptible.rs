@@ -1,4 +1,5 @@
-//! Control connections that a request to stop interrupts: whoever presses Ctrl-C does not want to wait for a vacuum or an index of an hour.
+//! Control connections that a request to stop interrupts: whoever presses Ctrl-C does not want to wait for a vacuum
+//! or an index of an hour.
 
 use super::{ConnectError, ConnectionInfo};
 use crate::postgres::Client;
@@ -15,7 +16,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// How long a server may go on with what it was asked to cancel, before nothing is expected of it any more.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A control connection whose statements are cancelled at the server once a flag is raised: they fail then, also if the server does not care.
+/// A control connection whose statements are cancelled at the server once a flag is raised: they fail then, also if
+/// the server does not care.
 pub struct Interruptible {
     client: Client,
     /// Dropped with the connection, which ends the thread that watches the flag.
@@ -37,8 +39,8 @@ impl DerefMut for Interruptible {
 }
 
 impl ConnectionInfo {
-    /// Opens a control connection to the first server that accepts. Connecting is given up, and what the connection executes is cancelled, when `stop` is
-    /// raised.
+    /// Opens a control connection to the first server that accepts. Connecting is given up, and what the connection
+    /// executes is cancelled, when `stop` is raised.
     ///
     /// # Errors
     /// [`ConnectError`] with every server tried, or that it was stopped.
@@ -70,8 +72,8 @@ impl ConnectionInfo {
     }
 }
 
-/// Does `work` on a thread of its own, which is left alone when `stop` is raised: neither a look-up of a name nor a server that stands still can be
-/// interrupted. `None` then.
+/// Does `work` on a thread of its own, which is left alone when `stop` is raised: neither a look-up of a name nor a
+/// server that stands still can be interrupted. `None` then.
 pub fn unless_stopped<T: Send + 'static>(
     stop: &AtomicBool,
     work: impl FnOnce() -> T + Clone + Send + 'static,
@@ -97,8 +99,8 @@ pub fn unless_stopped<T: Send + 'static>(
     }
 }
 
-/// Cancels what the connection executes, one statement after the other, from when the flag is raised until the connection is closed. Where that has no effect,
-/// ends the connection.
+/// Cancels what the connection executes, one statement after the other, from when the flag is raised until the
+/// connection is closed. Where that has no effect, ends the connection.
 fn watch(canceller: &Canceller, stop: &AtomicBool, closed: &Receiver<()>) {
     let mut asked: Option<(u64, Instant)> = None;
     while let Err(RecvTimeoutError::Timeout) = closed.recv_timeout(PATIENCE) {

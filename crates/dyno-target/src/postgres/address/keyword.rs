@@ -1,7 +1,8 @@
 //! libpq's connection keywords, all up to version 18: which dyno honours, which it may ignore, which it must refuse.
 //!
-//! A promise of safety that is silently dropped sends a password where its owner forbade it; so whatever is not honoured is refused, unless nothing is
-//! lost without it. Source: PostgreSQL 18 documentation, chapter "libpq", "Parameter Key Words" and "Environment Variables".
+//! A promise of safety that is silently dropped sends a password where its owner forbade it; so whatever is not
+//! honoured is refused, unless nothing is lost without it. Source: PostgreSQL 18 documentation, chapter "libpq",
+//! "Parameter Key Words" and "Environment Variables".
 
 use super::AddressError;
 use super::secrets::HIDDEN;
@@ -114,7 +115,8 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     keyword("user", "PGUSER", Honoured),
 ];
 
-/// The keyword that a value was given for, from where it came from: a variable, or words with the keyword in parentheses.
+/// The keyword that a value was given for, from where it came from: a variable, or words with the keyword in
+/// parentheses.
 pub(super) fn keyword_of(origin: &str) -> &str {
     match KEYWORDS.iter().find(|known| known.variable == Some(origin)) {
         Some(known) => known.name,
@@ -132,7 +134,8 @@ pub(super) fn find(name: &str) -> Option<&'static Keyword> {
     KEYWORDS.iter().find(|known| known.name == name)
 }
 
-/// That there is no such keyword, of which libpq says `words` and then the keyword, unless it may be a piece of a password.
+/// That there is no such keyword, of which libpq says `words` and then the keyword, unless it may be a piece of a
+/// password.
 pub(super) fn unknown(name: &str, words: &str, may_be_secret: bool) -> AddressError {
     let suggestion = nearest(name).map(|nearest| (name.to_owned(), nearest));
     let shown = if may_be_secret && suggestion.is_none() {

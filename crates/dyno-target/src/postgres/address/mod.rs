@@ -1,8 +1,9 @@
 //! Where the database is and who asks: resolved as psql would, so that what works with psql works here.
 //!
-//! A target is a URI, a `keyword=value` string or a bare database name; what it leaves open comes from a service file, the `PG…`
-//! variables, the password file and libpq's defaults, in this order. Source: PostgreSQL 18 documentation, chapter "libpq", sections
-//! "Database Connection Control Functions", "Environment Variables", "The Password File", "The Connection Service File".
+//! A target is a URI, a `keyword=value` string or a bare database name; what it leaves open comes from a service
+//! file, the `PG…` variables, the password file and libpq's defaults, in this order. Source: PostgreSQL 18
+//! documentation, chapter "libpq", sections "Database Connection Control Functions", "Environment Variables", "The
+//! Password File", "The Connection Service File".
 
 mod connect;
 mod conninfo;
@@ -47,8 +48,11 @@ pub enum AddressError {
         /// What libpq says of it; `None`: it takes it.
         libpq: Option<String>,
     },
-    /// A keyword that libpq does not know. It is repeated only if it is like one that is known: it may be a piece of a password with a space in it.
-    #[error("the target's address has an unknown keyword{}", suggestion.as_ref().map(|(keyword, nearest)| format!(" \"{keyword}\"; did you mean \"{nearest}\"?")).unwrap_or_else(|| "; a value with spaces needs quotes ('…')".to_owned()))]
+    /// A keyword that libpq does not know. It is repeated only if it is like one that is known: it may be a piece
+    /// of a password with a space in it.
+    #[error("the target's address has an unknown keyword{}", suggestion.as_ref()
+        .map(|(keyword, nearest)| format!(" \"{keyword}\"; did you mean \"{nearest}\"?"))
+        .unwrap_or_else(|| "; a value with spaces needs quotes ('…')".to_owned()))]
     UnknownKeyword {
         /// As written, and the nearest known keyword.
         suggestion: Option<(String, &'static str)>,
@@ -85,7 +89,8 @@ pub enum AddressError {
     },
     /// A port outside 1–65535. Its text is not repeated: in a URI without "@" it may be a password.
     #[error(
-        "the port given in {origin} is not a number from 1 to 65535; give host:port, and write a password as user:password@host"
+        "the port given in {origin} is not a number from 1 to 65535; give host:port, and write a password as \
+         user:password@host"
     )]
     Port {
         /// Keyword or environment variable.
@@ -104,7 +109,8 @@ pub enum AddressError {
         host: Host,
     },
     /// A named service is in no service file.
-    #[error("the service \"{name}\" is not defined in {}; define it there as [{name}] or leave the service out", files.join(" or "))]
+    #[error("the service \"{name}\" is not defined in {}; define it there as [{name}] or leave the service out",
+        files.join(" or "))]
     UnknownService {
         /// Service asked for.
         name: String,
@@ -132,7 +138,8 @@ pub enum AddressError {
 }
 
 impl AddressError {
-    /// What libpq says of it, where it has words of its own for just this; else the same as `Display`. What may be a password is `***`.
+    /// What libpq says of it, where it has words of its own for just this; else the same as `Display`. What may be
+    /// a password is `***`.
     #[must_use]
     pub fn libpq(&self) -> String {
         match self {
@@ -242,8 +249,8 @@ pub struct ConnectionInfo {
 }
 
 impl ConnectionInfo {
-    /// Understands `target` (nothing given: everything from the environment), filling what it leaves open from `env`, which looks a
-    /// variable up (so that tests need no process environment).
+    /// Understands `target` (nothing given: everything from the environment), filling what it leaves open from
+    /// `env`, which looks a variable up (so that tests need no process environment).
     ///
     /// # Errors
     /// [`AddressError`] when the target, a variable or a service file cannot be understood.
@@ -296,9 +303,10 @@ impl ConnectionInfo {
         other
     }
 
-    /// The same with [endpoints](Self::endpoints) whose text is in the encoding that `client_encoding` or `PGCLIENTENCODING` names, and in the database's own
-    /// if none is named, as in libpq. Otherwise text is UTF-8. `auto` is SQL_ASCII, that is, any bytes: what libpq makes of it in a program that, like
-    /// pgbench, never asked for its locale.
+    /// The same with [endpoints](Self::endpoints) whose text is in the encoding that `client_encoding` or
+    /// `PGCLIENTENCODING` names, and in the database's own if none is named, as in libpq. Otherwise text is UTF-8.
+    /// `auto` is SQL_ASCII, that is, any bytes: what libpq makes of it in a program that, like pgbench, never asked
+    /// for its locale.
     #[must_use]
     pub fn in_client_encoding(mut self) -> Self {
         let asked = self.asked_encoding.take().filter(|name| !name.is_empty());
@@ -315,7 +323,8 @@ impl ConnectionInfo {
         self.servers.iter().map(|server| &server.host)
     }
 
-    /// Whether all servers to try are on this machine as far as an address tells: a unix socket or the loopback interface. (A tunnel looks like it, too.)
+    /// Whether all servers to try are on this machine as far as an address tells: a unix socket or the loopback
+    /// interface. (A tunnel looks like it, too.)
     #[must_use]
     pub fn is_local(&self) -> bool {
         self.hosts().all(|host| match host {
@@ -357,7 +366,8 @@ impl ConnectionInfo {
         &self.tls
     }
 
-    /// What was ignored while resolving, as sentences for the user: a password file with loose permissions, a keyword without effect.
+    /// What was ignored while resolving, as sentences for the user: a password file with loose permissions, a
+    /// keyword without effect.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings

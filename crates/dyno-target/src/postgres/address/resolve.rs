@@ -18,7 +18,8 @@ pub(super) const APPLICATION_NAME: &str = "dyno";
 /// Said of `client_encoding`, unless [`ConnectionInfo::in_client_encoding`] follows it.
 pub(super) const ENCODING_IGNORED: &str = "client_encoding has no effect in dyno and is ignored";
 
-/// How long a host may take to answer when nothing is said; libpq would wait as long as the system does, which is minutes.
+/// How long a host may take to answer when nothing is said; libpq would wait as long as the system does, which is
+/// minutes.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The encoding of connections.
@@ -162,7 +163,8 @@ fn target_list(target: &str) -> Result<Pairs, AddressError> {
     if target.contains('=') {
         return conninfo::parse(target);
     }
-    // Almost certainly a slip, and everything about a database, also what the server says and writes into its log, has its name.
+    // Almost certainly a slip, and everything about a database, also what the server says and writes into its log,
+    // has its name.
     if target.contains("//") || target.split_once(':').is_some_and(|(_, rest)| rest.contains('@')) {
         return Err(AddressError::Syntax {
             what:

@@ -52,7 +52,8 @@ pub(super) fn tls(parameters: &Parameters, home: Option<&Path>) -> Result<TlsSet
     Ok(tls)
 }
 
-/// The versions of TLS between the least and the greatest wanted. What dyno speaks, 1.2 and 1.3, is more than older minima ask for.
+/// The versions of TLS between the least and the greatest wanted. What dyno speaks, 1.2 and 1.3, is more than older
+/// minima ask for.
 fn versions(parameters: &Parameters) -> Result<Versions, AddressError> {
     let read = |keyword| {
         parameters.parse(keyword, TLS_VERSIONS, |text| match text.to_ascii_lowercase().as_str() {

@@ -1,7 +1,8 @@
 //! Addresses as they may be shown: without what is secret in them, and without what could be.
 //!
-//! An address is read as it is when it is used; then what a keyword means decides what is hidden, however it is written. Where it cannot be read, for
-//! want of a quote or a letter, only what cannot be part of a password is left.
+//! An address is read as it is when it is used; then what a keyword means decides what is hidden, however it is
+//! written. Where it cannot be read, for want of a quote or a letter, only what cannot be part of a password is
+//! left.
 
 use super::conninfo::may_hold_equals;
 use super::keyword::{KEYWORDS, Standing};
@@ -126,8 +127,8 @@ pub fn text_without_secrets(text: &str, words: &[String]) -> String {
         {
             hide(word, shown);
         }
-        // Somebody else may have repeated a part of it: what a shell's command calls says which address it cannot reach. To be safe, more than the
-        // password may be hidden in a word, up to another "@".
+        // Somebody else may have repeated a part of it: what a shell's command calls says which address it cannot
+        // reach. To be safe, more than the password may be hidden in a word, up to another "@".
         for part in hidden_parts(word, &in_text(word)) {
             for secret in [part, part.split('@').next().unwrap_or_default()] {
                 if secret.len() > HIDDEN.len() {
@@ -145,7 +146,8 @@ pub fn text_without_secrets(text: &str, words: &[String]) -> String {
     text
 }
 
-/// A statement that somebody else executes, or the begin of it, as it may be shown and archived: not at all if it may hold a password.
+/// A statement that somebody else executes, or the begin of it, as it may be shown and archived: not at all if it
+/// may hold a password.
 pub(crate) fn statement_without_secrets(statement: &str) -> &str {
     let named = statement.to_lowercase();
     let named = PARTS.iter().any(|part| named.contains(part)) || without_assignments(statement) != statement;
@@ -181,8 +183,8 @@ fn hidden_parts<'a>(word: &'a str, shown: &str) -> Vec<&'a str> {
     parts
 }
 
-/// Whether `text`, percent-encoded or not, has an address with a user in it, perhaps with a password. Where a plain name is wanted it would be shown
-/// as one.
+/// Whether `text`, percent-encoded or not, has an address with a user in it, perhaps with a password. Where a plain
+/// name is wanted it would be shown as one.
 #[must_use]
 pub fn holds_address(text: &str) -> bool {
     decoded(text)
@@ -517,7 +519,8 @@ mod tests {
             before in "[a-z .:@&=#%']{0,3}",
             which in proptest::collection::vec(any::<bool>(), 1..8),
             spaces in 0..3_usize,
-            key in prop::sample::select(vec!["password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret"]),
+            key in prop::sample::select(vec!["password", "sslpassword", "scram_client_key", "scram_server_key",
+                "oauth_client_secret"]),
         ) -> String {
             let secret = format!("{before}{CANARY}");
             let quoted = format!("'{}'", secret.replace('\\', "\\\\").replace('\'', "\\'"));
@@ -534,15 +537,18 @@ mod tests {
     }
 
     proptest! {
-        /// However an address is written or mistyped, neither its shown form nor what is said about it has its password.
+        /// However an address is written or mistyped, neither its shown form nor what is said about it has its
+        /// password.
         #[test]
-        fn a_password_never_comes_through(address in address(), slip in any::<prop::sample::Index>(), slips in 0..4_usize) {
+        fn a_password_never_comes_through(address in address(), slip in any::<prop::sample::Index>(),
+            slips in 0..4_usize) {
             let mut typed: Vec<char> = address.chars().collect();
             let canary = address.find(CANARY).map(|at| address[..at].chars().count());
             let at = slip.index(typed.len());
             // A slip in the secret itself would leave another one.
             let inside = canary.is_none_or(|begin| (begin..begin + CANARY.len()).contains(&at));
-            // Without the colon the password is a user's name, without the equals sign part of a keyword, without the last "@" of two part of a host.
+            // Without the colon the password is a user's name, without the equals sign part of a keyword, without
+            // the last "@" of two part of a host.
             let separates = matches!(typed[at], ':' | '=') || (typed[at] == '@' && address.matches('@').count() > 1);
             if !inside && !separates {
                 match slips {
@@ -553,7 +559,8 @@ mod tests {
                 }
             }
             let typed: String = typed.into_iter().collect();
-            for shown in [without_secrets(&typed), words_without_secrets(&["--target".to_owned(), typed.clone()]).concat()] {
+            for shown in [without_secrets(&typed),
+                words_without_secrets(&["--target".to_owned(), typed.clone()]).concat()] {
                 prop_assert!(!shown.contains(CANARY), "{typed}: {shown}");
             }
             let env = |name: &str| (name == "PGUSER").then(|| "u".to_owned());

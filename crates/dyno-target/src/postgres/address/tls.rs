@@ -51,8 +51,8 @@ pub enum TlsError {
 }
 
 impl TlsSettings {
-    /// Fills what is not given with libpq's defaults: mode `prefer` (`verify-full` with `sslrootcert=system`) and the files in
-    /// `~/.postgresql`, where they exist.
+    /// Fills what is not given with libpq's defaults: mode `prefer` (`verify-full` with `sslrootcert=system`) and
+    /// the files in `~/.postgresql`, where they exist.
     pub(super) fn new(
         mode: Option<SslMode>,
         root: Option<&str>,

@@ -48,7 +48,8 @@ pub(super) fn parse(uri: &str, text: &str) -> Result<Pairs, AddressError> {
         .is_some_and(|(_, port)| !port.bytes().all(|byte| byte.is_ascii_digit()));
     if rest.contains('@') && credentials.is_none() && looks_like_password {
         return Err(syntax(
-            "an \"@\" stands after the first \"/\" or \"?\"; write \"/\" in a password as %2F, \"?\" as %3F, \"@\" as %40",
+            "an \"@\" stands after the first \"/\" or \"?\"; write \"/\" in a password as %2F, \"?\" as %3F, \"@\" \
+             as %40",
             None,
         ));
     }
@@ -75,7 +76,8 @@ pub(super) fn parse(uri: &str, text: &str) -> Result<Pairs, AddressError> {
     };
     if database.contains('=') {
         return Err(syntax(
-            "an \"=\" stands before the first \"?\"; parameters begin with \"?\", and in a database's name it is written %3D",
+            "an \"=\" stands before the first \"?\"; parameters begin with \"?\", and in a database's name it is \
+             written %3D",
             None,
         ));
     }
@@ -98,7 +100,8 @@ fn query_parameter(parameter: &str) -> Result<(&'static str, String), AddressErr
     // As libpq has it; most likely an "&" is missing.
     if value.contains('=') {
         return Err(syntax(
-            "a parameter after \"?\" has two \"=\"; between parameters stands \"&\", and in a value \"=\" is written %3D",
+            "a parameter after \"?\" has two \"=\"; between parameters stands \"&\", and in a value \"=\" is \
+             written %3D",
             Some(libpq("extra")),
         ));
     }
@@ -178,7 +181,8 @@ fn decode(text: &str, what: &str, shown: &str) -> Result<String, AddressError> {
                 };
                 return Err(syntax(
                     &format!(
-                        "{what} has a \"%\" that is not followed by two hexadecimal digits (a literal % is written %25, and %00 is not allowed)"
+                        "{what} has a \"%\" that is not followed by two hexadecimal digits (a literal % is written \
+                         %25, and %00 is not allowed)"
                     ),
                     Some(format!("{libpq}: \"{shown}\"")),
                 ));
@@ -257,7 +261,8 @@ mod tests {
         for (text, expected) in [
             (
                 "u:p@[::1",
-                "end of string reached when looking for matching \"]\" in IPv6 host address in URI: \"postgres://u:***@[:***\"",
+                "end of string reached when looking for matching \"]\" in IPv6 host address in \
+                 URI: \"postgres://u:***@[:***\"",
             ),
             ("h,[]", "IPv6 host address may not be empty in URI: \"postgres://h,[]\""),
             (

@@ -1,5 +1,5 @@
-//! Data on a server that is not ours: in a schema of its own, marked by a comment, and made anew once a run has worked on
-//! it.
+//! Data on a server that is not ours: in a schema of its own, marked by a comment, and made anew once a run has
+//! worked on it.
 
 use super::{Loading, Within, fingerprint, load, schema_of};
 use crate::postgres::address::ConnectionInfo;

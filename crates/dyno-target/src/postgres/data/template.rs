@@ -25,8 +25,8 @@ const UNUSED_DAYS: u32 = 30;
 /// The database that a run works on.
 pub(in crate::postgres) const WORKING: &str = "dyno_run";
 
-/// Brings the database that the run works on into its state. With `anew` a server that has just loaded data is restarted before the data is copied, so that
-/// such a run begins as the others do.
+/// Brings the database that the run works on into its state. With `anew` a server that has just loaded data is
+/// restarted before the data is copied, so that such a run begins as the others do.
 pub(in crate::postgres) fn prepare(
     instance: &mut PostgresInstance,
     wanted: Wanted<'_>,
@@ -151,7 +151,8 @@ fn prefix(name: &str) -> String {
     name.chars().filter(char::is_ascii).take(40).collect()
 }
 
-/// Drops the experiment's data of other sizes or definitions but for what is `needed`, so that the disk holds one set per experiment.
+/// Drops the experiment's data of other sizes or definitions but for what is `needed`, so that the disk holds one
+/// set per experiment.
 fn drop_older(admin: &mut Client, prefix: &str, needed: &[String]) -> Result<(), TargetError> {
     let query = "select datname::text from pg_database where left(datname::text, length($1) + 1) = $1::text || '@'";
     let rows = admin
@@ -166,8 +167,8 @@ fn drop_older(admin: &mut Client, prefix: &str, needed: &[String]) -> Result<(),
     Ok(())
 }
 
-/// Drops data of all experiments that no run has used for long, so that what is kept does not grow for ever. Data that an earlier dyno loaded does not say
-/// when it was used.
+/// Drops data of all experiments that no run has used for long, so that what is kept does not grow for ever. Data
+/// that an earlier dyno loaded does not say when it was used.
 fn drop_unused(admin: &mut Client, needed: &[String]) -> Result<(), TargetError> {
     let query = "select datname::text, shobj_description(oid, 'pg_database') from pg_database
                   where datname like '%@%' and shobj_description(oid, 'pg_database') is not null";

@@ -37,9 +37,10 @@ pub fn database_exists(client: &mut Client, name: &str) -> Result<bool, Database
         .map_err(failed(format!("look for database {name}")))
 }
 
-/// Creates database `name` as a copy of `template`, to which nobody may be connected. From version 15 on the files are copied as such:
-/// writing every page through the log, the default there, would leave the copy's pages in the cache and the log full. From version 18 on the kernel
-/// copies, which takes no room and no time on a file system that can share blocks (btrfs, XFS with reflink).
+/// Creates database `name` as a copy of `template`, to which nobody may be connected. From version 15 on the files
+/// are copied as such: writing every page through the log, the default there, would leave the copy's pages in the
+/// cache and the log full. From version 18 on the kernel copies, which takes no room and no time on a file system
+/// that can share blocks (btrfs, XFS with reflink).
 ///
 /// # Errors
 /// The template does not exist or is in use, the name is taken, the disk is full.
@@ -52,7 +53,8 @@ pub fn create_from_template(client: &mut Client, template: &str, name: &str) -> 
         escape_identifier(name),
         escape_identifier(template)
     );
-    // A server that was built without the system call does not know the value, and files of two file systems may not be copied by it.
+    // A server that was built without the system call does not know the value, and files of two file systems may
+    // not be copied by it.
     let clones = version >= 180_000 && client.batch_execute("set file_copy_method = clone").is_ok();
     let copied = client.batch_execute(&command);
     if !clones {

@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 /// The word that asks for an installed PostgreSQL.
 const SYSTEM: &str = "system";
 
-/// Folders with one folder per version, and what leads from there to the programs: Debian's, Red Hat's and that of PostgreSQL's own sources.
+/// Folders with one folder per version, and what leads from there to the programs: Debian's, Red Hat's and that of
+/// PostgreSQL's own sources.
 const PLACES: [(&str, &str); 3] = [("/usr/lib/postgresql", "bin"), ("/usr", "bin"), ("/usr/local", "bin")];
 
 /// What a folder of a version is called in `/usr` and `/usr/local`.

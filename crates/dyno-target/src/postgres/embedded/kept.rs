@@ -1,4 +1,5 @@
-//! What dyno keeps in its home folder: programs, clusters, and the data in them. All of it can be made again, so all of it may go, unless somebody uses it.
+//! What dyno keeps in its home folder: programs, clusters, and the data in them. All of it can be made again, so
+//! all of it may go, unless somebody uses it.
 
 use super::{Embedded, EmbeddedError, EmbeddedOptions, POSTGRESQL, Progress, drop_database};
 use crate::embedded::leftover;
@@ -41,7 +42,8 @@ pub enum KeptKind {
     Data,
 }
 
-/// Lists what is kept in `home`. Clusters that nobody uses are started for a moment to see which data they have; `looking` is told of each.
+/// Lists what is kept in `home`. Clusters that nobody uses are started for a moment to see which data they have;
+/// `looking` is told of each.
 ///
 /// # Errors
 /// The folder cannot be read. A cluster that does not start is listed without its data.

@@ -1,8 +1,9 @@
 //! The locale of an embedded server's databases: how text is ordered, and which characters are letters.
 //!
-//! It belongs to the database, not to the cluster, so clusters that were made with another one serve as well. Text is ordered by code points unless asked
-//! otherwise, which costs least; what a letter is, is known for all of Unicode: with the ctype `C` PostgreSQL takes all beyond ASCII for no letters at all, and
-//! `pg_trgm`, full-text search, `upper()` and regular expressions silently do nothing for such text.
+//! It belongs to the database, not to the cluster, so clusters that were made with another one serve as well. Text
+//! is ordered by code points unless asked otherwise, which costs least; what a letter is, is known for all of
+//! Unicode: with the ctype `C` PostgreSQL takes all beyond ASCII for no letters at all, and `pg_trgm`, full-text
+//! search, `upper()` and regular expressions silently do nothing for such text.
 
 use super::DatabaseError;
 use crate::postgres::Client;
@@ -11,10 +12,12 @@ use postgres_protocol::escape::{escape_identifier, escape_literal};
 use std::fmt;
 use std::str::FromStr;
 
-/// Names for Unicode's characters without the customs of a language, and what has them where the first is not installed.
+/// Names for Unicode's characters without the customs of a language, and what has them where the first is not
+/// installed.
 const UNICODE_CTYPES: [&str; 2] = ["C.UTF-8", "en_US.UTF-8"];
 
-/// A locale asked for: `C.UTF-8`, the default; `C`; another one of the system, such as `zh_CN.UTF-8`; `icu:LOCALE` or `builtin:LOCALE`.
+/// A locale asked for: `C.UTF-8`, the default; `C`; another one of the system, such as `zh_CN.UTF-8`; `icu:LOCALE`
+/// or `builtin:LOCALE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locale {
     provider: Provider,
@@ -83,7 +86,8 @@ impl DatabaseLocale {
     /// Finds out how this server names the locale; `None`: the default.
     ///
     /// # Errors
-    /// The server does not have it, or does not answer. Only the default is replaced by what there is, which is then [noted](Self::note).
+    /// The server does not have it, or does not answer. Only the default is replaced by what there is, which is
+    /// then [noted](Self::note).
     pub fn find(client: &mut Client, version: u32, wanted: Option<&Locale>) -> Result<Self, DatabaseError> {
         let default = Locale::default();
         let locale = wanted.unwrap_or(&default);
@@ -105,7 +109,8 @@ impl DatabaseLocale {
         Ok(Self {
             options: locale.options(version, "C", "C"),
             note: Some(format!(
-                "The system has no UTF-8 locale (tried {tried}), so the databases have the ctype C: characters beyond ASCII are not letters to pg_trgm, full-text search, \
+                "The system has no UTF-8 locale (tried {tried}), so the databases have the ctype C: characters \
+                 beyond ASCII are not letters to pg_trgm, full-text search, \
                  upper() and regular expressions. Install the locale C.UTF-8."
             )),
         })

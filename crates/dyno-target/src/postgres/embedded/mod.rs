@@ -1,7 +1,8 @@
 //! A private PostgreSQL: fetched once, initialised once, started on demand, never left behind.
 //!
-//! A newcomer must get numbers from a real, durable server with one command, as root in a container or as anybody on a laptop. So the
-//! server's programs are fetched and verified here, run as an unprivileged user, and die with the process that started them.
+//! A newcomer must get numbers from a real, durable server with one command, as root in a container or as anybody
+//! on a laptop. So the server's programs are fetched and verified here, run as an unprivileged user, and die with
+//! the process that started them.
 //!
 //! Layout of the home folder (see [`home_folder`]):
 //!
@@ -62,8 +63,9 @@ pub const SUPERUSER: &str = "postgres";
 pub struct EmbeddedOptions {
     /// Home folder; see [`home_folder`] for the usual one.
     pub home: PathBuf,
-    /// A release such as `18.6.0`, or a major version such as `16`: its newest release in the home folder, else its newest release. `system` means
-    /// the newest PostgreSQL that the system has installed, `system:15` the newest 15 of these.
+    /// A release such as `18.6.0`, or a major version such as `16`: its newest release in the home folder, else its
+    /// newest release. `system` means the newest PostgreSQL that the system has installed, `system:15` the newest
+    /// 15 of these.
     pub version: String,
     /// Name of the cluster, one folder below the version: letters, digits, `-`, `_`, `.`.
     pub cluster: String,
@@ -83,7 +85,8 @@ impl EmbeddedOptions {
         }
     }
 
-    /// The release or major version asked for, such as `16`; `None` for any that the system has installed. Whether there is one is not looked at.
+    /// The release or major version asked for, such as `16`; `None` for any that the system has installed. Whether
+    /// there is one is not looked at.
     ///
     /// # Errors
     /// [`EmbeddedError::BadVersion`].
@@ -115,8 +118,8 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Installs the programs unless they are there, takes the cluster (waiting for another dyno that uses it) and initialises it unless
-    /// that was done.
+    /// Installs the programs unless they are there, takes the cluster (waiting for another dyno that uses it) and
+    /// initialises it unless that was done.
     ///
     /// # Errors
     /// See [`EmbeddedError`]; each says what to do.
@@ -137,11 +140,14 @@ impl Embedded {
         })
     }
 
-    /// Starts the server with these settings on top of PostgreSQL's defaults, in which `fsync`, `synchronous_commit` and
-    /// `full_page_writes` are on. Checkpoints and autovacuums are written to its log unless the settings say otherwise. A server that an earlier process left on this cluster is stopped first. May be called from any thread.
+    /// Starts the server with these settings on top of PostgreSQL's defaults, in which `fsync`,
+    /// `synchronous_commit` and `full_page_writes` are on. Checkpoints and autovacuums are written to its log
+    /// unless the settings say otherwise. A server that an earlier process left on this cluster is stopped first.
+    /// May be called from any thread.
     ///
     /// # Errors
-    /// The server is running already, a setting is not accepted (the end of the server's log is in the text), or it does not start.
+    /// The server is running already, a setting is not accepted (the end of the server's log is in the text), or it
+    /// does not start.
     pub fn start(
         &self,
         settings: &[(String, String)],

@@ -75,7 +75,8 @@ impl ServerHandle {
         self.process.exit_status().is_some()
     }
 
-    /// Immediate shutdown without waiting: the next start recovers from the log. A [`Server::stop`] under way returns soon after.
+    /// Immediate shutdown without waiting: the next start recovers from the log. A [`Server::stop`] under way
+    /// returns soon after.
     pub fn stop_now(&self) {
         self.process.signal(POSTGRESQL.immediate());
     }
@@ -204,7 +205,8 @@ impl Server {
         self.handle.pid()
     }
 
-    /// Its log since it was started. Lines begin with a time stamp such as `2026-11-21 19:40:12.345 UTC`, then the process id in brackets, in English.
+    /// Its log since it was started. Lines begin with a time stamp such as `2026-11-21 19:40:12.345 UTC`, then the
+    /// process id in brackets, in English.
     #[must_use]
     pub fn log_path(&self) -> &Path {
         &self.cluster.place.log
@@ -222,7 +224,8 @@ impl Server {
         self.handle.has_exited()
     }
 
-    /// Has it read its configuration files again, as `pg_ctl reload` does. What was given at the start goes before what is in them.
+    /// Has it read its configuration files again, as `pg_ctl reload` does. What was given at the start goes before
+    /// what is in them.
     pub fn reload(&self) {
         self.handle.process.signal(Signal::HUP);
     }
@@ -245,8 +248,8 @@ impl Server {
         self.handle.clone()
     }
 
-    /// Fast shutdown: open transactions are rolled back, everything is written. If that takes more than ten minutes the server is
-    /// stopped immediately, then killed.
+    /// Fast shutdown: open transactions are rolled back, everything is written. If that takes more than ten minutes
+    /// the server is stopped immediately, then killed.
     pub fn stop(self) {
         drop(self);
     }

@@ -4,22 +4,24 @@ use super::{Fill, LoadError};
 use crate::postgres::Client;
 use crate::postgres::server_message;
 
-/// Makes sure that tables which exist already, where this connection looks for them, can be filled: every column that is filled is there, and no
-/// other column needs a value. Changes nothing.
+/// Makes sure that tables which exist already, where this connection looks for them, can be filled: every column
+/// that is filled is there, and no other column needs a value. Changes nothing.
 ///
 /// # Errors
 /// [`LoadError::OtherColumns`] for the first table that differs, or the connection is broken.
 pub fn check_columns(client: &mut Client, fills: &[Fill]) -> Result<(), LoadError> {
     for fill in fills {
-        // The cast, unlike to_regclass, is in every version and takes the same text; it fails where there is no such table.
+        // The cast, unlike to_regclass, is in every version and takes the same text; it fails where there is no
+        // such table.
         let Ok(row) = client.query_one("select $1::text::regclass::oid", &[&fill.table]) else {
             continue;
         };
         let table: u32 = row.get(0);
-        // An identity is no default but gives a value all the same; before version 10 the column of that name is missing.
-        let query =
-            "select quote_ident(attname), attname::text,
-                    attnotnull and not atthasdef and typdefault is null and coalesce(row_to_json(a)->>'attidentity', '') = ''
+        // An identity is no default but gives a value all the same; before version 10 the column of that name is
+        // missing.
+        let query = "select quote_ident(attname), attname::text,
+                    attnotnull and not atthasdef and typdefault is null and
+                      coalesce(row_to_json(a)->>'attidentity', '') = ''
                from pg_attribute a join pg_type t on t.oid = atttypid
               where attrelid = $1 and attnum > 0 and not attisdropped order by attnum";
         let rows = client.query(query, &[&table]).map_err(|error| LoadError::Settle {

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Most connections used for one table unless asked otherwise. On two busy cores two connections loaded a table with a primary key about 30 % faster than
-/// one (1 million rows, six rounds); more than four gained nothing in loading accounts.
+/// Most connections used for one table unless asked otherwise. On two busy cores two connections loaded a table
+/// with a primary key about 30 % faster than one (1 million rows, six rounds); more than four gained nothing in
+/// loading accounts.
 const MOST_CONNECTIONS: usize = 4;
 
 /// Rows in a batch unless asked otherwise: a fraction of a second's work, so that progress moves and a stop is prompt.
@@ -26,7 +27,8 @@ pub struct Fill {
     pub columns: Vec<(String, String)>,
     /// Rows per transaction, at least 1.
     pub batch_rows: u64,
-    /// Connections that insert at the same time, at least 1. With more than one, batches reach the table in no fixed order.
+    /// Connections that insert at the same time, at least 1. With more than one, batches reach the table in no
+    /// fixed order.
     pub connections: usize,
 }
 
@@ -103,8 +105,8 @@ impl Filling {
     }
 }
 
-/// Inserts the rows. `progress` is told how far it has come, after every batch, on the calling thread; `stop` set by another thread ends
-/// the work after the batches under way.
+/// Inserts the rows. `progress` is told how far it has come, after every batch, on the calling thread; `stop` set
+/// by another thread ends the work after the batches under way.
 ///
 /// # Errors
 /// The first failure of any connection, or [`LoadError::Stopped`].

@@ -66,7 +66,8 @@ pub enum LoadError {
     },
     /// A table of the same name has other columns.
     #[error(
-        "the table {table} does not fit what is to be filled into it: {differences}; correct data.setup or what fills the table, or, if it is somebody \
+        "the table {table} does not fit what is to be filled into it: {differences}; correct data.setup or what \
+         fills the table, or, if it is somebody \
          else's, choose another database"
     )]
     OtherColumns {
@@ -88,8 +89,8 @@ pub enum LoadError {
 /// Longest piece of a statement in an error, in characters.
 const SHOWN: usize = 200;
 
-/// Runs the statements of an SQL text one by one, each in a transaction of its own unless the text says `begin`, as psql would. `what`
-/// names the text in errors. The text is split as scripts are; meta commands mean nothing here.
+/// Runs the statements of an SQL text one by one, each in a transaction of its own unless the text says `begin`, as
+/// psql would. `what` names the text in errors. The text is split as scripts are; meta commands mean nothing here.
 ///
 /// # Errors
 /// A meta command, or the first statement that fails, with its line.
@@ -142,9 +143,9 @@ fn shortened(statement: &str) -> String {
     text
 }
 
-/// Brings the database to rest, so that neither autovacuum nor a checkpoint of the loading disturbs the measurement: vacuum and analyze of
-/// the experiment's tables, then a checkpoint. What the role may not do is left out; the sentences given
-/// back say so.
+/// Brings the database to rest, so that neither autovacuum nor a checkpoint of the loading disturbs the
+/// measurement: vacuum and analyze of the experiment's tables, then a checkpoint. What the role may not do is left
+/// out; the sentences given back say so.
 ///
 /// # Errors
 /// A command failed for another reason than privilege.

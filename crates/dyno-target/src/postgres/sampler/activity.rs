@@ -1,7 +1,7 @@
 //! Sessions, looked at ten times a second: what they wait for, vacuums, and locks held by others.
 //!
-//! One statement does it, on the function under `pg_stat_activity` (the view adds joins), summed up by the server: with many clients a row for each
-//! would cost more than the answer.
+//! One statement does it, on the function under `pg_stat_activity` (the view adds joins), summed up by the server:
+//! with many clients a row for each would cost more than the answer.
 
 use super::blocked::BlockedWatch;
 use super::link::{APPLICATION_NAME, Link};
@@ -155,8 +155,8 @@ impl Statements {
     }
 }
 
-/// A table expression `a` with a row for every session but the samplers': what it is and does, with whose it is as `backend`. What a role may not see
-/// is null, and so is the `backend` of processes that nothing is known of.
+/// A table expression `a` with a row for every session but the samplers': what it is and does, with whose it is as
+/// `backend`. What a role may not see is null, and so is the `backend` of processes that nothing is known of.
 fn sessions(version: u32, application: &str, role: u32) -> String {
     let wait = if version >= 90_600 {
         "wait_event_type, wait_event"
@@ -186,7 +186,8 @@ fn sessions(version: u32, application: &str, role: u32) -> String {
         format!("case when query like 'autovacuum: %' then 'autovacuum' when state is not null then {client} end")
     };
     format!(
-        "with a as (select pid, application_name, state, query, query_start, {wait}, {backend} as backend, {helps} as helps
+        "with a as (select pid, application_name, state, query, query_start, {wait}, {backend} as backend, {helps} \
+         as helps
                       from pg_stat_get_activity(null)
                      where pid <> pg_backend_pid() and application_name is distinct from '{APPLICATION_NAME}')"
     )
@@ -214,8 +215,10 @@ fn activity(sessions: &str, version: u32) -> String {
                      else state = 'active' or state = 'fastpath function call' or state like 'idle in transaction%' end
           group by 2, 3, 4
          union all
-         select 'vacuum', pid::text, left(query, 200), {table}, extract(epoch from clock_timestamp() - query_start)::float8
+         select 'vacuum', pid::text, left(query, 200), {table}, extract(epoch from clock_timestamp() -
+           query_start)::float8
            from a
-          where state = 'active' and query_start is not null and helps is not true and (query like 'autovacuum: %' or query ~* '^\\s*vacuum')"
+          where state = 'active' and query_start is not null and helps is not true and (query like 'autovacuum: %'
+            or query ~* '^\\s*vacuum')"
     )
 }

@@ -1,7 +1,7 @@
 //! Who keeps measured sessions waiting for a lock.
 //!
-//! That sessions wait is seen in passing, ten times a second. Who makes them wait takes a look into the lock manager, which stops it for a moment;
-//! so that is asked for at most once a second, and only while somebody waits.
+//! That sessions wait is seen in passing, ten times a second. Who makes them wait takes a look into the lock
+//! manager, which stops it for a moment; so that is asked for at most once a second, and only while somebody waits.
 
 use crate::postgres::address::statement_without_secrets;
 use crate::postgres::server_message;
@@ -144,10 +144,12 @@ fn begin_of(statement: &str) -> String {
     words.join(" ").chars().take(STATEMENT_CHARACTERS).collect()
 }
 
-/// For the measured sessions that have waited longest: who makes them wait and does not wait itself. `sessions` is the table expression `a`.
+/// For the measured sessions that have waited longest: who makes them wait and does not wait itself. `sessions` is
+/// the table expression `a`.
 pub(super) fn query(sessions: &str, version: u32) -> String {
     let relation = "(select l.relation::regclass::text from pg_locks l
-                      where l.pid = w.pid and l.relation is not null and (not l.granted or l.locktype = 'tuple') limit 1)";
+                      where l.pid = w.pid and l.relation is not null and (not l.granted or l.locktype = 'tuple')
+                        limit 1)";
     let blockers = if version >= 90_600 {
         "unnest(pg_blocking_pids(w.pid)) as h(pid)"
     } else {
@@ -164,7 +166,8 @@ pub(super) fn query(sessions: &str, version: u32) -> String {
         "{sessions}, w as (select pid, query_start from a
                             where backend = 'client' and wait_event_type = 'Lock' order by query_start limit 3)
          select extract(epoch from clock_timestamp() - w.query_start)::float8, h.pid, b.application_name::text,
-                coalesce(case when b.backend = 'autovacuum' then 'autovacuum' end, b.state)::text, left(b.query, 200)::text,
+                coalesce(case when b.backend = 'autovacuum' then 'autovacuum' end, b.state)::text, left(b.query,
+                  200)::text,
                 b.backend is not distinct from 'client', {relation}
            from w cross join lateral {blockers} left join a b on b.pid = h.pid
           where b.wait_event_type is distinct from 'Lock'"

@@ -1,8 +1,9 @@
 //! Checkpoints as the counters show them, for servers whose log is not ours to read.
 //!
-//! A checkpoint counts as timed or requested when it begins; its times for writing and syncing are added when it is complete (PostgreSQL's
-//! `CheckpointerMain` and `LogCheckpointEnd`). In between lies the checkpoint, as exact as the samples are close. There is one at a time: where a
-//! command asks for one during another, that one is hurried up, and the new one begins when it is complete, often within one sample.
+//! A checkpoint counts as timed or requested when it begins; its times for writing and syncing are added when it is
+//! complete (PostgreSQL's `CheckpointerMain` and `LogCheckpointEnd`). In between lies the checkpoint, as exact as
+//! the samples are close. There is one at a time: where a command asks for one during another, that one is hurried
+//! up, and the new one begins when it is complete, often within one sample.
 
 use crate::sampler::{Checkpoint, Happening, Moment, Sink};
 
@@ -40,12 +41,14 @@ struct Open {
     checkpoint: Checkpoint,
     /// When it was seen for the first time.
     seen_s: f64,
-    /// Whether it was seen at work after that. Else it ended before the next sample, and its times were among those that came with it.
+    /// Whether it was seen at work after that. Else it ended before the next sample, and its times were among those
+    /// that came with it.
     worked: bool,
 }
 
 impl Open {
-    /// Whether what was written now is the next one's already: a requested one that is never seen at work ended with the sample in which it began.
+    /// Whether what was written now is the next one's already: a requested one that is never seen at work ended
+    /// with the sample in which it began.
     fn is_over(&self, growth: &Growth, begun: &[&str]) -> bool {
         let at_once = !self.worked && self.checkpoint.reason == REQUESTED;
         at_once && !growth.completed() && !begun.is_empty()
@@ -170,8 +173,8 @@ impl CheckpointCounters {
         }
     }
 
-    /// Tells of the checkpoint that is open, as far as is known. If it was never seen at work, it ended with the sample in which it began, unless that is
-    /// the last one.
+    /// Tells of the checkpoint that is open, as far as is known. If it was never seen at work, it ended with the
+    /// sample in which it began, unless that is the last one.
     pub(super) fn finish(&mut self, sink: &mut dyn Sink) {
         let Some(mut open) = self.open.take() else { return };
         let sampled_later = self.last.is_some_and(|(last_s, _)| last_s > open.seen_s);

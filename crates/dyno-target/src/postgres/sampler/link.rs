@@ -24,8 +24,8 @@ pub(super) struct Link<S> {
 }
 
 impl<S> Link<S> {
-    /// Tries to connect at once, so that this is done when the load begins; if it fails, the first use will say so. `set_up` is told the server's
-    /// version.
+    /// Tries to connect at once, so that this is done when the load begins; if it fails, the first use will say so.
+    /// `set_up` is told the server's version.
     pub(super) fn new(
         info: &ConnectionInfo,
         set_up: impl FnMut(&mut Client, u32) -> Result<S, postgres::Error> + Send + 'static,
@@ -52,7 +52,8 @@ impl<S> Link<S> {
             Ok(result) => return Ok(result),
             Err(error) => error,
         };
-        // What the server refuses it may do another time; anything else is a connection that cannot be trusted any more.
+        // What the server refuses it may do another time; anything else is a connection that cannot be trusted any
+        // more.
         if error.as_db_error().is_none() || client.is_closed() {
             self.open = None;
         }

@@ -45,7 +45,8 @@ fn rights(client: &mut Client, version: u32) -> Result<Option<String>, postgres:
     if may {
         return Ok(None);
     }
-    let missing = "what other roles' sessions do is hidden: no waits of background processes, no vacuums, no statements of those who block, no lag of standbys";
+    let missing = "what other roles' sessions do is hidden: no waits of background processes, no vacuums, no \
+                   statements of those who block, no lag of standbys";
     Ok(Some(if version >= 100_000 {
         format!(
             "Less is sampled, because {missing}. To see it: grant pg_monitor to {}.",

@@ -1,7 +1,7 @@
 //! The server's cumulative statistics: `server.csv`.
 //!
-//! Their columns differ from version to version, so they are taken from the server's catalogue: every number in these views is sampled under the
-//! name `view.column`, which is where its meaning is documented.
+//! Their columns differ from version to version, so they are taken from the server's catalogue: every number in
+//! these views is sampled under the name `view.column`, which is where its meaning is documented.
 
 use super::checkpoints::CheckpointCounters;
 use super::link::{APPLICATION_NAME, Link};
@@ -31,8 +31,9 @@ const IO_BACKENDS: [&str; 6] = [
     "walwriter",
 ];
 
-/// Samples `pg_stat_database` (of the connected database), `pg_stat_bgwriter`, `pg_stat_wal`, `pg_stat_checkpointer`, `pg_stat_io`, the position in
-/// the write-ahead log, sessions by state, and how far standbys are behind.
+/// Samples `pg_stat_database` (of the connected database), `pg_stat_bgwriter`, `pg_stat_wal`,
+/// `pg_stat_checkpointer`, `pg_stat_io`, the position in the write-ahead log, sessions by state, and how far
+/// standbys are behind.
 pub(super) struct ServerSampler {
     link: Link<Statement>,
     /// Found out on the first connection, and the same from then on.
@@ -182,7 +183,8 @@ impl Query {
 /// A part of the query: its name, its SQL for one row, and its columns by the name they are sampled under.
 type Part = (String, String, Vec<(String, String)>);
 
-/// The end of the write-ahead log in bytes since its beginning; on a standby, what has been replayed. Functions were renamed in version 10.
+/// The end of the write-ahead log in bytes since its beginning; on a standby, what has been replayed. Functions
+/// were renamed in version 10.
 fn wal_position(version: u32) -> String {
     let end = wal_end(version);
     if version >= 100_000 {
@@ -210,8 +212,8 @@ fn replication(version: u32) -> String {
     }
 }
 
-/// How many sessions are in which state, and wait for a lock. The function under `pg_stat_activity` saves the view's joins; the view `pg_locks` would
-/// stop the lock manager for a moment.
+/// How many sessions are in which state, and wait for a lock. The function under `pg_stat_activity` saves the
+/// view's joins; the view `pg_locks` would stop the lock manager for a moment.
 fn sessions(version: u32) -> Part {
     let waiting = if version >= 90_600 {
         "wait_event_type = 'Lock'"

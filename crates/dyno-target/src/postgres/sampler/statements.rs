@@ -1,4 +1,5 @@
-//! What each statement cost over the whole run, from the extension `pg_stat_statements` if the database has it: `statements.csv`.
+//! What each statement cost over the whole run, from the extension `pg_stat_statements` if the database has it:
+//! `statements.csv`.
 //!
 //! The view is large, so it is read twice only: before and after.
 
@@ -41,8 +42,8 @@ struct Counted {
 }
 
 impl Counted {
-    /// Takes away what was counted `before` already. Gives back whether it was: if the statistics were reset meanwhile, or the statement was dropped from
-    /// them and came again, counting has begun anew.
+    /// Takes away what was counted `before` already. Gives back whether it was: if the statistics were reset
+    /// meanwhile, or the statement was dropped from them and came again, counting has begun anew.
     fn subtract(&mut self, before: &Self) -> bool {
         let pairs = || self.numbers.iter().zip(&before.numbers);
         let goes_on = self.since_s == before.since_s && pairs().all(|(now, before)| now >= before);
@@ -66,7 +67,8 @@ impl StatementsSampler {
     ) -> Result<Option<Self>, String> {
         let said = |error: postgres::Error| server_message(&error);
         let place = client.query_opt(
-            "select format('%I.pg_stat_statements', n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+            "select format('%I.pg_stat_statements', n.nspname) from pg_extension e join pg_namespace n on n.oid = \
+             e.extnamespace
               where e.extname = 'pg_stat_statements'",
             &[],
         );
@@ -81,7 +83,8 @@ impl StatementsSampler {
             .map(|column| format!("coalesce({column}::float8, 0)"))
             .collect();
         let since = client.query_one(
-            "select exists (select 1 from pg_attribute where attrelid = $1::text::regclass and attname = 'stats_since')",
+            "select exists (select 1 from pg_attribute where attrelid = $1::text::regclass and attname = \
+             'stats_since')",
             &[&view],
         );
         let since = match since.map_err(said)?.get(0) {
@@ -169,8 +172,10 @@ impl Sampler for StatementsSampler {
         }
         if anew {
             sink.warn(
-                "The statistics of statements were reset while the load ran, or some of them were dropped to make room: what those statements cost until then \
-                 is not in statements.csv. Leave pg_stat_statements_reset() alone during a run, or raise pg_stat_statements.max."
+                "The statistics of statements were reset while the load ran, or some of them were dropped to make \
+                 room: what those statements cost until then \
+                 is not in statements.csv. Leave pg_stat_statements_reset() alone during a run, or raise \
+                 pg_stat_statements.max."
                     .to_owned(),
             );
         }
@@ -199,7 +204,8 @@ pub(super) fn sampler(info: &ConnectionInfo, scope: &Scope, warnings: &mut Vec<S
     let version = quiet(&mut client).ok()?;
     StatementsSampler::new(info, scope, &mut client, version).unwrap_or_else(|error| {
         warnings.push(format!(
-            "Statements are not sampled, although the extension pg_stat_statements is there: {error}. Load it with shared_preload_libraries, or grant this role the right to read it."
+            "Statements are not sampled, although the extension pg_stat_statements is there: {error}. Load it with \
+             shared_preload_libraries, or grant this role the right to read it."
         ));
         None
     })

@@ -1,7 +1,7 @@
 //! Counters and sizes of the busiest tables over time: `tables.csv`.
 //!
-//! With thousands of tables a full reading would be felt, so it is done in two steps: one number for each table, and then all numbers of those in
-//! which most has happened since the last time.
+//! With thousands of tables a full reading would be felt, so it is done in two steps: one number for each table,
+//! and then all numbers of those in which most has happened since the last time.
 
 use super::link::Link;
 use crate::postgres::address::ConnectionInfo;
@@ -15,7 +15,8 @@ use std::time::Duration;
 /// How many tables are named in each sample.
 const BUSIEST: usize = 50;
 
-/// Functions of `pg_stat_all_tables`, each with the column it is the source of. They are the same in all versions; the view would add joins.
+/// Functions of `pg_stat_all_tables`, each with the column it is the source of. They are the same in all versions;
+/// the view would add joins.
 const COUNTERS: [(&str, &str); 15] = [
     ("seq_scan", "pg_stat_get_numscans"),
     ("seq_tup_read", "pg_stat_get_tuples_returned"),
@@ -112,18 +113,22 @@ fn values(row: &Row) -> Result<Vec<Value>, postgres::Error> {
 fn activity(scope: &Scope) -> String {
     format!(
         "with own as (select c.oid, c.reltoastrelid {})
-         select t.oid, (pg_stat_get_blocks_fetched(t.oid) + pg_stat_get_tuples_inserted(t.oid) + pg_stat_get_tuples_updated(t.oid)
-                    + pg_stat_get_tuples_deleted(t.oid) + pg_stat_get_tuples_returned(t.oid) + pg_stat_get_tuples_fetched(t.oid))::float8
+         select t.oid, (pg_stat_get_blocks_fetched(t.oid) + pg_stat_get_tuples_inserted(t.oid) +
+           pg_stat_get_tuples_updated(t.oid)
+                    + pg_stat_get_tuples_deleted(t.oid) + pg_stat_get_tuples_returned(t.oid) +
+                      pg_stat_get_tuples_fetched(t.oid))::float8
            from (select oid from own union all select reltoastrelid from own where reltoastrelid <> 0) t",
         scope.tables()
     )
 }
 
-/// All numbers of the tables in `$1`. A table that somebody has locked for himself has no sizes: reading them would wait.
+/// All numbers of the tables in `$1`. A table that somebody has locked for himself has no sizes: reading them would
+/// wait.
 fn details() -> String {
     let counters = COUNTERS.iter().map(|(column, function)| match *function {
         "" => format!(
-            "(select sum(pg_stat_get_numscans(i.indexrelid)) from pg_index i where i.indrelid = c.oid)::float8 as {column}"
+            "(select sum(pg_stat_get_numscans(i.indexrelid)) from pg_index i where i.indrelid = c.oid)::float8 as \
+             {column}"
         ),
         function => format!("{function}(c.oid)::float8"),
     });

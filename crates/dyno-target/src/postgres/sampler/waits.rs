@@ -10,7 +10,8 @@ const COLUMNS: [&str; 4] = ["backend", "wait_event_type", "wait_event", "session
 /// Whom a session belongs to, what it waits for, and the details of that.
 type Wait = (String, String, String);
 
-/// How often rows are written, less some tolerance. Sessions are looked at far more often: for longer between two looks nobody knows what they did.
+/// How often rows are written, less some tolerance. Sessions are looked at far more often: for longer between two
+/// looks nobody knows what they did.
 const ROWS_EVERY: Duration = Duration::from_millis(950);
 
 /// The waits seen since the last rows were written.

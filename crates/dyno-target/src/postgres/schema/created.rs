@@ -6,9 +6,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Everything that a set-up could make, by catalogue and number, but for what is in the schema `$1`, belongs to an extension, or is a part of something else.
+/// Everything that a set-up could make, by catalogue and number, but for what is in the schema `$1`, belongs to an
+/// extension, or is a part of something else.
 const OBJECTS: &str = "select o.classid, o.oid from (
-        select 'pg_class'::regclass::oid as classid, oid, relnamespace as namespace from pg_class where relpersistence <> 't'
+        select 'pg_class'::regclass::oid as classid, oid, relnamespace as namespace from pg_class where
+          relpersistence <> 't'
         union all select 'pg_proc'::regclass::oid, oid, pronamespace from pg_proc
         union all select 'pg_type'::regclass::oid, oid, typnamespace from pg_type
         union all select 'pg_operator'::regclass::oid, oid, oprnamespace from pg_operator
@@ -16,7 +18,8 @@ const OBJECTS: &str = "select o.classid, o.oid from (
         union all select 'pg_collation'::regclass::oid, oid, collnamespace from pg_collation
         union all select 'pg_ts_config'::regclass::oid, oid, cfgnamespace from pg_ts_config
         union all select 'pg_trigger'::regclass::oid, t.oid, 0 from pg_trigger t join pg_class c on c.oid = tgrelid
-                   where c.relnamespace is distinct from (select oid from pg_namespace where nspname = $1) and not tgisinternal
+                   where c.relnamespace is distinct from (select oid from pg_namespace where nspname = $1) and not
+                     tgisinternal
         union all select 'pg_namespace'::regclass::oid, oid, oid from pg_namespace where nspname !~ '^pg_(toast_)?temp_'
         union all select 'pg_extension'::regclass::oid, oid, 0 from pg_extension
         union all select 'pg_cast'::regclass::oid, oid, 0 from pg_cast
@@ -30,7 +33,8 @@ const OBJECTS: &str = "select o.classid, o.oid from (
     ) o
     where o.oid >= 16384 and o.namespace is distinct from (select oid from pg_namespace where nspname = $1)
       and o.namespace is distinct from (select oid from pg_namespace where nspname = 'pg_toast')
-      and not exists (select 1 from pg_depend d where d.classid = o.classid and d.objid = o.oid and d.deptype in ('i', 'e'))";
+      and not exists (select 1 from pg_depend d where d.classid = o.classid and d.objid = o.oid and d.deptype in
+        ('i', 'e'))";
 
 /// A look at everything that is outside of a schema.
 pub struct Catalogue {
@@ -65,7 +69,8 @@ impl Catalogue {
         let now = self.objects()?;
         let new: Vec<_> = now.into_iter().filter(|object| !self.before.contains(object)).collect();
         let (classes, oids): (Vec<u32>, Vec<u32>) = new.into_iter().unzip();
-        let query = "select pg_describe_object(c, o, 0) from (select ($1::oid[])[i] as c, ($2::oid[])[i] as o from generate_subscripts($1::oid[], 1) i) new
+        let query = "select pg_describe_object(c, o, 0) from (select ($1::oid[])[i] as c, ($2::oid[])[i] as o from \
+                     generate_subscripts($1::oid[], 1) i) new
                       where pg_describe_object(c, o, 0) is not null order by 1";
         let rows = self.client.query(query, &[&classes, &oids]);
         let rows = rows.map_err(|error| SchemaError::server("see what the set-up made", &error))?;

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 
 /// What [`Dependency`] is read from: the columns of a row of `pg_depend d` with what the object is.
 pub(super) const COLUMNS: &str = "d.classid, d.objid, d.refclassid, d.refobjid, d.deptype::text,
-    d.classid::regclass::text, (pg_identify_object(d.classid, d.objid, d.objsubid)).schema, pg_describe_object(d.classid, d.objid, d.objsubid)";
+    d.classid::regclass::text, (pg_identify_object(d.classid, d.objid, d.objsubid)).schema,
+      pg_describe_object(d.classid, d.objid, d.objsubid)";
 
 /// An object: its catalogue and number there.
 pub(super) type Object = (u32, u32);
@@ -44,8 +45,9 @@ impl Dependency {
         }
     }
 
-    /// Whether an object without a schema is part of one inside: a trigger of its table, a default of its column, a rule of its view. A publication is
-    /// somebody's who wants the table to be there, though the server lets a table go out of it.
+    /// Whether an object without a schema is part of one inside: a trigger of its table, a default of its column, a
+    /// rule of its view. A publication is somebody's who wants the table to be there, though the server lets a
+    /// table go out of it.
     fn is_part_of(&self, inside: &HashSet<Object>) -> bool {
         let part = match self.catalogue.as_str() {
             "pg_publication_rel" | "pg_publication_namespace" => false,
@@ -57,8 +59,8 @@ impl Dependency {
     }
 }
 
-/// The objects outside of `schema` that depend on something in it, as the server describes them. `inside` is what is dyno's beside what the schema shows: the
-/// schema itself, and extensions that dyno created.
+/// The objects outside of `schema` that depend on something in it, as the server describes them. `inside` is what
+/// is dyno's beside what the schema shows: the schema itself, and extensions that dyno created.
 pub(super) fn dependents(schema: &str, mut inside: HashSet<Object>, rows: &[Dependency]) -> Vec<String> {
     loop {
         let known = inside.len();

@@ -1,10 +1,11 @@
 //! Dropping a schema of dyno's and nothing else.
 //!
-//! No look beforehand can promise that: for types and functions the server takes no lock when something begins to depend on them, so a table could come to use
-//! one between the look and the drop. Therefore the server drops with `cascade` in a transaction, and a second connection, to which all of it is still there,
-//! then follows `pg_depend` from the schema. The server cascades along these rows and no others, so whatever would go is among what is found, and so is what has
-//! come meanwhile. The transaction is committed only if all of it lies in the schema. The look beforehand only saves others from waiting for locks when the
-//! answer is no.
+//! No look beforehand can promise that: for types and functions the server takes no lock when something begins to
+//! depend on them, so a table could come to use one between the look and the drop. Therefore the server drops with
+//! `cascade` in a transaction, and a second connection, to which all of it is still there, then follows `pg_depend`
+//! from the schema. The server cascades along these rows and no others, so whatever would go is among what is
+//! found, and so is what has come meanwhile. The transaction is committed only if all of it lies in the schema. The
+//! look beforehand only saves others from waiting for locks when the answer is no.
 
 use super::dependents::{COLUMNS, Dependency, Object, dependents};
 use super::{Extension, Mark, SchemaError, mark_of};
@@ -19,8 +20,9 @@ use std::time::Duration;
 /// How long the drop may wait for others who use the schema.
 pub const DROP_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Drops the schema `name` with all that is in it, and the extensions that came with it and that nobody uses. Gives back the extensions that stay because
-/// something else needs them, each with the reason; dyno's they still are. Without such a schema nothing happens. `stop` gives it up.
+/// Drops the schema `name` with all that is in it, and the extensions that came with it and that nobody uses. Gives
+/// back the extensions that stay because something else needs them, each with the reason; dyno's they still are.
+/// Without such a schema nothing happens. `stop` gives it up.
 ///
 /// # Errors
 /// See [`SchemaError`]. Nothing was dropped then.
@@ -74,23 +76,27 @@ fn seeds(client: &mut Client, name: &str, mark: &Mark) -> Result<Vec<Object>, po
     let query = "select 'pg_namespace'::regclass::oid, oid from pg_namespace where nspname = $1
                  union all
                  select 'pg_extension'::regclass::oid, e.oid
-                   from pg_extension e join pg_namespace n on n.oid = e.extnamespace where nspname = $1 and e.oid = any($2)";
+                   from pg_extension e join pg_namespace n on n.oid = e.extnamespace where nspname = $1 and e.oid =
+                     any($2)";
     let rows = client.query(query, &[&name, &oids])?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// What depends on the schema, what depends on that, and so on, without regard to which column: more than would be dropped where something outside is.
+/// What depends on the schema, what depends on that, and so on, without regard to which column: more than would be
+/// dropped where something outside is.
 fn reached(client: &mut Client, name: &str) -> Result<Vec<Dependency>, postgres::Error> {
     let query = format!(
         "with recursive reached(classid, objid) as (
              select 'pg_namespace'::regclass::oid, oid from pg_namespace where nspname = $1
-             union select d.classid, d.objid from pg_depend d join reached r on d.refclassid = r.classid and d.refobjid = r.objid
+             union select d.classid, d.objid from pg_depend d join reached r on d.refclassid = r.classid and
+               d.refobjid = r.objid
          ) select {COLUMNS} from pg_depend d join reached r on d.classid = r.classid and d.objid = r.objid"
     );
     client.query(&query, &[&name])?.iter().map(Dependency::read).collect()
 }
 
-/// Drops an extension that dyno created unless something needs it, or somebody's data is in its own tables. Gives back the reason why it stays.
+/// Drops an extension that dyno created unless something needs it, or somebody's data is in its own tables. Gives
+/// back the reason why it stays.
 fn take_back(transaction: &mut Transaction<'_>, extension: &Extension) -> Result<Option<String>, postgres::Error> {
     let query = "select c.oid::regclass::text, e.extcondition[i]
                    from pg_extension e
@@ -114,7 +120,8 @@ fn take_back(transaction: &mut Transaction<'_>, extension: &Extension) -> Result
     }
 }
 
-/// `configured` are the extension's tables that hold what users put into it, each with the condition that tells it from what it came with.
+/// `configured` are the extension's tables that hold what users put into it, each with the condition that tells it
+/// from what it came with.
 fn drop_unused(
     attempt: &mut Transaction<'_>,
     extension: &Extension,

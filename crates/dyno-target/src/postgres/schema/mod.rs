@@ -1,4 +1,5 @@
-//! dyno's schemas on servers that are not its own: each holds the data of one experiment, is known by its comment, and goes without anything else.
+//! dyno's schemas on servers that are not its own: each holds the data of one experiment, is known by its comment,
+//! and goes without anything else.
 
 mod created;
 mod dependents;
@@ -28,7 +29,8 @@ pub enum SchemaError {
     Server { what: String, message: String },
     #[error("schema \"{schema}\" exists, but was not made by dyno; rename it, or choose another database")]
     Foreign { schema: String },
-    #[error("dyno's schema \"{schema}\" cannot be dropped, because something outside of it depends on it: {}. {}", needed_by.join(", "), advice(needed_by))]
+    #[error("dyno's schema \"{schema}\" cannot be dropped, because something outside of it depends on it: {}. {}",
+        needed_by.join(", "), advice(needed_by))]
     Needed { schema: String, needed_by: Vec<String> },
     #[error(
         "the connections use the schema \"{found}\" instead of \"{schema}\": whatever is between dyno and the server \
@@ -159,11 +161,12 @@ pub fn search_path(client: &mut Client) -> Result<String, SchemaError> {
     Ok(row.get(0))
 }
 
-/// The address of `info`'s database with sessions that look for everything in `schema` first, and then where the database's own `path` leads. What has no
-/// schema in its name is made in `schema`.
+/// The address of `info`'s database with sessions that look for everything in `schema` first, and then where the
+/// database's own `path` leads. What has no schema in its name is made in `schema`.
 ///
 /// # Errors
-/// No connection, or the sessions do not get the search path (some poolers ignore it): then they would work on data that is not dyno's.
+/// No connection, or the sessions do not get the search path (some poolers ignore it): then they would work on data
+/// that is not dyno's.
 pub fn within_schema(
     info: &ConnectionInfo,
     schema: &str,

@@ -1,5 +1,5 @@
-//! An experiment's SQL on a server that is not dyno's: what it makes without saying where goes into dyno's schema, and what it creates for the whole database is
-//! noted there.
+//! An experiment's SQL on a server that is not dyno's: what it makes without saying where goes into dyno's schema,
+//! and what it creates for the whole database is noted there.
 
 use super::Mark;
 use super::mark::Extension;
@@ -30,7 +30,8 @@ impl SetUp<'_> {
             (Some(create), Some(extension)) if is(create, "create") && is(extension, "extension") => {
                 self.create_extension(client, statement)
             }
-            // A name without a schema means what is dyno's. Were it looked for elsewhere, "drop table if exists" would drop somebody's table.
+            // A name without a schema means what is dyno's. Were it looked for elsewhere, "drop table if exists"
+            // would drop somebody's table.
             (Some(word), _) if is(word, "drop") || is(word, "truncate") => {
                 let schema = escape_literal(&escape_identifier(self.schema));
                 client.batch_execute(&format!("select set_config('search_path', {schema}, false)"))?;
@@ -42,7 +43,8 @@ impl SetUp<'_> {
         }
     }
 
-    /// Creates an extension where the database would without dyno, and notes it in the same transaction. One that exists already does.
+    /// Creates an extension where the database would without dyno, and notes it in the same transaction. One that
+    /// exists already does.
     fn create_extension(&mut self, client: &mut Client, statement: &str) -> Result<(), postgres::Error> {
         let before: Vec<u32> = extensions(client)?.iter().map(|(_, oid)| *oid).collect();
         let known: Vec<String> = before.iter().map(u32::to_string).collect();

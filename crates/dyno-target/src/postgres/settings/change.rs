@@ -1,8 +1,8 @@
 //! Settings of a server that is not ours: looked into first, changed then, put back afterwards.
 //!
-//! The server is changed with `alter system`, whose file `postgresql.auto.conf` has one line for each setting: what it had is saved first, so that exactly that
-//! can be put back. What a role may not change on the server, but may in its own sessions, goes into the connections' options and never touches
-//! the server; the rest is said.
+//! The server is changed with `alter system`, whose file `postgresql.auto.conf` has one line for each setting: what
+//! it had is saved first, so that exactly that can be put back. What a role may not change on the server, but may
+//! in its own sessions, goes into the connections' options and never touches the server; the rest is said.
 
 use super::mapping::{MappingError, plan_with};
 use super::restart;
@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 /// How long the server's processes may take to follow a reload.
 const RELOAD_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long a server may take for anything that it is asked while it is changed or put back. One that stands still must not keep dyno from its end.
+/// How long a server may take for anything that it is asked while it is changed or put back. One that stands still
+/// must not keep dyno from its end.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 const POLL: Duration = Duration::from_millis(50);
@@ -53,7 +54,8 @@ pub enum ChangeError {
         value: String,
         message: String,
     },
-    #[error("the server does not run with {}, though it was told to; its log says why. Nothing was changed", names.join(", "))]
+    #[error("the server does not run with {}, though it was told to; its log says why. Nothing was changed",
+        names.join(", "))]
     NotInEffect { names: Vec<String> },
     #[error(
         "the command \"{command}\" did not restart the server: {message}. The settings are as before in \
@@ -96,7 +98,8 @@ fn unreadable(error: &postgres::Error) -> ChangeError {
     }
 }
 
-/// As [`plan_for`](super::plan_for), for a server that is there: settings that only this one has, as relatives of PostgreSQL do, stay as they are.
+/// As [`plan_for`](super::plan_for), for a server that is there: settings that only this one has, as relatives of
+/// PostgreSQL do, stay as they are.
 ///
 /// # Errors
 /// The settings cannot be read, or as for [`plan_for`](super::plan_for).
@@ -136,9 +139,10 @@ enum Way {
 }
 
 impl Change {
-    /// Finds out how each setting can be set by this role on this server, and what is there now. Changes nothing. Names are those of any version: they
-    /// are mapped as by [`plan_for`](super::plan_for), and names that only this server has are accepted. `restart_command` is a shell command
-    /// that restarts the server; without it nothing is touched that would need one. `stop` gives it up.
+    /// Finds out how each setting can be set by this role on this server, and what is there now. Changes nothing.
+    /// Names are those of any version: they are mapped as by [`plan_for`](super::plan_for), and names that only
+    /// this server has are accepted. `restart_command` is a shell command that restarts the server; without it
+    /// nothing is touched that would need one. `stop` gives it up.
     ///
     /// # Errors
     /// No connection, a setting that this version does not have, or a value that the server refuses.
@@ -221,7 +225,8 @@ impl Change {
         !(self.server.is_empty() && self.session.is_empty())
     }
 
-    /// What to put back later. Keep it in a file before [`apply`](Self::apply): then it can be put back even after a crash.
+    /// What to put back later. Keep it in a file before [`apply`](Self::apply): then it can be put back even after
+    /// a crash.
     #[must_use]
     pub fn saved(&self) -> &Saved {
         &self.saved
@@ -236,7 +241,8 @@ impl Change {
     /// Makes the change, and waits until the server runs with it.
     ///
     /// # Errors
-    /// The server refuses a value, does not follow, or does not restart. Nothing stays changed then, unless the error says so.
+    /// The server refuses a value, does not follow, or does not restart. Nothing stays changed then, unless the
+    /// error says so.
     pub fn apply(self) -> Result<Applied, ChangeError> {
         let restarted = match self.change_server() {
             Ok(restarted) => restarted,
@@ -374,7 +380,8 @@ fn shown(client: &mut Client, name: &str) -> Option<String> {
     row.get(0)
 }
 
-/// Has the server take over its files: by a reload, and by a restart if that is needed and there is a command. Gives whether it was restarted.
+/// Has the server take over its files: by a reload, and by a restart if that is needed and there is a command.
+/// Gives whether it was restarted.
 fn take_over(
     info: &ConnectionInfo,
     client: &mut Client,
@@ -396,7 +403,8 @@ fn take_over(
     }
 }
 
-/// Asks new connections until nothing is `missing`: a reload is done by the server's main process when it comes to it. Gives what still is after a while.
+/// Asks new connections until nothing is `missing`: a reload is done by the server's main process when it comes to
+/// it. Gives what still is after a while.
 fn await_settings(info: &ConnectionInfo, missing: &dyn Fn(&Survey) -> Vec<String>) -> Result<Vec<String>, ChangeError> {
     let began = Instant::now();
     loop {
@@ -409,8 +417,8 @@ fn await_settings(info: &ConnectionInfo, missing: &dyn Fn(&Survey) -> Vec<String
     }
 }
 
-/// Puts back what was saved, and has the server take it over. May be called again, and by another process than the change's. Without a
-/// `restart_command` what needs a restart is put back in the file only.
+/// Puts back what was saved, and has the server take it over. May be called again, and by another process than the
+/// change's. Without a `restart_command` what needs a restart is put back in the file only.
 ///
 /// # Errors
 /// No connection, or the server refuses.
@@ -470,7 +478,8 @@ pub fn restore(info: &ConnectionInfo, saved: &Saved, restart_command: Option<&st
     })
 }
 
-/// Whether what the file has now may be replaced by what was there before the change: it is the change's, or is there already.
+/// Whether what the file has now may be replaced by what was there before the change: it is the change's, or is
+/// there already.
 fn is_own(setting: &SavedSetting, survey: &Survey) -> bool {
     let Some(set_to) = &setting.set_to else { return true };
     match (survey.kept(&setting.name), &setting.value) {

@@ -3,8 +3,8 @@
 use crate::postgres::Client;
 use crate::postgres::error::AskError;
 
-/// Connections beside the clients: control, the lock's, four of samplers, and a spare one for a person who looks in with
-/// psql.
+/// Connections beside the clients: control, the lock's, four of samplers, and a spare one for a person who looks in
+/// with psql.
 const OTHER_CONNECTIONS: usize = 7;
 
 /// The setting.

@@ -1,7 +1,8 @@
 //! Which settings which version has.
 
-/// Every setting of PostgreSQL 9.3 to 18: its name, the first version that has it and the last one, empty for all before or after. From 9.6 on read
-/// from `pg_settings` of real servers, before that from the release notes of 9.4, 9.5 and 9.6.
+/// Every setting of PostgreSQL 9.3 to 18: its name, the first version that has it and the last one, empty for all
+/// before or after. From 9.6 on read from `pg_settings` of real servers, before that from the release notes of 9.4,
+/// 9.5 and 9.6.
 const TABLE: &str = include_str!("known.csv");
 
 /// The newest version of the table. A later one may have settings that nobody knew when it was made.

@@ -1,4 +1,5 @@
-//! Names and values that changed between versions: mapped where the meaning is the same, refused with an explanation where it is not.
+//! Names and values that changed between versions: mapped where the meaning is the same, refused with an
+//! explanation where it is not.
 
 use super::known::{self, Known, release};
 use super::rules::{self, Translation};
@@ -8,7 +9,8 @@ use crate::target::Mapped;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MappingError {
     /// No version has it.
-    #[error("PostgreSQL has no setting {name}{}", suggestion.map(|known| format!("; did you mean {known}?")).unwrap_or_default())]
+    #[error("PostgreSQL has no setting {name}{}",
+        suggestion.map(|known| format!("; did you mean {known}?")).unwrap_or_default())]
     Unknown {
         /// As given.
         name: String,
@@ -51,16 +53,18 @@ pub enum MappingError {
     },
 }
 
-/// Makes settings fit a server of this version (a number such as 90624 or 180006). Sizes must be absolute already. Names with a dot belong to extensions
-/// and stay as they are.
+/// Makes settings fit a server of this version (a number such as 90624 or 180006). Sizes must be absolute already.
+/// Names with a dot belong to extensions and stay as they are.
 ///
 /// # Errors
-/// A name that no version knows, one that this version does not know and nothing stands in for, or a value that it does not have.
+/// A name that no version knows, one that this version does not know and nothing stands in for, or a value that it
+/// does not have.
 pub fn plan_for(settings: &[(String, String)], version: u32) -> Result<Mapped, MappingError> {
     plan_with(settings, version, &|_| false)
 }
 
-/// As [`plan_for`], for a server that has settings of its own, which stay as they are: relatives of PostgreSQL have more than the table.
+/// As [`plan_for`], for a server that has settings of its own, which stay as they are: relatives of PostgreSQL have
+/// more than the table.
 pub(super) fn plan_with(
     settings: &[(String, String)],
     version: u32,

@@ -1,8 +1,10 @@
 //! Server settings: what an experiment asks for, made to fit a server, given to it, checked, and taken back.
 //!
-//! Experiments say `shared_buffers = "25% of memory"` so that they fit every machine ([`resolve_size`](crate::host::resolve_size)), and `max_wal_size` so that they fit
-//! every version ([`plan_for`]). A server that is not ours gets them through [`Change`], which notes first what was there, so that
-//! [`restore`] can put exactly that back. Whatever happened, [`verify`](verify()) says what the server really runs with, and a report says the rest.
+//! Experiments say `shared_buffers = "25% of memory"` so that they fit every machine
+//! ([`resolve_size`](crate::host::resolve_size)), and `max_wal_size` so that they fit every version ([`plan_for`]).
+//! A server that is not ours gets them through [`Change`], which notes first what was there, so that [`restore`]
+//! can put exactly that back. Whatever happened, [`verify`](verify()) says what the server really runs with, and a
+//! report says the rest.
 
 mod change;
 mod connections;

@@ -44,8 +44,8 @@ pub(super) fn restart(info: &ConnectionInfo, command: &str) -> Result<(), String
     }
 }
 
-/// The shell reads the command from memory of ours, so that the list of processes does not show it: it may hold a password. The output goes to a file: a
-/// server started by the command may keep it open for good.
+/// The shell reads the command from memory of ours, so that the list of processes does not show it: it may hold a
+/// password. The output goes to a file: a server started by the command may keep it open for good.
 fn run(command: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("it cannot be run: {error}");
     let script = script(command).map_err(failed)?;

@@ -1,5 +1,5 @@
-//! What became of settings and values from version to version. Source: the release notes of PostgreSQL 9.4 to 18, sections "Migration" and "Server
-//! Configuration", and the documentation's chapter "Server Configuration" of each.
+//! What became of settings and values from version to version. Source: the release notes of PostgreSQL 9.4 to 18,
+//! sections "Migration" and "Server Configuration", and the documentation's chapter "Server Configuration" of each.
 
 use super::known;
 use super::verify::{split_number, unit_factor};
@@ -238,7 +238,8 @@ const ABSENT: [Absent; 36] = [
 /// A log segment.
 const SEGMENT_MEGABYTES: u64 = 16;
 
-/// Log files that version 9.4 kept per segment of `checkpoint_segments`: `max_wal_size = (3 * checkpoint_segments) * 16MB` (release notes of 9.5).
+/// Log files that version 9.4 kept per segment of `checkpoint_segments`: `max_wal_size = (3 * checkpoint_segments) *
+/// 16MB` (release notes of 9.5).
 const FILES_PER_SEGMENT: u64 = 3;
 
 /// What stands in for a setting that is known, but not in this version.
@@ -364,7 +365,8 @@ fn in_milliseconds(value: &str) -> Option<f64> {
 const SIZES: [&str; 4] = ["TB", "GB", "MB", "kB"];
 const TIMES: [&str; 5] = ["d", "h", "min", "s", "ms"];
 
-/// Before version 12 a number with a unit had to be whole, and before 9.4 there were no terabytes: such values are written in a smaller unit.
+/// Before version 12 a number with a unit had to be whole, and before 9.4 there were no terabytes: such values are
+/// written in a smaller unit.
 fn with_known_units(value: &str, version: u32) -> String {
     let (number, unit) = split_number(value);
     let Ok(amount) = number.parse::<f64>() else {

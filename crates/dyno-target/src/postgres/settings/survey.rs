@@ -9,7 +9,8 @@ use std::collections::HashMap;
 /// The file that `alter system` writes.
 const AUTO_CONF: &str = "/postgresql.auto.conf";
 
-/// Settings that are lists of names: each element is a literal of its own, else the list would become one name (`alter system`, `pg_dump`).
+/// Settings that are lists of names: each element is a literal of its own, else the list would become one name
+/// (`alter system`, `pg_dump`).
 const NAME_LISTS: [&str; 6] = [
     "local_preload_libraries",
     "search_path",
@@ -164,7 +165,8 @@ impl Survey {
         }
     }
 
-    /// Whether that is `value`. Where this role cannot read the file it is known as the server understands it, in units of the server's choice.
+    /// Whether that is `value`. Where this role cannot read the file it is known as the server understands it, in
+    /// units of the server's choice.
     pub(super) fn has(&self, name: &str, value: &str) -> bool {
         // The server writes lists in its own way.
         let plain = |text: &str| text.replace(['"', '\'', ' '], "").to_ascii_lowercase();

@@ -20,7 +20,8 @@ pub fn verify(client: &mut Client, settings: &[(String, String)]) -> Result<Vec<
     for (name, wanted) in settings {
         let row = client
             .query_opt(
-                "select setting, coalesce(unit, ''), vartype, current_setting(name) from pg_settings where lower(name) = lower($1::text)",
+                "select setting, coalesce(unit, ''), vartype, current_setting(name) from pg_settings where \
+                 lower(name) = lower($1::text)",
                 &[name],
             )
             .map_err(|error| SettingsError {

@@ -1,4 +1,5 @@
-//! Homes for embedded servers. PostgreSQL is fetched once for all test binaries of the workspace; each home links to it and has clusters of its own.
+//! Homes for embedded servers. PostgreSQL is fetched once for all test binaries of the workspace; each home links
+//! to it and has clusters of its own.
 
 use super::{processes_in, temporary, wait_for};
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, POSTGRESQL_VERSION};

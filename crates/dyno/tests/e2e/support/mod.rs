@@ -46,17 +46,20 @@ impl Desk {
         fs::write(self.path().join(name), text).unwrap();
     }
 
-    /// Puts an experiment without data on the desk: clients that run `script` for `measure`, one unless the `extra` keys of the workload say otherwise.
+    /// Puts an experiment without data on the desk: clients that run `script` for `measure`, one unless the `extra`
+    /// keys of the workload say otherwise.
     pub fn experiment(&self, name: &str, extra: &str, script: &str, measure: &str) {
         self.file(
             name,
             &format!(
-                "title = \"Test\"\n\n[[workload]]\n{extra}\nscript = '''\n{script}\n'''\n\n[phases]\nwarmup = \"0s\"\nmeasure = \"{measure}\"\ninterval = \"100ms\"\n"
+                "title = \"Test\"\n\n[[workload]]\n{extra}\nscript = '''\n{script}\n'''\n\n[phases]\nwarmup \
+                 = \"0s\"\nmeasure = \"{measure}\"\ninterval = \"100ms\"\n"
             ),
         );
     }
 
-    /// The program with these arguments, in this folder, with nothing of the caller's environment that would change what it does.
+    /// The program with these arguments, in this folder, with nothing of the caller's environment that would change
+    /// what it does.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = process::heeding_signals(env!("CARGO_BIN_EXE_dyno"));
         for (name, _) in std::env::vars_os() {
@@ -80,7 +83,8 @@ impl Desk {
         Ended::of(&mut self.command_on(target, arguments))
     }
 
-    /// `dyno run` on a server by address that other cases use at the same time, not yet started. A campaign that goes on shares it as it did.
+    /// `dyno run` on a server by address that other cases use at the same time, not yet started. A campaign that
+    /// goes on shares it as it did.
     pub fn command_on<S: AsRef<str>>(&self, target: &str, arguments: impl IntoIterator<Item = S>) -> Command {
         let arguments: Vec<S> = arguments.into_iter().collect();
         let resumes = arguments.iter().any(|argument| argument.as_ref() == "--resume");

@@ -38,7 +38,8 @@ pub fn processes_in(folder: &Path) -> Vec<u32> {
         .collect()
 }
 
-/// A program that heeds the terminal's signals, though the tests themselves may run as a background job of a script, which ignores them.
+/// A program that heeds the terminal's signals, though the tests themselves may run as a background job of a
+/// script, which ignores them.
 pub fn heeding_signals(program: &str) -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP,INT,QUIT", program]);

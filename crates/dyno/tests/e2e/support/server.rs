@@ -1,5 +1,5 @@
-//! A server for all cases that need one by address: started by the first that asks, stopped when the last that uses it is done. Each case has
-//! databases of its own.
+//! A server for all cases that need one by address: started by the first that asks, stopped when the last that uses
+//! it is done. Each case has databases of its own.
 
 use super::{home, programs};
 use dyno_target::postgres::address::ConnectionInfo;
@@ -129,8 +129,8 @@ impl Database {
     }
 }
 
-/// Makes an authority and a certificate for localhost in a folder: `ca.pem`, `server.pem`, `server.key`; and lists of what the authority revoked,
-/// nothing in `empty.crl` and that certificate in `revoking.crl`.
+/// Makes an authority and a certificate for localhost in a folder: `ca.pem`, `server.pem`, `server.key`; and lists
+/// of what the authority revoked, nothing in `empty.crl` and that certificate in `revoking.crl`.
 pub fn certificate_folder(folder: &Path) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -10,10 +10,13 @@ fn debugged(text: &str, words: &str) -> Case {
 
 #[test]
 fn every_step_is_told() {
-    let meta = "\\set aid random(1, 1000)\n\\set b debug(:aid)\n\\SLEEP 1 \\\n us\n\\if :aid > 2000\nselect 5;\n\\elif 0\nselect 6;\n\\else\n\
-        select :aid as z \\gset p_\n\\endif\n\\if 1\nselect :p_z, :aid::int;\n\\elif 1\nselect 8;\n\\else\nselect 9;\n\\endif\n\
+    let meta = "\\set aid random(1, 1000)\n\\set b debug(:aid)\n\\SLEEP 1 \\\n us\n\\if :aid > 2000\nselect \
+                5;\n\\elif 0\nselect 6;\n\\else\n\
+        select :aid as z \\gset p_\n\\endif\n\\if 1\nselect :p_z, :aid::int;\n\\elif 1\nselect 8;\n\\else\nselect \
+                9;\n\\endif\n\
         select 1 as q \\; select 2 as r \\aset\n";
-    let shell = "\\set a debug(1)\n\\shell true\n\\set b debug(2)\n\\setshell c echo 5\n\\setshell c expr  :c + 1\n\\set d debug(:c)\n";
+    let shell = "\\set a debug(1)\n\\shell true\n\\set b debug(2)\n\\setshell c echo 5\n\\setshell c expr  :c + \
+                 1\n\\set d debug(:c)\n";
     let pipeline = "\\set a 1\nselect 0;\n\\startpipeline\nselect 1, :a;\nselect 2;\n\\endpipeline\nselect 3;\n";
     let mut cases = vec![
         debugged(shell, ""),

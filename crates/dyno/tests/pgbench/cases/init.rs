@@ -5,9 +5,11 @@ use crate::case::{Case, case, compare_all};
 
 /// Everything about the tables that can be asked for in one query.
 const TABLES: &str = "select c.relname, c.relkind, c.relpersistence, c.reloptions::text, \
-     (select string_agg(format('%s %s %s', a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull), ',' order by a.attnum) \
+     (select string_agg(format('%s %s %s', a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull), ',' \
+                      order by a.attnum) \
       from pg_attribute a where a.attrelid = c.oid and a.attnum > 0), \
-     (select string_agg(conname || pg_get_constraintdef(oid), ',' order by conname) from pg_constraint where conrelid = c.oid), \
+     (select string_agg(conname || pg_get_constraintdef(oid), ',' order by conname) from pg_constraint where \
+                      conrelid = c.oid), \
      pg_get_expr(c.relpartbound, c.oid) \
      from pg_class c where c.relname like 'pgbench%' order by c.relname";
 

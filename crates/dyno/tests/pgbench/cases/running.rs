@@ -5,7 +5,8 @@ use crate::case::{Case, case, compare_all};
 
 /// Brings the tables back to how they were made.
 const RESET: &str = "truncate pgbench_history; update pgbench_accounts set abalance = 0 where abalance <> 0; \
-     update pgbench_tellers set tbalance = 0 where tbalance <> 0; update pgbench_branches set bbalance = 0 where bbalance <> 0";
+     update pgbench_tellers set tbalance = 0 where tbalance <> 0; update pgbench_branches set bbalance = 0 where \
+                     bbalance <> 0";
 
 /// What transactions leave, in no order.
 const HISTORY: &str = "select tid, bid, aid, delta from pgbench_history order by 1, 2, 3, 4";

@@ -1,8 +1,9 @@
 //! A connection that executes statements and brings rows in by COPY at the least cost to the client.
 //!
-//! The `postgres` crate would do, but for three things that matter here: it sends all rows even when the server refused the first, it hands rows
-//! through two queues, and nothing can be noticed while it waits. Here one thread sends from one buffer, looks for an objection between two
-//! sends, and hears a request to stop within [`PATIENCE`].
+//! The `postgres` crate would do, but for three things that matter here: it sends all rows even when the server
+//! refused the first, it hands rows through two queues, and nothing can be noticed while it waits. Here one thread
+//! sends from one buffer, looks for an objection between two sends, and hears a request to stop within
+//! [`PATIENCE`].
 
 mod error;
 mod stream;
@@ -25,8 +26,9 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// How long a server may take to give up a statement before its connection is left alone.
 const CANCEL_PATIENCE: Duration = Duration::from_millis(700);
 
-/// Rows are handed to the socket in messages of about this many bytes. Measured when loading two million of pgbench's accounts over a unix socket:
-/// 25 ms of client CPU with 8 KiB, 20 ms with 64 KiB, 19 ms with 256 KiB; the time it takes is the same.
+/// Rows are handed to the socket in messages of about this many bytes. Measured when loading two million of
+/// pgbench's accounts over a unix socket: 25 ms of client CPU with 8 KiB, 20 ms with 64 KiB, 19 ms with 256 KiB;
+/// the time it takes is the same.
 const MESSAGE_BYTES: usize = 64 * 1024;
 
 /// Type byte and length.
@@ -152,9 +154,9 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Executes `copy … from stdin` and brings in the rows that `fill` appends in COPY's text format. It is called until it returns false, each
-    /// time after what it gave before has been sent, and should give about [`Loader::message_bytes`] each time. Gives the number of rows the
-    /// server took.
+    /// Executes `copy … from stdin` and brings in the rows that `fill` appends in COPY's text format. It is called
+    /// until it returns false, each time after what it gave before has been sent, and should give about
+    /// [`Loader::message_bytes`] each time. Gives the number of rows the server took.
     ///
     /// # Errors
     /// As for [`Loader::execute`].
@@ -317,7 +319,8 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Goes through what has arrived. The session takes messages in parts: what a server announces is not waited for with room for it.
+    /// Goes through what has arrived. The session takes messages in parts: what a server announces is not waited
+    /// for with room for it.
     fn understand(&mut self) -> Result<Option<Answer>, LoaderError> {
         loop {
             let under_way = match (self.under_way, &self.incoming[..]) {
@@ -410,8 +413,8 @@ mod tests {
         got
     }
 
-    /// What two connections to a server that asks for a password in clear come to, and what it got from both: first a control connection, then a
-    /// loading one.
+    /// What two connections to a server that asks for a password in clear come to, and what it got from both: first
+    /// a control connection, then a loading one.
     fn outcome(address: &str, got: &mpsc::Receiver<Vec<u8>>) -> (Vec<String>, Vec<u8>) {
         let info = ConnectionInfo::resolve(Some(address), &|_| None).unwrap();
         let control = info.connect().map(drop).unwrap_err().to_string();

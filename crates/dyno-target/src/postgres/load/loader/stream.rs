@@ -31,7 +31,8 @@ enum Wire {
 }
 
 impl Stream {
-    /// Connects before `deadline`. Afterwards every call returns after `patience` at the latest, with `WouldBlock` if nothing could be done.
+    /// Connects before `deadline`. Afterwards every call returns after `patience` at the latest, with `WouldBlock`
+    /// if nothing could be done.
     pub(super) fn open(
         endpoint: &Endpoint,
         encryption: Encryption,
@@ -129,8 +130,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Sends a request on a connection of its own and waits until the server has closed it. It holds no secret worth keeping but its own key, and
-    /// goes unencrypted as libpq's does up to version 16. Nothing can be done if the server does not listen.
+    /// Sends a request on a connection of its own and waits until the server has closed it. It holds no secret
+    /// worth keeping but its own key, and goes unencrypted as libpq's does up to version 16. Nothing can be done if
+    /// the server does not listen.
     pub(super) fn cancel(&self, request: &[u8], patience: Duration) {
         fn ask(mut socket: impl Read + Write, request: &[u8]) {
             let _ = socket.write_all(request);

@@ -81,7 +81,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The time with which a line begins, and where in it the message does. Only the level LOG is of use; entries of others are kept as empty ones.
+/// The time with which a line begins, and where in it the message does. Only the level LOG is of use; entries of
+/// others are kept as empty ones.
 fn begin(line: &str) -> Option<(f64, usize)> {
     let (time, rest) = line.split_at_checked(23)?;
     let rest = rest.strip_prefix(" UTC [").or_else(|| rest.strip_prefix(" GMT ["))?;
@@ -197,10 +198,14 @@ mod tests {
 
     #[test]
     fn ends_of_checkpoints_of_all_versions() {
-        let old = "checkpoint complete: wrote 118 buffers (0.7%); 0 transaction log file(s) added, 1 removed, 2 recycled; \
-                   write=0.500 s, sync=0.250 s, total=0.800 s; sync files=9, longest=0.001 s, average=0.000 s; distance=1 kB, estimate=1 kB";
-        let new = "checkpoint complete: wrote 118 buffers (0.7%), wrote 3 SLRU buffers; 0 WAL file(s) added, 1 removed, 2 recycled; \
-                   write=0.500 s, sync=0.250 s, total=0.800 s; sync files=9, longest=0.001 s, average=0.000 s; distance=1 kB, estimate=1 kB; \
+        let old = "checkpoint complete: wrote 118 buffers (0.7%); 0 transaction log file(s) added, 1 removed, 2 \
+                   recycled; \
+                   write=0.500 s, sync=0.250 s, total=0.800 s; sync files=9, longest=0.001 s, average=0.000 s; \
+                   distance=1 kB, estimate=1 kB";
+        let new = "checkpoint complete: wrote 118 buffers (0.7%), wrote 3 SLRU buffers; 0 WAL file(s) added, 1 \
+                   removed, 2 recycled; \
+                   write=0.500 s, sync=0.250 s, total=0.800 s; sync files=9, longest=0.001 s, average=0.000 s; \
+                   distance=1 kB, estimate=1 kB; \
                    lsn=0/1, redo lsn=0/1";
         let figures = Figures {
             buffers: Some(118),
@@ -229,11 +234,13 @@ mod tests {
         };
         for (message, expected) in [
             (
-                "automatic vacuum of table \"db.public.t\": index scans: 1\n\tpages: 0 removed\n\tsystem usage: CPU 0.00s/0.00u sec elapsed 0.25 sec",
+                "automatic vacuum of table \"db.public.t\": index scans: 1\n\tpages: 0 removed\n\tsystem usage: \
+                 CPU 0.00s/0.00u sec elapsed 0.25 sec",
                 vacuum(false, Some(0.25)),
             ),
             (
-                "automatic vacuum of table \"db.public.t\": index scans: 1\n\tsystem usage: CPU: user: 0.01 s, system: 0.00 s, elapsed: 0.25 s",
+                "automatic vacuum of table \"db.public.t\": index scans: 1\n\tsystem usage: CPU: user: 0.01 s, \
+                 system: 0.00 s, elapsed: 0.25 s",
                 vacuum(false, Some(0.25)),
             ),
             (
@@ -241,11 +248,13 @@ mod tests {
                 vacuum(false, None),
             ),
             (
-                "automatic analyze of table \"db.public.t\" system usage: CPU: user: 0.01 s, system: 0.00 s, elapsed: 1.50 s",
+                "automatic analyze of table \"db.public.t\" system usage: CPU: user: 0.01 s, system: 0.00 s, \
+                 elapsed: 1.50 s",
                 vacuum(true, Some(1.5)),
             ),
             (
-                "automatic analyze of table \"db.public.t\"\n\tavg read rate: 1 MB/s\n\tsystem usage: CPU: user: 0.01 s, system: 0.00 s, elapsed: 1.50 s",
+                "automatic analyze of table \"db.public.t\"\n\tavg read rate: 1 MB/s\n\tsystem usage: CPU: user: \
+                 0.01 s, system: 0.00 s, elapsed: 1.50 s",
                 vacuum(true, Some(1.5)),
             ),
             ("automatic something of table \"db.public.t\"", None),
@@ -257,7 +266,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_without_harm(text in "(2026-11-21 19:40:12.250 UTC \\[7\\] LOG:  (checkpoint complete: |automatic vacuum of table \")?\\PC*\n?)*") {
+        fn any_text_is_read_without_harm(text in "(2026-11-21 19:40:12.250 UTC \\[7\\] LOG:  (checkpoint complete: \
+            |automatic vacuum of table \")?\\PC*\n?)*") {
             for entry in Entry::all(&text) {
                 let _ = entry.told();
             }

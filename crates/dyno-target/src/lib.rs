@@ -14,3 +14,4 @@ pub mod sampler;
 pub mod target;
 
 mod notice;
+mod stopping;

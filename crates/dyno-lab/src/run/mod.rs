@@ -16,6 +16,7 @@ mod emergency;
 mod error;
 mod external;
 pub(crate) mod ledger;
+mod mysql;
 mod preflight;
 mod progress;
 mod recorder;

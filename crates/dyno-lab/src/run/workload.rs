@@ -2,14 +2,15 @@
 
 use super::connector::Connector;
 use super::error::RunError;
+use super::mysql::MysqlConnector;
 use dyno_archive::plan::{Protocol, Resolved, Span, Value, Workload, padded};
 use dyno_engine::{
-    Connecting, DriveError, FailurePolicy, Load, Observer, Outcome, Phase, Preparing, Program, Stop, ThreadOptions,
-    WireDriver, drive,
+    Connecting, DriveError, Endpoint, FailurePolicy, Load, NewSession, Observer, Outcome, Phase, Preparing, Program,
+    Stop, ThreadOptions, WireDriver, drive,
 };
 use dyno_script::{Defined, Script, ScriptError, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
 use dyno_target::target::{Database, Reach, TargetError};
-use dyno_wire::{PgSession, Session, WireError};
+use dyno_wire::{Session, WireError};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,17 +119,32 @@ pub(super) fn load(
         Reach::Postgres(info) => {
             let connector = Connector::to(info).map_err(TargetError::from)?;
             let load = assemble(experiment, compiled, threads, |program| {
-                Ok(WireDriver {
-                    endpoints: connector.endpoints(),
-                    session: connector.sessions(),
-                    statements: program.encode::<PgSession>()?,
-                    texts: program.statements(),
-                    preparing: Preparing::AtStart,
-                })
+                wire(connector.endpoints(), connector.sessions(), program)
+            })?;
+            Ok(ready(load))
+        }
+        Reach::Mysql(info) => {
+            let connector = MysqlConnector::to(info).map_err(TargetError::other)?;
+            let load = assemble(experiment, compiled, threads, |program| {
+                wire(connector.endpoints(), connector.sessions(), program)
             })?;
             Ok(ready(load))
         }
     }
+}
+
+fn wire<S: Session>(
+    endpoints: Vec<Endpoint>,
+    session: NewSession<S>,
+    program: &ScriptProgram,
+) -> Result<WireDriver<S>, WireError> {
+    Ok(WireDriver {
+        endpoints,
+        session,
+        statements: program.encode::<S>()?,
+        texts: program.statements(),
+        preparing: Preparing::AtStart,
+    })
 }
 
 fn ready<S: Session>(load: Load<WireDriver<S>, ScriptProgram>) -> Ready {

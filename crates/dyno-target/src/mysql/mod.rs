@@ -4,6 +4,8 @@
 //! Both speak one protocol and nearly one SQL; [`address`] finds a server, [`embedded`] brings a private MariaDB,
 //! [`load`] fills it, [`data`] makes the database that a run works on, [`facts`], [`sizes`] and [`sampler`] read
 //! what it says of itself. Nothing here knows what is being measured.
+//!
+//! The path is whole but thin: a server that is not dyno's own is measured as it is set, and only counters are sampled.
 
 pub mod address;
 pub mod data;
@@ -14,5 +16,59 @@ pub mod sampler;
 pub mod sizes;
 
 mod client;
+mod database;
+mod error;
+mod external;
+mod instance;
+mod lock;
+
+use crate::stopping::unless_stopped;
+use crate::target::{Embedded, Environment, External, Product, StopFlag, TargetError};
+use address::ConnectionInfo;
+use std::sync::Arc;
 
 pub use client::{Client, ClientError};
+pub use database::MysqlDatabase;
+pub use error::ConnectError;
+
+/// MariaDB and MySQL among the kinds of databases.
+pub struct Mysql;
+
+impl Product for Mysql {
+    fn schemes(&self) -> &'static [&'static str] {
+        &["mysql", "mariadb"]
+    }
+
+    fn embedded_name(&self) -> Option<&'static str> {
+        Some("mariadb")
+    }
+
+    fn embedded(
+        &self,
+        version: Option<&str>,
+        environment: Environment<'_>,
+        stop: &StopFlag,
+    ) -> Result<Box<dyn Embedded>, TargetError> {
+        let home = crate::embedded::home_folder(environment)?;
+        let mut options = embedded::EmbeddedOptions::new(home);
+        options.stop = Arc::clone(stop);
+        if let Some(version) = version {
+            version.clone_into(&mut options.version);
+        }
+        Ok(Box::new(options))
+    }
+
+    fn external(&self, address: &str, environment: Environment<'_>) -> Result<Arc<dyn External>, TargetError> {
+        let resolved = ConnectionInfo::resolve(address, environment);
+        Ok(Arc::new(resolved.map_err(TargetError::other)?))
+    }
+}
+
+/// Opens a connection, unless `stop` is raised before it stands.
+fn connect_until(info: &ConnectionInfo, stop: &StopFlag) -> Result<Client, TargetError> {
+    let own = info.clone();
+    match unless_stopped(stop, move || own.connect()) {
+        Some(connected) => Ok(connected.map_err(ConnectError)?),
+        None => Err(TargetError::Stopped("stopped while connecting".into())),
+    }
+}

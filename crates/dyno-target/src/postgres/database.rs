@@ -1,6 +1,6 @@
 //! A PostgreSQL database that a run works on.
 
-use super::address::{ConnectionInfo, Host, Interruptible, unless_stopped};
+use super::address::{ConnectionInfo, Host, Interruptible};
 use super::cache::prewarm;
 use super::facts::{ServerFacts, server_facts};
 use super::load::settle;
@@ -9,6 +9,7 @@ use super::schema::{Mark, mark_of, set_mark};
 use super::scope::Scope;
 use super::settings::verify;
 use super::sizes::{await_sessions_end, database_sizes};
+use crate::stopping::unless_stopped;
 use crate::target::{
     Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
     TargetError,

@@ -1,8 +1,8 @@
 //! A database that a run works on.
 
 use super::{DatabaseSizes, Difference, StopFlag, TableSizes, TargetError};
-use crate::postgres::address::ConnectionInfo;
 use crate::sampler::Sampler;
+use crate::{mysql, postgres};
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -20,7 +20,9 @@ pub enum Route {
 #[derive(Clone, Copy, Debug)]
 pub enum Reach<'a> {
     /// PostgreSQL's protocol.
-    Postgres(&'a ConnectionInfo),
+    Postgres(&'a postgres::address::ConnectionInfo),
+    /// MySQL's protocol.
+    Mysql(&'a mysql::address::ConnectionInfo),
 }
 
 /// A database that a run works on. It is shown by its address, without passwords.

@@ -46,7 +46,7 @@ pub trait Product: Sync {
 }
 
 /// The kinds of databases that are built in. The first takes every address that names no kind.
-pub const PRODUCTS: [&dyn Product; 1] = [&crate::postgres::Postgres];
+pub const PRODUCTS: [&dyn Product; 2] = [&crate::postgres::Postgres, &crate::mysql::Mysql];
 
 impl Target {
     /// Understands `text`: `embedded`, `embedded:VERSION`, `embedded:KIND`, `embedded:KIND:VERSION`, or an address.
@@ -146,6 +146,8 @@ mod tests {
             ("embedded:17", "embedded:17"),
             ("embedded:system:15", "embedded:system:15"),
             ("embedded:postgres:17", "embedded:17"),
+            ("embedded:mariadb", "embedded:mariadb:11.4.5"),
+            ("embedded:mariadb:10.11", "embedded:mariadb:10.11"),
         ] {
             assert_eq!(named(text), shown);
         }
@@ -161,6 +163,12 @@ mod tests {
         );
         assert!(refused.contains("postgres://, postgresql://"), "{refused}");
         assert!(refused.contains("embedded"), "{refused}");
+    }
+
+    #[test]
+    fn the_scheme_says_whose_address_it_is() {
+        assert_eq!(named("mysql://ann:secret@db/x"), "mysql://ann@db:3306/x");
+        assert_eq!(named("mariadb://ann@db:3307/x"), "mysql://ann@db:3307/x");
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod factors;
 mod failures;
 mod interrupts;
 mod kills;
+mod mariadb;
 mod messages;
 mod others;
 mod output;

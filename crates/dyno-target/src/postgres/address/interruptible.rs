@@ -4,6 +4,7 @@
 use super::{ConnectError, ConnectionInfo};
 use crate::postgres::Client;
 use crate::postgres::client::Canceller;
+use crate::stopping::unless_stopped;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,33 +70,6 @@ impl ConnectionInfo {
     ) -> Result<T, ConnectError> {
         let info = self.clone();
         unless_stopped(stop, move || connect(&info)).unwrap_or_else(|| Err(ConnectError::stopped()))
-    }
-}
-
-/// Does `work` on a thread of its own, which is left alone when `stop` is raised: neither a look-up of a name nor a
-/// server that stands still can be interrupted. `None` then.
-pub fn unless_stopped<T: Send + 'static>(
-    stop: &AtomicBool,
-    work: impl FnOnce() -> T + Clone + Send + 'static,
-) -> Option<T> {
-    let (sender, receiver) = mpsc::sync_channel(1);
-    let attempt = {
-        let work = work.clone();
-        move || {
-            // Nobody receives once the attempt is given up.
-            let _ = sender.send(work());
-        }
-    };
-    let thread = std::thread::Builder::new().name("connect".to_owned());
-    if thread.spawn(attempt).is_err() {
-        return Some(work());
-    }
-    loop {
-        match receiver.recv_timeout(PATIENCE) {
-            Ok(done) => return Some(done),
-            Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
-            Err(_) => return None,
-        }
     }
 }
 

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 pub use connect::ConnectError;
 pub use endpoint::{Endpoint, Socket};
-pub use interruptible::{Interruptible, unless_stopped};
+pub use interruptible::Interruptible;
 pub use libpq::LIBPQ_LOST;
 pub(crate) use secrets::statement_without_secrets;
 pub use secrets::{holds_address, text_without_secrets, without_secrets, word_without_secrets, words_without_secrets};

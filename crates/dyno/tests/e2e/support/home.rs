@@ -2,6 +2,7 @@
 //! to it and has clusters of its own.
 
 use super::{processes_in, temporary, wait_for};
+use dyno_target::mysql;
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, POSTGRESQL_VERSION};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,18 @@ impl Home {
         let folder = temporary("home-");
         symlink(programs(), folder.path().join("postgresql")).unwrap();
         Self { folder }
+    }
+
+    /// A home with MariaDB installed, too.
+    pub fn with_mariadb() -> Self {
+        let home = Self::new();
+        let options = mysql::embedded::EmbeddedOptions {
+            cluster: "tests-e2e".to_owned(),
+            ..mysql::embedded::EmbeddedOptions::new(shared())
+        };
+        mysql::embedded::Embedded::prepare(&options, &mut |_| ()).unwrap();
+        symlink(shared().join("mariadb"), home.folder.path().join("mariadb")).unwrap();
+        home
     }
 
     /// A home with nothing in it.

@@ -1,0 +1,245 @@
+//! A MariaDB or MySQL database that a run works on.
+
+use super::address::{ConnectionInfo, Host};
+use super::facts::{not_durable, server_facts};
+use super::sampler::ServerSampler;
+use super::sizes::database_sizes;
+use super::{Client, ClientError};
+use crate::stopping::unless_stopped;
+use crate::target::{
+    Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
+    TargetError,
+};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// How long the sessions of a load may take to end before the counters are read all the same.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often they are looked for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A database.
+#[derive(Clone, Debug)]
+pub struct MysqlDatabase {
+    info: ConnectionInfo,
+    data_folder: Option<PathBuf>,
+}
+
+impl MysqlDatabase {
+    /// The database at an address.
+    #[must_use]
+    pub fn new(info: ConnectionInfo) -> Self {
+        Self {
+            info,
+            data_folder: None,
+        }
+    }
+
+    /// The same on a server of dyno's own, which keeps its data here.
+    #[must_use]
+    pub(super) fn on_own_server(mut self, data_folder: &Path) -> Self {
+        self.data_folder = Some(data_folder.to_owned());
+        self
+    }
+}
+
+impl fmt::Display for MysqlDatabase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.info.fmt(f)
+    }
+}
+
+/// How clients connect to a host.
+pub(super) fn route(host: &Host) -> Route {
+    match host {
+        Host::Unix(_) => Route::Unix,
+        Host::Tcp { .. } => Route::Tcp,
+    }
+}
+
+impl Database for MysqlDatabase {
+    fn reach(&self) -> Reach<'_> {
+        Reach::Mysql(&self.info)
+    }
+
+    fn route(&self) -> Route {
+        route(&self.info.host)
+    }
+
+    fn is_local(&self) -> bool {
+        self.info.is_local()
+    }
+
+    fn warnings(&self) -> &[String] {
+        &[]
+    }
+
+    fn data_folder(&self) -> Option<&Path> {
+        self.data_folder.as_deref()
+    }
+
+    fn control(&self, stop: &StopFlag) -> Result<Box<dyn Control>, TargetError> {
+        let client = super::connect_until(&self.info, stop)?;
+        Ok(Box::new(MysqlControl { client }))
+    }
+
+    fn samplers(&self, stop: &AtomicBool) -> Option<SamplerSet> {
+        let info = self.info.clone();
+        unless_stopped(stop, move || SamplerSet {
+            samplers: vec![Box::new(ServerSampler::new(&info))],
+            warnings: vec![
+                "of a MariaDB or MySQL server only its counters are read: waits, statements and its log are not"
+                    .to_owned(),
+            ],
+        })
+    }
+
+    fn mark_used(&self, _stop: &StopFlag) -> Result<(), TargetError> {
+        // Data that workloads change is loaded anew for each run, so nobody takes it for fresh.
+        Ok(())
+    }
+}
+
+/// A connection for what is asked beside the load.
+struct MysqlControl {
+    client: Client,
+}
+
+impl MysqlControl {
+    fn tables(&mut self) -> Result<Vec<TableSizes>, ClientError> {
+        Ok(database_sizes(&mut self.client)?.tables)
+    }
+}
+
+impl Control for MysqlControl {
+    fn describe(&mut self) -> Result<Description, TargetError> {
+        let facts = server_facts(&mut self.client)?;
+        Ok(Description {
+            not_durable: not_durable(&facts),
+            facts: serde_json::to_value(facts).map_err(TargetError::other)?,
+        })
+    }
+
+    fn differences(&mut self, wanted: &[(String, String)]) -> Result<Vec<Difference>, TargetError> {
+        let facts = server_facts(&mut self.client)?;
+        let found = |name: &str| {
+            let setting = facts
+                .settings
+                .iter()
+                .find(|setting| setting.name.eq_ignore_ascii_case(name));
+            setting.map(|setting| setting.value.clone())
+        };
+        let each = wanted.iter().filter_map(|(name, wanted)| {
+            let found = found(&name.replace('-', "_"));
+            let same = found.as_deref().is_some_and(|found| same_value(found, wanted));
+            (!same).then(|| Difference {
+                name: name.clone(),
+                wanted: wanted.clone(),
+                found,
+            })
+        });
+        Ok(each.collect())
+    }
+
+    fn settle(&mut self) -> Result<Vec<String>, TargetError> {
+        for table in self.tables()? {
+            self.client.execute(&format!("analyze table {}", quoted(&table.name)))?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn warm(&mut self) -> Result<String, TargetError> {
+        let tables = self.tables()?;
+        for table in &tables {
+            // The primary key is the table.
+            let name = quoted(&table.name);
+            self.client
+                .execute(&format!("select count(*) from {name} force index (primary)"))
+                // One without a primary key has only itself.
+                .or_else(|_| self.client.execute(&format!("select count(*) from {name}")))?;
+        }
+        Ok(format!("{} tables were read from begin to end", tables.len()))
+    }
+
+    fn sizes(&mut self) -> Result<DatabaseSizes, TargetError> {
+        Ok(database_sizes(&mut self.client)?)
+    }
+
+    fn await_sessions_end(&mut self) -> Result<(), TargetError> {
+        let query = "select count(*) from information_schema.processlist \
+                     where db = database() and id <> connection_id()";
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            let others: Option<u64> = self.client.query_first(query)?;
+            // One is the sampler's.
+            if others.unwrap_or(0) <= 1 {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    fn name_of(&self, table: &TableSizes) -> String {
+        table.name.clone()
+    }
+}
+
+/// A name as SQL takes it.
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// Whether the server shows a value that it was given: sizes and switches have several forms.
+fn same_value(found: &str, wanted: &str) -> bool {
+    let number = |text: &str| {
+        let text = text.trim().to_ascii_uppercase();
+        let (digits, unit) = match text.strip_suffix(['K', 'M', 'G', 'T']) {
+            Some(digits) => (digits.to_owned(), text.chars().last()),
+            None => (text, None),
+        };
+        let shift = match unit {
+            Some('K') => 10,
+            Some('M') => 20,
+            Some('G') => 30,
+            Some('T') => 40,
+            _ => 0,
+        };
+        digits
+            .parse::<u64>()
+            .ok()
+            .and_then(|number| number.checked_mul(1 << shift))
+    };
+    let switch = |text: &str| match text.to_ascii_lowercase().as_str() {
+        "on" | "true" | "1" | "yes" => Some(true),
+        "off" | "false" | "0" | "no" => Some(false),
+        _ => None,
+    };
+    found.eq_ignore_ascii_case(wanted)
+        || number(found).is_some_and(|found| Some(found) == number(wanted))
+        || switch(found).is_some_and(|found| Some(found) == switch(wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_the_same_however_it_is_written() {
+        for (found, wanted) in [
+            ("134217728", "128M"),
+            ("ON", "1"),
+            ("OFF", "off"),
+            ("O_DIRECT", "o_direct"),
+            ("1", "1"),
+        ] {
+            assert!(same_value(found, wanted), "{found} {wanted}");
+        }
+        for (found, wanted) in [("134217728", "129M"), ("ON", "0"), ("2", "1"), ("fsync", "O_DIRECT")] {
+            assert!(!same_value(found, wanted), "{found} {wanted}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A MariaDB or MySQL server that is not dyno's own.
+//!
+//! It is measured as it is set: changing its settings, and putting them back, is not done yet and refused.
+
+use super::ConnectError;
+use super::address::ConnectionInfo;
+use super::connect_until;
+use super::data::{self, WORKING};
+use super::database::{MysqlDatabase, route};
+use super::lock::ServerLock;
+use crate::target::{
+    Applied, Change, Data, Database, External, Lock, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError,
+    Unset, Wanted,
+};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Settings were asked for.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the settings of a MariaDB or MySQL server that is not dyno's own cannot be set ({settings}); set them there and leave \
+     them out here, or measure with embedded:mariadb"
+)]
+struct NotSet {
+    settings: String,
+}
+
+/// The server allows too few connections.
+#[derive(Debug, thiserror::Error)]
+#[error("the server allows {allowed} connections, too few for {clients} clients; raise max_connections there")]
+struct TooFewConnections {
+    allowed: u64,
+    clients: usize,
+}
+
+impl External for ConnectionInfo {
+    fn routes(&self) -> Vec<Route> {
+        vec![route(&self.host)]
+    }
+
+    fn is_local(&self) -> bool {
+        ConnectionInfo::is_local(self)
+    }
+
+    fn first_reachable(&self, stop: &AtomicBool) -> Result<Arc<dyn External>, TargetError> {
+        let own = self.clone();
+        match crate::stopping::unless_stopped(stop, move || own.connect()) {
+            Some(connected) => connected.map(drop).map_err(ConnectError)?,
+            None => return Err(TargetError::Stopped("stopped while connecting".into())),
+        }
+        Ok(Arc::new(self.clone()))
+    }
+
+    fn identity(&self, stop: &StopFlag) -> Option<String> {
+        let mut client = connect_until(self, stop).ok()?;
+        // MySQL has an identifier of its own; MariaDB has where it runs.
+        let known: Option<String> = client.query_first("select @@server_uuid").ok().flatten();
+        known.or_else(|| {
+            client
+                .query_first("select concat(@@hostname, ':', @@datadir)")
+                .ok()
+                .flatten()
+        })
+    }
+
+    fn lock(
+        &self,
+        _shared: bool,
+        _experiments: &[String],
+        stop: &StopFlag,
+        waiting: &mut dyn FnMut(&str),
+    ) -> Result<Box<dyn Lock>, TargetError> {
+        Ok(Box::new(ServerLock::take(self, stop, waiting)?))
+    }
+
+    fn fit(&self, settings: &[(String, String)], _stop: &StopFlag) -> Result<Mapped, TargetError> {
+        refuse(settings)?;
+        Ok(Mapped::default())
+    }
+
+    fn check_connections(
+        &self,
+        clients: usize,
+        _settings: &[(String, String)],
+        stop: &StopFlag,
+    ) -> Result<(), TargetError> {
+        let allowed: Option<u64> = connect_until(self, stop)?.query_first("select @@max_connections")?;
+        match allowed.filter(|allowed| *allowed < clients as u64) {
+            Some(allowed) => Err(TargetError::other(TooFewConnections { allowed, clients })),
+            None => Ok(()),
+        }
+    }
+
+    fn other_locale(&self, _wanted: &str, _stop: &StopFlag) -> Result<Option<String>, TargetError> {
+        // What PostgreSQL calls a locale is a collation of each column here.
+        Ok(None)
+    }
+
+    fn check_data(&self, _data: &Data, _stop: &StopFlag) -> Result<(), TargetError> {
+        // A database that is not dyno's is refused when the data is loaded, before anything is changed.
+        Ok(())
+    }
+
+    fn plan_change(
+        &self,
+        settings: &[(String, String)],
+        _restart_command: Option<&str>,
+        _stop: &StopFlag,
+    ) -> Result<Box<dyn Change>, TargetError> {
+        refuse(settings)?;
+        Ok(Box::new(NoChange {
+            server: self.clone(),
+            saved: Saved::default(),
+        }))
+    }
+
+    fn restore(&self, _saved: &Saved, _restart_command: Option<&str>) -> Result<Restored, TargetError> {
+        Ok(Restored::default())
+    }
+
+    fn prepare(
+        &self,
+        wanted: Wanted<'_>,
+        _notes: &mut Vec<String>,
+        progress: &mut dyn Progress,
+        stop: &StopFlag,
+    ) -> Result<Box<dyn Database>, TargetError> {
+        if !wanted.data.is_some() {
+            return Ok(Box::new(MysqlDatabase::new(self.clone())));
+        }
+        data::prepare(&mut connect_until(self, stop)?, wanted.data, stop, progress)?;
+        Ok(Box::new(MysqlDatabase::new(self.with_database(WORKING))))
+    }
+}
+
+fn refuse(settings: &[(String, String)]) -> Result<(), TargetError> {
+    if settings.is_empty() {
+        return Ok(());
+    }
+    let each = settings.iter().map(|(name, value)| format!("{name} = {value}"));
+    Err(TargetError::other(NotSet {
+        settings: each.collect::<Vec<_>>().join(", "),
+    }))
+}
+
+/// Nothing is changed.
+struct NoChange {
+    server: ConnectionInfo,
+    saved: Saved,
+}
+
+impl Change for NoChange {
+    fn unset(&self) -> &[Unset] {
+        &[]
+    }
+
+    fn changes(&self) -> bool {
+        false
+    }
+
+    fn saved(&self) -> &Saved {
+        &self.saved
+    }
+
+    fn apply(self: Box<Self>) -> Result<Applied, TargetError> {
+        Ok(Applied {
+            server: Arc::new(self.server),
+            unset: Vec::new(),
+        })
+    }
+}

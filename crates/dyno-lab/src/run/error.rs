@@ -67,8 +67,8 @@ pub enum RunError {
         taken: Route,
     },
     #[error(
-        "locale = \"{wanted}\" is not possible: the database of {target} has {found}, which dyno cannot change; \
-         create a database with that locale (create database … template template0 …), or leave locale out"
+        "locale = \"{wanted}\" is not possible: the database of {target} has {found}, which dyno cannot \
+         change; create a database with that locale (create database … template template0 …), or leave locale out"
     )]
     OtherLocale {
         target: String,

@@ -89,7 +89,7 @@ impl Reader<'_> {
             }
             if self.experiment.is_named(&name) {
                 let message = format!("`{name}` is itself a factor whose levels are names");
-                return Err(self.source.complain(span, message, "set the values themselves"));
+                return Err(self.source.complain(span, message, "give the values themselves"));
             }
             let factor = self.experiment.factor(&name);
             let factor = factor.map_err(|error| self.source.refuse(span.clone(), &error))?;

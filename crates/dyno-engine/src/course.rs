@@ -85,7 +85,7 @@ impl<'a> Rules<'a> {
     pub fn of<D: Driver, P: Scripted>(workload: &'a Workload<D, P>) -> Self {
         Self {
             clients: workload.clients,
-            threads: workload.threads.clamp(1, workload.clients.max(1)),
+            threads: workload.parts(),
             pacing: workload.pacing,
             start_delay: workload.start_delay,
             stages_begin: workload.stages_begin,

@@ -10,6 +10,7 @@ use crate::course::Rules;
 use crate::cpus;
 use crate::descriptors::TooFewDescriptors;
 use crate::load::{Connecting, Load, Stop, Workload};
+use crate::overtime::Overtime;
 use crate::pacing::Schedule;
 use crate::program::{ProgramError, Scripted};
 use crate::remark::Remark;
@@ -25,7 +26,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How the connections came up, one entry per workload.
 #[derive(Clone, Debug)]
@@ -302,7 +303,18 @@ pub fn drive<D: Driver, P: Scripted>(
             let _ = starter.send(start_ns);
         }
         let mut collector = Collector::new(load, threads, start_ns);
-        collector.gather(&inbox, observer, stop);
+        let interrupt = || load.workloads.iter().for_each(|workload| workload.driver.interrupt());
+        let phases = load.phases.iter().map(|phase| phase.duration);
+        let lasts = phases.fold(Duration::ZERO, Duration::saturating_add);
+        let mut overtime = Overtime {
+            end: Instant::now().checked_add(lasts),
+            grace: load.grace,
+            stop,
+            interrupt: &interrupt,
+            over: None,
+        };
+        let overtime = D::BLOCKS.then_some(&mut overtime);
+        collector.gather(&inbox, overtime, observer, stop);
         let panicked = handles.into_iter().filter_map(|handle| handle.join().err()).count() > 0;
         Ok(collector.outcome(panicked, stop))
     })
@@ -311,8 +323,7 @@ pub fn drive<D: Driver, P: Scripted>(
 /// Divides the clients of a workload among its threads as evenly as can be; as in pgbench, the first threads have
 /// more if there is a rest.
 fn share_out<D: Driver, P: Scripted>(index: usize, workload: &Workload<D, P>, chosen: &Chosen) -> Vec<Portion> {
-    let threads = if D::BLOCKS { workload.clients } else { workload.threads };
-    let threads = threads.clamp(1, workload.clients.max(1));
+    let threads = workload.parts();
     let mut next = 0;
     let succeeded = Arc::new(AtomicBool::new(false));
     let portion = |part| {
@@ -450,9 +461,19 @@ impl Collector {
     }
 
     /// Receives until every thread is done.
-    fn gather(&mut self, inbox: &Receiver<Message>, observer: &mut (impl Observer + ?Sized), stop: &Stop) {
-        // The channel closes when the last thread is gone, even one that panicked.
-        while let Ok(message) = inbox.recv() {
+    fn gather(
+        &mut self,
+        inbox: &Receiver<Message>,
+        mut overtime: Option<&mut Overtime<'_>>,
+        observer: &mut (impl Observer + ?Sized),
+        stop: &Stop,
+    ) {
+        let mut next = || match &mut overtime {
+            Some(overtime) => overtime.receive(inbox),
+            // The channel closes when the last thread is gone, even one that panicked.
+            None => inbox.recv().ok(),
+        };
+        while let Some(message) = next() {
             match message {
                 Message::Slice(report) => self.add(report),
                 Message::Lost { message } => self.last_loss = Some(message),

@@ -15,6 +15,7 @@ mod dial;
 mod drive;
 mod load;
 mod log;
+mod overtime;
 mod pacing;
 mod program;
 mod remark;

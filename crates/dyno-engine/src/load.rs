@@ -59,7 +59,8 @@ pub struct Workload<D: crate::Driver, P: crate::Scripted> {
     pub name: String,
     /// Number of connections, each executing transactions one after the other. At least 1.
     pub clients: usize,
-    /// Number of threads that share the clients out among themselves, 1 to `clients`.
+    /// Number of threads that share the clients out among themselves, 1 to `clients`. Where the driver blocks each client
+    /// has a thread of its own, whatever is said here.
     pub threads: usize,
     /// Closed or open loop, where no stage says otherwise.
     pub pacing: Pacing,
@@ -98,6 +99,14 @@ pub struct Workload<D: crate::Driver, P: crate::Scripted> {
     pub trace: bool,
     /// Makes the log of each thread; `None`: no log.
     pub log: Option<NewLog>,
+}
+
+impl<D: crate::Driver, P: crate::Scripted> Workload<D, P> {
+    /// Over how many threads the clients are shared out: one for each where the driver blocks.
+    pub(crate) fn parts(&self) -> usize {
+        let threads = if D::BLOCKS { self.clients } else { self.threads };
+        threads.clamp(1, self.clients.max(1))
+    }
 }
 
 /// A stretch of time in which the number of active clients and the rate of a workload are constant or change evenly.

@@ -48,7 +48,7 @@ impl Storm {
     /// Of all clients of these workloads. Makes sure that the process may have as many connections.
     pub fn of<D: Driver, P: Scripted>(workloads: &[Workload<D, P>]) -> Result<Self, DriveError> {
         let clients = workloads.iter().map(|workload| workload.clients).sum();
-        let threads: usize = workloads.iter().map(|workload| workload.threads).sum();
+        let threads: usize = workloads.iter().map(Workload::parts).sum();
         allow_descriptors(clients, threads, PASSING_DESCRIPTORS)?;
         let timeouts = workloads.iter().map(|workload| workload.driver.connect_timeout());
         let longest = timeouts.max().unwrap_or_default();

@@ -5,6 +5,7 @@
 //! requests, and tells an [`Owner`] what came of them. Whether it moves bytes for a thousand sessions at once or
 //! calls a library that blocks is its own affair.
 
+pub mod blocking;
 mod wire;
 
 pub use wire::{LoggedIn, WireDriver};
@@ -42,6 +43,10 @@ pub trait Driver: Send + Sync {
 
     /// Whether each execution of a statement sends its text, so that the server's messages can be shown in it.
     fn sends_text(&self, statement: usize) -> bool;
+
+    /// Ends what threads still wait for. Called when the load is over and its grace is, of drivers that
+    /// [block](Self::BLOCKS).
+    fn interrupt(&self) {}
 
     /// Lets `work` have the backend of a thread with these connections, one for each client; `None`: not connected yet.
     ///

@@ -59,8 +59,8 @@ pub struct Workload<D: crate::Driver, P: crate::Scripted> {
     pub name: String,
     /// Number of connections, each executing transactions one after the other. At least 1.
     pub clients: usize,
-    /// Number of threads that share the clients out among themselves, 1 to `clients`. Where the driver blocks each client
-    /// has a thread of its own, whatever is said here.
+    /// Number of threads that share the clients out among themselves, 1 to `clients`. Where the driver blocks each
+    /// client has a thread of its own, whatever is said here.
     pub threads: usize,
     /// Closed or open loop, where no stage says otherwise.
     pub pacing: Pacing,

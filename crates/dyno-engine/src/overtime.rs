@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// How often somebody looks whether the load is over.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long a call may go on after a request to stop, at most: as [`crate::worker`] has it for clients that do not block.
+/// How long a call may go on after a request to stop, at most: as for clients that do not block.
 const STOP_GRACE: Duration = Duration::from_millis(500);
 
 /// Watches for the end of a load whose threads block.

@@ -1,8 +1,9 @@
 //! A library that owns its socket and blocks, as a driver: one client a thread.
 //!
-//! Where a database's protocol is not spoken by `dyno-wire`, a driver from elsewhere is better than none. Such a library
-//! gives its answer as what a call returns, so a request is executed when it is asked for and its reply told with the next
-//! [`Backend::poll`]. A thread that waits in a call cannot end it; [`Driver::interrupt`] does that from another one.
+//! Where a database's protocol is not spoken by `dyno-wire`, a driver from elsewhere is better than none. Such a
+//! library gives its answer as what a call returns, so a request is executed when it is asked for and its reply told
+//! with the next [`Backend::poll`]. A thread that waits in a call cannot end it; [`Driver::interrupt`] does that from
+//! another one.
 
 use super::{Backend, Driver, Limit, Opened, Owner, Wait, Work};
 use crate::connect::ConnectError;

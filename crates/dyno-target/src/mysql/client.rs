@@ -105,8 +105,8 @@ impl ConnectionInfo {
             }),
             Ok(Err(error)) => Err(failed(ClientError::from(error).to_string())),
             Err(_) => Err(failed(format!(
-                "no answer within {} s; a MySQL server speaks first, so this may be something else, such as PostgreSQL, \
-                 whose addresses begin with postgres://",
+                "no answer within {} s; a MySQL server speaks first, so this may be something else, such as \
+                 PostgreSQL, whose addresses begin with postgres://",
                 self.connect_timeout.as_secs()
             ))),
         }

@@ -18,8 +18,8 @@ use std::sync::atomic::AtomicBool;
 /// Settings were asked for.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the settings of a MariaDB or MySQL server that is not dyno's own cannot be set ({settings}); set them there and leave \
-     them out here, or measure with embedded:mariadb"
+    "the settings of a MariaDB or MySQL server that is not dyno's own cannot be set ({settings}); set them there and \
+     leave them out here, or measure with embedded:mariadb"
 )]
 struct NotSet {
     settings: String,

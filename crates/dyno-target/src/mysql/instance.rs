@@ -42,8 +42,8 @@ struct NotRunning;
 /// The experiment's own limit is too low for its load.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "max_connections is {allowed}, too few for {clients} clients and {BESIDE} connections beside them; raise it, or leave \
-     it out"
+    "max_connections is {allowed}, too few for {clients} clients and {BESIDE} connections beside them; raise it, or \
+     leave it out"
 )]
 struct TooFewConnections {
     allowed: usize,

@@ -71,8 +71,8 @@ pub trait Program: Send + Sync {
     /// The statements that are known before the load begins, as a person wrote them.
     fn statements(&self) -> Vec<String>;
 
-    /// The state of a new client. Both numbers count from 0 within the workload.
-    fn state(&self, client: usize, thread: usize) -> Self::State;
+    /// The state of a new client, which counts from 0 within the workload.
+    fn state(&self, client: usize) -> Self::State;
 
     /// Decides what comes next.
     ///
@@ -90,6 +90,12 @@ pub trait Program: Send + Sync {
 /// What a front end that speaks of scripts and their commands wants to know of a program beside. A program that has
 /// nothing to say of them is one script of one command.
 pub trait Scripted: Program {
+    /// What the clients of a thread share.
+    type Thread: Send;
+
+    /// The state of a new thread, which counts from 0 within the workload.
+    fn thread(&self, thread: usize) -> Self::Thread;
+
     /// The number of commands of each script.
     fn commands(&self) -> Vec<usize> {
         vec![1]
@@ -97,7 +103,7 @@ pub trait Scripted: Program {
 
     /// Decides which script the client's next transaction executes. Comes before [`Resume::Begin`], when the client
     /// is free.
-    fn choose(&self, _state: &mut Self::State) {}
+    fn choose(&self, _thread: &mut Self::Thread, _state: &mut Self::State) {}
 
     /// The script decided on.
     fn script(&self, _state: &Self::State) -> usize {

@@ -63,7 +63,7 @@ pub use cursor::{Cursor, Step};
 pub use defined::Defined;
 pub use diagnostic::{EvaluationError, Position, ScriptError};
 #[cfg(feature = "program")]
-pub use program::{CaptureFault, ScriptFault, ScriptProgram, ScriptSet, ScriptState};
+pub use program::{CaptureFault, ScriptFault, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
 pub use random::Random;
 pub use script::Script;
 pub use seeds::{Seeds, ThreadSeeds};

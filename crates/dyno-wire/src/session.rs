@@ -21,9 +21,6 @@ pub trait Session: Send + 'static {
     /// The database's name in messages, such as `PostgreSQL`.
     const DATABASE: &'static str;
 
-    /// Whether [`queue`](Session::queue) and [`sync`](Session::sync) may be called.
-    const PIPELINES: bool;
-
     /// Begins, once the connection stands: appends the first message(s), if it is not the server that speaks first.
     ///
     /// Gives [`Event::NeedInput`], or [`Event::StartTls`] where TLS comes before everything else.
@@ -77,15 +74,11 @@ pub trait Session: Send + 'static {
     /// will come.
     fn prepare(&mut self, statement: &Self::Statement, out: &mut Vec<u8>) -> bool;
 
-    /// Appends what makes `statement` known to the server, as part of whatever is sent next, unless the session knows
-    /// it. [`execute`](Session::execute) and [`queue`](Session::queue) do it themselves, so nobody need call this.
-    fn introduce(&mut self, statement: &Self::Statement, out: &mut Vec<u8>);
-
     /// Whether the execution whose reply is awaited makes its statement known too.
     fn is_introducing(&self) -> bool;
 
     /// Appends one execution of `statement` to a pipeline, which [`sync`](Session::sync) ends. Makes it known first if
-    /// need be. Only for sessions that [have pipelines](Session::PIPELINES), and not for the simple protocol.
+    /// need be. Not for the simple protocol.
     fn queue(&mut self, statement: &Self::Statement, parameters: &impl Parameters, out: &mut Vec<u8>);
 
     /// Appends the end of a pipeline, or of a part of it that fails or succeeds by itself.

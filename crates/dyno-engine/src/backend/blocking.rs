@@ -137,6 +137,7 @@ impl<L: Library> Driver for BlockingDriver<L> {
             connection: connections.pop().flatten().map(|opened| opened.connection),
             interrupted: Arc::clone(&self.interrupted),
             told: VecDeque::new(),
+            text: Vec::new(),
             pipeline: None,
             results: Vec::new(),
             error: None,
@@ -155,6 +156,8 @@ struct BlockingBackend<C> {
     connection: Option<C>,
     interrupted: Arc<AtomicBool>,
     told: VecDeque<Told>,
+    /// Room for the text of a query.
+    text: Vec<u8>,
     /// What a pipeline that is open has come to.
     pipeline: Option<Reply>,
     results: Vec<CapturedResult>,
@@ -201,10 +204,12 @@ impl<C: Connection> Backend for BlockingBackend<C> {
     }
 
     fn query(&mut self, _client: usize, write: impl FnOnce(&mut Vec<u8>), results: bool) {
-        let mut text = Vec::new();
+        let mut text = std::mem::take(&mut self.text);
         write(&mut text);
         let reply = self.call(|connection| connection.query(&text, results));
         self.told.extend(reply.map(Told::Reply));
+        text.clear();
+        self.text = text;
     }
 
     fn prepare(&mut self, _client: usize, _statement: usize) -> bool {

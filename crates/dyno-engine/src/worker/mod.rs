@@ -66,6 +66,8 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     clients: Vec<Client<P::State>>,
     /// Their connections.
     backend: B,
+    /// What the program keeps for the thread.
+    thread: P::Thread,
     /// Clients that are to begin a transaction now.
     runnable: VecDeque<usize>,
     /// Open loop: clients waiting for the schedule.
@@ -224,11 +226,12 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         let over = share.start_ns >= end_ns;
         let workload = share.workload;
         let connected = workload.connecting == Connecting::Once;
+        let mut thread = workload.program.thread(share.part);
         let clients: Vec<_> = share
             .clients
             .map(|number| {
-                let mut state = workload.program.state(number, share.part);
-                workload.program.choose(&mut state);
+                let mut state = workload.program.state(number);
+                workload.program.choose(&mut thread, &mut state);
                 Client {
                     program: state,
                     waiting: Waiting::Turn,
@@ -265,6 +268,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             working: clients.len(),
             clients,
             backend,
+            thread,
             runnable: VecDeque::new(),
             idle: VecDeque::new(),
             active: 0,

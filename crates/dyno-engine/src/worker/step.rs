@@ -258,7 +258,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     #[inline]
     pub(super) fn choose(&mut self, index: usize) {
         let client = &mut self.clients[index];
-        self.workload.program.choose(&mut client.program);
+        self.workload.program.choose(&mut self.thread, &mut client.program);
         if self.workload.trace {
             self.trace_script(index);
         }

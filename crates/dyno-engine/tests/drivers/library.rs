@@ -40,7 +40,7 @@ impl Postgres {
             .port(server.port())
             .user("postgres")
             .dbname("postgres");
-        let state = program.state(0, 0);
+        let state = program.state(0);
         let text = |number| {
             let mut text = Vec::new();
             program.write_text(&state, number, &mut text);

@@ -27,7 +27,7 @@ impl Program for OneStatement {
         vec!["select 1".into()]
     }
 
-    fn state(&self, _client: usize, _thread: usize) {}
+    fn state(&self, _client: usize) {}
 
     fn next(&self, (): &mut (), resume: Resume<'_>) -> Result<Action, ProgramError> {
         Ok(match resume {
@@ -47,7 +47,11 @@ impl Program for OneStatement {
     }
 }
 
-impl Scripted for OneStatement {}
+impl Scripted for OneStatement {
+    type Thread = ();
+
+    fn thread(&self, _thread: usize) {}
+}
 
 /// Makes tests of functions that take a transport: one for each of them.
 #[allow(unused_macros, reason = "a bench shares this module and has no tests")]

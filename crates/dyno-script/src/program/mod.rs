@@ -14,7 +14,7 @@ use crate::{
 use dyno_engine::{Action, Program, ProgramError, Resume, Scripted, Shown};
 use dyno_wire::{CapturedResult, Parameters, Protocol, Session, WireError};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What a [`ScriptProgram`] is made of.
 #[derive(Clone, Debug)]
@@ -42,8 +42,7 @@ pub struct ScriptProgram {
     variables: Variables,
     client_id: Option<VariableId>,
     clients: Vec<Random>,
-    /// Shared by the clients of a thread, and by nobody else.
-    choose: Vec<Arc<Mutex<Random>>>,
+    choose: Vec<Random>,
     protocol: Protocol,
     /// Whether the engine is told of every meta command.
     each_command: bool,
@@ -66,10 +65,13 @@ pub struct ScriptState {
     random: Random,
     /// The random state at the transaction's begin.
     begun: Random,
-    choose: Arc<Mutex<Random>>,
     script: usize,
     cursor: Cursor,
 }
+
+/// The random state for the choice among several scripts.
+#[derive(Clone, Debug)]
+pub struct ScriptThread(Random);
 
 impl ScriptProgram {
     /// The program that executes these scripts.
@@ -94,11 +96,7 @@ impl ScriptProgram {
             variables: set.variables,
             client_id: set.client_id,
             clients: set.clients,
-            choose: set
-                .choose
-                .into_iter()
-                .map(|random| Arc::new(Mutex::new(random)))
-                .collect(),
+            choose: set.choose,
             protocol: set.protocol,
             each_command: false,
         }
@@ -263,19 +261,17 @@ impl Program for ScriptProgram {
         each.collect()
     }
 
-    fn state(&self, client: usize, thread: usize) -> ScriptState {
+    fn state(&self, client: usize) -> ScriptState {
         let mut variables = self.variables.clone();
         if let Some(id) = self.client_id {
             variables.set(id, Value::Int(client as i64));
         }
         let random = self.clients.get(client).cloned();
         let random = random.unwrap_or_else(|| Random::new(client as u64));
-        let choose = self.choose.get(thread).cloned();
         ScriptState {
             variables,
             begun: random.clone(),
             random,
-            choose: choose.unwrap_or_else(|| Arc::new(Mutex::new(Random::new(thread as u64)))),
             script: 0,
             cursor: Cursor::default(),
         }
@@ -322,18 +318,24 @@ impl Program for ScriptProgram {
 }
 
 impl Scripted for ScriptProgram {
+    type Thread = ScriptThread;
+
+    fn thread(&self, thread: usize) -> ScriptThread {
+        let random = self.choose.get(thread).cloned();
+        ScriptThread(random.unwrap_or_else(|| Random::new(thread as u64)))
+    }
+
     fn commands(&self) -> Vec<usize> {
         self.parts.iter().map(|part| part.script.commands().len()).collect()
     }
 
     #[inline]
-    fn choose(&self, state: &mut ScriptState) {
+    fn choose(&self, thread: &mut ScriptThread, state: &mut ScriptState) {
         state.cursor = Cursor::default();
         if self.parts.len() > 1 {
             // A sum of weights beyond the range of a draw leaves out scripts at the end.
             let highest = i64::try_from(self.total_weight.saturating_sub(1)).unwrap_or(i64::MAX);
-            let mut random = state.choose.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut left = random.uniform(0, highest).unsigned_abs();
+            let mut left = thread.0.uniform(0, highest).unsigned_abs();
             state.script = 0;
             for (index, part) in self.parts.iter().enumerate() {
                 state.script = index;

@@ -2,7 +2,6 @@
 //!
 //! It is measured as it is set: changing its settings, and putting them back, is not done yet and refused.
 
-use super::ConnectError;
 use super::address::ConnectionInfo;
 use super::connect_until;
 use super::data::{self, WORKING};
@@ -43,11 +42,7 @@ impl External for ConnectionInfo {
     }
 
     fn first_reachable(&self, stop: &AtomicBool) -> Result<Arc<dyn External>, TargetError> {
-        let own = self.clone();
-        match crate::stopping::unless_stopped(stop, move || own.connect()) {
-            Some(connected) => connected.map(drop).map_err(ConnectError)?,
-            None => return Err(TargetError::Stopped("stopped while connecting".into())),
-        }
+        connect_until(self, stop)?;
         Ok(Arc::new(self.clone()))
     }
 

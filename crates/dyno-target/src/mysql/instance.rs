@@ -1,6 +1,6 @@
 //! The private MariaDB of a campaign: up with the settings that the next run wants.
 
-use super::ConnectError;
+use super::connect_until;
 use super::data::{self, WORKING};
 use super::database::MysqlDatabase;
 use super::embedded::{self, EmbeddedOptions, Server};
@@ -151,7 +151,7 @@ impl Instance for MariadbInstance {
         progress: &mut dyn Progress,
         stop: &StopFlag,
     ) -> Result<(), TargetError> {
-        let mut client = self.server()?.connection("").connect().map_err(ConnectError)?;
+        let mut client = connect_until(&self.server()?.connection(""), stop)?;
         Ok(data::prepare(&mut client, wanted.data, stop, progress)?)
     }
 

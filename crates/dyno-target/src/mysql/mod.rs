@@ -26,6 +26,7 @@ use crate::stopping::unless_stopped;
 use crate::target::{Embedded, Environment, External, Product, StopFlag, TargetError};
 use address::ConnectionInfo;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 pub use client::{Client, ClientError};
 pub use database::MysqlDatabase;
@@ -65,7 +66,7 @@ impl Product for Mysql {
 }
 
 /// Opens a connection, unless `stop` is raised before it stands.
-fn connect_until(info: &ConnectionInfo, stop: &StopFlag) -> Result<Client, TargetError> {
+fn connect_until(info: &ConnectionInfo, stop: &AtomicBool) -> Result<Client, TargetError> {
     let own = info.clone();
     match unless_stopped(stop, move || own.connect()) {
         Some(connected) => Ok(connected.map_err(ConnectError)?),

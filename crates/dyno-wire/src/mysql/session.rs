@@ -295,10 +295,10 @@ impl MySession {
     }
 
     #[cold]
-    fn prepare_alone(&mut self, statement: &MyStatement, part: bool, out: &mut Vec<u8>) {
+    fn prepare_alone(&mut self, statement: &MyStatement, out: &mut Vec<u8>) {
         let execution = Execution::new(statement.index(), false, statement.preparation(), Vec::new());
         let command = Command::Execution(execution);
-        self.submit_later(Step { part, command }, out);
+        self.submit_later(Step { part: false, command }, out);
     }
 
     #[cold]
@@ -523,7 +523,6 @@ impl Session for MySession {
     type Statement = MyStatement;
 
     const DATABASE: &'static str = NAME;
-    const PIPELINES: bool = true;
 
     fn start(&mut self, _out: &mut Vec<u8>) -> Result<Event, WireError> {
         if self.config.user.is_empty() {
@@ -578,15 +577,9 @@ impl Session for MySession {
     fn prepare(&mut self, statement: &MyStatement, out: &mut Vec<u8>) -> bool {
         let unknown = !self.knows(statement);
         if unknown {
-            self.prepare_alone(statement, false, out);
+            self.prepare_alone(statement, out);
         }
         unknown
-    }
-
-    fn introduce(&mut self, statement: &MyStatement, out: &mut Vec<u8>) {
-        if !self.knows(statement) {
-            self.prepare_alone(statement, true, out);
-        }
     }
 
     fn queue(&mut self, statement: &MyStatement, parameters: &impl Parameters, out: &mut Vec<u8>) {

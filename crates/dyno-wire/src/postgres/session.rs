@@ -281,7 +281,6 @@ impl Session for PgSession {
     type Statement = PgStatement;
 
     const DATABASE: &'static str = NAME;
-    const PIPELINES: bool = true;
 
     fn start(&mut self, out: &mut Vec<u8>) -> Result<Event, WireError> {
         self.begin(out)?;
@@ -350,13 +349,6 @@ impl Session for PgSession {
         self.extended = true;
         self.sync(out);
         true
-    }
-
-    fn introduce(&mut self, statement: &PgStatement, out: &mut Vec<u8>) {
-        if !self.knows(statement) {
-            self.append_preparation(statement, out);
-            self.queued = true;
-        }
     }
 
     fn queue(&mut self, statement: &PgStatement, parameters: &impl Parameters, out: &mut Vec<u8>) {

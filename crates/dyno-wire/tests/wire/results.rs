@@ -138,7 +138,6 @@ fn a_statement_is_prepared_once() {
     let mut out = Vec::new();
     assert!(session.prepare(&prepared(0, "select"), &mut out));
     assert!(!session.prepare(&prepared(0, "select"), &mut out));
-    session.introduce(&prepared(0, "select"), &mut out);
     session.execute(&prepared(0, "select"), &(), &mut out);
     assert_eq!(tags(&out), "PSBES");
 }

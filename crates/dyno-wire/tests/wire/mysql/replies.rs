@@ -221,18 +221,17 @@ fn a_statement_can_be_prepared_alone() {
 }
 
 #[test]
-fn statements_of_a_pipeline_may_be_introduced_by_the_way() {
+fn statements_of_a_pipeline_become_known_by_the_way() {
     let mut session = started(PLAIN | ENDS_WITH_OK);
     let one = statement(0, "select ?", 1, Protocol::Prepared);
     let mut out = Vec::new();
-    session.introduce(&one, &mut out);
-    session.introduce(&one, &mut out);
     session.queue(&one, &Values(&["5"]), &mut out);
+    session.queue(&one, &Values(&["6"]), &mut out);
     session.sync(&mut out);
     assert_eq!(out, packets(0, [b"\x16select ?"]));
     let log = feed(&mut session, &[&packets(1, prepared(1, 0, 0))]);
     let ping = packets(0, [b"\x0e"]);
-    assert_eq!(log.sent, [ping.clone(), execution(1, 5), ping].concat());
+    assert_eq!(log.sent, [execution(1, 5), execution(1, 6), ping].concat());
     let done = packets(1, [ok(1, 0, 0)]);
     let log = feed(&mut session, &[&[done.clone(), done.clone(), done].concat()]);
     assert!(matches!(

@@ -4,13 +4,14 @@
 
 mod support;
 
+use dyno_record::{Happening, Series, Value};
 use dyno_target::mysql::data::{WORKING, prepare};
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions};
 use dyno_target::mysql::facts::{not_durable, server_facts};
 use dyno_target::mysql::load::{LoadError, fill_table, run};
 use dyno_target::mysql::sampler::ServerSampler;
 use dyno_target::mysql::sizes::database_sizes;
-use dyno_target::sampler::{Happening, Moment, Sampler, Series, Sink, Value};
+use dyno_target::sampler::{Moment, Sampler, Sink};
 use dyno_target::target::{Data, Fill, Progress, Sql, State};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

@@ -4,12 +4,13 @@
 
 mod support;
 
+use dyno_record::{Happening, Series, Value, Who};
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::embedded::Embedded;
 use dyno_target::postgres::sampler::sampler_set;
 use dyno_target::postgres::scope::Scope;
 use dyno_target::postgres::server_message;
-use dyno_target::sampler::{Happening, Moment, Series, Sink, Value, Who};
+use dyno_target::sampler::{Moment, Sink};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashMap;
 use std::path::Path;

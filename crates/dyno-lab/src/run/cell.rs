@@ -234,7 +234,7 @@ fn rest(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<(), RunError> {
-    progress.step("Settling: vacuum, analyze, checkpoint");
+    progress.step("Settling the database");
     notes.extend(database.control(&stop.flag())?.settle()?);
     Ok(())
 }

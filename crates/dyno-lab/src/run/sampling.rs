@@ -4,7 +4,8 @@
 use dyno_archive::summary::SamplingCost;
 use dyno_archive::{ArchiveError, Event, SampleWriter};
 use dyno_engine::Stop;
-use dyno_target::sampler::{Happening, Moment, Sampler, Series, Sink, Value};
+use dyno_record::{Happening, Series, Value};
+use dyno_target::sampler::{Moment, Sampler, Sink};
 use dyno_target::target::{Database, SamplerSet};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;

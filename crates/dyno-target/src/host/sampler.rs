@@ -3,7 +3,8 @@
 use super::process::ServerProcesses;
 use super::processes::{Processes, Role};
 use super::{CpuMeter, CpuShares, counters, cpu, processes, scheduling};
-use crate::sampler::{Moment, SampleError, Sampler, Series, Sink, Value};
+use crate::sampler::{Moment, SampleError, Sampler, Sink};
+use dyno_record::{Series, Value};
 use procfs::{CurrentSI, KernelStats};
 use std::time::{Duration, Instant};
 

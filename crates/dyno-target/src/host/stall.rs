@@ -4,7 +4,8 @@
 //! server keeps a sampler waiting for a second, or that its processes are stopped, is the server's.
 
 use super::process::ServerProcesses;
-use crate::sampler::{Happening, Moment, SampleError, Sampler, Sink, Stalled, Who};
+use crate::sampler::{Moment, SampleError, Sampler, Sink};
+use dyno_record::{Happening, Stalled, Who};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

@@ -5,7 +5,8 @@
 
 use super::address::ConnectionInfo;
 use super::{Client, ClientError};
-use crate::sampler::{Moment, SampleError, Sampler, Series, Sink, Value};
+use crate::sampler::{Moment, SampleError, Sampler, Sink};
+use dyno_record::{Series, Value};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,7 @@
 //! A sink that keeps what it is told, for tests.
 
-use super::{Happening, Moment, Series, Sink, Value};
+use super::{Moment, Sink};
+use dyno_record::{Happening, Series, Value};
 
 /// What a sampler told, in order.
 #[derive(Default)]

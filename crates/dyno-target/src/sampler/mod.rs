@@ -7,7 +7,7 @@
 #[cfg(test)]
 pub(crate) mod heard;
 
-pub use dyno_record::{Autovacuum, Blocked, Checkpoint, Happening, Series, Stalled, Vacuum, Value, Who};
+use dyno_record::{Happening, Series, Value};
 
 use std::time::Duration;
 

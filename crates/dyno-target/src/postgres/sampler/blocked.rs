@@ -5,7 +5,8 @@
 
 use crate::postgres::address::statement_without_secrets;
 use crate::postgres::server_message;
-use crate::sampler::{Blocked, Happening, Moment, SampleError, Sink};
+use crate::sampler::{Moment, SampleError, Sink};
+use dyno_record::{Blocked, Happening};
 use postgres::Row;
 use std::time::Duration;
 

@@ -5,7 +5,8 @@
 //! the samples are close. There is one at a time: where a command asks for one during another, that one is hurried
 //! up, and the new one begins when it is complete, often within one sample.
 
-use crate::sampler::{Checkpoint, Happening, Moment, Sink};
+use crate::sampler::{Moment, Sink};
+use dyno_record::{Checkpoint, Happening};
 
 /// The names of each counter: in `pg_stat_checkpointer` from version 17 on, in `pg_stat_bgwriter` before.
 const COUNTERS: [[&str; 2]; 5] = [

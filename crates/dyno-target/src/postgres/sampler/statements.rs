@@ -9,7 +9,8 @@ use crate::postgres::Client;
 use crate::postgres::address::{ConnectionInfo, statement_without_secrets};
 use crate::postgres::scope::Scope;
 use crate::postgres::server_message;
-use crate::sampler::{Moment, SampleError, Sampler, Series, Sink, Value};
+use crate::sampler::{Moment, SampleError, Sampler, Sink};
+use dyno_record::{Series, Value};
 use std::collections::HashMap;
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! Vacuums as sessions show them.
 
-use crate::sampler::{Autovacuum, Happening, Sink, Vacuum};
+use crate::sampler::Sink;
+use dyno_record::{Autovacuum, Happening, Vacuum};
 use std::collections::HashMap;
 
 /// What begins the query of an autovacuum worker.

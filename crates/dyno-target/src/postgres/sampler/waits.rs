@@ -1,7 +1,8 @@
 //! What sessions wait for, counted ten times a second: `waits.csv`.
 
 use super::activity::CLIENT;
-use crate::sampler::{Moment, Series, Sink, Value};
+use crate::sampler::{Moment, Sink};
+use dyno_record::{Series, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

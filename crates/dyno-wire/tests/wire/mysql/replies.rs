@@ -231,9 +231,12 @@ fn statements_of_a_pipeline_become_known_by_the_way() {
     assert_eq!(out, packets(0, [b"\x16select ?"]));
     let log = feed(&mut session, &[&packets(1, prepared(1, 0, 0))]);
     let ping = packets(0, [b"\x0e"]);
-    assert_eq!(log.sent, [execution(1, 5), execution(1, 6), ping].concat());
+    assert_eq!(log.sent, execution(1, 5));
+    // What was asked for meanwhile goes out once nothing before it is awaited.
     let done = packets(1, [ok(1, 0, 0)]);
-    let log = feed(&mut session, &[&[done.clone(), done.clone(), done].concat()]);
+    let log = feed(&mut session, &[&done]);
+    assert_eq!(log.sent, [execution(1, 6), ping].concat());
+    let log = feed(&mut session, &[&[done.clone(), done].concat()]);
     assert!(matches!(
         replied(&log)[..],
         [Reply {

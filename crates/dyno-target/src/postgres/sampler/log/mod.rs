@@ -5,7 +5,8 @@
 mod entry;
 
 use self::entry::{Entry, Told};
-use crate::sampler::{Autovacuum, Checkpoint, Happening, Moment, SampleError, Sampler, Sink};
+use crate::sampler::{Moment, SampleError, Sampler, Sink};
+use dyno_record::{Autovacuum, Checkpoint, Happening};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

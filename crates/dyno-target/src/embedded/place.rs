@@ -25,7 +25,7 @@ const TAIL_LINES: usize = 20;
 
 /// The folder of a cluster, held for this process.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     /// The folder.
     pub(crate) folder: PathBuf,
     /// Data folder, with all links resolved.

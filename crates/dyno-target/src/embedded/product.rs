@@ -9,7 +9,7 @@ const HARD_LIMIT: Duration = Duration::from_secs(20);
 
 /// A database whose servers can be fetched, started and stopped.
 #[derive(Debug)]
-pub(crate) struct Product {
+pub struct Product {
     /// As its makers write it.
     pub(crate) name: &'static str,
     /// The versions that are packaged, for people.

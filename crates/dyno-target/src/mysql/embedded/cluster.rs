@@ -2,6 +2,7 @@
 
 use super::installation::Installation;
 use super::{EmbeddedError, MARIADB, Progress, SUPERUSER};
+use crate::embedded::cluster::Cluster;
 use crate::embedded::home::Home;
 use crate::embedded::place::Place;
 use std::path::Path;
@@ -14,35 +15,26 @@ const ESSENTIAL: [&str; 3] = ["ibdata1", "mysql/global_priv.frm", "aria_log_cont
 /// The file that gives accounts their passwords while a data folder is made.
 const ACCOUNTS: &str = "accounts.sql";
 
-/// An initialised cluster, held for this process.
-#[derive(Debug)]
-pub(super) struct Cluster {
-    pub(super) installation: Installation,
-    pub(super) place: Place,
-}
-
-impl Cluster {
-    /// Takes the cluster's lock and initialises its data folder unless that was done.
-    pub(super) fn open(
-        home: &Home,
-        installation: Installation,
-        name: &str,
-        stop: &AtomicBool,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, EmbeddedError> {
-        let folder = format!("mariadb-clusters/{}/{name}", installation.clusters);
-        let mut place = Place::take(home, &MARIADB, &folder, stop, progress)?;
-        if !place.is_initialised(&ESSENTIAL) {
-            let accounts = place.folder.join(ACCOUNTS);
-            let made = place.initialise("mariadb-install-db", &[], progress, |place, fresh| {
-                install_db(&installation, place, fresh)
-            });
-            // It has done its work and holds the password in another form.
-            let _ = std::fs::remove_file(accounts);
-            made?;
-        }
-        Ok(Self { installation, place })
+/// Takes the cluster's lock and initialises its data folder unless that was done.
+pub(super) fn open(
+    home: &Home,
+    programs: Installation,
+    name: &str,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Cluster<Installation>, EmbeddedError> {
+    let folder = format!("mariadb-clusters/{}/{name}", programs.clusters);
+    let mut place = Place::take(home, &MARIADB, &folder, stop, progress)?;
+    if !place.is_initialised(&ESSENTIAL) {
+        let accounts = place.folder.join(ACCOUNTS);
+        let made = place.initialise("mariadb-install-db", &[], progress, |place, fresh| {
+            install_db(&programs, place, fresh)
+        });
+        // It has done its work and holds the password in another form.
+        let _ = std::fs::remove_file(accounts);
+        made?;
     }
+    Ok(Cluster { programs, place })
 }
 
 /// The script that makes a data folder.

@@ -10,7 +10,7 @@ const SYSTEM_SERVERS: [&str; 3] = ["/usr/sbin/mariadbd", "/usr/libexec/mariadbd"
 
 /// Programs of a MariaDB.
 #[derive(Debug)]
-pub(super) struct Installation {
+pub struct Installation {
     /// What the server's own paths are relative to.
     pub(super) base: PathBuf,
     /// The server's program.

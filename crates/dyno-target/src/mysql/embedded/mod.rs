@@ -18,10 +18,9 @@ mod server;
 use crate::embedded::home::Home;
 use crate::embedded::install;
 use crate::embedded::product::Product;
-use cluster::Cluster;
-use installation::Installation;
+pub(super) use installation::Installation;
 use rustix::process::Signal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -103,10 +102,7 @@ fn is_packaged(version: &str) -> bool {
 }
 
 /// An installed MariaDB and one initialised cluster, held for this process alone.
-#[derive(Debug)]
-pub struct Embedded {
-    cluster: Arc<Cluster>,
-}
+pub type Embedded = crate::embedded::cluster::Embedded<Installation>;
 
 impl Embedded {
     /// Installs the programs unless they are there, takes the cluster (waiting for another dyno that uses it) and
@@ -124,37 +120,8 @@ impl Embedded {
             let (folder, version) = install::install(&MARIADB, &home, &options.version, &options.stop, progress)?;
             Installation::fetched(&folder, &version)
         };
-        let cluster = Cluster::open(&home, installation, &options.cluster, &options.stop, progress)?;
-        Ok(Self {
-            cluster: Arc::new(cluster),
-        })
-    }
-
-    /// Starts the server with these settings on top of those that make it durable: `innodb_flush_log_at_trx_commit` and
-    /// `sync_binlog` are 1. A server that an earlier process left on this cluster is stopped first. May be called from
-    /// any thread.
-    ///
-    /// # Errors
-    /// The server is running already, a setting is not accepted (the end of the server's log is in the text), or it
-    /// does not start.
-    pub fn start(
-        &self,
-        settings: &[(String, String)],
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Server, EmbeddedError> {
-        Server::start(&self.cluster, settings, progress)
-    }
-
-    /// The release of the programs, such as `11.4.5`.
-    #[must_use]
-    pub fn version(&self) -> &str {
-        &self.cluster.installation.version
-    }
-
-    /// The data folder.
-    #[must_use]
-    pub fn data_folder(&self) -> &Path {
-        &self.cluster.place.data
+        let cluster = cluster::open(&home, installation, &options.cluster, &options.stop, progress)?;
+        Ok(Self::of(cluster))
     }
 }
 

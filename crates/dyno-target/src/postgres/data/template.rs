@@ -73,7 +73,7 @@ pub(in crate::postgres) fn prepare(
     }
     comment(&mut admin, &template, &Mark::now(&fingerprint, Vec::new()).to_string())?;
     progress.step("Copying the loaded data");
-    check_room(instance.data_folder(), size_of(&mut admin, &template)?)?;
+    check_room(instance.server()?.data_folder(), size_of(&mut admin, &template)?)?;
     create_from_template(&mut admin, &template, WORKING)?;
     comment(&mut admin, WORKING, &mark)
 }
@@ -136,7 +136,7 @@ fn load_into(
     stop: &StopFlag,
 ) -> Result<(), TargetError> {
     let info = instance.server()?.connection(database);
-    let room = Some((instance.data_folder(), times));
+    let room = Some((instance.server()?.data_folder(), times));
     let loading = Loading {
         info: &info,
         room,

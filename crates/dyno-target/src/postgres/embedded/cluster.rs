@@ -2,6 +2,7 @@
 
 use super::installation::Installation;
 use super::{EmbeddedError, POSTGRESQL, Progress, SUPERUSER, tablespace};
+use crate::embedded::cluster::Cluster;
 use crate::embedded::home::Home;
 use crate::embedded::place::Place;
 use std::path::Path;
@@ -11,32 +12,23 @@ use std::sync::atomic::AtomicBool;
 /// Files without which a data folder is none.
 const ESSENTIAL: [&str; 2] = ["PG_VERSION", "global/pg_control"];
 
-/// An initialised cluster, held for this process.
-#[derive(Debug)]
-pub(super) struct Cluster {
-    pub(super) installation: Installation,
-    pub(super) place: Place,
-}
-
-impl Cluster {
-    /// Takes the cluster's lock and initialises its data folder unless that was done.
-    pub(super) fn open(
-        home: &Home,
-        installation: Installation,
-        name: &str,
-        stop: &AtomicBool,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, EmbeddedError> {
-        let folder = format!("clusters/{}/{name}", installation.clusters);
-        let mut place = Place::take(home, &POSTGRESQL, &folder, stop, progress)?;
-        if !place.is_initialised(&ESSENTIAL) {
-            let tablespaces = [tablespace::folder(&place.data)];
-            place.initialise("initdb", &tablespaces, progress, |place, fresh| {
-                Ok(initdb(&installation, place, fresh))
-            })?;
-        }
-        Ok(Self { installation, place })
+/// Takes the cluster's lock and initialises its data folder unless that was done.
+pub(super) fn open(
+    home: &Home,
+    programs: Installation,
+    name: &str,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Cluster<Installation>, EmbeddedError> {
+    let folder = format!("clusters/{}/{name}", programs.clusters);
+    let mut place = Place::take(home, &POSTGRESQL, &folder, stop, progress)?;
+    if !place.is_initialised(&ESSENTIAL) {
+        let tablespaces = [tablespace::folder(&place.data)];
+        place.initialise("initdb", &tablespaces, progress, |place, fresh| {
+            Ok(initdb(&programs, place, fresh))
+        })?;
     }
+    Ok(Cluster { programs, place })
 }
 
 /// The program that makes a data folder.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Installed programs.
 #[derive(Debug)]
-pub(crate) struct Installation {
+pub struct Installation {
     /// Folder of the programs.
     programs: PathBuf,
     /// Release, such as `18.6.0`, or `15.19` of an installed one.

@@ -1,6 +1,6 @@
 //! Tablespaces of an embedded cluster: folders beside its data folder, made when they are asked for.
 
-use super::cluster::Cluster;
+use crate::embedded::place::Place;
 use crate::postgres::Client;
 use crate::postgres::server_message;
 use crate::postgres::tablespaces::TablespaceError;
@@ -15,7 +15,7 @@ pub(super) fn folder(data: &Path) -> PathBuf {
 }
 
 /// Makes the tablespaces that are not there yet.
-pub(super) fn create(cluster: &Cluster, client: &mut Client, names: &[String]) -> Result<(), TablespaceError> {
+pub(super) fn create(cluster: &Place, client: &mut Client, names: &[String]) -> Result<(), TablespaceError> {
     names.iter().try_for_each(|name| check_name(name))?;
     for name in names {
         let failed = |error: postgres::Error| TablespaceError::Server {
@@ -38,8 +38,8 @@ pub(super) fn create(cluster: &Cluster, client: &mut Client, names: &[String]) -
 }
 
 /// An empty folder that belongs to the server's user.
-fn make_folder(cluster: &Cluster, name: &str) -> Result<PathBuf, TablespaceError> {
-    let all = folder(&cluster.place.data);
+fn make_folder(cluster: &Place, name: &str) -> Result<PathBuf, TablespaceError> {
+    let all = folder(&cluster.data);
     let place = all.join(name);
     let failed = |what| {
         let folder = place.clone();
@@ -53,7 +53,6 @@ fn make_folder(cluster: &Cluster, name: &str) -> Result<PathBuf, TablespaceError
     for folder in [&all, &place] {
         fs::set_permissions(folder, PermissionsExt::from_mode(0o700)).map_err(failed("set the mode of"))?;
         cluster
-            .place
             .user
             .hand_over(folder)
             .map_err(|error| TablespaceError::Server {

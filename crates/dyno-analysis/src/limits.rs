@@ -149,9 +149,9 @@ mod tests {
         });
         let warning = near_ceiling(&record).unwrap();
         insta::assert_snapshot!(warning, @"dyno executed 170,000 statements per second: 85 % of the 200,000 that \
-                                           it can execute here against a server that answers at once (dyno \
-                                           ceiling: unix, 16 clients, 2 threads). It may be the limit, not the \
-                                           server. Give the workload more threads, or run dyno on a larger machine.");
+            it can execute here against a server that answers at once (dyno \
+            ceiling: unix, 16 clients, 2 threads). It may be the limit, not the \
+            server. Give the workload more threads, or run dyno on a larger machine.");
         record.summary.as_mut().unwrap().workloads[0].statements_per_s = 150_000.0;
         assert_eq!(near_ceiling(&record), None);
     }

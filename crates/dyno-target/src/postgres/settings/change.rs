@@ -331,7 +331,7 @@ fn way(survey: &Survey, client: &mut Client, name: &str, can_restart: bool) -> W
     let by_file = match survey.may_alter_system(client, name) {
         Ok(()) if overridden => Err(format!(
             "its value comes from elsewhere ({}) and takes precedence over the \
-                                             configuration",
+             configuration",
             row.source
         )),
         Ok(()) => match survey.kept(name) {

@@ -15,7 +15,7 @@ use dyno_analysis::analyse;
 use dyno_archive::analysis::{Analysis, Cause, Dip};
 use dyno_archive::{EventKind, IntervalRow};
 use dyno_bench::dips::{
-    DisturbedRun, Judged, Kind, Plan, Provocation, Provoked, Tally, Verdict, archived, draw, is_open, judge,
+    DisturbedRun, Judged, Kind, Plan, Provocation, Provoked, Score, Verdict, archived, draw, is_open, judge,
 };
 use dyno_bench::{Result, archive, dyno_binary, option};
 use serde::Serialize;
@@ -322,16 +322,16 @@ fn report(outcomes: &[Outcome], notes: &[String]) -> String {
                     |---|---|---|---|---|---|---|\n"
         .to_owned();
     let judged: Vec<&Judged> = outcomes.iter().flat_map(|outcome| &outcome.judged).collect();
-    let mut all = Tally::default();
-    let row = |text: &mut String, name: &str, tally: Tally| {
-        let Tally {
+    let mut all = Score::default();
+    let row = |text: &mut String, name: &str, score: Score| {
+        let Score {
             provoked,
             dipped,
             right,
             open,
             wrong,
             missed,
-        } = tally;
+        } = score;
         let share = 100.0 * right as f64 / dipped.max(1) as f64;
         let _ = writeln!(
             text,
@@ -339,10 +339,10 @@ fn report(outcomes: &[Outcome], notes: &[String]) -> String {
         );
     };
     for kind in Kind::ALL {
-        let tally = Tally::of(kind, judged.iter().copied());
-        if tally.provoked > 0 {
-            row(&mut text, &kind.to_string(), tally);
-            all = all.and(tally);
+        let score = Score::of(kind, judged.iter().copied());
+        if score.provoked > 0 {
+            row(&mut text, &kind.to_string(), score);
+            all = all.and(score);
         }
     }
     row(&mut text, "all", all);

@@ -7,8 +7,8 @@
 
 use dyno_archive::RunState;
 use dyno_bench::{Result, Spread, archive, dyno_binary, option};
+use dyno_fixtures::{Fixture, Pace};
 use dyno_serve::{Options, Server};
-use dyno_specimen::{Pace, Specimen};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::fs;
@@ -31,11 +31,11 @@ fn main() -> Result<()> {
     };
     fs::create_dir_all(folder)?;
     let began = Instant::now();
-    let failed = |error: dyno_specimen::Error| error.to_string();
-    let specimen = begin(folder, hours).map_err(failed)?;
-    let campaign = specimen.path().to_owned();
-    let mut course = specimen.run(&specimen.runs()[0], pace).map_err(failed)?;
-    while course.step().map_err(failed)? {}
+    let failed = |error: dyno_fixtures::Error| error.to_string();
+    let fixture = begin(folder, hours).map_err(failed)?;
+    let campaign = fixture.path().to_owned();
+    let mut made = fixture.run(&fixture.runs()[0], pace).map_err(failed)?;
+    while made.step().map_err(failed)? {}
     println!(
         "made up in {:.0} s: {}",
         began.elapsed().as_secs_f64(),
@@ -43,9 +43,9 @@ fn main() -> Result<()> {
     );
     began_before(&campaign, hours)?;
     let (live_s, live_mb) = live_page(folder, &campaign, times)?;
-    course.finish(RunState::Complete).map_err(failed)?;
+    made.finish(RunState::Complete).map_err(failed)?;
     // Its end is the end of the campaign.
-    drop(specimen);
+    drop(fixture);
 
     let archive_mb = size_mb(&campaign)?;
     let mut table = "| form | wall s | size MB |\n|---|---|---|\n".to_owned();
@@ -88,7 +88,7 @@ fn main() -> Result<()> {
 }
 
 /// Begins a campaign of a single run.
-fn begin(folder: &Path, hours: u32) -> std::result::Result<Specimen, dyno_specimen::Error> {
+fn begin(folder: &Path, hours: u32) -> std::result::Result<Fixture, dyno_fixtures::Error> {
     let workload = |name: &str, sql: &str| {
         format!("[[workload]]\nname = \"{name}\"\nclients = 8\nscript = '''\nbegin;\n{sql}\nend;\n'''\n")
     };
@@ -99,7 +99,7 @@ fn begin(folder: &Path, hours: u32) -> std::result::Result<Specimen, dyno_specim
         workload("look-up", "select balance from accounts where id = 1;"),
         format!("[phases]\nwarmup = \"60s\"\nmeasure = \"{hours}h\"\ninterval = \"1s\"\n"),
     ];
-    Specimen::begin(folder, "night", &experiment.concat(), "2026-11-21T22:00:00[UTC]")
+    Fixture::begin(folder, "night", &experiment.concat(), "2026-11-21T22:00:00[UTC]")
 }
 
 /// How fast its workloads go.

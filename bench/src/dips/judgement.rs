@@ -103,7 +103,7 @@ fn judge_one(provoked: &Provoked, all: &[Provoked], dips: &[Dip], intervals: &[I
 
 /// What became of all disturbances of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
+pub struct Score {
     /// How many there were.
     pub provoked: usize,
     /// How many made the throughput dip.
@@ -118,23 +118,23 @@ pub struct Tally {
     pub missed: usize,
 }
 
-impl Tally {
+impl Score {
     /// Of those of this kind.
     #[must_use]
     pub fn of<'a>(kind: Kind, judged: impl IntoIterator<Item = &'a Judged>) -> Self {
-        let mut tally = Self::default();
+        let mut score = Self::default();
         for one in judged.into_iter().filter(|one| one.provoked.kind == kind) {
-            tally.provoked += 1;
-            tally.dipped += usize::from(one.verdict != Verdict::NoDip);
+            score.provoked += 1;
+            score.dipped += usize::from(one.verdict != Verdict::NoDip);
             match one.verdict {
                 Verdict::NoDip => {}
-                Verdict::Right => tally.right += 1,
-                Verdict::Open => tally.open += 1,
-                Verdict::Wrong => tally.wrong += 1,
-                Verdict::Missed => tally.missed += 1,
+                Verdict::Right => score.right += 1,
+                Verdict::Open => score.open += 1,
+                Verdict::Wrong => score.wrong += 1,
+                Verdict::Missed => score.missed += 1,
             }
         }
-        tally
+        score
     }
 
     /// Both together.
@@ -220,9 +220,9 @@ mod tests {
             (Verdict::Missed, Verdict::NoDip)
         );
         assert_eq!(others, []);
-        let server = Tally::of(Kind::Server, &judged);
+        let server = Score::of(Kind::Server, &judged);
         assert_eq!((server.provoked, server.dipped, server.missed), (1, 1, 1));
-        let both = server.and(Tally::of(Kind::Vacuum, &judged));
+        let both = server.and(Score::of(Kind::Vacuum, &judged));
         assert_eq!((both.provoked, both.dipped, both.right), (2, 1, 0));
     }
 

@@ -7,5 +7,5 @@ mod slow_path;
 mod stopped;
 
 pub use disturbed::{DisturbedRun, Plan, archived};
-pub use judgement::{Judged, Tally, Verdict, is_open, judge};
+pub use judgement::{Judged, Score, Verdict, is_open, judge};
 pub use provocation::{Kind, Provocation, Provoked, draw};

@@ -5,7 +5,7 @@ use crate::campaign;
 use crate::series::{Series, Signal, Window};
 use crate::throughput::Throughput;
 use dyno_archive::summary::WorkloadFacts;
-use dyno_archive::{Event, EventKind, ProcessRow, Run, Samples, WaitRow};
+use dyno_archive::{EventKind, EventRecord, ProcessRow, Run, Samples, WaitRow};
 use dyno_record::{Autovacuum, Blocked, Checkpoint, Stalled, Vacuum};
 use std::collections::{BTreeMap, HashMap};
 
@@ -162,7 +162,7 @@ impl Recording {
         recording
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: EventRecord) {
         match event.kind {
             EventKind::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint),
             EventKind::Autovacuum(autovacuum) => self.autovacuums.push(autovacuum),

@@ -2,7 +2,7 @@
 
 use crate::throughput::Throughput;
 use dyno_archive::analysis::Steady;
-use dyno_stats::Course;
+use dyno_stats::Stationarity;
 
 /// Judges the measured time of a run.
 pub(super) fn steady(throughput: &Throughput) -> Steady {
@@ -13,8 +13,8 @@ pub(super) fn steady(throughput: &Throughput) -> Steady {
     }
     let time_s = |index: usize| throughput.windows.get(index).map_or(0.0, |window| window.start_s);
     let measured = throughput.measured();
-    match dyno_stats::course(&throughput.tps) {
-        Course::Steady { from } => {
+    match dyno_stats::stationarity(&throughput.tps) {
+        Stationarity::Steady { from } => {
             let from_s = time_s(from);
             let reason = if from == 0 {
                 "no trend and no change of level in the measured time".to_owned()
@@ -33,15 +33,15 @@ pub(super) fn steady(throughput: &Throughput) -> Steady {
                 reason,
             }
         }
-        Course::TooShort { needed } => not(&format!(
+        Stationarity::TooShort { needed } => not(&format!(
             "{} not enough to tell; {needed} are needed",
             match throughput.tps.len() {
                 1 => "1 interval is".to_owned(),
                 intervals => format!("{intervals} intervals are"),
             }
         )),
-        Course::Settling => not("TPS was still settling in the second half of the measured time"),
-        Course::Trending(trend) => {
+        Stationarity::Settling => not("TPS was still settling in the second half of the measured time"),
+        Stationarity::Trending(trend) => {
             let direction = if trend.change > 0.0 { "rose" } else { "fell" };
             not(&format!(
                 "TPS {direction} by {:.0} % over the measured time (p {})",
@@ -49,7 +49,7 @@ pub(super) fn steady(throughput: &Throughput) -> Steady {
                 p_value(trend.p_value)
             ))
         }
-        Course::Changing { at, ratio } => not(&format!(
+        Stationarity::Changing { at, ratio } => not(&format!(
             "from {:.0} s on TPS was {}",
             time_s(at),
             against(ratio, "before")

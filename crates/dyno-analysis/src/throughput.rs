@@ -3,7 +3,7 @@
 use crate::series::{Series, Window};
 use dyno_archive::Run;
 use dyno_archive::plan::WARMUP;
-use dyno_stats::Course;
+use dyno_stats::Stationarity;
 use std::ops::Range;
 
 /// Intervals shorter than this are taken together: causes are recorded once a second.
@@ -72,7 +72,7 @@ impl Throughput {
 
     /// Whether it would have a steady state if all is well: with one load, for long enough to tell.
     pub fn may_be_steady(&self) -> bool {
-        self.has_one_load() && !matches!(dyno_stats::course(&self.tps), Course::TooShort { .. })
+        self.has_one_load() && !matches!(dyno_stats::stationarity(&self.tps), Stationarity::TooShort { .. })
     }
 
     /// Whether the load was the same all the time.

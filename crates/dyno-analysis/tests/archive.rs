@@ -6,7 +6,7 @@ use dyno_analysis::summary::{SummaryBuilder, summary_of};
 use dyno_archive::plan::{Cell, MEASURE, Phase, PlannedRun, Protocol, Resolved, Scripts, Size, WARMUP, Workload};
 use dyno_archive::summary::{Pacing, Summary, WorkloadFacts};
 use dyno_archive::{
-    Archive, ArchiveError, CampaignRecord, CampaignWriter, Event, EventKind, Run, RunRecord, RunState, RunWriter,
+    Archive, ArchiveError, CampaignRecord, CampaignWriter, EventKind, EventRecord, Run, RunRecord, RunState, RunWriter,
     SampleWriter, is_measured,
 };
 use dyno_lab::experiment::find;
@@ -441,7 +441,7 @@ fn when_the_folder_is_gone_the_run_is_told_once_and_goes_on() {
     );
     assert!(run.interval(interval).is_ok());
     assert!(
-        run.event(&Event {
+        run.event(&EventRecord {
             at_s: 1.0,
             kind: EventKind::Note { text: "x".to_owned() }
         })

@@ -1,11 +1,11 @@
 //! `events.jsonl`: what happened at an instant, one JSON object per line.
 
-use dyno_record::{Autovacuum, Blocked, Checkpoint, Happening, Stalled, Vacuum};
+use dyno_record::{Autovacuum, Blocked, Checkpoint, Event, Stalled, Vacuum};
 use serde::{Deserialize, Serialize};
 
 /// Something that happened at an instant of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Event {
+pub struct EventRecord {
     /// Seconds since the first phase began.
     pub at_s: f64,
     /// What happened.
@@ -70,17 +70,17 @@ pub enum EventKind {
     },
 }
 
-impl From<Happening> for Event {
+impl From<Event> for EventRecord {
     /// The instant of what lasts is its end.
-    fn from(happening: Happening) -> Self {
+    fn from(event: Event) -> Self {
         Self {
-            at_s: happening.end_s(),
-            kind: match happening {
-                Happening::Checkpoint(checkpoint) => EventKind::Checkpoint(checkpoint),
-                Happening::Autovacuum(autovacuum) => EventKind::Autovacuum(autovacuum),
-                Happening::Vacuum(vacuum) => EventKind::Vacuum(vacuum),
-                Happening::Blocked(blocked) => EventKind::Blocked(blocked),
-                Happening::Stalled(stalled) => EventKind::Stalled(stalled),
+            at_s: event.end_s(),
+            kind: match event {
+                Event::Checkpoint(checkpoint) => EventKind::Checkpoint(checkpoint),
+                Event::Autovacuum(autovacuum) => EventKind::Autovacuum(autovacuum),
+                Event::Vacuum(vacuum) => EventKind::Vacuum(vacuum),
+                Event::Blocked(blocked) => EventKind::Blocked(blocked),
+                Event::Stalled(stalled) => EventKind::Stalled(stalled),
             },
         }
     }

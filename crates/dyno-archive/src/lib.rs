@@ -20,7 +20,7 @@ pub mod summary;
 mod tables;
 
 pub use campaign::{CampaignRecord, CampaignWriter, check_writable};
-pub use events::{Event, EventKind};
+pub use events::{EventKind, EventRecord};
 pub use intervals::IntervalRow;
 pub use latencies::{LOG_TOLERANCE_S, LatencyCounts, LatencyLine, LatencyParser, is_measured};
 pub use outline::{CampaignOutline, RunOutline, campaign_folders, folder_name, is_running, is_under_way, run_folders};

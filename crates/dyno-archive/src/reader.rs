@@ -6,8 +6,8 @@
 use crate::append::AppendFile;
 use crate::plan::{PlannedRun, Resolved};
 use crate::{
-    ArchiveError, CAMPAIGN_JSON, CampaignRecord, EVENTS_JSONL, Event, FORMAT, INTERVALS_CSV, IntervalRow, RUN_JSON,
-    RunRecord, RunState, intervals,
+    ArchiveError, CAMPAIGN_JSON, CampaignRecord, EVENTS_JSONL, EventRecord, FORMAT, INTERVALS_CSV, IntervalRow,
+    RUN_JSON, RunRecord, RunState, intervals,
 };
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
@@ -158,7 +158,7 @@ impl Run {
     /// # Errors
     ///
     /// If the file cannot be read.
-    pub fn events(&self) -> Result<impl Iterator<Item = Event> + use<>, ArchiveError> {
+    pub fn events(&self) -> Result<impl Iterator<Item = EventRecord> + use<>, ArchiveError> {
         let lines = open(&self.path.join(EVENTS_JSONL))?.split(b'\n').map_while(Result::ok);
         Ok(lines.filter_map(|line| serde_json::from_slice(&line).ok()))
     }

@@ -2,7 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::append::AppendFile;
-use crate::events::{Event, EventKind};
+use crate::events::{EventKind, EventRecord};
 use crate::intervals::{IntervalRow, to_csv};
 use crate::latencies::Encoder;
 use crate::plan::{ErrorLimit, Phase};
@@ -275,7 +275,7 @@ impl RunWriter {
         if phase.start_s.is_none() {
             let start_s = interval.start.as_secs_f64();
             phase.start_s = Some(start_s);
-            events.push(Event {
+            events.push(EventRecord {
                 at_s: start_s,
                 kind: EventKind::Phase {
                     phase: phase.name.clone(),
@@ -297,7 +297,7 @@ impl RunWriter {
         let mut rows = Vec::new();
         for (workload, recording) in workloads() {
             rows.push(IntervalRow::new(&phase, interval, workload, recording));
-            events.extend(recording.errors_by_code.iter().map(|error| Event {
+            events.extend(recording.errors_by_code.iter().map(|error| EventRecord {
                 at_s: end_s,
                 kind: EventKind::Errors {
                     phase: phase.clone(),
@@ -326,7 +326,7 @@ impl RunWriter {
     /// # Errors
     ///
     /// If it cannot be written; see [`RunWriter`].
-    pub fn event(&mut self, event: &Event) -> Result<(), ArchiveError> {
+    pub fn event(&mut self, event: &EventRecord) -> Result<(), ArchiveError> {
         if self.stopped {
             return Ok(());
         }
@@ -353,7 +353,7 @@ impl RunWriter {
         })
     }
 
-    fn append_events(&mut self, events: &[Event]) -> Result<(), ArchiveError> {
+    fn append_events(&mut self, events: &[EventRecord]) -> Result<(), ArchiveError> {
         if events.is_empty() {
             return Ok(());
         }

@@ -4,17 +4,17 @@
 //! an emptied one back; that is all they share.
 
 use crate::backend::Driver;
+use crate::client_event::ClientEvent;
 use crate::clock::{Clock, duration_ns};
 use crate::connect::ConnectError;
-use crate::course::Rules;
+use crate::connecting::{self, InitialConnections};
 use crate::cpus;
 use crate::descriptors::TooFewDescriptors;
 use crate::load::{Connecting, Load, Stop, Workload};
 use crate::overtime::Overtime;
 use crate::pacing::Schedule;
+use crate::profile::Rules;
 use crate::program::{ProgramError, Scripted};
-use crate::remark::Remark;
-use crate::storm::{self, Storm};
 use crate::timeline::{Slice, Timeline};
 use crate::transport::{Chosen, TransportKind, UringUnavailable};
 use crate::worker::{Reporting, Share};
@@ -47,8 +47,8 @@ pub trait Observer {
     fn connected(&mut self, connected: &Connected);
     /// An interval is complete. `Break` ends the load.
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
-    /// A client has something to say. Remarks come in the order in which they arise on each thread.
-    fn remark(&mut self, _remark: &Remark) {}
+    /// A client has something to say. ClientEvents come in the order in which they arise on each thread.
+    fn client_event(&mut self, _event: &ClientEvent) {}
 }
 
 /// How a load ended.
@@ -112,7 +112,7 @@ pub enum DriveError {
     #[error("{0}; choose epoll, or auto to use what is available")]
     Transport(#[from] UringUnavailable),
     /// A client could not be connected.
-    #[error("{cause}{}", storm::so_far(*connected, *clients))]
+    #[error("{cause}{}", connecting::so_far(*connected, *clients))]
     Connect {
         /// Counting from 0 in its workload.
         client: usize,
@@ -169,19 +169,19 @@ pub(crate) enum Message {
     Lost {
         message: String,
     },
-    Remark(Remark),
+    ClientEvent(ClientEvent),
     /// The thread waits until the other end of the channel is dropped.
-    Awaited(Remark, SyncSender<()>),
+    Awaited(ClientEvent, SyncSender<()>),
     Ending(Ending),
     Done {
         thread: usize,
-        departure: Departure,
+        summary: WorkerSummary,
     },
 }
 
 /// What a thread has to say when it ends.
 #[derive(Default)]
-pub(crate) struct Departure {
+pub(crate) struct WorkerSummary {
     /// Transactions still running when the grace time was over.
     pub unfinished: u64,
     /// Clients that were aborted.
@@ -242,7 +242,7 @@ pub fn drive<D: Driver, P: Scripted>(
         .flat_map(|(index, workload)| share_out(index, workload, &chosen))
         .collect();
     let clock = Clock::start();
-    let storm = Storm::of(&load.workloads)?;
+    let connecting = InitialConnections::of(&load.workloads)?;
     let (messages, inbox) = mpsc::channel();
     std::thread::scope(|scope| {
         let mut threads = Vec::with_capacity(portions.len());
@@ -256,13 +256,13 @@ pub fn drive<D: Driver, P: Scripted>(
                 messages: messages.clone(),
                 spare: spare_receiver,
             };
-            let storm = &storm;
-            let body = move || client_thread(load, portion, clock, storm, stop, &start, reporting);
+            let connecting = &connecting;
+            let body = move || client_thread(load, portion, clock, connecting, stop, &start, reporting);
             let name = format!("{}-{}", load.workloads[portion.workload].name, portion.part);
             match std::thread::Builder::new().name(name).spawn_scoped(scope, body) {
                 Ok(handle) => handles.push(handle),
                 Err(cause) => {
-                    storm.abandon();
+                    connecting.abandon();
                     return Err(DriveError::Thread {
                         threads: portions.len(),
                         cause,
@@ -288,7 +288,7 @@ pub fn drive<D: Driver, P: Scripted>(
             match inbox.recv() {
                 Ok(Message::Connected { workload, times }) => connected.connect_time[workload].add(&times),
                 Ok(Message::Failed(error)) => {
-                    storm.abandon();
+                    connecting.abandon();
                     return Err(error);
                 }
                 // A thread panicked before it was ready; the scope reports it.
@@ -349,7 +349,7 @@ fn client_thread<D: Driver, P: Scripted>(
     load: &Load<D, P>,
     portion: &Portion,
     clock: Clock,
-    storm: &Storm,
+    connecting: &InitialConnections,
     stop: &Stop,
     start: &Receiver<u64>,
     reporting: Reporting,
@@ -371,7 +371,7 @@ fn client_thread<D: Driver, P: Scripted>(
     if workload.connecting == Connecting::EveryTransaction {
         connections.resize_with(portion.clients.len(), || None);
     } else {
-        match storm.connect(workload, portion.clients.clone(), stop) {
+        match connecting.connect(workload, portion.clients.clone(), stop) {
             Ok(opened) => {
                 for (connection, took) in opened {
                     times.record(duration_ns(took));
@@ -392,14 +392,14 @@ fn client_thread<D: Driver, P: Scripted>(
     let Ok(start_ns) = start.recv() else { return };
     let thread = reporting.thread;
     let spent_ns = if load.include_connecting { start_ns } else { 0 };
-    let course = Rules::of(workload).course(portion.part, start_ns - spent_ns, start_ns);
+    let profile = Rules::of(workload).profile(portion.part, start_ns - spent_ns, start_ns);
     let share = Share {
         workload,
         number: portion.workload,
         part: portion.part,
         clients: portion.clients.clone(),
-        schedule: Schedule::new(course.ramps, (workload.schedule)(portion.part)),
-        changes: course.changes,
+        schedule: Schedule::new(profile.ramps, (workload.schedule)(portion.part)),
+        changes: profile.changes,
         timeline: Timeline::new(&load.phases, load.interval, start_ns, spent_ns),
         clock,
         start_ns,
@@ -409,12 +409,12 @@ fn client_thread<D: Driver, P: Scripted>(
         succeeded: &portion.succeeded,
         reporting,
     };
-    let departure = workload.driver.run(connections, portion.transport, share);
-    let departure = departure.unwrap_or_else(|error| {
+    let summary = workload.driver.run(connections, portion.transport, share);
+    let summary = summary.unwrap_or_else(|error| {
         let _ = messages.send(Message::Ending(Ending::System(error)));
-        Departure::default()
+        WorkerSummary::default()
     });
-    let _ = messages.send(Message::Done { thread, departure });
+    let _ = messages.send(Message::Done { thread, summary });
 }
 
 /// An interval that some threads have not reported yet.
@@ -481,12 +481,12 @@ impl Collector {
                     self.ending.get_or_insert(ending);
                     stop.request();
                 }
-                Message::Remark(remark) => observer.remark(&remark),
-                Message::Awaited(remark, told) => {
-                    observer.remark(&remark);
+                Message::ClientEvent(event) => observer.client_event(&event),
+                Message::Awaited(event, told) => {
+                    observer.client_event(&event);
                     drop(told);
                 }
-                Message::Done { thread, departure } => self.part_with(thread, &departure),
+                Message::Done { thread, summary } => self.part_with(thread, &summary),
                 Message::Connected { .. } | Message::Failed(_) => {}
             }
             self.emit(observer, stop);
@@ -496,18 +496,18 @@ impl Collector {
         self.emit(observer, stop);
     }
 
-    fn part_with(&mut self, thread: usize, departure: &Departure) {
+    fn part_with(&mut self, thread: usize, summary: &WorkerSummary) {
         let thread = &mut self.threads[thread];
         thread.running = false;
         let outcome = &mut self.outcome;
-        outcome.unfinished[thread.workload] += departure.unfinished;
-        outcome.aborted[thread.workload] += departure.aborted;
-        outcome.connections[thread.workload] += departure.connections;
-        outcome.connection_time[thread.workload] += Duration::from_nanos(departure.connection_time_ns);
-        let ran = Duration::from_nanos(departure.at_ns.saturating_sub(self.start_ns));
+        outcome.unfinished[thread.workload] += summary.unfinished;
+        outcome.aborted[thread.workload] += summary.aborted;
+        outcome.connections[thread.workload] += summary.connections;
+        outcome.connection_time[thread.workload] += Duration::from_nanos(summary.connection_time_ns);
+        let ran = Duration::from_nanos(summary.at_ns.saturating_sub(self.start_ns));
         outcome.measured = outcome.measured.max(ran);
-        self.all_complete &= departure.complete;
-        self.any_complete |= departure.complete;
+        self.all_complete &= summary.complete;
+        self.any_complete |= summary.complete;
     }
 
     fn add(&mut self, mut report: Box<SliceReport>) {

@@ -6,9 +6,10 @@
 
 pub mod backend;
 mod cancel;
+mod client_event;
 mod clock;
 mod connect;
-mod course;
+mod connecting;
 mod cpus;
 mod descriptors;
 mod dial;
@@ -17,15 +18,15 @@ mod load;
 mod log;
 mod overtime;
 mod pacing;
+mod profile;
 mod program;
-mod remark;
 mod signals;
-mod storm;
 mod timeline;
 pub mod transport;
 mod worker;
 
 pub use backend::{Driver, WireDriver};
+pub use client_event::{AbortReason, ClientEvent, Doing, Trace};
 pub use connect::ConnectError;
 pub use cpus::{Cpus, CpusError};
 pub use descriptors::{TooFewDescriptors, allow_descriptors, raise_descriptor_limit};
@@ -37,6 +38,5 @@ pub use load::{
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
 pub use pacing::{Draws, NewDraws};
 pub use program::{Action, Program, ProgramError, Resume, Scripted, Shown};
-pub use remark::{AbortReason, Doing, Remark, Trace};
 pub use signals::heeded;
 pub use transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};

@@ -94,7 +94,7 @@ pub struct Workload<D: crate::Driver, P: crate::Scripted> {
     pub latency_limit: Option<Duration>,
     /// Whether every command's time is recorded, that of meta commands too.
     pub time_commands: bool,
-    /// Whether the observer is told of everything a client does, as [`crate::Remark::Traced`]. Clients wait until
+    /// Whether the observer is told of everything a client does, as [`crate::ClientEvent::Traced`]. Clients wait until
     /// it was told.
     pub trace: bool,
     /// Makes the log of each thread; `None`: no log.
@@ -164,8 +164,8 @@ pub struct FailurePolicy {
     pub on_broken_script: OnBrokenScript,
     /// Whether an aborted client ends the load.
     pub abort_load: bool,
-    /// Whether the observer is told of every failure and what becomes of it, as [`crate::Remark::Failed`] and
-    /// [`crate::Remark::Concluded`].
+    /// Whether the observer is told of every failure and what becomes of it, as [`crate::ClientEvent::Failed`] and
+    /// [`crate::ClientEvent::Concluded`].
     pub report_failures: bool,
 }
 

@@ -188,8 +188,8 @@ fn a_lost_connection_is_an_error_and_the_others_go_on(transport: TransportChoice
     let measured = keep.total(0);
     assert_eq!(measured.errors, 1);
     assert!(measured.errors_by_code[0].code.as_str().starts_with("08"));
-    assert_eq!(keep.remarks.len(), 1, "{:?}", keep.remarks);
-    assert!(keep.remarks[0].contains("ConnectionLost"), "{:?}", keep.remarks);
+    assert_eq!(keep.events.len(), 1, "{:?}", keep.events);
+    assert!(keep.events[0].contains("ConnectionLost"), "{:?}", keep.events);
     let last = &keep.intervals.last().expect("intervals").recordings[0];
     assert!(last.transactions > 0, "the other clients go on to the end");
 }

@@ -9,8 +9,8 @@ mod library;
 use dyno_engine::backend::Driver;
 use dyno_engine::backend::blocking::BlockingDriver;
 use dyno_engine::{
-    Address, Connected, Connecting, Ending, Endpoint, FailurePolicy, Load, Observer, Outcome, Pacing, Phase, Preparing,
-    Program, Remark, Stop, ThreadOptions, WireDriver, Workload, drive,
+    Address, ClientEvent, Connected, Connecting, Ending, Endpoint, FailurePolicy, Load, Observer, Outcome, Pacing,
+    Phase, Preparing, Program, Stop, ThreadOptions, WireDriver, Workload, drive,
 };
 use dyno_record::{Interval, Recording};
 use dyno_script::{Script, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
@@ -33,13 +33,13 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
 struct Came {
     outcome: Outcome,
     recording: Recording,
-    remarks: Vec<String>,
+    events: Vec<String>,
 }
 
 #[derive(Default)]
 struct Keep {
     recording: Recording,
-    remarks: Vec<String>,
+    events: Vec<String>,
 }
 
 impl Observer for Keep {
@@ -50,8 +50,8 @@ impl Observer for Keep {
         ControlFlow::Continue(())
     }
 
-    fn remark(&mut self, remark: &Remark) {
-        self.remarks.push(format!("{remark:?}"));
+    fn client_event(&mut self, event: &ClientEvent) {
+        self.events.push(format!("{event:?}"));
     }
 }
 
@@ -159,7 +159,7 @@ fn run<D: Driver>(load: &Load<D, ScriptProgram>) -> Came {
     Came {
         outcome,
         recording: keep.recording,
-        remarks: keep.remarks,
+        events: keep.events,
     }
 }
 
@@ -221,7 +221,7 @@ fn a_lost_connection_ends_its_client() {
             matches!(came.outcome.ended_early, Some(Ending::ConnectionsLost(_))),
             "{driver}: {:?} {:?}",
             came.outcome,
-            came.remarks
+            came.events
         );
         assert_eq!(came.recording.errors, 1, "{driver}");
     });

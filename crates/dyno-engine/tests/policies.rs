@@ -84,7 +84,7 @@ impl Entries {
 fn run(load: &ScriptLoad) -> (Outcome, Recording, Vec<String>) {
     let mut keep = Keep::default();
     let outcome = drive(load, &mut keep, &Stop::new()).expect("the load begins");
-    (outcome, keep.total(0), keep.remarks)
+    (outcome, keep.total(0), keep.events)
 }
 
 fn every_client_has_its_transactions_and_no_more(transport: TransportChoice) {
@@ -93,7 +93,7 @@ fn every_client_has_its_transactions_and_no_more(transport: TransportChoice) {
         for clients in [1, 3] {
             let mut load = script_load(transport, &server, Protocol::Prepared, clients, 5, &[("select 1;", 1)]);
             load.workloads[0].connecting = connecting;
-            let (outcome, recording, remarks) = run(&load);
+            let (outcome, recording, events) = run(&load);
             assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
             assert_eq!(recording.transactions, 5 * clients as u64);
             assert_eq!(recording.latency_sums.count, recording.transactions);
@@ -102,7 +102,7 @@ fn every_client_has_its_transactions_and_no_more(transport: TransportChoice) {
                 Connecting::EveryTransaction => recording.transactions,
             };
             assert_eq!(outcome.connections, [made]);
-            assert!(remarks.is_empty(), "{remarks:?}");
+            assert!(events.is_empty(), "{events:?}");
         }
     }
 }
@@ -146,7 +146,7 @@ fn what_fails_too_often_counts_and_has_no_latency(transport: TransportChoice) {
     load.workloads[0].failures.report_failures = true;
     time_commands(&mut load);
     let log = Entries::of(&mut load);
-    let (_, recording, remarks) = run(&load);
+    let (_, recording, events) = run(&load);
     assert_eq!((recording.transactions, recording.errors), (1, 1));
     assert_eq!((recording.failures.serialization, recording.failures.deadlock), (1, 0));
     assert_eq!((recording.retried, recording.retries), (2, 2));
@@ -161,12 +161,12 @@ fn what_fails_too_often_counts_and_has_no_latency(transport: TransportChoice) {
         (1, 2, 1)
     );
     assert_eq!(log.outcomes()[0], LoggedOutcome::Serialization);
-    let told: Vec<_> = remarks
+    let told: Vec<_> = events
         .iter()
-        .map(|remark| (remark.starts_with("Failed"), remark.contains("again: true")))
+        .map(|event| (event.starts_with("Failed"), event.contains("again: true")))
         .collect();
     let (failed, again, given_up) = ((true, false), (false, true), (false, false));
-    assert_eq!(told, [failed, again, failed, given_up, failed, again], "{remarks:?}");
+    assert_eq!(told, [failed, again, failed, given_up, failed, again], "{events:?}");
 }
 
 fn an_error_aborts_its_client_or_counts(transport: TransportChoice) {
@@ -176,26 +176,26 @@ fn an_error_aborts_its_client_or_counts(transport: TransportChoice) {
     };
     let server = ScriptedServer::start(behaviour);
     let mut load = script_load(transport, &server, Protocol::Simple, 3, 10, &[("select 1;", 1)]);
-    let (outcome, recording, remarks) = run(&load);
+    let (outcome, recording, events) = run(&load);
     assert!(outcome.ended_early.is_none(), "the others had their transactions");
     assert_eq!(
         (outcome.aborted[0], recording.transactions, recording.errors),
         (1, 22, 0)
     );
     assert!(
-        matches!(&remarks[..], [only] if only.starts_with("Aborted") && only.contains("22012")),
-        "{remarks:?}"
+        matches!(&events[..], [only] if only.starts_with("Aborted") && only.contains("22012")),
+        "{events:?}"
     );
 
     let server = ScriptedServer::start(behaviour);
     load.workloads[0].driver.endpoints[0].address = Address::Tcp(vec![server.address()]);
     load.workloads[0].failures.on_error = OnError::Count;
-    let (outcome, recording, remarks) = run(&load);
+    let (outcome, recording, events) = run(&load);
     assert_eq!(
         (outcome.aborted[0], recording.transactions, recording.failures.other),
         (0, 29, 1)
     );
-    assert!(remarks.is_empty(), "{remarks:?}");
+    assert!(events.is_empty(), "{events:?}");
 }
 
 fn an_aborted_client_may_end_the_load(transport: TransportChoice) {
@@ -245,7 +245,7 @@ fn scripts_that_cannot_work_abort_their_clients(transport: TransportChoice) {
     ];
     for (script, protocol, behaviour, transactions, part) in cases {
         let server = ScriptedServer::start(move |_, _, _| behaviour);
-        let (outcome, recording, remarks) = run(&script_load(transport, &server, protocol, 1, 2, &[(script, 1)]));
+        let (outcome, recording, events) = run(&script_load(transport, &server, protocol, 1, 2, &[(script, 1)]));
         assert!(
             matches!(outcome.ended_early, Some(Ending::Aborted)),
             "{script}: {outcome:?}"
@@ -256,8 +256,8 @@ fn scripts_that_cannot_work_abort_their_clients(transport: TransportChoice) {
             "{script}"
         );
         assert!(
-            matches!(&remarks[..], [only] if only.contains(part)),
-            "{script}: {remarks:?}"
+            matches!(&events[..], [only] if only.contains(part)),
+            "{script}: {events:?}"
         );
     }
 }
@@ -269,8 +269,8 @@ fn results_become_variables(transport: TransportChoice) {
         _ => AT_ONCE,
     });
     let script = "select 1 as a \\gset p_\nselect ':p_a';";
-    let (outcome, _, remarks) = run(&script_load(transport, &server, Protocol::Simple, 1, 2, &[(script, 1)]));
-    assert!(outcome.ended_early.is_none(), "{remarks:?}");
+    let (outcome, _, events) = run(&script_load(transport, &server, Protocol::Simple, 1, 2, &[(script, 1)]));
+    assert!(outcome.ended_early.is_none(), "{events:?}");
     let queries: Vec<_> = server.queries().into_iter().map(|(_, query)| query).collect();
     assert_eq!(queries[1], "select '42';");
     assert_eq!(queries[3], "select '';", "NULL is an empty text");
@@ -283,8 +283,8 @@ fn a_pipeline_is_sent_whole_and_fails_at_its_end(transport: TransportChoice) {
         let server = ScriptedServer::start(|_, _, _| AT_ONCE);
         let mut load = script_load(transport, &server, protocol, 2, 3, &[(script, 1)]);
         time_commands(&mut load);
-        let (outcome, recording, remarks) = run(&load);
-        assert!(outcome.ended_early.is_none(), "{remarks:?}");
+        let (outcome, recording, events) = run(&load);
+        assert!(outcome.ended_early.is_none(), "{events:?}");
         assert_eq!((recording.transactions, recording.statements), (6, 24));
         let counts: Vec<_> = recording.commands[0]
             .iter()
@@ -300,12 +300,12 @@ fn a_pipeline_is_sent_whole_and_fails_at_its_end(transport: TransportChoice) {
         load.workloads[0].driver.endpoints[0].address = Address::Tcp(vec![server.address()]);
         load.workloads[0].clients = 1;
         load.workloads[0].failures.max_tries = Some(2);
-        let (outcome, recording, remarks) = run(&load);
-        assert_eq!((outcome.aborted[0], recording.transactions), (1, 1), "{remarks:?}");
+        let (outcome, recording, events) = run(&load);
+        assert_eq!((outcome.aborted[0], recording.transactions), (1, 1), "{events:?}");
         assert_eq!(recording.commands[0][5].retries, 1, "the pipeline's end failed");
         assert!(
-            remarks[0].contains("command: 5") && remarks[0].contains("22012"),
-            "{remarks:?}"
+            events[0].contains("command: 5") && events[0].contains("22012"),
+            "{events:?}"
         );
     }
 }
@@ -321,13 +321,13 @@ fn a_sleep_may_end_a_transaction_with_its_connection(transport: TransportChoice)
             load.workloads[0].pacing = pacing;
             load.phases[0].duration = Duration::from_secs(20);
             load.grace = Duration::from_secs(1);
-            let (outcome, recording, remarks) = run(&load);
+            let (outcome, recording, events) = run(&load);
             assert_eq!(recording.transactions, 5 * clients as u64, "{pacing:?}: {outcome:?}");
             assert_eq!(
                 (outcome.unfinished[0], outcome.connections[0]),
                 (0, recording.transactions)
             );
-            assert!(remarks.is_empty(), "{remarks:?}");
+            assert!(events.is_empty(), "{events:?}");
         }
     }
 }
@@ -341,11 +341,11 @@ fn what_a_connection_of_one_transaction_comes_to_is_forgotten_with_it(transport:
         });
         let mut load = script_load(transport, &server, Protocol::Prepared, 1, 3, &[(script, 1)]);
         load.workloads[0].connecting = Connecting::EveryTransaction;
-        let (outcome, recording, remarks) = run(&load);
-        assert_eq!((recording.transactions, outcome.aborted[0]), (2, 1), "{remarks:?}");
+        let (outcome, recording, events) = run(&load);
+        assert_eq!((recording.transactions, outcome.aborted[0]), (2, 1), "{events:?}");
         assert!(
-            matches!(&remarks[..], [only] if only.contains("doing: Executing")),
-            "{remarks:?}"
+            matches!(&events[..], [only] if only.contains("doing: Executing")),
+            "{events:?}"
         );
     }
     let server = ScriptedServer::start(|_, _, _| Behaviour::AnswerLast);
@@ -369,14 +369,14 @@ fn a_lost_connection_is_made_anew(transport: TransportChoice) {
         let mut endpoint = load.workloads[0].driver.endpoints[0].clone();
         endpoint.address = dead;
         load.workloads[0].driver.endpoints.insert(0, endpoint);
-        let (outcome, recording, remarks) = run(&load);
+        let (outcome, recording, events) = run(&load);
         assert!(outcome.ended_early.is_none());
         if clients == 1 {
             assert_eq!((recording.transactions, recording.failures.other), (9, 1));
             assert_eq!(outcome.connections, [1]);
             assert!(
-                remarks[0].starts_with("Reconnected") && remarks[0].contains("endpoint: 1"),
-                "{remarks:?}"
+                events[0].starts_with("Reconnected") && events[0].contains("endpoint: 1"),
+                "{events:?}"
             );
         } else {
             assert_eq!((recording.transactions, recording.errors), (20, 0));
@@ -411,7 +411,7 @@ fn a_transaction_that_gets_no_connection_has_failed(transport: TransportChoice) 
         load.workloads[0].connecting = Connecting::EveryTransaction;
         load.workloads[0].reconnect = true;
         let log = Entries::of(&mut load);
-        let (outcome, recording, remarks) = run(&load);
+        let (outcome, recording, events) = run(&load);
         assert_eq!((recording.transactions, recording.errors), (9, 1), "{pacing:?}");
         let error = &recording.errors_by_code[0];
         assert_eq!((error.code.as_str(), error.count), ("57P03", 1));
@@ -426,8 +426,8 @@ fn a_transaction_that_gets_no_connection_has_failed(transport: TransportChoice) 
         assert_eq!(numbers, (1..=10).collect::<Vec<_>>());
         assert_eq!(outcome.connections, [9]);
         assert!(
-            matches!(&remarks[..], [only] if only.starts_with("Reconnected")),
-            "{remarks:?}"
+            matches!(&events[..], [only] if only.starts_with("Reconnected")),
+            "{events:?}"
         );
     }
 }
@@ -484,12 +484,12 @@ fn sessions_of_the_wrong_kind_send_a_client_on_to_the_next_endpoint(transport: T
     let mut endpoint = load.workloads[0].driver.endpoints[0].clone();
     endpoint.address = Address::Tcp(vec![second.address()]);
     load.workloads[0].driver.endpoints.push(endpoint);
-    let (outcome, recording, remarks) = run(&load);
+    let (outcome, recording, events) = run(&load);
     assert!(outcome.ended_early.is_none());
     assert_eq!((recording.transactions, recording.failures.other), (9, 1));
     assert!(
-        remarks[0].starts_with("Reconnected") && remarks[0].contains("endpoint: 1"),
-        "{remarks:?}"
+        events[0].starts_with("Reconnected") && events[0].contains("endpoint: 1"),
+        "{events:?}"
     );
     // At the start, and when reconnecting.
     assert_eq!(first.queries().len(), 2);
@@ -611,28 +611,28 @@ fn scripts_are_chosen_by_weight(transport: TransportChoice) {
 fn shell_commands_and_warnings_are_taken_in(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| Behaviour::Warn);
     let script = "\\setshell v echo 6\n\\shell true\n\\set w debug(:v + 1)\nselect :w;";
-    let (outcome, _, remarks) = run(&script_load(transport, &server, Protocol::Simple, 1, 1, &[(script, 1)]));
-    assert!(outcome.ended_early.is_none(), "{remarks:?}");
+    let (outcome, _, events) = run(&script_load(transport, &server, Protocol::Simple, 1, 1, &[(script, 1)]));
+    assert!(outcome.ended_early.is_none(), "{events:?}");
     assert_eq!(server.queries(), [(0, "select 7;".to_owned())]);
-    assert_eq!(remarks.len(), 2);
+    assert_eq!(events.len(), 2);
     assert!(
-        remarks[0].starts_with("Shown") && remarks[0].contains("int 7"),
-        "{remarks:?}"
+        events[0].starts_with("Shown") && events[0].contains("int 7"),
+        "{events:?}"
     );
     assert!(
-        remarks[1].starts_with("Notice") && remarks[1].contains("scripted warning"),
-        "{remarks:?}"
+        events[1].starts_with("Notice") && events[1].contains("scripted warning"),
+        "{events:?}"
     );
 }
 
 fn what_is_lost_while_it_is_executed_is_no_failure_to_send_it(transport: TransportChoice) {
     for protocol in [Protocol::Simple, Protocol::Prepared] {
         let server = ScriptedServer::start(|_, _, _| Behaviour::BreakOff);
-        let (outcome, _, remarks) = run(&script_load(transport, &server, protocol, 1, 1, &[("select 1;", 1)]));
+        let (outcome, _, events) = run(&script_load(transport, &server, protocol, 1, 1, &[("select 1;", 1)]));
         assert_eq!(outcome.aborted, [1]);
         assert!(
-            remarks.iter().any(|remark| remark.contains("doing: Executing")),
-            "{remarks:?}"
+            events.iter().any(|event| event.contains("doing: Executing")),
+            "{events:?}"
         );
     }
 }

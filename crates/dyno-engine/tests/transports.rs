@@ -148,7 +148,7 @@ fn a_reply_that_nobody_asked_for_is_an_error(transport: TransportChoice) {
         );
         let said = &recorded.errors_by_code[0].example;
         assert!(said.contains("a reply though nothing was asked"), "{said}");
-        let ended = &keep.remarks[..];
+        let ended = &keep.events[..];
         assert!(
             matches!(ended, [one] if one.contains("though nothing was asked")),
             "{ended:?}"

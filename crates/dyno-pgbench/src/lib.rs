@@ -103,8 +103,8 @@ fn explain(error: &InitError) {
     if error.is_stop() {
         message::raw("Cancel request sent\n");
     }
-    if let Some(remark) = error.remark() {
-        message::raw(&format!("{remark}\n"));
+    if let Some(event) = error.event() {
+        message::raw(&format!("{event}\n"));
     }
     message::error(&error.to_string());
     if let Some(detail) = error.detail() {

@@ -255,8 +255,8 @@ fn a_lost_connection_says_what_is_there() {
     .unwrap_err();
     assert!(killed);
     assert_eq!(error.to_string(), "PQendcopy failed");
-    let remark = error.remark().unwrap();
-    assert!(remark.contains("server closed the connection unexpectedly"), "{remark}");
+    let event = error.event().unwrap();
+    assert!(event.contains("server closed the connection unexpectedly"), "{event}");
     let hint = error.hint().unwrap();
     assert!(
         hint.starts_with("Steps finished: drop tables, create tables."),

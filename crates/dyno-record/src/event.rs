@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Something that has ended, or that was still going on when sampling ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Happening {
+pub enum Event {
     /// A checkpoint.
     Checkpoint(Checkpoint),
     /// Work of the autovacuum on one table.
@@ -104,7 +104,7 @@ pub enum Who {
     Server,
 }
 
-impl Happening {
+impl Event {
     /// When it ended. A checkpoint still going on has only begun.
     #[must_use]
     pub fn end_s(&self) -> f64 {

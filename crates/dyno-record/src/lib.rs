@@ -14,7 +14,7 @@ mod sparse;
 
 pub use ceiling::{Ceiling, Machine, Point, Route, Shape};
 pub use error::{ErrorClass, ErrorCode};
-pub use event::{Autovacuum, Blocked, Checkpoint, Happening, Stalled, Vacuum, Who};
+pub use event::{Autovacuum, Blocked, Checkpoint, Event, Stalled, Vacuum, Who};
 pub use histogram::{HIGHEST_NS, LatencyHistogram};
 pub use interval::Interval;
 pub use recording::{CommandRecording, ErrorCount, FailureCounts, Recording, ScriptRecording, Sums};

@@ -7,6 +7,7 @@
 
 mod access;
 mod assets;
+mod cache;
 mod connections;
 mod list;
 mod live;
@@ -15,7 +16,6 @@ mod pages;
 mod problem;
 mod reports;
 mod routes;
-mod shelf;
 
 pub use access::Token;
 

@@ -1,6 +1,6 @@
 //! The list of campaigns, and which of them are asked for.
 
-use crate::shelf::Campaign;
+use crate::cache::Campaign;
 use dyno_archive::{RunOutline, RunState};
 use dyno_report::figures::{count, rate, time};
 use indexmap::IndexSet;
@@ -146,7 +146,7 @@ fn row(campaign: &Campaign) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shelf::Run;
+    use crate::cache::Run;
     use dyno_archive::CampaignOutline;
     use indexmap::IndexMap;
 

@@ -2,7 +2,7 @@
 //!
 //! Nothing is counted between two scrapes: each reads what was appended to `intervals.csv` since the one before.
 
-use crate::live::{Table, Tally};
+use crate::live::{Table, Totals};
 use dyno_archive::{
     CampaignOutline, IntervalRow, Run, campaign_folders, folder_name, is_running, is_under_way, run_folders,
 };
@@ -34,7 +34,7 @@ struct Running {
     planned: i64,
     clients: Vec<(String, i64)>,
     intervals: Table,
-    tally: Tally,
+    totals: Totals,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -103,14 +103,14 @@ impl Running {
                 .map(|workload| (workload.name.clone(), workload.clients as i64))
                 .collect(),
             intervals: Table::new(path.join("intervals.csv")),
-            tally: Tally::default(),
+            totals: Totals::default(),
             path,
         })
     }
 
     fn look(&mut self) {
         for row in self.intervals.rows::<IntervalRow>() {
-            self.tally.push(&row);
+            self.totals.push(&row);
         }
     }
 }
@@ -134,13 +134,13 @@ fn registry(runs: &[Running]) -> Registry {
             run: run.name.clone(),
             workload: workload.to_owned(),
         };
-        elapsed.get_or_create(&of_run).set(run.tally.end_s());
+        elapsed.get_or_create(&of_run).set(run.totals.end_s());
         number.get_or_create(&of_run).set(run.number);
         planned.get_or_create(&of_run).set(run.planned);
         for (workload, count) in &run.clients {
             clients.get_or_create(&of_workload(workload)).set(*count);
         }
-        for (workload, counted) in run.tally.present() {
+        for (workload, counted) in run.totals.present() {
             let row = &counted.last;
             transactions
                 .get_or_create(&of_workload(workload))

@@ -1,13 +1,13 @@
 //! Which address leads to which page.
 
 use crate::access::{Access, guard};
+use crate::cache::{ArchiveCache, Campaign};
 use crate::connections::Visitor;
 use crate::list::{Filter, List};
 use crate::live::{self, Followers, Hub};
 use crate::metrics::{self, Metrics};
 use crate::problem::Problem;
 use crate::reports::{Asked, Reports};
-use crate::shelf::{Campaign, Shelf};
 use crate::{assets, pages};
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderValue;
@@ -28,7 +28,7 @@ const MOST_WAITING: usize = 16;
 /// What all pages are made from.
 pub(crate) struct App {
     archive: Archive,
-    shelf: Mutex<Shelf>,
+    cache: Mutex<ArchiveCache>,
     reports: Reports,
     /// For making a report.
     turn: Semaphore,
@@ -42,7 +42,7 @@ pub(crate) struct App {
 /// All pages. Each is for reading: any method but GET is refused by the routes themselves.
 pub(crate) fn router(archive: Archive, access: Access, hub: Arc<Hub>) -> Router {
     let app = Arc::new(App {
-        shelf: Mutex::new(Shelf::new(archive.path().to_owned())),
+        cache: Mutex::new(ArchiveCache::new(archive.path().to_owned())),
         archive,
         reports: Reports::default(),
         turn: Semaphore::new(1),
@@ -68,13 +68,13 @@ pub(crate) fn router(archive: Archive, access: Access, hub: Arc<Hub>) -> Router 
 }
 
 impl App {
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, ArchiveCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The campaign of this name.
     fn campaign(&self, name: &str) -> Result<Campaign, Problem> {
-        let found = self.shelf().campaign(name).map_err(unreadable)?;
+        let found = self.cache().campaign(name).map_err(unreadable)?;
         match found {
             Some(campaign) => Ok(campaign),
             None => Err(self.no_campaign(name)),
@@ -88,7 +88,7 @@ impl App {
             "There is no campaign \"{name}\" in {}.",
             self.archive.path().display()
         ));
-        let names = self.shelf().names().unwrap_or_default();
+        let names = self.cache().names().unwrap_or_default();
         let newest = names.into_iter().rev().take(SHOWN);
         newest.fold(problem, |problem, name| {
             let address = format!("/campaigns/{}", pages::in_address(&name));
@@ -109,7 +109,7 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T, Problem> + Se
 
 async fn list(State(app): State<Arc<App>>, Query(filter): Query<Filter>) -> Result<Response, Problem> {
     aside(move || {
-        let campaigns = app.shelf().all().map_err(unreadable)?;
+        let campaigns = app.cache().all().map_err(unreadable)?;
         let archive = app.archive.path().display().to_string();
         Ok(pages::render("list.html", &List::new(archive, &campaigns, filter)))
     })
@@ -233,7 +233,7 @@ async fn newest_live(State(app): State<Arc<App>>) -> Result<Response, Problem> {
         archive: String,
     }
     aside(move || {
-        let campaigns = app.shelf().all().map_err(unreadable)?;
+        let campaigns = app.cache().all().map_err(unreadable)?;
         let newest = campaigns.iter().rev().find(|campaign| campaign.under_way);
         Ok(match newest {
             Some(campaign) => Redirect::to(&format!("/live/{}", pages::in_address(&campaign.name))).into_response(),

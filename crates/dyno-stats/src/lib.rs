@@ -25,6 +25,6 @@ pub use period::period;
 pub use ranks::{least_p_value, mann_whitney};
 pub use robust::{Level, median};
 pub use running::Running;
-pub use steady::{Course, batch_means, course, warm_up};
+pub use steady::{Stationarity, batch_means, stationarity, warm_up};
 pub use trend::{Trend, trend};
 pub use window::running_median;

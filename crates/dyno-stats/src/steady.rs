@@ -23,7 +23,7 @@ const SIGNIFICANT: f64 = 0.01;
 
 /// What a series does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Course {
+pub enum Stationarity {
     /// It is steady from the value at this position on.
     Steady {
         /// Position of the first value of the steady state.
@@ -49,9 +49,9 @@ pub enum Course {
 
 /// Judges a series of rates.
 #[must_use]
-pub fn course(values: &[f64]) -> Course {
+pub fn stationarity(values: &[f64]) -> Stationarity {
     if values.len() < FEWEST {
-        return Course::TooShort { needed: FEWEST };
+        return Stationarity::TooShort { needed: FEWEST };
     }
     let warm_up = warm_up(values);
     // Where nothing settles, what the series does instead is of the whole.
@@ -64,13 +64,15 @@ pub fn course(values: &[f64]) -> Course {
         change_point(&batches).filter(|change| change.p_value < SIGNIFICANT && (change.ratio - 1.0).abs() > RELEVANT);
     // A step looks like a trend to a test for trends, and the other way round: what describes the series better is it.
     match (trend, change, warm_up) {
-        (Some(trend), change, _) if change.is_none_or(|change| change.share < trend.share) => Course::Trending(trend),
-        (_, Some(change), _) => Course::Changing {
+        (Some(trend), change, _) if change.is_none_or(|change| change.share < trend.share) => {
+            Stationarity::Trending(trend)
+        }
+        (_, Some(change), _) => Stationarity::Changing {
             at: from + change.at * size,
             ratio: change.ratio,
         },
-        (_, _, Some(from)) => Course::Steady { from },
-        _ => Course::Settling,
+        (_, _, Some(from)) => Stationarity::Steady { from },
+        _ => Stationarity::Settling,
     }
 }
 
@@ -151,12 +153,17 @@ mod tests {
             .map(|index| if index < 70 { f64::from(index) } else { 70.0 })
             .collect();
         assert_eq!(warm_up(&values), None);
-        assert!(matches!(course(&values), Course::Trending(_)), "{:?}", course(&values));
+        assert!(
+            matches!(stationarity(&values), Stationarity::Trending(_)),
+            "{:?}",
+            stationarity(&values)
+        );
     }
 
     #[test]
     fn noise_alone_is_steady() {
-        let steady = (0..50).filter(|seed| matches!(course(&noisy(600, 150.0, *seed)), Course::Steady { .. }));
+        let steady =
+            (0..50).filter(|seed| matches!(stationarity(&noisy(600, 150.0, *seed)), Stationarity::Steady { .. }));
         // With two tests at 1 % one of fifty may fail.
         assert!(steady.count() >= 48);
     }
@@ -168,8 +175,8 @@ mod tests {
             .iter_mut()
             .enumerate()
             .for_each(|(index, value)| *value *= 1.0 - 0.2 * index as f64 / 600.0);
-        let Course::Trending(trend) = course(&values) else {
-            panic!("{:?}", course(&values));
+        let Stationarity::Trending(trend) = stationarity(&values) else {
+            panic!("{:?}", stationarity(&values));
         };
         assert!((-0.25..-0.15).contains(&trend.change), "{trend:?}");
     }
@@ -178,8 +185,8 @@ mod tests {
     fn another_level_for_a_while_is_found() {
         let mut values = noisy(600, 30.0, 5);
         values[360..].iter_mut().for_each(|value| *value *= 1.15);
-        let Course::Changing { at, ratio } = course(&values) else {
-            panic!("{:?}", course(&values));
+        let Stationarity::Changing { at, ratio } = stationarity(&values) else {
+            panic!("{:?}", stationarity(&values));
         };
         assert_eq!(at, 360);
         assert!((1.14..1.16).contains(&ratio), "{ratio}");
@@ -187,6 +194,6 @@ mod tests {
 
     #[test]
     fn few_values_say_nothing() {
-        assert_eq!(course(&noisy(59, 1.0, 1)), Course::TooShort { needed: 60 });
+        assert_eq!(stationarity(&noisy(59, 1.0, 1)), Stationarity::TooShort { needed: 60 });
     }
 }

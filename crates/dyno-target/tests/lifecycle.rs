@@ -65,7 +65,7 @@ fn a_killed_dyno_leaves_nothing() {
 
 #[test]
 fn a_server_left_behind_is_stopped() {
-    let embedded = Embedded::prepare(&options("tests-leftover"), &mut quiet).unwrap();
+    let embedded = Embedded::prepare(&options("tests-stale"), &mut quiet).unwrap();
     let data = embedded.data_folder();
     let owner = fs::metadata(data).unwrap();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -90,7 +90,7 @@ fn a_server_left_behind_is_stopped() {
     assert_eq!(
         steps,
         [
-            Progress::StoppingLeftover { pid: orphan.id() },
+            Progress::StoppingStale { pid: orphan.id() },
             Progress::Starting { product: "PostgreSQL" }
         ]
     );

@@ -143,7 +143,7 @@ fn a_killed_dyno_leaves_nothing() {
 
 #[test]
 fn a_server_left_behind_is_stopped() {
-    let embedded = Embedded::prepare(&options("tests-mariadb-leftover"), &mut quiet).unwrap();
+    let embedded = Embedded::prepare(&options("tests-mariadb-stale"), &mut quiet).unwrap();
     let data = embedded.data_folder();
     let owner = fs::metadata(data).unwrap();
     let base = home().join("mariadb").join(embedded.version());
@@ -166,7 +166,7 @@ fn a_server_left_behind_is_stopped() {
     });
     let mut steps = Vec::new();
     let server = embedded.start(&[], &mut |step| steps.push(step)).unwrap();
-    let stopping = Progress::StoppingLeftover { pid: orphan.id() };
+    let stopping = Progress::StoppingStale { pid: orphan.id() };
     assert_eq!(steps, [stopping, Progress::Starting { product: "MariaDB" }]);
     assert!(orphan.wait().unwrap().success());
     server.connection("mysql").connect().unwrap();

@@ -4,7 +4,7 @@
 
 mod support;
 
-use dyno_record::{Happening, Series, Value};
+use dyno_record::{Event, Series, Value};
 use dyno_target::mysql::data::{WORKING, prepare};
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions};
 use dyno_target::mysql::facts::{not_durable, server_facts};
@@ -34,7 +34,7 @@ impl Sink for Last {
             .collect();
     }
 
-    fn event(&mut self, _: Happening) {}
+    fn event(&mut self, _: Event) {}
 
     fn warn(&mut self, text: String) {
         panic!("{text}");

@@ -4,7 +4,7 @@
 
 mod support;
 
-use dyno_record::{Happening, Series, Value, Who};
+use dyno_record::{Event, Series, Value, Who};
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::embedded::Embedded;
 use dyno_target::postgres::sampler::sampler_set;
@@ -33,7 +33,7 @@ type Row = (f64, HashMap<String, Value>);
 struct Told {
     /// For each file its rows.
     rows: HashMap<&'static str, Vec<Row>>,
-    events: Vec<Happening>,
+    events: Vec<Event>,
     warnings: Vec<String>,
 }
 
@@ -50,8 +50,8 @@ impl Sink for Ear {
             .push((moment.at.as_secs_f64(), row));
     }
 
-    fn event(&mut self, happening: Happening) {
-        self.0.lock().unwrap().events.push(happening);
+    fn event(&mut self, event: Event) {
+        self.0.lock().unwrap().events.push(event);
     }
 
     fn warn(&mut self, text: String) {
@@ -177,7 +177,7 @@ fn a_lock_of_another_session_is_told_with_its_holder() {
         seconds(0.5);
     });
     let blocked = told.events.iter().find_map(|event| match event {
-        Happening::Blocked(blocked) => Some(blocked),
+        Event::Blocked(blocked) => Some(blocked),
         _ => None,
     });
     let blocked = blocked.unwrap_or_else(|| panic!("{:?} {:?}", told.events, told.warnings));
@@ -202,7 +202,7 @@ fn a_checkpoint_is_told_by_the_log_and_without_it() {
             seconds(2.5);
         });
         let checkpoint = told.events.iter().find_map(|event| match event {
-            Happening::Checkpoint(checkpoint) if checkpoint.reason == "requested" => Some(checkpoint),
+            Event::Checkpoint(checkpoint) if checkpoint.reason == "requested" => Some(checkpoint),
             _ => None,
         });
         let checkpoint = checkpoint.unwrap_or_else(|| panic!("{log:?} {:?} {:?}", told.events, told.warnings));
@@ -230,7 +230,7 @@ fn a_vacuum_is_told_with_its_table() {
         seconds(0.5);
     });
     let vacuum = told.events.iter().find_map(|event| match event {
-        Happening::Vacuum(vacuum) => Some(vacuum),
+        Event::Vacuum(vacuum) => Some(vacuum),
         _ => None,
     });
     let vacuum = vacuum.unwrap_or_else(|| panic!("{:?} {:?}", told.events, told.warnings));
@@ -283,7 +283,7 @@ fn a_stopped_server_is_told_while_the_host_is_sampled_on() {
         seconds(1.5);
     });
     let stalled = told.events.iter().find_map(|event| match event {
-        Happening::Stalled(stalled) if stalled.who == Who::Server => Some(stalled),
+        Event::Stalled(stalled) if stalled.who == Who::Server => Some(stalled),
         _ => None,
     });
     let stalled = stalled.unwrap_or_else(|| panic!("{:?} {:?}", told.events, told.warnings));

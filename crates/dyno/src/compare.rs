@@ -29,7 +29,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         None => say::result(&text)?,
     }
     // A gate that saw nothing must not let anything pass.
-    if comparison.tally().all() == 0 {
+    if comparison.verdict_counts().all() == 0 {
         let (one, other) = (baseline.name(), candidate.name());
         return Err(format!(
             "nothing could be compared: {one} and {other} have no complete runs of the same cell and workload in the \
@@ -58,11 +58,11 @@ fn gate(comparison: &comparison::Comparison, least: f64) -> Result<(), Failure> 
             comparison.candidate.name
         ));
     }
-    let unknown = comparison.tally().unknown;
+    let unknown = comparison.verdict_counts().unknown;
     if unknown > 0 {
         say::aside(&format!(
             "note: {unknown} of {} measures cannot be judged yet, and do not fail.",
-            comparison.tally().all()
+            comparison.verdict_counts().all()
         ));
     }
     Ok(())

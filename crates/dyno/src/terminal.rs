@@ -133,7 +133,7 @@ impl Progress for Terminal {
 
     fn live(&mut self, live: &Live) {
         let text = match &self.run {
-            Some(run) => report::course_line(live, run),
+            Some(run) => report::progress_line(live, run),
             None => report::live_line(live),
         };
         if let Some(bar) = &self.bar {

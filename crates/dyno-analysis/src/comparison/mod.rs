@@ -92,7 +92,7 @@ pub struct WorkloadComparison {
 
 /// How many comparisons had which verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
+pub struct VerdictCounts {
     /// Better than the baseline.
     pub better: usize,
     /// Worse than the baseline.
@@ -101,7 +101,7 @@ pub struct Tally {
     pub unknown: usize,
 }
 
-impl Tally {
+impl VerdictCounts {
     /// How many there are in all.
     #[must_use]
     pub fn all(self) -> usize {
@@ -234,16 +234,16 @@ const SEED: &str = "seed";
 impl Comparison {
     /// How many comparisons had which verdict.
     #[must_use]
-    pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
+    pub fn verdict_counts(&self) -> VerdictCounts {
+        let mut counted = VerdictCounts::default();
         for (_, _, measure) in self.measures() {
             match measure.verdict {
-                Verdict::Better => tally.better += 1,
-                Verdict::Worse => tally.worse += 1,
-                Verdict::CannotTellYet { .. } => tally.unknown += 1,
+                Verdict::Better => counted.better += 1,
+                Verdict::Worse => counted.worse += 1,
+                Verdict::CannotTellYet { .. } => counted.unknown += 1,
             }
         }
-        tally
+        counted
     }
 
     /// What became worse by at least the share `least` (0.05 is 5 %), the greatest loss first. Of latencies only

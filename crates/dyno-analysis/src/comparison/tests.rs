@@ -145,8 +145,8 @@ fn more_throughput_is_better_and_more_latency_is_worse() {
         ]
     );
     assert_eq!(
-        compared.tally(),
-        Tally {
+        compared.verdict_counts(),
+        VerdictCounts {
             better: 1,
             worse: 3,
             unknown: 0
@@ -164,8 +164,8 @@ fn more_throughput_is_better_and_more_latency_is_worse() {
 
     let turned = compare(&candidate, &baseline);
     assert_eq!(
-        turned.tally(),
-        Tally {
+        turned.verdict_counts(),
+        VerdictCounts {
             better: 3,
             worse: 1,
             unknown: 0
@@ -187,7 +187,7 @@ fn whether_runs_are_too_few_is_a_matter_of_both_sides() {
         );
         let no_verdict = |caution: &&String| caution.contains("no verdict is possible");
         let caution = compared.cautions.iter().find(no_verdict).cloned();
-        (compared.tally().unknown == 0, caution)
+        (compared.verdict_counts().unknown == 0, caution)
     };
     assert_eq!(said(5, 3), (true, None));
     let (judged, caution) = said(3, 3);
@@ -205,7 +205,7 @@ fn one_run_of_each_tells_nothing_but_how_it_varied() {
         &repeated(&archive, "", 1, 10_000.0, 1.0),
         &repeated(&archive, "", 1, 5_000.0, 2.0),
     );
-    assert_eq!(compared.tally().unknown, 4);
+    assert_eq!(compared.verdict_counts().unknown, 4);
     let measures = &compared.cells[0].workloads[0].measures;
     let interval = measures[0].interval.unwrap();
     assert!(

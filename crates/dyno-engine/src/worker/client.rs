@@ -1,6 +1,6 @@
 //! What a thread keeps of each of its clients.
 
-use crate::remark::AbortReason;
+use crate::client_event::AbortReason;
 use dyno_wire::ServerError;
 use std::collections::VecDeque;
 

@@ -6,10 +6,10 @@
 use super::Clients;
 use super::client::Waiting;
 use crate::backend::{Backend, Driver};
+use crate::client_event::{AbortReason, ClientEvent};
 use crate::connect::ConnectError;
 use crate::dial::Limit;
 use crate::program::Scripted;
-use crate::remark::{AbortReason, Remark};
 use std::time::{Duration, Instant};
 
 /// How long to wait before trying again to replace a lost connection.
@@ -36,11 +36,11 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let begin_ns = self.clock.now_ns();
         let connected = self.connect(index, until_ns.saturating_sub(begin_ns));
         let now_ns = self.clock.now_ns();
-        self.departure.connection_time_ns += now_ns - begin_ns;
+        self.summary.connection_time_ns += now_ns - begin_ns;
         match (connected, waiting) {
             (Ok(()), Waiting::Replacement) => {
                 let client = &self.clients[index];
-                self.remark(Remark::Reconnected {
+                self.event(ClientEvent::Reconnected {
                     workload: self.number,
                     client: client.number,
                     endpoint: self.backend.endpoint(index),
@@ -90,7 +90,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             doing: "logging in",
             cause,
         })?;
-        self.departure.connections += 1;
+        self.summary.connections += 1;
         let client = &mut self.clients[index];
         client.connected = true;
         client.piping = false;
@@ -107,7 +107,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         }
         let client = &mut self.clients[index];
         client.tries = 1;
-        self.tally_failed(index, &error.into_server_error(), now_ns);
+        self.record_failed(index, &error.into_server_error(), now_ns);
         self.replace(index, true, now_ns, PAUSE_NS);
     }
 

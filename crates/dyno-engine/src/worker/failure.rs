@@ -3,10 +3,10 @@
 use super::Clients;
 use super::client::{Failure, Loss, Waiting};
 use crate::backend::{Backend, Driver};
+use crate::client_event::{AbortReason, ClientEvent, Doing, Trace};
 use crate::drive::{Ending, Message};
 use crate::load::{OnBrokenScript, OnError};
 use crate::program::{Action, Resume, Scripted};
-use crate::remark::{AbortReason, Doing, Remark, Trace};
 use dyno_wire::{ErrorClass, ErrorCode, Reply, ServerError, TransactionStatus};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -33,7 +33,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         // Syntax errors and missing tables do not heal: a load that has never worked ends at once.
         let ends = policy.on_broken_script == OnBrokenScript::EndLoad && class == ErrorClass::Statement;
         if ends && !self.succeeded.load(Ordering::Relaxed) {
-            self.tally_failed(index, &failure.error, now_ns);
+            self.record_failed(index, &failure.error, now_ns);
             return self.give_up(Ending::Statement {
                 workload: self.workload.name.clone(),
                 error: Box::new(failure.error),
@@ -84,7 +84,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         }
         if policy.report_failures {
             let client = &self.clients[index];
-            self.remark(Remark::Concluded {
+            self.event(ClientEvent::Concluded {
                 workload: self.number,
                 client: client.number,
                 tries: client.tries,
@@ -93,13 +93,13 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             });
         }
         if again {
-            self.tally_retry(index);
+            self.record_retry(index);
             let client = &mut self.clients[index];
             client.tries += 1;
             client.statement_ns = now_ns;
             self.step(index, Resume::Again, now_ns);
         } else {
-            self.tally_failed(index, &failure.error, now_ns);
+            self.record_failed(index, &failure.error, now_ns);
             self.rest(index, now_ns);
         }
     }
@@ -108,7 +108,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     fn report_failure(&self, index: usize, failure: &Failure) {
         let program = &self.workload.program;
         let client = &self.clients[index];
-        self.remark(Remark::Failed {
+        self.event(ClientEvent::Failed {
             workload: self.number,
             client: client.number,
             script: program.script(&client.program),
@@ -121,8 +121,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// Ends a client before its time.
     #[cold]
     pub(super) fn abort(&mut self, index: usize, why: AbortReason) {
-        self.remark_end(index, why);
-        self.departure.aborted += 1;
+        self.tell_end(index, why);
+        self.summary.aborted += 1;
         self.part(index);
         self.retire(index);
         if self.workload.failures.abort_load {
@@ -131,10 +131,10 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     }
 
     /// Says that a client ends before its time.
-    fn remark_end(&self, index: usize, why: AbortReason) {
+    fn tell_end(&self, index: usize, why: AbortReason) {
         let program = &self.workload.program;
         let client = &self.clients[index];
-        self.remark(Remark::Aborted {
+        self.event(ClientEvent::Aborted {
             workload: self.number,
             client: client.number,
             script: program.script(&client.program),
@@ -180,7 +180,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             _ if self.workload.reconnect => {
                 let now_ns = self.clock.now_ns();
                 if executing && !self.over {
-                    self.tally_failed(index, &lost_error(error, &cause), now_ns);
+                    self.record_failed(index, &lost_error(error, &cause), now_ns);
                 }
                 self.replace(index, executing, now_ns, 0);
             }
@@ -199,10 +199,10 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             _ => {
                 let failed = lost_error(error.clone(), &cause);
                 let now_ns = self.clock.now_ns();
-                self.tally_failed(index, &failed, now_ns);
+                self.record_failed(index, &failed, now_ns);
                 if !self.over {
                     let error = error.map(Box::new);
-                    self.remark_end(index, AbortReason::ConnectionLost { error, cause, doing });
+                    self.tell_end(index, AbortReason::ConnectionLost { error, cause, doing });
                 }
                 self.retire(index);
                 self.tell(Message::Lost {

@@ -7,21 +7,21 @@ mod client;
 mod connection;
 mod failure;
 mod pipeline;
+mod record;
 mod reply;
 mod stage;
 mod step;
-mod tally;
 mod trace;
 
 use crate::backend::{Backend, Driver, Owner, Work};
+use crate::client_event::ClientEvent;
 use crate::clock::{Clock, duration_ns};
-use crate::course::Change;
-use crate::drive::{Departure, Ending, Message, SliceReport};
+use crate::drive::{Ending, Message, SliceReport, WorkerSummary};
 use crate::load::{Connecting, Stop, Workload};
 use crate::log::{LogContext, TransactionLog};
 use crate::pacing::Schedule;
+use crate::profile::Change;
 use crate::program::Scripted;
-use crate::remark::Remark;
 use crate::timeline::{Slice, Timeline};
 use crate::transport::Wait;
 use client::{Client, Waiting};
@@ -110,7 +110,7 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     succeeded: &'a AtomicBool,
     /// Clients that have transactions to begin or to finish.
     working: usize,
-    departure: Departure,
+    summary: WorkerSummary,
     /// Why this thread gives up.
     ending: Option<Ending>,
 }
@@ -140,9 +140,9 @@ pub(crate) struct Share<'a, D: Driver, P: Scripted> {
 }
 
 impl<D: Driver, P: Scripted> Work<D::Connection> for Share<'_, D, P> {
-    type Outcome = Departure;
+    type Outcome = WorkerSummary;
 
-    fn run<B: Backend<Connection = D::Connection>>(self, backend: B) -> Departure {
+    fn run<B: Backend<Connection = D::Connection>>(self, backend: B) -> WorkerSummary {
         run(self, backend)
     }
 }
@@ -151,7 +151,7 @@ impl<D: Driver, P: Scripted> Work<D::Connection> for Share<'_, D, P> {
 fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
     share: Share<'_, D, P>,
     backend: B,
-) -> Departure {
+) -> WorkerSummary {
     let grace_ns = duration_ns(share.grace);
     let mut clients = Clients::new(share, backend);
     let mut drain_until_ns = u64::MAX;
@@ -160,7 +160,7 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
         let now_ns = clients.clock.now_ns();
         clients.roll(now_ns);
         if !clients.over && clients.schedule_is_done() {
-            clients.departure.complete = true;
+            clients.summary.complete = true;
             clients.end_early(now_ns);
         }
         if !clients.over && (clients.stop.requested() || clients.ending.is_some() || clients.working == 0) {
@@ -191,7 +191,7 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
     clients.close()
 }
 
-/// When the recording or the course of things changes next.
+/// When the recording or the load profile changes next.
 fn boundary_ns(slice: Option<Slice>, end_ns: u64, over: bool) -> u64 {
     let slice_end_ns = slice.map_or(u64::MAX, |slice| slice.end_ns);
     if over { slice_end_ns } else { slice_end_ns.min(end_ns) }
@@ -286,7 +286,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             boundary_ns: boundary_ns(slice, end_ns, over),
             slice,
             record_finishing: share.record_finishing,
-            recording: tally::recording(workload),
+            recording: record::recording(workload),
             reporting: share.reporting,
             detailed: log.is_some()
                 || workload.latency_limit.is_some()
@@ -296,9 +296,9 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             transactions: workload.transactions_per_client.unwrap_or(u64::MAX),
             latency_limit_ns: workload.latency_limit.map_or(u64::MAX, duration_ns),
             succeeded: share.succeeded,
-            departure: Departure {
+            summary: WorkerSummary {
                 complete: over,
-                ..Departure::default()
+                ..WorkerSummary::default()
             },
             ending: None,
         };
@@ -324,14 +324,14 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         }
         if now_ns >= self.end_ns {
             self.over = true;
-            self.departure.complete = true;
+            self.summary.complete = true;
         }
         self.boundary_ns = boundary_ns(self.slice, self.end_ns, self.over);
     }
 
     fn report(&mut self, slice: Slice, whole: bool) {
         let empty = self.reporting.spare.try_recv();
-        let empty = empty.unwrap_or_else(|_| tally::recording(self.workload));
+        let empty = empty.unwrap_or_else(|_| record::recording(self.workload));
         let recording = std::mem::replace(&mut self.recording, empty);
         self.tell(Message::Slice(Box::new(SliceReport {
             thread: self.reporting.thread,
@@ -346,15 +346,15 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         let _ = self.reporting.messages.send(message);
     }
 
-    fn remark(&self, remark: Remark) {
-        self.tell(Message::Remark(remark));
+    fn event(&self, event: ClientEvent) {
+        self.tell(Message::ClientEvent(event));
     }
 
     /// The same, and waits until the observer was told: what a script shows line by line is not to pile up, nor to
     /// come after what it does next.
-    fn remark_and_wait(&self, remark: Remark) {
+    fn event_and_wait(&self, event: ClientEvent) {
         let (sender, told) = mpsc::sync_channel(0);
-        self.tell(Message::Awaited(remark, sender));
+        self.tell(Message::Awaited(event, sender));
         // The collector drops its end.
         let _ = told.recv();
     }
@@ -405,7 +405,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
     }
 
     /// How long the loop may wait for something to arrive. A client may be due by the schedule, at the end of its
-    /// sleep or of its pause before it tries to connect again, or when its workload's course changes.
+    /// sleep or of its pause before it tries to connect again, or when its workload's profile changes.
     fn wait(&self, drain_until_ns: u64) -> Wait {
         let scheduled_ns = if self.idle.is_empty() || self.over {
             u64::MAX
@@ -430,15 +430,15 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
     /// Sends what the round has produced.
     fn send(&mut self) {
         if let Some(spent) = B::send(self) {
-            self.departure.connection_time_ns += duration_ns(spent);
+            self.summary.connection_time_ns += duration_ns(spent);
         }
     }
 
     /// Closes all connections; what is still executed is cancelled, so that it does not go on without us.
-    fn close(mut self) -> Departure {
+    fn close(mut self) -> WorkerSummary {
         let now_ns = self.clock.now_ns();
         let running: Vec<bool> = self.clients.iter().map(|client| client.waiting.is_running()).collect();
-        self.departure.unfinished += running.iter().filter(|running| **running).count() as u64;
+        self.summary.unfinished += running.iter().filter(|running| **running).count() as u64;
         self.report_rest(now_ns);
         if let Some(log) = &mut self.log {
             log.finish();
@@ -446,8 +446,8 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         if let Some(ending) = self.ending.take() {
             self.tell(Message::Ending(ending));
         }
-        self.departure.at_ns = now_ns;
+        self.summary.at_ns = now_ns;
         self.backend.close(|client| running[client]);
-        self.departure
+        self.summary
     }
 }

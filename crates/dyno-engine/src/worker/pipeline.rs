@@ -5,8 +5,8 @@
 use super::Clients;
 use super::client::{Failure, Waiting};
 use crate::backend::{Backend, Driver};
+use crate::client_event::{ClientEvent, Trace};
 use crate::program::{Resume, Scripted};
-use crate::remark::{Remark, Trace};
 use dyno_wire::Reply;
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             self.trace(index, Trace::Preparing(statement));
         }
         if let (true, Some(statement)) = (reply.failed, statement) {
-            self.remark_unprepared(index, statement);
+            self.tell_unprepared(index, statement);
         }
         if !waiting {
             self.command_done(index, &mut now_ns);
@@ -49,10 +49,10 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     }
 
     /// Says that the server refuses a statement. Its execution will fail, and tell what that means for the client.
-    pub(super) fn remark_unprepared(&self, index: usize, statement: usize) {
+    pub(super) fn tell_unprepared(&self, index: usize, statement: usize) {
         let client = &self.clients[index];
         if let Some(error) = self.backend.error(index) {
-            self.remark(Remark::Unprepared {
+            self.event(ClientEvent::Unprepared {
                 workload: self.number,
                 client: client.number,
                 error: Box::new(error.clone()),

@@ -3,8 +3,8 @@
 use super::Clients;
 use super::client::{Asked, Failure, Waiting};
 use crate::backend::{Backend, Driver};
+use crate::client_event::ClientEvent;
 use crate::program::{Resume, Scripted};
-use crate::remark::Remark;
 use dyno_wire::{Preparation, Reply};
 
 impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
@@ -19,7 +19,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         match self.clients[index].waiting {
             Waiting::Reply(asked) if reply.failed => self.refused(index, asked, reply, now_ns),
             Waiting::Reply(asked) => {
-                self.tally_statement(index, asked.statement(), now_ns);
+                self.record_statement(index, asked.statement(), now_ns);
                 if asked.results {
                     self.resume_with_results(index, now_ns);
                 } else {
@@ -48,7 +48,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         if reply.preparation == Preparation::Refused {
             // It was refused before it could be executed. Doing that all the same shows what it means for the
             // transaction.
-            self.remark_unprepared(index, asked.statement());
+            self.tell_unprepared(index, asked.statement());
             if self.workload.trace {
                 self.trace_executing(index, asked);
             }
@@ -73,7 +73,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     pub(super) fn show_notices(&mut self, index: usize) {
         let number = self.clients[index].number;
         for notice in self.backend.take_notices(index) {
-            self.remark(Remark::Notice {
+            self.event(ClientEvent::Notice {
                 workload: self.number,
                 client: number,
                 notice: Box::new(notice),

@@ -4,7 +4,7 @@
 use super::Clients;
 use super::client::Waiting;
 use crate::backend::{Backend, Driver};
-use crate::course::Change;
+use crate::profile::Change;
 use crate::program::Scripted;
 
 /// When clients begin their transactions.

@@ -4,11 +4,11 @@ use super::Clients;
 use super::client::{Asked, Waiting};
 use super::stage::Pace;
 use crate::backend::{Backend, Driver};
+use crate::client_event::{AbortReason, ClientEvent};
 use crate::clock::duration_ns;
 use crate::drive::Ending;
 use crate::load::{Connecting, OnBrokenScript};
 use crate::program::{Action, ProgramError, Resume, Scripted, Shown};
-use crate::remark::{AbortReason, Remark};
 use dyno_wire::TransactionStatus;
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
@@ -88,7 +88,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     /// A transaction is too late to be begun: it counts for the client that would have had it.
     fn skip(&mut self, index: usize, now_ns: u64) {
-        self.tally_skipped(index, now_ns);
+        self.record_skipped(index, now_ns);
         self.clients[index].done += 1;
         if self.clients[index].done >= self.transactions {
             self.idle.pop_front();
@@ -204,7 +204,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         if self.backend.in_transaction(index) != TransactionStatus::Idle {
             return self.left_open(index, now_ns);
         }
-        self.tally_completed(index, now_ns);
+        self.record_completed(index, now_ns);
         // Written once: what threads only read, each keeps in its cache.
         if !self.succeeded.load(Ordering::Relaxed) {
             self.succeeded.store(true, Ordering::Relaxed);
@@ -220,7 +220,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
                 workload: self.workload.name.clone(),
             }),
             OnBrokenScript::AbortClient => {
-                self.tally_completed(index, now_ns);
+                self.record_completed(index, now_ns);
                 self.abort(index, AbortReason::OpenTransaction);
             }
         }
@@ -282,7 +282,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     pub(super) fn finish(&mut self, index: usize) {
         self.clients[index].waiting = Waiting::Finished;
         self.working -= 1;
-        self.departure.complete = true;
+        self.summary.complete = true;
         if self.workload.connecting == Connecting::EveryTransaction {
             self.part(index);
         }
@@ -300,7 +300,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     #[cold]
     fn show(&mut self, index: usize, shown: Vec<Shown>) {
         let client = &self.clients[index];
-        self.remark_and_wait(Remark::Shown {
+        self.event_and_wait(ClientEvent::Shown {
             workload: self.number,
             client: client.number,
             script: self.workload.program.script(&client.program),

@@ -7,15 +7,15 @@
 use super::Clients;
 use super::client::{Asked, Waiting};
 use crate::backend::{Backend, Driver};
+use crate::client_event::{ClientEvent, Trace};
 use crate::program::{Action, ProgramError, Scripted};
-use crate::remark::{Remark, Trace};
 use dyno_wire::{Preparation, Reply};
 
 impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     /// Tells what a client does.
     #[cold]
     pub(super) fn trace(&self, index: usize, trace: Trace) {
-        self.remark_and_wait(Remark::Traced {
+        self.event_and_wait(ClientEvent::Traced {
             workload: self.number,
             client: self.clients[index].number,
             trace,

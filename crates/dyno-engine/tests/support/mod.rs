@@ -5,8 +5,8 @@ pub mod scripted_server;
 pub mod stopwatch;
 
 use dyno_engine::{
-    Action, Address, Connected, Connecting, Cpus, Endpoint, FailurePolicy, Load, Observer, OnBrokenScript, OnError,
-    Pacing, Phase, Preparing, Program, ProgramError, Remark, Resume, Scripted, ThreadOptions, TransportChoice,
+    Action, Address, ClientEvent, Connected, Connecting, Cpus, Endpoint, FailurePolicy, Load, Observer, OnBrokenScript,
+    OnError, Pacing, Phase, Preparing, Program, ProgramError, Resume, Scripted, ThreadOptions, TransportChoice,
     WireDriver, Workload,
 };
 use dyno_record::{Interval, Recording};
@@ -226,14 +226,14 @@ pub fn script_load(
     }
 }
 
-/// Keeps every interval, and remarks as they are shown for debugging.
+/// Keeps every interval, and events as they are shown for debugging.
 #[derive(Default)]
 pub struct Keep {
     pub intervals: Vec<Interval>,
     pub connected: Option<Connected>,
     /// When it was connected: the first phase begins just after.
     pub connected_at: Option<Instant>,
-    pub remarks: Vec<String>,
+    pub events: Vec<String>,
 }
 
 impl Keep {
@@ -257,7 +257,7 @@ impl Observer for Keep {
         self.intervals.push(interval.clone());
         ControlFlow::Continue(())
     }
-    fn remark(&mut self, remark: &Remark) {
-        self.remarks.push(format!("{remark:?}"));
+    fn client_event(&mut self, event: &ClientEvent) {
+        self.events.push(format!("{event:?}"));
     }
 }

@@ -6,7 +6,7 @@ use super::progress::Told;
 use super::reserved::Reserved;
 use super::target::{clients, needs, settings};
 use super::workload::{self, Compiled};
-use super::{Entry, Ledger, Progress, RunError, data};
+use super::{Entry, Progress, RunError, RunRecording, data};
 use dyno_analysis::progress::FinishedRun;
 use dyno_archive::CampaignWriter;
 use dyno_archive::plan::PlannedRun;
@@ -97,17 +97,17 @@ impl Bench<'_> {
             1 => "Connecting 1 client".to_owned(),
             clients => format!("Connecting {clients} clients"),
         });
-        let mut ledger = Ledger::open(self.campaign, planned, entry, progress)?;
-        let (driven, lost) = self.reserved.during(self.stop, |stop| load(ledger.observer(), stop));
+        let mut recording = RunRecording::open(self.campaign, planned, entry, progress)?;
+        let (driven, lost) = self.reserved.during(self.stop, |stop| load(recording.observer(), stop));
         match driven {
             Ok(outcome) => {
                 let lost = lost.map(|error| error.to_string());
                 let reason = lost.or_else(|| self.server_end(&outcome));
-                Ok(ledger.close(&outcome, reason))
+                Ok(recording.close(&outcome, reason))
             }
             Err(error) => {
                 let error = lost.unwrap_or_else(|| error.into());
-                ledger.abandon(&error.to_string());
+                recording.abandon(&error.to_string());
                 Err(error)
             }
         }

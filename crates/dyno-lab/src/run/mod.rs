@@ -9,19 +9,19 @@ mod cases;
 mod ceiling;
 mod cell;
 mod connector;
-mod course;
 mod data;
 mod embedded;
 mod emergency;
 mod error;
 mod external;
-pub(crate) mod ledger;
 mod mysql;
 mod preflight;
 mod progress;
 mod recorder;
+pub(crate) mod recording;
 mod reserved;
 mod restore;
+mod runner;
 mod sampling;
 pub(crate) mod settings;
 mod target;
@@ -31,9 +31,9 @@ mod workload;
 pub use connector::Connector;
 pub use emergency::Emergency;
 pub use error::RunError;
-pub use ledger::{Entry, Ledger};
 pub use progress::Progress;
 pub use recorder::Recorder;
+pub use recording::{Entry, RunRecording};
 pub use workload::CompileError;
 
 pub use dyno_target::target::{EMBEDDED, Environment, TargetError};
@@ -41,7 +41,6 @@ pub use dyno_target::target::{EMBEDDED, Environment, TargetError};
 use crate::command::is_redacted;
 use crate::experiment::address;
 use crate::run::restore::Restore;
-use course::{Course, Lending};
 use dyno_archive::plan::{OnFailure, Plan};
 use dyno_archive::{Archive, Campaign, CampaignRecord, CampaignWriter, check_writable};
 use dyno_engine::{Stop, ThreadOptions};
@@ -49,6 +48,7 @@ use dyno_target::postgres::address::word_without_secrets;
 use external::Left;
 use jiff::Zoned;
 use reserved::Reserved;
+use runner::{CampaignRunner, Lending};
 use std::path::PathBuf;
 
 /// What to do, with nothing left open.
@@ -163,7 +163,7 @@ pub fn run(
         kept: kept.as_deref(),
         reserved,
     };
-    let ended = Course::new(&campaign, &record, &plan, &targets, lent, stop, emergency).go(progress);
+    let ended = CampaignRunner::new(&campaign, &record, &plan, &targets, lent, stop, emergency).go(progress);
     // What is to be put back on a server must not be forgotten.
     if ended.is_err() && plan.runs.len() == 1 && Restore::left_by(campaign.path()).is_empty() {
         campaign.discard();
@@ -246,7 +246,7 @@ pub fn resume(
         kept: kept.as_deref(),
         reserved,
     };
-    Course::new(&campaign, record, &plan, &targets, lent, stop, emergency).go(progress)
+    CampaignRunner::new(&campaign, record, &plan, &targets, lent, stop, emergency).go(progress)
 }
 
 /// The folder that knows what is to be put back on servers that are not dyno's own; `None` if there is no home folder.

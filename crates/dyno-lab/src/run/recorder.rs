@@ -6,8 +6,8 @@ use dyno_analysis::progress::{Live, LiveLatency};
 use dyno_analysis::summary::SummaryBuilder;
 use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::{ClientCpu, Connection, HostCpu, Summary, Warning};
-use dyno_archive::{Event, EventKind, RunWriter};
-use dyno_engine::{AbortReason, Connected, Observer, Remark, TransportKind};
+use dyno_archive::{EventKind, EventRecord, RunWriter};
+use dyno_engine::{AbortReason, ClientEvent, Connected, Observer, TransportKind};
 use dyno_record::{Interval, LatencyHistogram};
 use dyno_target::host::{CpuMeter, CpuShares};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -98,7 +98,7 @@ impl<'a> Recorder<'a> {
         (summary, self.writer, self.progress)
     }
 
-    fn keep_events(&mut self, events: &[Event]) {
+    fn keep_events(&mut self, events: &[EventRecord]) {
         for event in events {
             if let Err(error) = self.writer.event(event) {
                 self.archive_failed(&error);
@@ -232,12 +232,12 @@ impl Observer for Recorder<'_> {
         ControlFlow::Continue(())
     }
 
-    fn remark(&mut self, remark: &Remark) {
+    fn client_event(&mut self, event: &ClientEvent) {
         let at_s = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
         let workloads = &self.writer.record_mut().workloads;
         let workload = |index: usize| workloads.get(index).map(|facts| facts.name.clone()).unwrap_or_default();
-        let kind = match remark {
-            Remark::Aborted {
+        let kind = match event {
+            ClientEvent::Aborted {
                 workload: index,
                 client,
                 why,
@@ -251,7 +251,7 @@ impl Observer for Recorder<'_> {
                     reason,
                 }
             }
-            Remark::Reconnected {
+            ClientEvent::Reconnected {
                 workload: index,
                 client,
                 after,
@@ -263,7 +263,7 @@ impl Observer for Recorder<'_> {
             },
             _ => return,
         };
-        if let Err(error) = self.writer.event(&Event { at_s, kind }) {
+        if let Err(error) = self.writer.event(&EventRecord { at_s, kind }) {
             self.archive_failed(&error);
         }
     }
@@ -345,13 +345,13 @@ mod tests {
             fallback: Some("the kernel is too old".to_owned()),
         });
         let (workload, client) = (0, 1);
-        recorder.remark(&Remark::Reconnected {
+        recorder.client_event(&ClientEvent::Reconnected {
             workload,
             client,
             endpoint: 0,
             after: Duration::from_millis(1_500),
         });
-        recorder.remark(&Remark::Aborted {
+        recorder.client_event(&ClientEvent::Aborted {
             workload,
             client,
             script: 0,

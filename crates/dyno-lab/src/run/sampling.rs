@@ -2,9 +2,9 @@
 //! else.
 
 use dyno_archive::summary::SamplingCost;
-use dyno_archive::{ArchiveError, Event, SampleWriter};
+use dyno_archive::{ArchiveError, EventRecord, SampleWriter};
 use dyno_engine::Stop;
-use dyno_record::{Happening, Series, Value};
+use dyno_record::{Event, Series, Value};
 use dyno_target::sampler::{Moment, Sampler, Sink};
 use dyno_target::target::{Database, SamplerSet};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -38,7 +38,7 @@ pub(super) struct Sampling {
 pub(super) struct Running {
     begin: Instant,
     threads: Vec<(Sender<()>, JoinHandle<()>)>,
-    events: Receiver<Event>,
+    events: Receiver<EventRecord>,
     warnings: Receiver<String>,
     outages: Receiver<Outage>,
     cost: Arc<Cost>,
@@ -58,7 +58,7 @@ struct Outage {
 #[derive(Default)]
 pub(super) struct Sampled {
     /// What has happened and was not yet told.
-    pub events: Vec<Event>,
+    pub events: Vec<EventRecord>,
     /// What went wrong, as sentences.
     pub warnings: Vec<String>,
     pub cost: Option<SamplingCost>,
@@ -213,7 +213,7 @@ impl std::fmt::Display for Outage {
 
 impl Running {
     /// What has happened since the last time.
-    pub fn events(&self) -> Vec<Event> {
+    pub fn events(&self) -> Vec<EventRecord> {
         self.events.try_iter().collect()
     }
 
@@ -341,7 +341,7 @@ impl Drop for Turn {
 struct Files {
     folder: PathBuf,
     writers: HashMap<&'static str, Option<SampleWriter>>,
-    events: Sender<Event>,
+    events: Sender<EventRecord>,
     warnings: Sender<String>,
     cost: Arc<Cost>,
 }
@@ -372,13 +372,13 @@ impl Sink for Files {
         }
     }
 
-    fn event(&mut self, happening: Happening) {
-        if let Happening::Stalled(stalled) = &happening {
+    fn event(&mut self, event: Event) {
+        if let Event::Stalled(stalled) = &event {
             let seen = (stalled.start_s, stalled.end_s);
             self.cost.standstills().seen.push(seen);
         }
         // Nobody listens any more when the sampler was abandoned.
-        let _ = self.events.send(happening.into());
+        let _ = self.events.send(event.into());
     }
 
     fn warn(&mut self, text: String) {

@@ -54,9 +54,9 @@ impl InitError {
 
     /// What libpq prints before pgbench tells the error.
     #[must_use]
-    pub fn remark(&self) -> Option<String> {
+    pub fn event(&self) -> Option<String> {
         match self {
-            Self::Step { failure, .. } => failure.remark(),
+            Self::Step { failure, .. } => failure.event(),
             _ => None,
         }
     }
@@ -128,7 +128,7 @@ impl StepFailure {
     }
 
     /// Why, where the error itself does not say it.
-    fn remark(&self) -> Option<String> {
+    fn event(&self) -> Option<String> {
         let untold = self.stage == Stage::Copying && !matches!(self.error, LoaderError::Stopped);
         untold.then(|| self.cause())
     }

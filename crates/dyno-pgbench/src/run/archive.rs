@@ -4,8 +4,8 @@
 use crate::message;
 use crate::options::Options;
 use dyno_archive::plan::{ErrorLimit, Protocol, Resolved, Scripts, Value, Workload};
-use dyno_engine::{Connected, Observer, Remark, Stop};
-use dyno_lab::run::{Entry, Ledger, Progress, Recorder, RunError};
+use dyno_engine::{ClientEvent, Connected, Observer, Stop};
+use dyno_lab::run::{Entry, Progress, Recorder, RunError, RunRecording};
 use dyno_record::Interval;
 use dyno_target::postgres::PostgresDatabase;
 use dyno_target::postgres::address::ConnectionInfo;
@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-/// Tells what the ledger has to say.
+/// Tells what the recording has to say.
 pub struct Notes;
 
 impl Progress for Notes {
@@ -24,7 +24,7 @@ impl Progress for Notes {
     }
 }
 
-/// Opens the ledger of this run in `archive`. The load's workload has this name, these statements, and this interval.
+/// Opens the recording of this run in `archive`. Its workload has this name, these statements, and this interval.
 ///
 /// # Errors
 /// The archive cannot be written, or the server does not answer.
@@ -35,7 +35,7 @@ pub fn open<'a>(
     statements: Vec<String>,
     notes: &'a mut Notes,
     stop: &Stop,
-) -> Result<Ledger<'a>, RunError> {
+) -> Result<RunRecording<'a>, RunError> {
     let experiment = experiment(options);
     let database = PostgresDatabase::new(target.clone(), Scope::Pgbench);
     let entry = Entry {
@@ -50,7 +50,7 @@ pub fn open<'a>(
         notes: Vec::new(),
         stop,
     };
-    Ledger::open_alone(archive, entry, options.seed, notes)
+    RunRecording::open_alone(archive, entry, options.seed, notes)
 }
 
 /// The options as an experiment.
@@ -120,10 +120,10 @@ impl<W: Observer> Observer for Both<'_, '_, W> {
         self.watch.interval(interval)
     }
 
-    fn remark(&mut self, remark: &Remark) {
-        self.watch.remark(remark);
+    fn client_event(&mut self, event: &ClientEvent) {
+        self.watch.client_event(event);
         if let Some(recorder) = &mut self.recorder {
-            recorder.remark(remark);
+            recorder.client_event(event);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! A benchmark from its options to its report.
 
 mod archive;
+mod client_event;
 mod load;
 mod log;
 mod progress;
-mod remark;
 mod server_text;
 mod session_settings;
 mod setup;
@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::report::{self, Conditions, Report, ScriptReport};
 use dyno_archive::RunState;
 use dyno_engine::{DriveError, Ending, Outcome, Program, allow_descriptors, drive};
-use dyno_lab::run::Ledger;
+use dyno_lab::run::RunRecording;
 use dyno_target::postgres::address::{ConnectionInfo, Host};
 use load::LoadError;
 use setup::{Tables, TablesError};
@@ -67,25 +67,25 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
     };
     let mut watch = Watch::new(options, target);
     let mut notes = archive::Notes;
-    let mut ledger = None;
+    let mut recording = None;
     if let Some(folder) = &options.archive {
         let statements = load.workloads.first().map(|workload| workload.program.statements());
         let statements = statements.unwrap_or_default();
         match archive::open(folder, options, target, statements, &mut notes, signals.stop()) {
-            Ok(opened) => ledger = Some(opened),
+            Ok(opened) => recording = Some(opened),
             Err(_) if signals.stop().requested() => return STATIC_ERROR,
             Err(error) => return fail(&error.to_string()),
         }
     }
     let mut observer = archive::Both {
         watch: &mut watch,
-        recorder: ledger.as_mut().map(Ledger::observer),
+        recorder: recording.as_mut().map(RunRecording::observer),
     };
     let outcome = match drive(&load, &mut observer, signals.stop()) {
         Ok(outcome) => outcome,
         Err(error) => {
-            if let Some(ledger) = ledger {
-                ledger.abandon(&error.to_string());
+            if let Some(recording) = recording {
+                recording.abandon(&error.to_string());
             }
             return match error {
                 DriveError::Connect { client, cause, .. } => fail_to_connect(
@@ -100,8 +100,8 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
         }
     };
     let mut archive_error = None;
-    if let Some(ledger) = ledger {
-        let kept = ledger.close(&outcome, None);
+    if let Some(recording) = recording {
+        let kept = recording.close(&outcome, None);
         let state = match kept.state {
             RunState::Complete => String::new(),
             other => format!(" as {other}"),

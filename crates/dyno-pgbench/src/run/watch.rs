@@ -1,11 +1,11 @@
-//! What is seen of a load while it runs: it is summed up for the report, shown as progress, and remarks are told.
+//! What is seen of a load while it runs: it is summed up for the report, shown as progress, and its events are told.
 
+use super::client_event::{self, Manner};
 use super::progress::Layout;
-use super::remark::{self, Manner};
 use crate::message;
 use crate::options::Options;
 use crate::report::fixed;
-use dyno_engine::{AbortReason, Connected, Observer, Remark};
+use dyno_engine::{AbortReason, ClientEvent, Connected, Observer};
 use dyno_record::{Interval, Recording};
 use dyno_target::postgres::address::ConnectionInfo;
 use std::ops::ControlFlow;
@@ -84,13 +84,13 @@ impl Observer for Watch {
         ControlFlow::Continue(())
     }
 
-    fn remark(&mut self, remark: &Remark) {
-        if let Remark::Aborted { client, why, .. } = remark
+    fn client_event(&mut self, event: &ClientEvent) {
+        if let ClientEvent::Aborted { client, why, .. } = event
             && !matches!(why, AbortReason::Connect(_) if self.first_aborted.is_some())
         {
             self.first_aborted.get_or_insert(*client);
         }
-        remark::tell(remark, &self.manner);
+        client_event::tell(event, &self.manner);
     }
 }
 

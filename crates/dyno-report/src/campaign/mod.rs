@@ -59,13 +59,13 @@ pub fn overview(campaign: &Campaign) -> String {
     sections.push(runs(campaign));
     let of_campaign = campaign_warnings(campaign);
     let of_campaign = of_campaign.iter().map(|warning| one_line(&warning.to_string()));
-    let of_runs = remarks(campaign, |run| {
+    let of_runs = events(campaign, |run| {
         let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
         let figures = with_warnings(summary_of(run).unwrap_or_default(), analysis);
         figures.warnings.iter().map(ToString::to_string).collect()
     });
     sections.push(bullets("Keep in mind", of_campaign.chain(of_runs)));
-    let findings = remarks(campaign, |run| {
+    let findings = events(campaign, |run| {
         let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
         analysis.map_or_else(Vec::new, |analysis| analysis.findings.clone())
     });
@@ -75,14 +75,14 @@ pub fn overview(campaign: &Campaign) -> String {
 }
 
 /// What is to be said of the runs, each with their numbers.
-fn remarks(campaign: &Campaign, of: impl Fn(&Run) -> Vec<String>) -> Vec<String> {
+fn events(campaign: &Campaign, of: impl Fn(&Run) -> Vec<String>) -> Vec<String> {
     let mut cautions = Cautions::default();
     for (place, run) in campaign.runs.iter().enumerate() {
         let number = run.record.as_ref().map_or(place + 1, |record| record.number);
-        cautions.remarks(&format!("run {number}"), of(run).into_iter());
+        cautions.events(&format!("run {number}"), of(run).into_iter());
     }
-    let remarks = cautions.all().into_iter();
-    remarks
+    let events = cautions.all().into_iter();
+    events
         .map(|Caution { subject, text }| format!("{subject}: {text}"))
         .collect()
 }

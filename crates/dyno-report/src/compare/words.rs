@@ -100,8 +100,8 @@ pub(crate) fn pacing(workload: &WorkloadComparison) -> String {
 
 /// The verdict on all measures together: worse if anything is, better if anything is and nothing is worse.
 pub(crate) fn overall(comparison: &Comparison) -> &'static str {
-    let tally = comparison.tally();
-    match (tally.worse, tally.better) {
+    let counted = comparison.verdict_counts();
+    match (counted.worse, counted.better) {
         (0, 0) => "cannot tell yet",
         (0, _) => "better",
         (_, 0) => "worse",
@@ -111,22 +111,22 @@ pub(crate) fn overall(comparison: &Comparison) -> &'static str {
 
 /// How many verdicts there are of each kind, and how many of them may be chance.
 pub(crate) fn conclusion(comparison: &Comparison) -> String {
-    let tally = comparison.tally();
-    if tally.all() == 0 {
+    let counted = comparison.verdict_counts();
+    if counted.all() == 0 {
         return "Nothing could be compared.".to_owned();
     }
     let counts = [
-        (tally.worse, "worse"),
-        (tally.better, "better"),
-        (tally.unknown, "cannot be judged yet"),
+        (counted.worse, "worse"),
+        (counted.better, "better"),
+        (counted.unknown, "cannot be judged yet"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
-    let mut text = format!("Of {} measures {}.", tally.all(), counts.join(", "));
-    if tally.better + tally.worse > 0 {
+    let mut text = format!("Of {} measures {}.", counted.all(), counts.join(", "));
+    if counted.better + counted.worse > 0 {
         text.push_str(&format!(
             " If nothing differed at all, chance would call at most {} of them better or worse on average.",
-            decimal(tally.by_chance(), 1)
+            decimal(counted.by_chance(), 1)
         ));
     }
     text

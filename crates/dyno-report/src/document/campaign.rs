@@ -341,7 +341,7 @@ impl<'a> Together<'a> {
         let series: Vec<Series> = lines.collect();
         let end_s = first
             .values()
-            .map(|recorded| recorded.backdrop.end_s())
+            .map(|recorded| recorded.annotations.end_s())
             .fold(0.0, f64::max);
         let rows = first.iter().filter_map(|(name, recorded)| {
             let summary = recorded.summary.as_ref().ok()?;
@@ -370,7 +370,7 @@ impl<'a> Together<'a> {
             series,
             ..Lane::default()
         };
-        let backdrop = super::Backdrop::new("side-by-side", 1.0, end_s);
+        let annotations = super::Annotations::new("side-by-side", 1.0, end_s);
         (!lane.series.is_empty()).then(|| {
             Block::Figure(Figure {
                 id: "side-by-side".to_owned(),
@@ -378,7 +378,7 @@ impl<'a> Together<'a> {
                 caption:
                     "Times count from the start of each load, warm-up included; the runs were made one after the other."
                         .to_owned(),
-                data: FigureData::Timeline(backdrop.timeline(vec![lane])),
+                data: FigureData::Timeline(annotations.timeline(vec![lane])),
                 table: Some(table),
             })
         })
@@ -401,7 +401,7 @@ impl<'a> Together<'a> {
                 .iter()
                 .map(|whose| number(&whose.words("p99"), "ms")),
         );
-        columns.extend([number("errors", ""), number("dips", ""), text("remark")]);
+        columns.extend([number("errors", ""), number("dips", ""), text("event")]);
         let of_campaign = |campaign: &&Campaign| {
             campaign
                 .runs

@@ -106,9 +106,9 @@ impl Cautions {
     }
 
     /// Adds what is to be said of a run that is called `name`, whatever its state.
-    pub fn remarks(&mut self, name: &str, remarks: impl Iterator<Item = String>) {
+    pub fn events(&mut self, name: &str, events: impl Iterator<Item = String>) {
         self.runs += 1;
-        remarks.for_each(|text| self.say(name, text));
+        events.for_each(|text| self.say(name, text));
     }
 
     fn say(&mut self, run: &str, text: String) {
@@ -246,7 +246,7 @@ mod tests {
         let told = |texts: &[&str]| -> Vec<String> {
             let mut cautions = Cautions::default();
             for (number, text) in texts.iter().enumerate() {
-                cautions.remarks(&format!("run {number}"), [(*text).to_owned()].into_iter());
+                cautions.events(&format!("run {number}"), [(*text).to_owned()].into_iter());
             }
             cautions.all().into_iter().map(|caution| caution.text).collect()
         };

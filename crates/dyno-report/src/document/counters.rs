@@ -1,6 +1,6 @@
 //! Counters of the server and of the load's machine over time.
 
-use super::backdrop::Backdrop;
+use super::annotations::Annotations;
 use super::model::{Figure, FigureData, Lane};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
@@ -289,7 +289,7 @@ impl Counters {
 
     /// The figure `id`; panels of which nothing is known are left out. `None` if that is all.
     #[must_use]
-    pub fn figure(&self, id: &str, backdrop: &Backdrop) -> Option<Figure> {
+    pub fn figure(&self, id: &str, annotations: &Annotations) -> Option<Figure> {
         let known: Vec<(&Panel, Vec<&Line>)> = self
             .panels
             .iter()
@@ -310,7 +310,7 @@ impl Counters {
             series: lines.iter().map(|line| line.steps.series(line.name)).collect(),
         });
         let lanes: Vec<Lane> = lanes.collect();
-        let from_s = backdrop.measured_from_s();
+        let from_s = annotations.measured_from_s();
         let words = known.iter().map(|(panel, lines)| {
             let means = lines.iter().filter_map(|line| {
                 let mean = line.steps.mean(from_s)?;
@@ -339,7 +339,7 @@ impl Counters {
             id: id.to_owned(),
             title: self.title.to_owned(),
             caption: caption.trim_end().to_owned(),
-            data: FigureData::Timeline(backdrop.timeline(lanes)),
+            data: FigureData::Timeline(annotations.timeline(lanes)),
             table: Some(table),
         })
     }
@@ -371,12 +371,12 @@ mod tests {
     fn counters_become_rates_and_what_is_unknown_is_left_out() {
         let mut wal = Counters::wal(Grid::new(1.0, 10.0));
         assert!(wal.wants("pg_stat_wal.wal_fpi") && !wal.wants("cpu_user_share"));
-        let backdrop = Backdrop::new("r", 1.0, 10.0);
-        assert_eq!(wal.figure("wal", &backdrop), None);
+        let annotations = Annotations::new("r", 1.0, 10.0);
+        assert_eq!(wal.figure("wal", &annotations), None);
         for (at_s, bytes) in [(1.0, 1_000.0), (2.0, 5_000.0), (3.0, 100.0), (4.0, 300.0)] {
             wal.push(at_s, |name| (name == "wal_position_bytes").then_some(bytes));
         }
-        let figure = wal.figure("wal", &backdrop).unwrap();
+        let figure = wal.figure("wal", &annotations).unwrap();
         let lanes = timeline(&figure);
         assert_eq!(lanes.len(), 1);
         // The counter began anew between the second and the third sample.

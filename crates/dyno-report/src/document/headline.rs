@@ -1,6 +1,6 @@
 //! The results in a few sentences.
 
-use super::backdrop::cause_words;
+use super::annotations::cause_words;
 use super::model::Headline;
 use super::recorded::Recorded;
 use super::run::{state_words, steady_words};

@@ -1,6 +1,6 @@
 //! The heat map: how many transactions took how long, over time.
 
-use super::backdrop::Backdrop;
+use super::annotations::Annotations;
 use super::model::HeatMap;
 use super::series::{rounded_s, significant};
 use dyno_archive::{LatencyCounts, LatencyLine};
@@ -85,7 +85,7 @@ impl HeatColumns {
 
     /// As it is drawn: transactions per second in the rows that are used, neighbouring rows together if there are too
     /// many.
-    pub fn heat_map(&self, backdrop: &Backdrop) -> Option<HeatMap> {
+    pub fn heat_map(&self, annotations: &Annotations) -> Option<HeatMap> {
         let used = |column: &Vec<u64>| column.iter().position(|count| *count > 0);
         let first = self.columns.iter().filter_map(used).min()?;
         let last = self.columns.iter().map(Vec::len).max()?.saturating_sub(1);
@@ -101,9 +101,9 @@ impl HeatColumns {
             rows.collect()
         };
         Some(HeatMap {
-            group: backdrop.group().to_owned(),
+            group: annotations.group().to_owned(),
             start_s: 0.0,
-            end_s: rounded_s(backdrop.end_s()),
+            end_s: rounded_s(annotations.end_s()),
             first_s: rounded_s(first_column as f64 * self.step_s),
             step_s: rounded_s(self.step_s),
             bounds_us: (0..=rows).map(|row| bound_us(first + row * by)).collect(),

@@ -1,7 +1,7 @@
 //! Latency over time and by share of the transactions, from sums of histograms: percentiles of seconds are never
 //! averaged.
 
-use super::backdrop::Backdrop;
+use super::annotations::Annotations;
 use super::heat::HeatColumns;
 use super::model::{Curve, Figure, FigureData, Lane, Percentiles, Series, Table};
 use super::series::{Grid, rounded_s, significant};
@@ -91,7 +91,7 @@ impl Latency {
     /// The figure `id`: percentiles and maximum over time, a lane for each workload. `None` if no transaction
     /// completed.
     #[must_use]
-    pub fn figure(&self, id: &str, backdrop: &Backdrop) -> Option<Figure> {
+    pub fn figure(&self, id: &str, annotations: &Annotations) -> Option<Figure> {
         let present: Vec<_> = self.present().collect();
         let lanes: Vec<Lane> = present
             .iter()
@@ -151,16 +151,16 @@ impl Latency {
                 seconds_words(first.lines.step_s),
                 self.loop_words(),
             ),
-            data: FigureData::Timeline(backdrop.timeline(lanes)),
+            data: FigureData::Timeline(annotations.timeline(lanes)),
             table: Some(table),
         })
     }
 
     /// The figures `id-1`, `id-2` and so on: a heat map for each workload.
     #[must_use]
-    pub fn heat_maps(&self, id: &str, backdrop: &Backdrop) -> Vec<Figure> {
+    pub fn heat_maps(&self, id: &str, annotations: &Annotations) -> Vec<Figure> {
         let figures = self.present().enumerate().filter_map(|(index, (name, workload))| {
-            let data = workload.heat.heat_map(backdrop)?;
+            let data = workload.heat.heat_map(annotations)?;
             let fastest_us = data.bounds_us.first().copied()?;
             let slowest_us = data.bounds_us.last().copied()?;
             Some(Figure {

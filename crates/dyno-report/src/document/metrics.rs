@@ -1,6 +1,6 @@
 //! The metrics of an experiment over time, such as rows in and rows out of a second.
 
-use super::backdrop::Backdrop;
+use super::annotations::Annotations;
 use super::model::{Figure, FigureData, Lane};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
@@ -18,9 +18,9 @@ pub(super) fn figure(
     grid: Grid,
     experiment: &Resolved,
     throughput: &Throughput,
-    backdrop: &Backdrop,
+    annotations: &Annotations,
 ) -> Option<Figure> {
-    let from_s = backdrop.measured_from_s();
+    let from_s = annotations.measured_from_s();
     let mut over_time: Vec<(String, Steps)> = Vec::new();
     for name in experiment.metrics.keys() {
         let mut steps = Steps::new(grid.step());
@@ -72,6 +72,6 @@ pub(super) fn figure(
             words.collect::<Vec<_>>().join(", ")
         ),
         table: Some(time_table(grid.row_s(), columns)),
-        data: FigureData::Timeline(backdrop.timeline(lanes)),
+        data: FigureData::Timeline(annotations.timeline(lanes)),
     })
 }

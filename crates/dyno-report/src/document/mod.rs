@@ -2,10 +2,10 @@
 //!
 //! [`of_run`], [`of_campaign`] and [`of_campaigns`] read the archive and judge nothing anew: figures, steady state,
 //! causes and warnings are those of the run's own files. What is over time is made by builders that take rows one by
-//! one ([`Throughput`], [`Latency`], [`Counters`], [`Waits`], [`Backdrop`]), so that the page of a run that is going
+//! one ([`Throughput`], [`Latency`], [`Counters`], [`Waits`], [`Annotations`]), so that the page of a run that is going
 //! on draws the same figures.
 
-mod backdrop;
+mod annotations;
 mod bars;
 #[cfg(test)]
 mod bindings;
@@ -41,7 +41,7 @@ mod tests;
 mod throughput;
 mod waits;
 
-pub use backdrop::Backdrop;
+pub use annotations::Annotations;
 pub use compared::of_comparison;
 pub use counters::Counters;
 pub use latency::Latency;

@@ -9,7 +9,7 @@ use dyno_analysis::comparison::compare;
 use dyno_analysis::summary::{over_runs, summary_of};
 use dyno_archive::summary::Latency;
 use dyno_archive::{Archive, Campaign, LatencyCounts, Run};
-use dyno_specimen::{Pace, Specimen};
+use dyno_fixtures::{Fixture, Pace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -290,8 +290,8 @@ fn latencies_in(words: &str) -> impl Iterator<Item = String> {
 }
 
 fn campaign(archive: &Path, name: &str, started: &str, speed: f64) -> Campaign {
-    let specimen = Specimen::begin(archive, name, EXPERIMENT, started).unwrap();
-    let folder = specimen
+    let fixture = Fixture::begin(archive, name, EXPERIMENT, started).unwrap();
+    let folder = fixture
         .complete(|run, workload| Pace {
             tps: speed
                 * if workload == "update" {

@@ -1,6 +1,6 @@
 //! Everything that was recorded of one run, read once into the builders of its figures.
 
-use super::backdrop::Backdrop;
+use super::annotations::Annotations;
 use super::counters::Counters;
 use super::latency::Latency;
 use super::series::Grid;
@@ -24,7 +24,7 @@ pub(super) struct Recorded<'a> {
     /// The figures, or why there are none.
     pub summary: Result<Summary, String>,
     pub analysis: Option<Analysis>,
-    pub backdrop: Backdrop,
+    pub annotations: Annotations,
     pub throughput: Throughput,
     pub latency: Latency,
     /// Transactions per second in each complete interval that was measured, by workload.
@@ -43,7 +43,7 @@ pub(super) struct Sampled {
 }
 
 /// When a run began and ended each of its phases, and how long its intervals are.
-struct Course {
+struct Times {
     interval_s: f64,
     end_s: f64,
     phases: Vec<PhaseRecord>,
@@ -61,13 +61,13 @@ impl<'a> Recorded<'a> {
     }
 
     fn of(run: &'a Run, runs: usize, with_samples: bool) -> Self {
-        let course = Course::of(run);
-        let grid = Grid::new(course.interval_s, course.end_s).shared_by(runs);
+        let times = Times::of(run);
+        let grid = Grid::new(times.interval_s, times.end_s).shared_by(runs);
         let facts: &[WorkloadFacts] = run.record.as_ref().map_or(&[], |record| record.workloads.as_slice());
         // The histograms are by far the most there is to read. Each half of the time is read by a thread of its own,
         // beside everything else.
-        let middle_s = course.end_s / 2.0;
-        let phases = &course.phases;
+        let middle_s = times.end_s / 2.0;
+        let phases = &times.phases;
         thread::scope(|scope| {
             let halves = [0.0..middle_s, middle_s..f64::INFINITY].map(|time_s| {
                 let half = time_s.clone();
@@ -80,22 +80,22 @@ impl<'a> Recorded<'a> {
                 name: run.name(),
                 summary: summary_of(run).map_err(|error| error.to_string()),
                 analysis: None,
-                backdrop: Backdrop::new(run.name(), course.interval_s, course.end_s),
+                annotations: Annotations::new(run.name(), times.interval_s, times.end_s),
                 throughput: Throughput::new(grid),
                 latency: Latency::new(grid, facts),
                 tps: IndexMap::new(),
                 samples: with_samples.then(|| Sampled::read(run, grid)),
             };
-            recorded.backdrop.set_phases(phases);
+            recorded.annotations.set_phases(phases);
             for row in run.intervals().into_iter().flatten() {
                 recorded.interval(&row);
             }
             for event in run.events().into_iter().flatten() {
-                recorded.backdrop.push(&event);
+                recorded.annotations.push(&event);
             }
             recorded.analysis = analysis(run, recorded.tps.values().any(|tps| !tps.is_empty()));
             if let Some(analysis) = &recorded.analysis {
-                recorded.backdrop.set_dips(&analysis.dips);
+                recorded.annotations.set_dips(&analysis.dips);
             }
             for (thread, time_s) in halves {
                 // Without a thread to be had it is read here and now.
@@ -162,7 +162,7 @@ fn push_all(counters: &mut Counters, samples: &Samples) {
     }
 }
 
-impl Course {
+impl Times {
     /// From `run.json`; where that does not say it, because the run goes on or its dyno was killed, from the intervals.
     fn of(run: &Run) -> Self {
         let record = run.record.as_ref().ok();

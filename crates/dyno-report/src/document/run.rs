@@ -19,7 +19,7 @@ pub(super) fn sections(recorded: &Recorded, experiment: Option<&Resolved>) -> Ve
             recorded.grid,
             experiment,
             &recorded.throughput,
-            &recorded.backdrop,
+            &recorded.annotations,
         )
     };
     let mut over_time = over_time(recorded, "run", true);
@@ -143,14 +143,16 @@ fn findings(recorded: &Recorded) -> Option<Block> {
 
 /// The figures of the load over time; heat maps only where there is room for them.
 fn over_time(recorded: &Recorded, prefix: &str, heat_maps: bool) -> Vec<Block> {
-    let backdrop = &recorded.backdrop;
+    let annotations = &recorded.annotations;
     let mut blocks = Vec::new();
     blocks.extend(figure(
-        recorded.throughput.figure(&format!("{prefix}-throughput"), backdrop),
+        recorded.throughput.figure(&format!("{prefix}-throughput"), annotations),
     ));
-    blocks.extend(figure(recorded.latency.figure(&format!("{prefix}-latency"), backdrop)));
+    blocks.extend(figure(
+        recorded.latency.figure(&format!("{prefix}-latency"), annotations),
+    ));
     if heat_maps {
-        let maps = recorded.latency.heat_maps(&format!("{prefix}-heat"), backdrop);
+        let maps = recorded.latency.heat_maps(&format!("{prefix}-heat"), annotations);
         blocks.extend(maps.into_iter().map(Block::Figure));
     }
     if blocks.is_empty() {
@@ -195,14 +197,14 @@ fn server(recorded: &Recorded) -> Vec<Block> {
     let Some(sampled) = &recorded.samples else {
         return Vec::new();
     };
-    let backdrop = &recorded.backdrop;
+    let annotations = &recorded.annotations;
     let mut blocks = Vec::new();
-    blocks.extend(figure(sampled.waits.figure("waits", backdrop)));
+    blocks.extend(figure(sampled.waits.figure("waits", annotations)));
     blocks.extend(sampled.waits.table().and_then(table));
-    blocks.extend(figure(sampled.wal.figure("wal", backdrop)));
+    blocks.extend(figure(sampled.wal.figure("wal", annotations)));
     blocks.extend(table(super::happened::checkpoints(recorded.run)));
     blocks.extend(table(super::happened::others(recorded.run)));
-    blocks.extend(figure(sampled.sessions.figure("sessions", backdrop)));
+    blocks.extend(figure(sampled.sessions.figure("sessions", annotations)));
     blocks.extend(
         recorded
             .summary
@@ -217,10 +219,10 @@ fn machine(recorded: &Recorded) -> Vec<Block> {
     let Some(sampled) = &recorded.samples else {
         return Vec::new();
     };
-    let backdrop = &recorded.backdrop;
+    let annotations = &recorded.annotations;
     let figures = [
-        sampled.cpu.figure("cpu", backdrop),
-        sampled.storage.figure("storage", backdrop),
+        sampled.cpu.figure("cpu", annotations),
+        sampled.storage.figure("storage", annotations),
     ];
     figures.into_iter().filter_map(figure).collect()
 }

@@ -125,7 +125,7 @@ mod tests {
     fn a_column_stays_if_any_row_says_something() {
         let table = Table {
             caption: String::new(),
-            columns: vec![text("run"), number("least", "TPS"), text("remark"), number("dips", "")],
+            columns: vec![text("run"), number("least", "TPS"), text("event"), number("dips", "")],
             rows: vec![
                 vec![words("1"), value(None), words(""), value(None)],
                 vec![words("2"), value(None), words(""), exactly(0)],

@@ -1,6 +1,6 @@
 //! Transactions per second over time.
 
-use super::backdrop::Backdrop;
+use super::annotations::Annotations;
 use super::model::{Figure, FigureData, Lane, Series};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
@@ -62,7 +62,7 @@ impl Throughput {
     /// The figure `id`: one line per workload, and beneath it the errors if there were any. `None` without a complete
     /// interval.
     #[must_use]
-    pub fn figure(&self, id: &str, backdrop: &Backdrop) -> Option<Figure> {
+    pub fn figure(&self, id: &str, annotations: &Annotations) -> Option<Figure> {
         if self.workloads.values().all(|workload| workload.tps.is_empty()) {
             return None;
         }
@@ -97,8 +97,8 @@ impl Throughput {
         Some(Figure {
             id: id.to_owned(),
             title: format!("Throughput of {}", names(self.workloads.keys())),
-            caption: self.caption(backdrop),
-            data: FigureData::Timeline(backdrop.timeline(lanes)),
+            caption: self.caption(annotations),
+            data: FigureData::Timeline(annotations.timeline(lanes)),
             table: Some(time_table(self.grid.row_s(), columns)),
         })
     }
@@ -141,8 +141,8 @@ impl Throughput {
         (0..last).map(of_step).collect()
     }
 
-    fn caption(&self, backdrop: &Backdrop) -> String {
-        let from_s = backdrop.measured_from_s();
+    fn caption(&self, annotations: &Annotations) -> String {
+        let from_s = annotations.measured_from_s();
         let several = self.workloads.len() > 1;
         let range = |(name, workload): (&String, &Workload)| {
             let (min, max) = workload.tps.extremes(from_s)?;
@@ -150,7 +150,7 @@ impl Throughput {
             Some(format!("TPS{of} {} to {}", rate(min), rate(max)))
         };
         let mut parts: Vec<String> = self.workloads.iter().filter_map(range).collect();
-        let happened = backdrop.words();
+        let happened = annotations.words();
         parts.extend((!happened.is_empty()).then_some(happened));
         format!(
             "{}. Each value is of {}.",
@@ -198,7 +198,7 @@ mod tests {
             });
             throughput.push(&serde_json::from_value(row).unwrap());
         }
-        let figure = throughput.figure("t", &Backdrop::new("run", 1.0, 4.0)).unwrap();
+        let figure = throughput.figure("t", &Annotations::new("run", 1.0, 4.0)).unwrap();
         assert!(figure.caption.starts_with("TPS 1,000 to 1,100."), "{}", figure.caption);
         let FigureData::Timeline(timeline) = figure.data else {
             panic!()

@@ -1,6 +1,6 @@
 //! What the measured sessions waited for, by class of wait event.
 
-use super::backdrop::Backdrop;
+use super::annotations::Annotations;
 use super::model::{Figure, FigureData, Lane, Table};
 use super::series::{Grid, Steps};
 use super::table::{Cells, number, text, time_table, value, words};
@@ -103,10 +103,10 @@ impl Waits {
 
     /// The figure `id`. `None` if nobody was seen.
     #[must_use]
-    pub fn figure(&self, id: &str, backdrop: &Backdrop) -> Option<Figure> {
+    pub fn figure(&self, id: &str, annotations: &Annotations) -> Option<Figure> {
         let mut whole = self.clone();
         whole.close();
-        let from_s = backdrop.measured_from_s();
+        let from_s = annotations.measured_from_s();
         let mean = |steps: &Steps| steps.mean(from_s).unwrap_or(0.0);
         let mut classes: Vec<(&String, &Steps)> = whole.classes.iter().collect();
         classes.sort_by(|(_, one), (_, other)| mean(other).total_cmp(&mean(one)));
@@ -136,7 +136,7 @@ impl Waits {
             id: id.to_owned(),
             title: "What measured sessions waited for".to_owned(),
             caption,
-            data: FigureData::Timeline(backdrop.timeline(vec![lane])),
+            data: FigureData::Timeline(annotations.timeline(vec![lane])),
             table: Some(table),
         })
     }
@@ -198,7 +198,7 @@ mod tests {
         waits.push(&row(1.0, "client", "Lock", 2.0));
         waits.push(&row(2.0, "client", "CPU", 0.0));
         waits.push(&row(6.0, "client", "Lock", 4.0));
-        let figure = waits.figure("waits", &Backdrop::new("r", 0.0, 10.0)).unwrap();
+        let figure = waits.figure("waits", &Annotations::new("r", 0.0, 10.0)).unwrap();
         let FigureData::Timeline(timeline) = figure.data else {
             panic!("{:?}", figure.data)
         };
@@ -218,7 +218,7 @@ mod tests {
         waits.push(&row(2.0, "client", "Lock", 1.0));
         waits.push(&row(2.0, "autovacuum", "IO", 1.0));
         waits.push(&row(3.0, "client", "CPU", 7.0));
-        let figure = waits.figure("waits", &Backdrop::new("r", 1.0, 10.0)).unwrap();
+        let figure = waits.figure("waits", &Annotations::new("r", 1.0, 10.0)).unwrap();
         let FigureData::Timeline(timeline) = figure.data else {
             panic!("{:?}", figure.data)
         };
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(table.rows[0][0], words("not waiting"));
         assert_eq!(table.rows[0][2], value(5.0));
         assert_eq!(
-            Waits::new(Grid::new(1.0, 10.0)).figure("waits", &Backdrop::default()),
+            Waits::new(Grid::new(1.0, 10.0)).figure("waits", &Annotations::default()),
             None
         );
     }

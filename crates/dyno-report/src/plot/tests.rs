@@ -5,7 +5,7 @@ use crate::campaign::overviews::{self, Fate};
 use crate::fixture::update;
 use dyno_archive::plan::{PlannedRun, Size};
 use dyno_archive::summary::WorkloadFacts;
-use dyno_archive::{CampaignRecord, CampaignWriter, Event, EventKind, RunRecord, RunState};
+use dyno_archive::{CampaignRecord, CampaignWriter, EventKind, EventRecord, RunRecord, RunState};
 use dyno_lab::experiment::find;
 use dyno_record::{Checkpoint, Interval, Recording};
 use insta::assert_snapshot;
@@ -64,7 +64,7 @@ fn recorded(archive: &Path, seconds: u64, transactions: impl Fn(u64) -> u64) -> 
         end_s: Some(87.0),
         ..Checkpoint::default()
     };
-    run.event(&Event {
+    run.event(&EventRecord {
         at_s: 87.0,
         kind: EventKind::Checkpoint(checkpoint),
     })

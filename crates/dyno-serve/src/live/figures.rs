@@ -1,16 +1,16 @@
 //! The figures of a run that is going on: the builders of reports, fed row by row.
 
 use dyno_archive::analysis::Dip;
-use dyno_archive::{Event, IntervalRow, LOG_TOLERANCE_S, LatencyParser, RunRecord, WaitRow};
+use dyno_archive::{EventRecord, IntervalRow, LOG_TOLERANCE_S, LatencyParser, RunRecord, WaitRow};
 use dyno_report::document::model::{Figure, FigureData};
-use dyno_report::document::{Backdrop, Counters, Grid, Latency, Throughput, Waits};
+use dyno_report::document::{Annotations, Counters, Grid, Latency, Throughput, Waits};
 
 /// As coarse as for a report of so many runs: a page that is drawn every second gets half as many points.
 const COARSER: usize = 2;
 
 /// The figures in the making.
 pub(super) struct Figures {
-    backdrop: Backdrop,
+    annotations: Annotations,
     throughput: Throughput,
     latency: Latency,
     waits: Waits,
@@ -25,10 +25,10 @@ impl Figures {
     /// Of the run `name`, none of whose rows has come, for as long as it does not last longer than `horizon_s`.
     pub(super) fn new(name: &str, run: &RunRecord, horizon_s: f64) -> Self {
         let grid = Grid::new(run.interval_s, horizon_s).shared_by(COARSER);
-        let mut backdrop = Backdrop::new(name, run.interval_s, horizon_s);
-        backdrop.set_phases(&run.phases);
+        let mut annotations = Annotations::new(name, run.interval_s, horizon_s);
+        annotations.set_phases(&run.phases);
         Self {
-            backdrop,
+            annotations,
             throughput: Throughput::new(grid),
             latency: Latency::new(grid, &run.workloads),
             waits: Waits::new(grid),
@@ -52,7 +52,7 @@ impl Figures {
 
     /// Adds lines of `latency.hlog`.
     pub(super) fn latencies(&mut self, lines: &[u8]) {
-        let measured_from_s = self.backdrop.measured_from_s() - LOG_TOLERANCE_S;
+        let measured_from_s = self.annotations.measured_from_s() - LOG_TOLERANCE_S;
         for line in lines.split(|byte| *byte == b'\n') {
             if let Some(line) = self.parser.parse(line, |_, statement| statement.is_none()) {
                 self.latency.push(line, line.start_s >= measured_from_s);
@@ -61,8 +61,8 @@ impl Figures {
     }
 
     /// Adds an event.
-    pub(super) fn event(&mut self, event: &Event) {
-        self.backdrop.push(event);
+    pub(super) fn event(&mut self, event: &EventRecord) {
+        self.annotations.push(event);
     }
 
     /// Adds a row of `waits.csv`.
@@ -82,21 +82,21 @@ impl Figures {
 
     /// Sets the dips found so far.
     pub(super) fn dips(&mut self, dips: &[Dip]) {
-        self.backdrop.set_dips(dips);
+        self.annotations.set_dips(dips);
     }
 
     /// All figures of which there is something to see, from the beginning until now.
     pub(super) fn all(&self) -> Vec<Figure> {
-        let backdrop = &self.backdrop;
+        let annotations = &self.annotations;
         let [wal] = &self.server;
         let [cpu, storage] = &self.host;
         let figures = [
-            self.throughput.figure("throughput", backdrop),
-            self.latency.figure("latency", backdrop),
-            self.waits.figure("waits", backdrop),
-            wal.figure("wal", backdrop),
-            cpu.figure("cpu", backdrop),
-            storage.figure("storage", backdrop),
+            self.throughput.figure("throughput", annotations),
+            self.latency.figure("latency", annotations),
+            self.waits.figure("waits", annotations),
+            wal.figure("wal", annotations),
+            cpu.figure("cpu", annotations),
+            storage.figure("storage", annotations),
         ];
         figures
             .into_iter()

@@ -13,7 +13,7 @@ mod status;
 mod tail;
 
 pub(crate) use followers::Followers;
-pub(crate) use status::Tally;
+pub(crate) use status::Totals;
 pub(crate) use tail::Table;
 
 use axum::response::sse;

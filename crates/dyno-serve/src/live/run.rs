@@ -2,11 +2,11 @@
 
 use super::change::{Change, change};
 use super::figures::Figures;
-use super::status::{Status, Tally};
+use super::status::{Status, Totals};
 use super::tail::{Table, Tail, events};
 use dyno_analysis::analyse;
 use dyno_archive::summary::Warning;
-use dyno_archive::{Event, EventKind, Run, RunRecord, folder_name};
+use dyno_archive::{EventKind, EventRecord, Run, RunRecord, folder_name};
 use dyno_report::document::model::Figure;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(super) struct RunFollower {
     horizon_s: f64,
     files: Files,
     figures: Figures,
-    tally: Tally,
+    totals: Totals,
     /// The last error messages, and what else is wrong.
     errors: Vec<String>,
     warnings: Vec<String>,
@@ -73,7 +73,7 @@ impl RunFollower {
         let mut run = Self {
             files: Files::new(&path),
             figures: Figures::new(&folder_name(&path), &record, horizon_s),
-            tally: Tally::default(),
+            totals: Totals::default(),
             errors: Vec::new(),
             warnings: Vec::new(),
             next_analysis: Instant::now(),
@@ -102,7 +102,7 @@ impl RunFollower {
     pub(super) fn status(&self) -> Status {
         Status {
             warnings: self.errors.iter().rev().chain(&self.warnings).cloned().collect(),
-            ..self.tally.status(&self.record)
+            ..self.totals.status(&self.record)
         }
     }
 
@@ -114,7 +114,7 @@ impl RunFollower {
             self.horizon_s = horizon_s(self.record.interval_s, self.figures.now_s());
             self.figures = Figures::new(&folder_name(&self.path), &self.record, self.horizon_s);
             self.files = Files::new(&self.path);
-            self.tally = Tally::default();
+            self.totals = Totals::default();
             self.next_analysis = Instant::now();
             self.read();
         }
@@ -127,7 +127,7 @@ impl RunFollower {
 
     fn read(&mut self) {
         for row in self.files.intervals.rows() {
-            self.tally.push(&row);
+            self.totals.push(&row);
             self.figures.interval(&row);
         }
         self.files.latencies.for_each(|lines| self.figures.latencies(lines));
@@ -145,7 +145,7 @@ impl RunFollower {
         self.files.host.samples(|at_s, value| figures.host(at_s, value));
     }
 
-    fn remember(&mut self, event: &Event) {
+    fn remember(&mut self, event: &EventRecord) {
         if let EventKind::Errors { sqlstate, example, .. } = &event.kind {
             let text = format!("{sqlstate}: {example}");
             self.errors.retain(|known| *known != text);

@@ -59,7 +59,7 @@ pub(crate) struct Workload {
 
 /// What the intervals of a run say so far.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct Totals {
     workloads: IndexMap<String, Counted>,
     phase: String,
     /// When the last interval began and ended, in seconds since the load began.
@@ -78,7 +78,7 @@ pub(crate) struct Counted {
     pub errors: u64,
 }
 
-impl Tally {
+impl Totals {
     /// Takes note of the next row.
     pub(crate) fn push(&mut self, row: &IntervalRow) {
         self.phase.clone_from(&row.phase);
@@ -231,16 +231,16 @@ mod tests {
 
     #[test]
     fn the_last_interval_counts_for_rates_and_all_for_sums() {
-        let mut tally = Tally::default();
+        let mut totals = Totals::default();
         for row in [
             row(0.0, "reader", 100.0),
             row(0.0, "writer", 10.0),
             row(1.0, "reader", 200.0),
             row(1.0, "writer", 20.0),
         ] {
-            tally.push(&row);
+            totals.push(&row);
         }
-        let status = tally.status(&record(Some(Duration::from_secs(8))));
+        let status = totals.status(&record(Some(Duration::from_secs(8))));
         assert_eq!(
             (status.tps.as_str(), status.p50.as_str(), status.p99.as_str()),
             ("220", "", "")
@@ -262,14 +262,14 @@ mod tests {
 
     #[test]
     fn a_run_without_an_end_has_no_progress() {
-        let mut tally = Tally::default();
-        tally.push(&row(0.0, "reader", 100.0));
-        let status = tally.status(&record(None));
+        let mut totals = Totals::default();
+        totals.push(&row(0.0, "reader", 100.0));
+        let status = totals.status(&record(None));
         assert_eq!(
             (status.progress, status.left.as_str(), status.elapsed.as_str()),
             (None, "", "1 s")
         );
-        let nothing = Tally::default().status(&record(None));
+        let nothing = Totals::default().status(&record(None));
         assert_eq!((nothing.tps.as_str(), nothing.transactions.as_str()), ("", "0"));
     }
 }

@@ -4,7 +4,7 @@
 //! when somebody looked is read whole the next time, and one that a full disk took back is never seen.
 
 use csv::StringRecord;
-use dyno_archive::Event;
+use dyno_archive::EventRecord;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 use std::fs::File;
@@ -102,7 +102,7 @@ impl Table {
 }
 
 /// The events in `lines` of JSON; those that are damaged or of an unknown kind are passed over.
-pub(super) fn events(lines: &[u8]) -> Vec<Event> {
+pub(super) fn events(lines: &[u8]) -> Vec<EventRecord> {
     let lines = lines.split(|byte| *byte == b'\n');
     lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }

@@ -156,10 +156,10 @@ pub enum EmbeddedError {
         /// Folder of the cluster.
         cluster: PathBuf,
     },
-    /// A leftover server does not end.
+    /// A stale server does not end.
     #[error("an earlier server (process {pid}) is still using {} and does not end; end it manually, then try again",
         data.display())]
-    Leftover {
+    Stale {
         /// Its process.
         pid: u32,
         /// Its data folder.

@@ -4,7 +4,7 @@
 //! [`home`] is the folder for all of it and the user it runs as, [`install`] fetches programs and puts them there,
 //! [`place`] is the folder of one cluster, [`cluster`] an initialised one, [`server`] a running server of it,
 //! [`instance`] what a campaign holds,
-//! [`keeper`] holds a process, [`leftover`] stops what an earlier dyno left,
+//! [`keeper`] holds a process, [`stale`] stops what an earlier dyno left,
 //! [`socket`] is where a server listens. What differs between databases is a [`product::Product`].
 
 pub(crate) mod cluster;
@@ -12,12 +12,12 @@ pub(crate) mod home;
 pub(crate) mod install;
 pub(crate) mod instance;
 pub(crate) mod keeper;
-pub(crate) mod leftover;
 pub(crate) mod lock;
 pub(crate) mod place;
 pub(crate) mod product;
 pub(crate) mod server;
 pub(crate) mod socket;
+pub(crate) mod stale;
 
 mod error;
 mod manifest;

@@ -5,7 +5,7 @@ use super::home::{Home, ServerUser};
 use super::lock::Lock;
 use super::manifest::hex;
 use super::product::Product;
-use super::{EmbeddedError, Progress, keeper, leftover};
+use super::{EmbeddedError, Progress, keeper, stale};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -95,7 +95,7 @@ impl Place {
         program: impl FnOnce(&Self, &Path) -> Result<Command, EmbeddedError>,
     ) -> Result<(), EmbeddedError> {
         let fresh = self.folder.join("data.new");
-        leftover::stop(self.product, &self.data, progress)?;
+        stale::stop(self.product, &self.data, progress)?;
         for half in [&fresh, &self.data].into_iter().chain(beside) {
             if half.exists() {
                 progress(Progress::HalfInitialised { data: half.clone() });

@@ -48,7 +48,7 @@ pub enum Progress {
         folder: PathBuf,
     },
     /// A server that an earlier dyno left is being stopped.
-    StoppingLeftover {
+    StoppingStale {
         /// Its process id.
         pid: u32,
     },
@@ -101,7 +101,7 @@ pub(crate) fn tell(progress: &mut dyn target::Progress, event: &Progress) {
             );
             progress.step(&format!("Waiting for {who}, which is using {}", folder.display()));
         }
-        Progress::StoppingLeftover { pid } => {
+        Progress::StoppingStale { pid } => {
             progress.note(&format!("Stopping a server that an earlier dyno left (process {pid})."));
         }
         Progress::Starting { product } => progress.step(&format!("Starting {product}")),

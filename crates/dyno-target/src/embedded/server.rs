@@ -3,7 +3,7 @@
 use super::cluster::{Cluster, Listening, Programs};
 use super::keeper::Process;
 use super::product::Product;
-use super::{EmbeddedError, Progress, leftover, socket};
+use super::{EmbeddedError, Progress, socket, stale};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl<P: Programs> Server<P> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, EmbeddedError> {
         let place = &cluster.place;
-        leftover::stop(P::PRODUCT, &place.data, progress)?;
+        stale::stop(P::PRODUCT, &place.data, progress)?;
         progress(Progress::Starting {
             product: P::PRODUCT.name,
         });
@@ -173,7 +173,7 @@ impl<P: Programs> Server<P> {
 impl<P: Programs> Drop for Server<P> {
     fn drop(&mut self) {
         self.handle.process.end(P::PRODUCT.measures(SHUTDOWN_LIMIT));
-        leftover::await_children(P::PRODUCT, &self.cluster.place.data);
+        stale::await_children(P::PRODUCT, &self.cluster.place.data);
         // An empty folder left in /tmp is taken again by the next start.
         let _ = fs::remove_dir_all(&self.sockets);
         self.cluster.place.end();

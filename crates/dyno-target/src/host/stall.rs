@@ -5,7 +5,7 @@
 
 use super::process::ServerProcesses;
 use crate::sampler::{Moment, SampleError, Sampler, Sink};
-use dyno_record::{Happening, Stalled, Who};
+use dyno_record::{Event, Stalled, Who};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -105,7 +105,7 @@ impl StallWatch {
                     )
                 };
                 self.excused = Some(now);
-                sink.event(Happening::Stalled(Stalled {
+                sink.event(Event::Stalled(Stalled {
                     who: Who::Dyno,
                     start_s: moment.at_s() - seconds,
                     end_s: moment.at_s(),
@@ -145,7 +145,7 @@ impl StallWatch {
 }
 
 impl Open {
-    fn told(self, moment: Moment, now: Instant, end: Instant) -> Happening {
+    fn told(self, moment: Moment, now: Instant, end: Instant) -> Event {
         let at_s = |instant: Instant| moment.at_s() - now.saturating_duration_since(instant).as_secs_f64();
         let (start_s, end_s) = (at_s(self.start), at_s(end));
         let seconds = end_s - start_s;
@@ -156,7 +156,7 @@ impl Open {
                 format!("Some of the server's processes ({stopped} seen) were stopped for {seconds:.1} s.")
             }
         };
-        Happening::Stalled(Stalled {
+        Event::Stalled(Stalled {
             who: Who::Server,
             start_s,
             end_s,
@@ -218,7 +218,7 @@ mod tests {
             let late = Duration::ZERO;
             watch.watch_dyno(Moment { at, late }, begin + at, &mut heard);
         }
-        let [Happening::Stalled(stalled)] = &heard.events[..] else {
+        let [Event::Stalled(stalled)] = &heard.events[..] else {
             unreachable!("{:?}", heard.events)
         };
         assert!((stalled.start_s - 5.2).abs() < 1e-9, "{stalled:?}");

@@ -37,7 +37,7 @@ pub struct Client {
 pub(crate) struct Canceller {
     token: CancelToken,
     route: Route,
-    course: Arc<Course>,
+    activity: Arc<Activity>,
 }
 
 impl Canceller {
@@ -48,20 +48,20 @@ impl Canceller {
 
     /// The number of what the connection executes at the moment.
     pub(crate) fn executing(&self) -> Option<u64> {
-        let steps = self.course.steps.load(Ordering::Acquire);
+        let steps = self.activity.steps.load(Ordering::Acquire);
         (steps % 2 == 1).then_some(steps)
     }
 
     /// Ends the connection without the server, so that what it executes fails.
     pub(crate) fn sever(&self) {
-        self.course.severed.store(true, Ordering::Release);
-        self.course.waker.wake();
+        self.activity.severed.store(true, Ordering::Release);
+        self.activity.waker.wake();
     }
 }
 
 /// What other threads see and want of a connection.
 #[derive(Default)]
-struct Course {
+struct Activity {
     /// Counts beginnings and ends of what is executed: odd in between.
     steps: AtomicU64,
     /// Nothing is to be expected of the server any more.
@@ -79,7 +79,7 @@ pub struct Transaction<'a> {
 struct Driver {
     runtime: Runtime,
     traffic: Option<Traffic>,
-    course: Arc<Course>,
+    activity: Arc<Activity>,
     /// How long the server may take each time.
     patience: Option<Duration>,
 }
@@ -90,7 +90,7 @@ impl Driver {
     fn wait<T>(&mut self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let mut work = pin!(work);
         let traffic = &mut self.traffic;
-        let course = &*self.course;
+        let activity = &*self.activity;
         let patience = self.patience;
         let mut late = pin!(async move {
             match patience {
@@ -98,13 +98,13 @@ impl Driver {
                 None => std::future::pending().await,
             }
         });
-        course.steps.fetch_add(1, Ordering::Release);
+        activity.steps.fetch_add(1, Ordering::Release);
         let done = self.runtime.block_on(poll_fn(|context| {
-            course.waker.register(context.waker());
+            activity.waker.register(context.waker());
             if late.as_mut().poll(context).is_ready() {
-                course.severed.store(true, Ordering::Release);
+                activity.severed.store(true, Ordering::Release);
             }
-            if course.severed.load(Ordering::Acquire) {
+            if activity.severed.load(Ordering::Acquire) {
                 // Without it the work fails.
                 *traffic = None;
             }
@@ -122,7 +122,7 @@ impl Driver {
             }
             work.as_mut().poll(context)
         }));
-        course.steps.fetch_add(1, Ordering::Release);
+        activity.steps.fetch_add(1, Ordering::Release);
         done
     }
 }
@@ -154,7 +154,7 @@ impl Client {
             driver: Driver {
                 runtime,
                 traffic: Some(traffic),
-                course: Arc::default(),
+                activity: Arc::default(),
                 patience: None,
             },
             route,
@@ -172,7 +172,7 @@ impl Client {
         Canceller {
             token: self.client.cancel_token(),
             route: self.route.clone(),
-            course: Arc::clone(&self.driver.course),
+            activity: Arc::clone(&self.driver.activity),
         }
     }
 

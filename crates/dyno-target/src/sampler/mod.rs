@@ -7,7 +7,7 @@
 #[cfg(test)]
 pub(crate) mod heard;
 
-use dyno_record::{Happening, Series, Value};
+use dyno_record::{Event, Series, Value};
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub trait Sink {
     fn row(&mut self, moment: Moment, series: &Series, values: &[Value]);
 
     /// Something that happened.
-    fn event(&mut self, happening: Happening);
+    fn event(&mut self, event: Event);
 
     /// Something that could not be included, as a sentence with what to do about it. It is said once.
     fn warn(&mut self, text: String);

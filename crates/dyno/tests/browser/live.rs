@@ -2,7 +2,7 @@
 
 use crate::browser::browser;
 use crate::desk::{DYNO, Desk};
-use crate::specimens;
+use crate::fixtures;
 use dyno_archive::RunState;
 use std::ffi::OsStr;
 use std::thread;
@@ -15,19 +15,19 @@ const SECOND: Duration = Duration::from_millis(150);
 fn a_campaign_under_way() {
     let Some(browser) = browser() else { return };
     let desk = Desk::new();
-    let specimen = specimens::begin_day(&desk.archive(), "5m");
-    let campaign = specimen.path().to_owned();
-    let mut course = specimen.run(&specimen.runs()[0], specimens::day_pace).unwrap();
+    let fixture = fixtures::begin_day(&desk.archive(), "5m");
+    let campaign = fixture.path().to_owned();
+    let mut made = fixture.run(&fixture.runs()[0], fixtures::day_pace).unwrap();
     for _ in 0..70 {
-        assert!(course.step().unwrap());
+        assert!(made.step().unwrap());
     }
     let writer = thread::spawn(move || {
-        while course.step().unwrap() {
+        while made.step().unwrap() {
             thread::sleep(SECOND);
         }
-        course.finish(RunState::Complete).unwrap();
+        made.finish(RunState::Complete).unwrap();
         // Its end is the end of the campaign.
-        drop(specimen);
+        drop(fixture);
     });
     let archive = desk.archive();
     browser.run(

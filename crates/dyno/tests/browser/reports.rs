@@ -2,7 +2,7 @@
 
 use crate::browser::browser;
 use crate::desk::Desk;
-use crate::specimens;
+use crate::fixtures;
 use std::path::Path;
 
 /// Looks at a report in every way that all reports have to stand.
@@ -27,7 +27,7 @@ fn the_web_sources_pass_their_own_checks() {
 #[test]
 fn a_run() {
     let desk = Desk::new();
-    specimens::day(&desk.archive(), "4m");
+    fixtures::day(&desk.archive(), "4m");
     let report = desk.report("day.html", ["--run", "1"]);
     look_at(&ALL, &report);
     look_at(&["zooming"], &report);
@@ -36,7 +36,7 @@ fn a_run() {
 #[test]
 fn a_sweep() {
     let desk = Desk::new();
-    specimens::sweep(&desk.archive());
+    fixtures::sweep(&desk.archive());
     let report = desk.report("sweep.html", [""; 0]);
     look_at(&ALL, &report);
     look_at(&["zooming"], &report);
@@ -45,15 +45,15 @@ fn a_sweep() {
 #[test]
 fn a_matrix() {
     let desk = Desk::new();
-    specimens::matrix(&desk.archive(), "2026-11-20T12:00:00[UTC]", 1.0);
+    fixtures::matrix(&desk.archive(), "2026-11-20T12:00:00[UTC]", 1.0);
     look_at(&ALL, &desk.report("matrix.html", [""; 0]));
 }
 
 #[test]
 fn two_campaigns_side_by_side() {
     let desk = Desk::new();
-    let one = specimens::matrix(&desk.archive(), "2026-11-20T12:00:00[UTC]", 1.0);
-    let other = specimens::matrix(&desk.archive(), "2026-11-20T14:00:00[UTC]", 1.15);
+    let one = fixtures::matrix(&desk.archive(), "2026-11-20T12:00:00[UTC]", 1.0);
+    let other = fixtures::matrix(&desk.archive(), "2026-11-20T14:00:00[UTC]", 1.15);
     let baseline = Path::new("--baseline");
     look_at(&ALL, &desk.report("both.html", [&*one, &*other, baseline, &*one]));
 }
@@ -61,7 +61,7 @@ fn two_campaigns_side_by_side() {
 #[test]
 fn names_that_are_attacks() {
     let desk = Desk::new();
-    dyno_specimen::hostile(&desk.archive()).unwrap();
+    dyno_fixtures::hostile(&desk.archive()).unwrap();
     let report = desk.report("hostile.html", [""; 0]);
     look_at(&ALL, &report);
     look_at(&["hostile"], &report);
@@ -70,7 +70,7 @@ fn names_that_are_attacks() {
 #[test]
 fn eight_hours() {
     let desk = Desk::new();
-    specimens::night(&desk.archive());
+    fixtures::night(&desk.archive());
     let report = desk.report("long.html", [""; 0]);
     let bytes = report.metadata().unwrap().len();
     assert!(bytes <= 3_000_000, "the report of eight hours has {bytes} bytes");

@@ -7,6 +7,7 @@
 mod address;
 mod archive;
 mod borrowed;
+mod builtin;
 mod cache;
 mod ceiling;
 mod clean;
@@ -27,7 +28,6 @@ mod report;
 mod resume;
 mod secrets;
 mod serve;
-mod shelf;
 mod studies;
 mod support;
 mod terminal;

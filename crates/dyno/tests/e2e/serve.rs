@@ -1,6 +1,6 @@
 //! `dyno serve`: what visitors see, and what they may not.
 
-use crate::support::shelf::Campaign;
+use crate::support::unmeasured::Campaign;
 use crate::support::web::Server;
 use crate::support::{Desk, database};
 use rustix::process::Signal;

@@ -2,8 +2,8 @@
 //! all of it may go, unless somebody uses it.
 
 use super::{Embedded, EmbeddedError, EmbeddedOptions, POSTGRESQL, Progress, drop_database};
-use crate::embedded::leftover;
 use crate::embedded::lock::Lock;
+use crate::embedded::stale;
 use crate::postgres::schema::Mark;
 use crate::postgres::server_message;
 use std::fs::{self, File};
@@ -137,7 +137,7 @@ pub fn remove_kept(home: &Path, kept: &Kept) -> Result<bool, EmbeddedError> {
             let Some(_lock) = Lock::try_take(&folder)? else {
                 return Ok(false);
             };
-            leftover::stop(&POSTGRESQL, &folder.join("data"), &mut |_| ())?;
+            stale::stop(&POSTGRESQL, &folder.join("data"), &mut |_| ())?;
             // The lock stays: somebody may be waiting for it.
             for part in ["password", "server.log"] {
                 match fs::remove_file(folder.join(part)) {

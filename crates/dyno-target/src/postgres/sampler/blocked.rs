@@ -6,7 +6,7 @@
 use crate::postgres::address::statement_without_secrets;
 use crate::postgres::server_message;
 use crate::sampler::{Moment, SampleError, Sink};
-use dyno_record::{Blocked, Happening};
+use dyno_record::{Blocked, Event};
 use postgres::Row;
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ impl BlockedWatch {
     /// Nobody waits any more, or sampling ends.
     pub(super) fn finish(&mut self, end_s: f64, sink: &mut dyn Sink) {
         if let Some(open) = self.open.take() {
-            sink.event(Happening::Blocked(Blocked { end_s, ..open }));
+            sink.event(Event::Blocked(Blocked { end_s, ..open }));
         }
     }
 }
@@ -210,7 +210,7 @@ mod tests {
         assert!(!watch.advance(moment(10.2), 8.0, &mut heard));
         assert!(watch.advance(moment(11.2), 5.0, &mut heard));
         assert!(!watch.advance(moment(12.0), 0.0, &mut heard));
-        let [Happening::Blocked(blocked)] = &heard.events[..] else {
+        let [Event::Blocked(blocked)] = &heard.events[..] else {
             unreachable!("{:?}", heard.events)
         };
         assert_eq!((blocked.waiting, blocked.end_s), (8, 12.0));
@@ -230,7 +230,7 @@ mod tests {
         watch.finish(6.0, &mut heard);
         assert!(matches!(
             &heard.events[..],
-            [Happening::Blocked(Blocked { holder: None, .. })]
+            [Event::Blocked(Blocked { holder: None, .. })]
         ));
     }
 

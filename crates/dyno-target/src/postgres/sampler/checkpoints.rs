@@ -6,7 +6,7 @@
 //! up, and the new one begins when it is complete, often within one sample.
 
 use crate::sampler::{Moment, Sink};
-use dyno_record::{Checkpoint, Happening};
+use dyno_record::{Checkpoint, Event};
 
 /// The names of each counter: in `pg_stat_checkpointer` from version 17 on, in `pg_stat_bgwriter` before.
 const COUNTERS: [[&str; 2]; 5] = [
@@ -143,7 +143,7 @@ impl CheckpointCounters {
                 ..Checkpoint::default()
             };
             growth.complete(&mut checkpoint);
-            sink.event(Happening::Checkpoint(checkpoint));
+            sink.event(Event::Checkpoint(checkpoint));
         } else if let ([reason], true) = (begun.as_slice(), growth.completed()) {
             // It began and ended between two samples.
             let mut checkpoint = Checkpoint {
@@ -153,7 +153,7 @@ impl CheckpointCounters {
                 ..Checkpoint::default()
             };
             growth.complete(&mut checkpoint);
-            sink.event(Happening::Checkpoint(checkpoint));
+            sink.event(Event::Checkpoint(checkpoint));
             begun.clear();
         }
         for reason in begun {
@@ -183,7 +183,7 @@ impl CheckpointCounters {
         if !open.worked && at_once {
             open.checkpoint.end_s = Some(open.seen_s);
         }
-        sink.event(Happening::Checkpoint(open.checkpoint));
+        sink.event(Event::Checkpoint(open.checkpoint));
     }
 }
 
@@ -205,8 +205,8 @@ mod tests {
             counters.advance(moment, &columns, &sample.map(Some), &mut heard);
         }
         counters.finish(&mut heard);
-        let each = heard.events.into_iter().filter_map(|happening| match happening {
-            Happening::Checkpoint(checkpoint) => Some(checkpoint),
+        let each = heard.events.into_iter().filter_map(|event| match event {
+            Event::Checkpoint(checkpoint) => Some(checkpoint),
             _ => None,
         });
         each.map(|checkpoint| {

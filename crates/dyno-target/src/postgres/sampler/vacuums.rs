@@ -1,7 +1,7 @@
 //! Vacuums as sessions show them.
 
 use crate::sampler::Sink;
-use dyno_record::{Autovacuum, Happening, Vacuum};
+use dyno_record::{Autovacuum, Event, Vacuum};
 use std::collections::HashMap;
 
 /// What begins the query of an autovacuum worker.
@@ -75,9 +75,9 @@ impl Vacuums {
     fn tell(&self, ended: HashMap<(String, String), Open>, end_s: f64, unended: bool, sink: &mut dyn Sink) {
         for ((_, table), Open { start_s, query }) in ended {
             match query.strip_prefix(AUTOVACUUM) {
-                None => sink.event(Happening::Vacuum(Vacuum { table, start_s, end_s })),
+                None => sink.event(Event::Vacuum(Vacuum { table, start_s, end_s })),
                 Some(_) if self.automatic_elsewhere && !unended => {}
-                Some(work) => sink.event(Happening::Autovacuum(Autovacuum {
+                Some(work) => sink.event(Event::Autovacuum(Autovacuum {
                     table,
                     start_s,
                     end_s,

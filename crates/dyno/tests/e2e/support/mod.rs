@@ -4,7 +4,7 @@ mod home;
 mod process;
 mod record;
 mod server;
-pub mod shelf;
+pub mod unmeasured;
 pub mod web;
 
 pub use home::{Home, programs};

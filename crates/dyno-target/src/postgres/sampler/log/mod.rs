@@ -6,7 +6,7 @@ mod entry;
 
 use self::entry::{Entry, Told};
 use crate::sampler::{Moment, SampleError, Sampler, Sink};
-use dyno_record::{Autovacuum, Checkpoint, Happening};
+use dyno_record::{Autovacuum, Checkpoint, Event};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ impl LogSampler {
     /// Tells of a checkpoint whose end was not seen.
     fn tell_open(&mut self, sink: &mut dyn Sink) {
         if let Some((start_s, reason)) = self.open.take() {
-            sink.event(Happening::Checkpoint(Checkpoint {
+            sink.event(Event::Checkpoint(Checkpoint {
                 reason,
                 start_s,
                 ..Checkpoint::default()
@@ -78,7 +78,7 @@ impl LogSampler {
             }
             Some(Told::CheckpointEnds(figures)) => {
                 let begun = self.open.take();
-                sink.event(Happening::Checkpoint(Checkpoint {
+                sink.event(Event::Checkpoint(Checkpoint {
                     start_s: figures
                         .total_s
                         .map(|total_s| at_s - total_s)
@@ -96,7 +96,7 @@ impl LogSampler {
                 table,
                 analyze,
                 elapsed_s,
-            }) => sink.event(Happening::Autovacuum(Autovacuum {
+            }) => sink.event(Event::Autovacuum(Autovacuum {
                 table: table.to_owned(),
                 start_s: at_s - elapsed_s.unwrap_or(0.0),
                 end_s: at_s,
@@ -165,7 +165,7 @@ mod tests {
         let mut heard = Heard::default();
         sampler.finish(moment, &mut heard).unwrap();
         assert!(
-            matches!(&heard.events[..], [Happening::Checkpoint(_)]),
+            matches!(&heard.events[..], [Event::Checkpoint(_)]),
             "{:?}",
             heard.events
         );

@@ -6,11 +6,11 @@ use crate::message;
 use crate::report::fixed;
 use crate::scripts::Chosen;
 use crate::version::Version;
-use dyno_engine::{AbortReason, Doing, ProgramError, Remark, Trace};
+use dyno_engine::{AbortReason, ClientEvent, Doing, ProgramError, Trace};
 use dyno_script::{CaptureFault, Command, EvaluationError, ScriptFault};
 use dyno_target::postgres::address::{ConnectionInfo, LIBPQ_LOST};
 
-/// What remarks need to know of the run.
+/// What telling an event needs to know of the run.
 #[derive(Clone, Debug)]
 pub struct Manner {
     /// The version whose words are used.
@@ -25,18 +25,18 @@ pub struct Manner {
     pub target: ConnectionInfo,
 }
 
-/// Tells a remark on stderr.
-pub fn tell(remark: &Remark, manner: &Manner) {
-    match remark {
-        Remark::Aborted {
+/// Tells an event on stderr.
+pub fn tell(event: &ClientEvent, manner: &Manner) {
+    match event {
+        ClientEvent::Aborted {
             client,
             script,
             command,
             why,
             ..
         } => aborted(*client, *script, *command, why, &manner.target),
-        Remark::Notice { notice, .. } => message::raw(&format!("{}\n", notice)),
-        Remark::Failed {
+        ClientEvent::Notice { notice, .. } => message::raw(&format!("{}\n", notice)),
+        ClientEvent::Failed {
             client,
             script,
             command,
@@ -49,7 +49,7 @@ pub fn tell(remark: &Remark, manner: &Manner) {
                 "client {client} got an error in command {command} (SQL) of script {script}; {text}"
             ));
         }
-        Remark::Concluded {
+        ClientEvent::Concluded {
             client,
             tries,
             elapsed,
@@ -70,20 +70,20 @@ pub fn tell(remark: &Remark, manner: &Manner) {
             }
             message::info(&format!("client {client} {what} ({tried})"));
         }
-        Remark::Unprepared { error, query, .. } => message::error(&server_text(error, Some(query))),
-        Remark::Traced { client, trace, .. } => {
+        ClientEvent::Unprepared { error, query, .. } => message::error(&server_text(error, Some(query))),
+        ClientEvent::Traced { client, trace, .. } => {
             if let Some(text) = traced(*client, trace, manner) {
                 message::info(&text);
             }
         }
-        Remark::Shown { script, shown, .. } => {
+        ClientEvent::Shown { script, shown, .. } => {
             for shown in shown {
                 let command = shown.command + 1;
                 let text = &shown.text;
                 message::raw(&format!("debug(script={script},command={command}): {text}\n"));
             }
         }
-        Remark::Reconnected { client, after, .. } => message::info(&format!(
+        ClientEvent::Reconnected { client, after, .. } => message::info(&format!(
             "client {client} has a new connection after {} s",
             fixed(after.as_secs_f64(), 3)
         )),

@@ -1,4 +1,4 @@
-//! The course of a run, interval by interval.
+//! A run that is made up, interval by interval.
 
 use crate::disturbances::Disturbances;
 use crate::recordings::Recordings;
@@ -24,7 +24,7 @@ pub struct Pace {
 }
 
 /// A run under way.
-pub struct Course {
+pub struct MadeRun {
     writer: RunWriter,
     builder: SummaryBuilder,
     phases: Vec<Phase>,
@@ -37,7 +37,7 @@ pub struct Course {
     random: fastrand::Rng,
 }
 
-impl Course {
+impl MadeRun {
     pub(crate) fn begin(
         campaign: &CampaignWriter,
         run: &PlannedRun,

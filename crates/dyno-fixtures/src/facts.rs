@@ -26,7 +26,7 @@ pub fn server(settings: &IndexMap<String, String>) -> Value {
 /// What is known of the machine.
 pub fn host() -> Value {
     json!({
-        "hostname": "specimen",
+        "hostname": "fixture",
         "kernel": "Linux 6.12.0",
         "cpu_model": "Made-up CPU",
         "cores": 2,

@@ -5,15 +5,15 @@
 //! here looks like a real server's work: checkpoints, full page images after them, vacuums, a lock that stops
 //! everybody, latencies that follow from throughput and clients. Everything follows from the plan's seed.
 
-mod course;
 mod disturbances;
 mod facts;
 mod hostile;
 mod recordings;
+mod run;
 mod samples;
 
-pub use course::{Course, Pace};
 pub use hostile::{HOSTILE, hostile};
+pub use run::{MadeRun, Pace};
 
 use dyno_archive::plan::{Plan, PlannedRun, Size};
 use dyno_archive::{CampaignRecord, CampaignWriter, RunState};
@@ -30,12 +30,12 @@ const SEED: u64 = 1;
 const CORES: usize = 2;
 
 /// A campaign in the making.
-pub struct Specimen {
+pub struct Fixture {
     plan: Plan,
     writer: CampaignWriter,
 }
 
-impl Specimen {
+impl Fixture {
     /// Makes the folder of a campaign in `archive`: of the experiment in the text `experiment`, which is called
     /// `name`, begun at `started`, such as `2026-11-21T19:40:12[UTC]`.
     ///
@@ -71,9 +71,9 @@ impl Specimen {
     /// # Errors
     ///
     /// See [`Error`].
-    pub fn run(&self, run: &PlannedRun, pace: impl Fn(&str) -> Pace) -> Result<Course, Error> {
+    pub fn run(&self, run: &PlannedRun, pace: impl Fn(&str) -> Pace) -> Result<MadeRun, Error> {
         let cell = self.plan.cell_of(run).ok_or("no run of this plan")?;
-        Course::begin(&self.writer, run, &cell.experiment, pace)
+        MadeRun::begin(&self.writer, run, &cell.experiment, pace)
     }
 
     /// Makes all runs from begin to end, and gives back the campaign's folder.
@@ -83,9 +83,9 @@ impl Specimen {
     /// See [`Error`].
     pub fn complete(self, pace: impl Fn(&PlannedRun, &str) -> Pace) -> Result<PathBuf, Error> {
         for run in self.runs() {
-            let mut course = self.run(run, |workload| pace(run, workload))?;
-            while course.step()? {}
-            course.finish(RunState::Complete)?;
+            let mut made = self.run(run, |workload| pace(run, workload))?;
+            while made.step()? {}
+            made.finish(RunState::Complete)?;
         }
         Ok(self.path().to_owned())
     }
@@ -123,8 +123,8 @@ mod tests {
     #[test]
     fn what_is_made_up_reads_like_what_was_measured() {
         let archive = tempfile::tempdir().unwrap();
-        let specimen = Specimen::begin(archive.path(), "update", UPDATE, "2026-11-21T19:40:12[UTC]").unwrap();
-        specimen.complete(|_, _| pace()).unwrap();
+        let fixture = Fixture::begin(archive.path(), "update", UPDATE, "2026-11-21T19:40:12[UTC]").unwrap();
+        fixture.complete(|_, _| pace()).unwrap();
         let campaigns = Archive::new(archive.path()).campaigns().unwrap();
         let runs = &campaigns[0].runs;
         assert_eq!(runs.len(), 2);
@@ -149,8 +149,8 @@ mod tests {
     fn the_same_each_time() {
         let files = || {
             let archive = tempfile::tempdir().unwrap();
-            let specimen = Specimen::begin(archive.path(), "update", UPDATE, "2026-11-21T19:40:12[UTC]").unwrap();
-            let folder = specimen.complete(|_, _| pace()).unwrap();
+            let fixture = Fixture::begin(archive.path(), "update", UPDATE, "2026-11-21T19:40:12[UTC]").unwrap();
+            let folder = fixture.complete(|_, _| pace()).unwrap();
             let run = std::fs::read_dir(&folder)
                 .unwrap()
                 .find(|entry| entry.as_ref().unwrap().path().is_dir());

@@ -1,6 +1,6 @@
 //! The campaigns that pages are made of.
 
-use dyno_specimen::{Pace, Specimen};
+use dyno_fixtures::{Fixture, Pace};
 use std::path::{Path, PathBuf};
 
 /// A run of four minutes with everything that may happen: three workloads, one of them by a schedule, one that
@@ -98,9 +98,9 @@ pub fn day(archive: &Path, measure: &str) -> PathBuf {
 }
 
 /// The same, for the caller to go through.
-pub fn begin_day(archive: &Path, measure: &str) -> Specimen {
+pub fn begin_day(archive: &Path, measure: &str) -> Fixture {
     let text = DAY.replace("{measure}", measure);
-    Specimen::begin(archive, "shop", &text, "2026-11-20T08:00:00[UTC]").unwrap()
+    Fixture::begin(archive, "shop", &text, "2026-11-20T08:00:00[UTC]").unwrap()
 }
 
 /// How fast its workloads go.
@@ -119,14 +119,14 @@ pub fn day_pace(workload: &str) -> Pace {
 
 /// A single run of eight hours. It is a slow one, because every transaction takes some time to be made up.
 pub fn night(archive: &Path) -> PathBuf {
-    let specimen = Specimen::begin(archive, "night", NIGHT, "2026-11-19T22:00:00[UTC]").unwrap();
-    specimen.complete(|_, _| pace(30.0)).unwrap()
+    let fixture = Fixture::begin(archive, "night", NIGHT, "2026-11-19T22:00:00[UTC]").unwrap();
+    fixture.complete(|_, _| pace(30.0)).unwrap()
 }
 
 /// A campaign with a numeric factor and another one.
 pub fn sweep(archive: &Path) -> PathBuf {
-    let specimen = Specimen::begin(archive, "look-ups", SWEEP, "2026-11-20T10:00:00[UTC]").unwrap();
-    let paced = specimen.complete(|run, _| {
+    let fixture = Fixture::begin(archive, "look-ups", SWEEP, "2026-11-20T10:00:00[UTC]").unwrap();
+    let paced = fixture.complete(|run, _| {
         let clients: f64 = run.cell["clients"].parse().unwrap();
         let speed = if run.cell["target"] == "embedded:14" { 0.85 } else { 1.0 };
         // Saturates at eight clients, and falls off slowly from there.
@@ -138,8 +138,8 @@ pub fn sweep(archive: &Path) -> PathBuf {
 
 /// A campaign with two factors of words and a baseline. `speed` tells one such campaign from another.
 pub fn matrix(archive: &Path, started: &str, speed: f64) -> PathBuf {
-    let specimen = Specimen::begin(archive, "durability", MATRIX, started).unwrap();
-    let paced = specimen.complete(|run, _| {
+    let fixture = Fixture::begin(archive, "durability", MATRIX, started).unwrap();
+    let paced = fixture.complete(|run, _| {
         let pages = if run.cell["full_page_writes"] == "on" {
             0.8
         } else {

@@ -28,7 +28,7 @@ pub(crate) fn recording<D: Driver, P: Scripted>(workload: &Workload<D, P>) -> Re
 impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     /// A statement completed without error.
     #[inline]
-    pub(super) fn tally_statement(&mut self, index: usize, statement: usize, now_ns: u64) {
+    pub(super) fn record_statement(&mut self, index: usize, statement: usize, now_ns: u64) {
         if self.slice.is_some() {
             self.recording.statements += 1;
             if let Some(latency) = self.recording.statement_latency.get_mut(statement.min(MOST_STATEMENTS)) {
@@ -36,7 +36,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             }
         }
         if self.workload.time_commands {
-            self.tally_command(index, now_ns);
+            self.record_command(index, now_ns);
         }
     }
 
@@ -45,12 +45,12 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     pub(super) fn command_done(&mut self, index: usize, now_ns: &mut u64) {
         if self.workload.time_commands {
             *now_ns = self.clock.now_ns();
-            self.tally_command(index, *now_ns);
+            self.record_command(index, *now_ns);
         }
     }
 
     /// Records the time of the command executed last, and begins that of the next one.
-    fn tally_command(&mut self, index: usize, now_ns: u64) {
+    fn record_command(&mut self, index: usize, now_ns: u64) {
         let client = &mut self.clients[index];
         let duration_ns = now_ns.saturating_sub(client.statement_ns);
         client.statement_ns = now_ns;
@@ -77,7 +77,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     /// A transaction completed without error.
     #[inline]
-    pub(super) fn tally_completed(&mut self, index: usize, now_ns: u64) {
+    pub(super) fn record_completed(&mut self, index: usize, now_ns: u64) {
         if self.slice.is_none() {
             return;
         }
@@ -99,7 +99,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let client = &self.clients[index];
         let (tries, lag_ns) = (client.tries, if client.scheduled { client.lag_ns } else { 0 });
         self.recording.late += u64::from(latency_ns > self.latency_limit_ns);
-        self.tally_tries(index, tries);
+        self.record_tries(index, tries);
         if let Some(script) = self.script(index) {
             script.transactions += 1;
             script.latency_sums.record(latency_ns);
@@ -108,7 +108,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     }
 
     /// Counts what it took beyond the first try, whatever the end.
-    fn tally_tries(&mut self, index: usize, tries: u32) {
+    fn record_tries(&mut self, index: usize, tries: u32) {
         if tries > 1 {
             let retries = u64::from(tries - 1);
             self.recording.retried += 1;
@@ -121,7 +121,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     }
 
     /// A transaction is tried again because of the command executed last.
-    pub(super) fn tally_retry(&mut self, index: usize) {
+    pub(super) fn record_retry(&mut self, index: usize) {
         if self.slice.is_some()
             && let Some(command) = self.command(index)
         {
@@ -131,14 +131,14 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     /// A transaction ended with an error.
     #[cold]
-    pub(super) fn tally_failed(&mut self, index: usize, error: &ServerError, now_ns: u64) {
+    pub(super) fn record_failed(&mut self, index: usize, error: &ServerError, now_ns: u64) {
         if self.slice.is_none() {
             return;
         }
         let class = error.class;
         self.recording.count_error(class, error.code, || shown(error));
         let tries = self.clients[index].tries;
-        self.tally_tries(index, tries);
+        self.record_tries(index, tries);
         if let Some(script) = self.script(index) {
             script.failures.count(class);
         }
@@ -155,7 +155,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     /// A transaction was too late to be begun.
     #[cold]
-    pub(super) fn tally_skipped(&mut self, index: usize, now_ns: u64) {
+    pub(super) fn record_skipped(&mut self, index: usize, now_ns: u64) {
         if self.slice.is_none() {
             return;
         }

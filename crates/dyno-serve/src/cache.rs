@@ -68,13 +68,13 @@ impl Campaign {
 
 /// The archive with what is known of it.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct ArchiveCache {
     archive: PathBuf,
     campaigns: Known<CampaignOutline>,
     runs: Known<RunOutline>,
 }
 
-impl Shelf {
+impl ArchiveCache {
     pub(crate) fn new(archive: PathBuf) -> Self {
         Self {
             archive,

@@ -33,7 +33,7 @@ const PASSING_DESCRIPTORS: u64 = 4;
 type Timed<C> = (Opened<C>, Duration);
 
 /// All connections of a load that are to be made before it begins.
-pub(crate) struct Storm {
+pub(crate) struct InitialConnections {
     clients: usize,
     connected: AtomicUsize,
     /// Raised when a client has failed, so that the others are not waited for.
@@ -44,7 +44,7 @@ pub(crate) struct Storm {
     in_flight: usize,
 }
 
-impl Storm {
+impl InitialConnections {
     /// Of all clients of these workloads. Makes sure that the process may have as many connections.
     pub fn of<D: Driver, P: Scripted>(workloads: &[Workload<D, P>]) -> Result<Self, DriveError> {
         let clients = workloads.iter().map(|workload| workload.clients).sum();
@@ -144,7 +144,7 @@ impl Storm {
     }
 }
 
-/// How far a storm had come when one of many connections failed, as the end of a message.
+/// How far connecting had got when one of many connections failed, as the end of a message.
 pub(crate) fn so_far(connected: usize, clients: usize) -> String {
     match connected {
         0 => String::new(),

@@ -5,15 +5,15 @@ use super::series::rounded_s;
 use crate::figures::{count, counted, decimal, one_line};
 use dyno_archive::analysis::{Cause, Dip};
 use dyno_archive::plan::{MEASURE, WARMUP};
-use dyno_archive::{Event, EventKind, PhaseRecord};
+use dyno_archive::{EventKind, EventRecord, PhaseRecord};
 use dyno_record::{Checkpoint, Stalled, Who};
 
 /// More marks of a kind cannot be told apart; neighbours are drawn as one.
 const MOST_MARKS: usize = 300;
 
-/// The backdrop of a run's timelines. Events are added as they come.
+/// The annotations of a run's timelines. Events are added as they come.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Backdrop {
+pub struct Annotations {
     group: String,
     interval_s: f64,
     end_s: f64,
@@ -32,7 +32,7 @@ struct Errors {
     example: String,
 }
 
-impl Backdrop {
+impl Annotations {
     /// For the run `group` with intervals of `interval_s` that ends after `end_s` seconds.
     #[must_use]
     pub fn new(group: impl Into<String>, interval_s: f64, end_s: f64) -> Self {
@@ -94,7 +94,7 @@ impl Backdrop {
     }
 
     /// Adds what happened.
-    pub fn push(&mut self, event: &Event) {
+    pub fn push(&mut self, event: &EventRecord) {
         let at_s = event.at_s;
         let (kind, start_s, end_s, label) = match &event.kind {
             EventKind::Phase { .. } => return,
@@ -338,11 +338,11 @@ mod tests {
     use super::*;
     use dyno_record::Autovacuum;
 
-    fn event(at_s: f64, kind: EventKind) -> Event {
-        Event { at_s, kind }
+    fn event(at_s: f64, kind: EventKind) -> EventRecord {
+        EventRecord { at_s, kind }
     }
 
-    fn errors(at_s: f64) -> Event {
+    fn errors(at_s: f64) -> EventRecord {
         event(
             at_s,
             EventKind::Errors {
@@ -357,11 +357,11 @@ mod tests {
 
     #[test]
     fn failures_next_to_each_other_are_one_mark() {
-        let mut backdrop = Backdrop::new("r", 1.0, 60.0);
+        let mut annotations = Annotations::new("r", 1.0, 60.0);
         [5.0, 6.0, 7.0, 20.0]
             .into_iter()
-            .for_each(|at_s| backdrop.push(&errors(at_s)));
-        let marks = backdrop.marks();
+            .for_each(|at_s| annotations.push(&errors(at_s)));
+        let marks = annotations.marks();
         assert_eq!(marks.len(), 2);
         assert_eq!((marks[0].start_s, marks[0].end_s), (4.0, Some(7.0)));
         assert_eq!(marks[0].label, "6 transactions failed: deadlock <b>");
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn checkpoints_say_what_is_known_of_them() {
-        let mut backdrop = Backdrop::new("r", 1.0, 60.0);
+        let mut annotations = Annotations::new("r", 1.0, 60.0);
         let checkpoint = Checkpoint {
             reason: "time".to_owned(),
             start_s: -3.0,
@@ -377,8 +377,8 @@ mod tests {
             write_s: Some(26.94),
             ..Checkpoint::default()
         };
-        backdrop.push(&event(-3.0, EventKind::Checkpoint(checkpoint)));
-        let marks = backdrop.marks();
+        annotations.push(&event(-3.0, EventKind::Checkpoint(checkpoint)));
+        let marks = annotations.marks();
         assert_eq!(
             (marks[0].kind, marks[0].start_s, marks[0].end_s),
             (MarkKind::TimedCheckpoint, 0.0, Some(60.0))
@@ -387,12 +387,12 @@ mod tests {
             marks[0].label,
             "checkpoint by time: write 26.9 s, unfinished at the end"
         );
-        assert_eq!(backdrop.words(), "1 checkpoint");
+        assert_eq!(annotations.words(), "1 checkpoint");
     }
 
     #[test]
     fn too_many_marks_are_joined_and_none_is_lost() {
-        let mut backdrop = Backdrop::new("r", 1.0, 10_000.0);
+        let mut annotations = Annotations::new("r", 1.0, 10_000.0);
         for second in 0..1_000 {
             let start_s = f64::from(second) * 10.0;
             let work = Autovacuum {
@@ -401,13 +401,13 @@ mod tests {
                 end_s: start_s + 1.0,
                 analyze: false,
             };
-            backdrop.push(&event(start_s, EventKind::Autovacuum(work)));
+            annotations.push(&event(start_s, EventKind::Autovacuum(work)));
         }
-        let marks = backdrop.marks();
+        let marks = annotations.marks();
         assert_eq!(marks.len(), 250);
         assert_eq!((marks[0].start_s, marks[249].end_s), (0.0, Some(9_991.0)));
         assert_eq!(marks[0].label, "4 in this period, the first: autovacuum of public.tbl");
-        assert_eq!(backdrop.words(), "1,000 vacuums");
+        assert_eq!(annotations.words(), "1,000 vacuums");
     }
 
     #[test]
@@ -418,14 +418,14 @@ mod tests {
             start_s,
             end_s,
         };
-        let mut backdrop = Backdrop::new("r", 1.0, 40.0);
+        let mut annotations = Annotations::new("r", 1.0, 40.0);
         let phases = [
             phase(WARMUP, Some(5.0), Some(0.0), Some(5.1)),
             phase("ramp", Some(10.0), Some(5.1), None),
             phase("hold", Some(20.0), None, None),
         ];
-        backdrop.set_phases(&phases);
-        let spans = backdrop.timeline(Vec::new()).spans;
+        annotations.set_phases(&phases);
+        let spans = annotations.timeline(Vec::new()).spans;
         let times: Vec<_> = spans
             .iter()
             .map(|span| (span.label.as_str(), span.start_s, span.end_s))
@@ -434,6 +434,6 @@ mod tests {
             times,
             [("warm-up", 0.0, 5.1), ("ramp", 5.1, 15.1), ("hold", 15.1, 35.1)]
         );
-        assert_eq!(backdrop.measured_from_s(), 5.1);
+        assert_eq!(annotations.measured_from_s(), 5.1);
     }
 }

@@ -28,7 +28,7 @@ fn rules(clients: usize, threads: usize, stages: &[Stage]) -> Rules<'_> {
     }
 }
 
-impl Course {
+impl Profile {
     fn at(&self, at_ns: u64) -> (usize, bool) {
         let made = self.changes.iter().rfind(|change| change.at_ns <= at_ns);
         made.map_or((0, false), |change| (change.active, change.open))
@@ -50,12 +50,12 @@ fn without_stages_all_clients_are_active_from_the_delay_on() {
     rules.pacing = Pacing::Open { rate_per_s: 90.0 };
     rules.start_delay = Duration::from_secs(2);
     let share = |part| {
-        let course = rules.course(part, 5, 5);
-        assert_eq!(course.at(2 * SECOND_NS + 4), (0, false));
-        assert_eq!(course.rate_per_s(2 * SECOND_NS + 4), 0.0);
-        assert!((course.rate_per_s(2 * SECOND_NS + 5) - 30.0).abs() < 1e-9);
-        assert!((course.rate_per_s(1000 * SECOND_NS) - 30.0).abs() < 1e-9);
-        course.at(2 * SECOND_NS + 5)
+        let profile = rules.profile(part, 5, 5);
+        assert_eq!(profile.at(2 * SECOND_NS + 4), (0, false));
+        assert_eq!(profile.rate_per_s(2 * SECOND_NS + 4), 0.0);
+        assert!((profile.rate_per_s(2 * SECOND_NS + 5) - 30.0).abs() < 1e-9);
+        assert!((profile.rate_per_s(1000 * SECOND_NS) - 30.0).abs() < 1e-9);
+        profile.at(2 * SECOND_NS + 5)
     };
     assert_eq!([0, 1, 2].map(share), [(3, true), (2, true), (2, true)]);
 }
@@ -70,8 +70,8 @@ fn a_workload_steps_holds_rests_and_ends() {
     ];
     let mut rules = rules(4, 1, &stages);
     rules.stages_begin = Duration::from_secs(5);
-    let course = rules.course(0, 0, 0);
-    let changes: Vec<_> = course
+    let profile = rules.profile(0, 0, 0);
+    let changes: Vec<_> = profile
         .changes
         .iter()
         .map(|change| (change.at_ns / 1_000_000, change.active, change.open))
@@ -89,9 +89,9 @@ fn a_workload_steps_holds_rests_and_ends() {
             (45_000, 0, false),
         ]
     );
-    assert!((course.rate_per_s(20 * SECOND_NS) - 75.0).abs() < 1e-6);
+    assert!((profile.rate_per_s(20 * SECOND_NS) - 75.0).abs() < 1e-6);
     assert_eq!(
-        course.rate_per_s(30 * SECOND_NS),
+        profile.rate_per_s(30 * SECOND_NS),
         0.0,
         "nothing is due while nobody is active"
     );
@@ -102,12 +102,12 @@ fn before_the_first_stage_everything_is_as_at_its_begin() {
     let stages = [stage(10, span(3.0, 8.0), span(10.0, 60.0))];
     let mut rules = rules(8, 1, &stages);
     rules.stages_begin = Duration::from_secs(20);
-    let course = rules.course(0, 0, 0);
+    let profile = rules.profile(0, 0, 0);
     for second in [0, 10, 20] {
-        assert_eq!(course.at(second * SECOND_NS), (3, true));
-        assert!((course.rate_per_s(second * SECOND_NS) - 10.0).abs() < 1e-6);
+        assert_eq!(profile.at(second * SECOND_NS), (3, true));
+        assert!((profile.rate_per_s(second * SECOND_NS) - 10.0).abs() < 1e-6);
     }
-    assert_eq!(course.at(30 * SECOND_NS - 1), (8, true));
+    assert_eq!(profile.at(30 * SECOND_NS - 1), (8, true));
 }
 
 #[test]
@@ -115,18 +115,21 @@ fn a_delay_covers_what_comes_before_it() {
     let stages = [stage(10, span(0.0, 10.0), span(0.0, 100.0))];
     let mut rules = rules(10, 1, &stages);
     rules.start_delay = Duration::from_secs(6);
-    let course = rules.course(0, 0, SECOND_NS);
-    assert_eq!((course.changes[0].at_ns, course.changes[0].active), (6 * SECOND_NS, 6));
-    assert!((course.rate_per_s(6 * SECOND_NS) - 60.0).abs() < 1e-3);
+    let profile = rules.profile(0, 0, SECOND_NS);
+    assert_eq!(
+        (profile.changes[0].at_ns, profile.changes[0].active),
+        (6 * SECOND_NS, 6)
+    );
+    assert!((profile.rate_per_s(6 * SECOND_NS) - 60.0).abs() < 1e-3);
     rules.start_delay = Duration::from_secs(11);
-    assert!(rules.course(0, 0, 0).changes.iter().all(|change| change.active == 0));
+    assert!(rules.profile(0, 0, 0).changes.iter().all(|change| change.active == 0));
 }
 
 #[test]
 fn a_thread_without_active_clients_leaves_the_rate_to_the_others() {
     let stages = [stage(10, span(2.0, 2.0), span(90.0, 90.0))];
     let rules = rules(9, 3, &stages);
-    let rates = [0, 1, 2].map(|part| rules.course(part, 0, 0).rate_per_s(SECOND_NS));
+    let rates = [0, 1, 2].map(|part| rules.profile(part, 0, 0).rate_per_s(SECOND_NS));
     assert!(
         (rates[0] - 45.0).abs() < 1e-6 && (rates[1] - 45.0).abs() < 1e-6,
         "{rates:?}"
@@ -141,10 +144,10 @@ fn values_that_make_no_sense_count_as_nothing() {
             stage(1, span(value, value), span(value, 5.0)),
             stage(1, span(2.0, value), span(value, value)),
         ];
-        let course = rules(2, 1, &stages).course(0, 0, 0);
-        assert_eq!(course.at(SECOND_NS / 2), (0, true), "{value}");
-        assert_eq!(course.rate_per_s(SECOND_NS / 2), 0.0);
-        assert_eq!(course.rate_per_s(SECOND_NS * 3 / 2), 0.0);
+        let profile = rules(2, 1, &stages).profile(0, 0, 0);
+        assert_eq!(profile.at(SECOND_NS / 2), (0, true), "{value}");
+        assert_eq!(profile.rate_per_s(SECOND_NS / 2), 0.0);
+        assert_eq!(profile.rate_per_s(SECOND_NS * 3 / 2), 0.0);
     }
 }
 
@@ -166,9 +169,9 @@ proptest! {
             .collect();
         let mut rules = rules(clients, threads, &stages);
         rules.stages_begin = Duration::from_secs(begin_s);
-        let courses: Vec<_> = (0..threads).map(|part| rules.course(part, 0, 0)).collect();
-        let actives: Vec<_> = courses.iter().map(|course| course.at(at_ns).0).collect();
-        let rate: f64 = courses.iter().map(|course| course.rate_per_s(at_ns)).sum();
+        let profiles: Vec<_> = (0..threads).map(|part| rules.profile(part, 0, 0)).collect();
+        let actives: Vec<_> = profiles.iter().map(|profile| profile.at(at_ns).0).collect();
+        let rate: f64 = profiles.iter().map(|profile| profile.rate_per_s(at_ns)).sum();
 
         // The same, said without cutting.
         let mut end_ns = begin_s * SECOND_NS;

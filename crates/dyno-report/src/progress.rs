@@ -28,7 +28,7 @@ pub fn upcoming_line(run: &Upcoming) -> String {
 
 /// The line that is shown while one of several runs goes on, without a line break.
 #[must_use]
-pub fn course_line(live: &Live, run: &Upcoming) -> String {
+pub fn progress_line(live: &Live, run: &Upcoming) -> String {
     let in_all = live
         .left
         .zip(run.afterwards)
@@ -149,7 +149,7 @@ mod tests {
             errors: 0,
             left: Some(Duration::from_millis(11_200)),
         };
-        assert_snapshot!(course_line(&live, &upcoming()), @"3/40 measure    12,346 tps   p50 0.6123  p95  1.034  \
+        assert_snapshot!(progress_line(&live, &upcoming()), @"3/40 measure    12,346 tps   p50 0.6123  p95  1.034  \
             p99    1.8 ms   0 errors   12 s left, 11 min 52 s in all");
     }
 

@@ -1,6 +1,6 @@
 //! What disturbs the work: checkpoints, vacuums, and somebody who locks the table.
 
-use dyno_archive::{Event, EventKind};
+use dyno_archive::{EventKind, EventRecord};
 use dyno_record::{Autovacuum, Blocked, Checkpoint};
 
 /// A checkpoint writes gently over this share of the time between two of them.
@@ -71,7 +71,7 @@ impl Disturbances {
     }
 
     /// What ended after `from_s` and not after `to_s`.
-    pub fn ended(&self, from_s: f64, to_s: f64) -> Vec<Event> {
+    pub fn ended(&self, from_s: f64, to_s: f64) -> Vec<EventRecord> {
         let is_end = |end_s: f64| end_s > from_s && end_s <= to_s;
         let mut events = Vec::new();
         let checkpoint_s = to_s - self.checkpoint_begun(to_s).unwrap_or(f64::INFINITY);
@@ -108,7 +108,10 @@ impl Disturbances {
             };
             events.push((blocked.end_s, EventKind::Blocked(blocked)));
         }
-        events.into_iter().map(|(at_s, kind)| Event { at_s, kind }).collect()
+        events
+            .into_iter()
+            .map(|(at_s, kind)| EventRecord { at_s, kind })
+            .collect()
     }
 
     fn writing_s(&self) -> f64 {

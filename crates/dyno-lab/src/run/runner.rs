@@ -31,7 +31,7 @@ pub(super) struct Lending<'a> {
 }
 
 /// A campaign under way.
-pub(super) struct Course<'a> {
+pub(super) struct CampaignRunner<'a> {
     plan: &'a Plan,
     targets: &'a [Target],
     bench: Bench<'a>,
@@ -40,7 +40,7 @@ pub(super) struct Course<'a> {
     made: u32,
 }
 
-impl<'a> Course<'a> {
+impl<'a> CampaignRunner<'a> {
     pub(super) fn new(
         campaign: &'a CampaignWriter,
         record: &'a CampaignRecord,

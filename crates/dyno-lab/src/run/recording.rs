@@ -1,6 +1,6 @@
 //! The keeping of one run: what is there before the load, what happens meanwhile, what came of it.
 //!
-//! It does not matter who plans and drives the load. A campaign of experiments keeps a ledger for each run, and so
+//! It does not matter who plans and drives the load. A campaign of experiments records each run, and so
 //! does `dyno pgbench --archive`; both leave the same folder behind.
 
 use super::recorder::Recorder;
@@ -47,7 +47,7 @@ pub struct Entry<'a> {
 }
 
 /// Keeps one run. It is opened when the data is ready, watches the load, and is closed when the load is over.
-pub struct Ledger<'a> {
+pub struct RunRecording<'a> {
     /// The campaign, if it is of this run alone.
     campaign: Option<CampaignWriter>,
     recorder: Recorder<'a>,
@@ -63,8 +63,8 @@ pub struct Ledger<'a> {
     route: Route,
 }
 
-impl<'a> Ledger<'a> {
-    /// Opens the ledger of a load that is a campaign of its own, whose folder is made in `archive`. `seed` is what
+impl<'a> RunRecording<'a> {
+    /// Opens the recording of a load that is a campaign of its own, whose folder is made in `archive`. `seed` is what
     /// all random numbers follow from.
     ///
     /// # Errors
@@ -86,9 +86,9 @@ impl<'a> Ledger<'a> {
         let record = threads::kept(record, entry.threads);
         let campaign = CampaignWriter::create(archive, &record)?;
         match Self::open(&campaign, &planned, entry, progress) {
-            Ok(ledger) => Ok(Self {
+            Ok(recording) => Ok(Self {
                 campaign: Some(campaign),
-                ..ledger
+                ..recording
             }),
             Err(error) => {
                 campaign.discard();
@@ -97,7 +97,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Opens the ledger of a run of `campaign`: describes the server and this machine, and makes the run's folder.
+    /// Opens the recording of a run of `campaign`: describes the server and this machine, and makes the run's folder.
     ///
     /// # Errors
     /// The server does not answer, or was not waited for any more, or the archive cannot be written.

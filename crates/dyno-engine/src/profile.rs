@@ -20,15 +20,15 @@ pub(crate) struct Change {
     pub open: bool,
 }
 
-/// One thread's part of a workload's course. Before the first change its clients rest.
+/// One thread's part of a workload's profile. Before the first change its clients rest.
 #[derive(Debug)]
-pub(crate) struct Course {
+pub(crate) struct Profile {
     pub changes: Vec<Change>,
     /// The thread's arrivals in an open loop.
     pub ramps: Vec<Ramp>,
 }
 
-/// What decides a workload's course.
+/// What decides a workload's profile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules<'a> {
     clients: usize,
@@ -93,11 +93,11 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The course of the thread with number `part`, from `start_ns` on. The first phase began at `phases_begin_ns`,
+    /// The profile of the thread with number `part`, from `start_ns` on. The first phase began at `phases_begin_ns`,
     /// which is not later.
-    pub fn course(&self, part: usize, phases_begin_ns: u64, start_ns: u64) -> Course {
+    pub fn profile(&self, part: usize, phases_begin_ns: u64, start_ns: u64) -> Profile {
         let begin_ns = duration_ns(self.start_delay).max(start_ns.saturating_sub(phases_begin_ns));
-        let mut course = Course {
+        let mut profile = Profile {
             changes: Vec::new(),
             ramps: Vec::new(),
         };
@@ -106,7 +106,7 @@ impl<'a> Rules<'a> {
             let at_ns = phases_begin_ns.saturating_add(stretch.start_ns);
             end_ns = phases_begin_ns.saturating_add(stretch.end_ns);
             let active = self.share(part, stretch.clients);
-            course.change(at_ns, active, stretch.rate_per_s.is_some());
+            profile.change(at_ns, active, stretch.rate_per_s.is_some());
             // A thread without active clients has no arrivals: they would wait there while other threads have
             // clients at rest.
             let sharers = match active {
@@ -116,11 +116,11 @@ impl<'a> Rules<'a> {
             let rate_per_s = stretch.rate_per_s.unwrap_or(Span::constant(0.0));
             if end_ns > at_ns {
                 let ramp = Ramp::new(at_ns, end_ns, rate_per_s.map(|rate| rate / sharers));
-                course.ramps.push(ramp);
+                profile.ramps.push(ramp);
             }
         }
-        course.change(end_ns, 0, course.changes.last().is_some_and(|last| last.open));
-        course
+        profile.change(end_ns, 0, profile.changes.last().is_some_and(|last| last.open));
+        profile
     }
 
     /// How many of the workload's active clients are the thread's. Clients are dealt to threads in the same way, so
@@ -129,7 +129,7 @@ impl<'a> Rules<'a> {
         clients / self.threads + usize::from(part < clients % self.threads)
     }
 
-    /// The whole course of the workload, without its start delay.
+    /// The whole profile of the workload, without its start delay.
     fn stretches(&self) -> impl Iterator<Item = Stretch> {
         let always = Stage {
             duration: Duration::MAX,
@@ -185,7 +185,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-impl Course {
+impl Profile {
     fn change(&mut self, at_ns: u64, active: usize, open: bool) {
         let last = self.changes.last();
         if last.is_none_or(|last| (last.active, last.open) != (active, open)) {

@@ -47,7 +47,7 @@ fn is_server(product: &Product, program: &Path) -> bool {
     name.strip_suffix(" (deleted)").unwrap_or(&name) == product.server
 }
 
-/// Stops the server of a leftover pid file. The caller holds the cluster's lock. A pid file without a process is
+/// Stops the server of a stale pid file. The caller holds the cluster's lock. A pid file without a process is
 /// left to the server that starts next, which knows what to do with it.
 pub(crate) fn stop(product: &Product, data: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), EmbeddedError> {
     let file = data.join(product.pid_file);
@@ -67,7 +67,7 @@ pub(crate) fn stop(product: &Product, data: &Path, progress: &mut dyn FnMut(Prog
         Owner::Ours => {}
     }
     let number = pid.as_raw_nonzero().get().cast_unsigned();
-    progress(Progress::StoppingLeftover { pid: number });
+    progress(Progress::StoppingStale { pid: number });
     for (signal, limit) in product.measures(PATIENCE) {
         let started = Instant::now();
         let mut sent = 0;
@@ -84,7 +84,7 @@ pub(crate) fn stop(product: &Product, data: &Path, progress: &mut dyn FnMut(Prog
             std::thread::sleep(POLL);
         }
     }
-    Err(EmbeddedError::Leftover {
+    Err(EmbeddedError::Stale {
         pid: number,
         data: data.to_owned(),
     })
@@ -208,7 +208,7 @@ mod tests {
         let mut ours = sleeper(POSTGRESQL.server, &data);
         fs::write(data.join(POSTGRESQL.pid_file), format!("{}\n", ours.id())).unwrap();
         stop(&POSTGRESQL, &data, &mut |step| told.push(step)).unwrap();
-        assert_eq!(told, vec![Progress::StoppingLeftover { pid: ours.id() }]);
+        assert_eq!(told, vec![Progress::StoppingStale { pid: ours.id() }]);
         assert!(!ours.wait().unwrap().success());
     }
 }

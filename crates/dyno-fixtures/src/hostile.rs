@@ -1,6 +1,6 @@
 //! Names and messages that attack whoever shows them.
 
-use crate::{Error, Pace, Specimen};
+use crate::{Error, Fixture, Pace};
 use std::path::{Path, PathBuf};
 
 /// A text that a page must show as it stands: as HTML it would run a script, and its last word has no place to
@@ -60,8 +60,8 @@ pub fn hostile(archive: &Path) -> Result<PathBuf, Error> {
         repetitions = 2
         "#
     );
-    let specimen = Specimen::begin(archive, "<b>hostile", &experiment, "2026-11-21T12:00:00[UTC]")?;
-    specimen.complete(|_, _| Pace {
+    let fixture = Fixture::begin(archive, "<b>hostile", &experiment, "2026-11-21T12:00:00[UTC]")?;
+    fixture.complete(|_, _| Pace {
         tps: 400.0,
         spread: 0.03,
         error: HOSTILE.to_owned(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Something worth saying about one client. Clients, scripts and commands count from 0; a command is an index into
 /// its script's commands.
 #[derive(Debug)]
-pub enum Remark {
+pub enum ClientEvent {
     /// A client has ended before its time: it was aborted, or its connection is lost for good.
     Aborted {
         /// The workload, as index.
@@ -46,7 +46,7 @@ pub enum Remark {
         /// The statement as it was sent; `None` if it was prepared before.
         query: Option<String>,
     },
-    /// What becomes of a transaction that failed; with [`Remark::Failed`], after it was rolled back.
+    /// What becomes of a transaction that failed; with [`ClientEvent::Failed`], after it was rolled back.
     Concluded {
         /// The workload, as index.
         workload: usize,

@@ -1,42 +1,35 @@
 //! Drives a database with transactions from many connections and records how long they take.
 //!
 //! The engine knows nothing of files, experiments or SQL dialects: a [`Program`] says what a client does next, a
-//! `dyno_wire::Session` turns it into bytes, a [`transport::Transport`] moves them, and an [`Observer`] is told of
+//! `dyno_wire::Session` turns it into bytes, a `Transport` moves them, and an [`Observer`] is told of
 //! every interval. Threads share nothing while the load runs.
 
 pub mod backend;
-mod cancel;
+mod client;
 mod client_event;
 mod clock;
-mod connect;
-mod connecting;
+mod collect;
 mod cpus;
 mod descriptors;
-mod dial;
-mod drive;
 mod load;
 mod log;
-mod overtime;
-mod pacing;
 mod profile;
 mod program;
 mod signals;
 mod timeline;
-pub mod transport;
-mod worker;
 
+pub use backend::wire::connect::ConnectError;
+pub use backend::wire::transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};
 pub use backend::{Driver, WireDriver};
+pub use client::pacing::{Draws, NewDraws};
 pub use client_event::{AbortReason, ClientEvent, Doing, Trace};
-pub use connect::ConnectError;
+pub use collect::{Connected, DriveError, Ending, Observer, Outcome, drive};
 pub use cpus::{Cpus, CpusError};
 pub use descriptors::{TooFewDescriptors, allow_descriptors, raise_descriptor_limit};
-pub use drive::{Connected, DriveError, Ending, Observer, Outcome, drive};
 pub use load::{
     Address, Connecting, Endpoint, FailurePolicy, Load, NewSession, OnBrokenScript, OnError, Pacing, Phase, Preparing,
     Span, Stage, Stop, ThreadOptions, Tls, Workload,
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
-pub use pacing::{Draws, NewDraws};
 pub use program::{Action, Program, ProgramError, Resume, Scripted, Shown};
 pub use signals::heeded;
-pub use transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};

@@ -3,9 +3,9 @@
 //! This is the engine's whole input. It says nothing of files, experiments or SQL: statements are opaque, and a
 //! session turns them into bytes.
 
+use crate::backend::wire::transport::TransportChoice;
 use crate::cpus::Cpus;
 use crate::log::NewLog;
-use crate::transport::TransportChoice;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;

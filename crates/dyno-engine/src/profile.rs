@@ -4,9 +4,9 @@
 //! load runs.
 
 use crate::backend::Driver;
+use crate::client::pacing::Ramp;
 use crate::clock::duration_ns;
 use crate::load::{Pacing, Span, Stage, Workload};
-use crate::pacing::Ramp;
 use crate::program::Scripted;
 use std::time::Duration;
 

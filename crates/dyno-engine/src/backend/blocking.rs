@@ -6,8 +6,8 @@
 //! another one.
 
 use super::{Backend, Driver, Limit, Opened, Owner, Wait, Work};
-use crate::connect::ConnectError;
-use crate::transport::TransportKind;
+use crate::backend::wire::connect::ConnectError;
+use crate::backend::wire::transport::TransportKind;
 use dyno_wire::{CapturedResult, Parameters, Reply, ServerError, TransactionStatus};
 use std::collections::VecDeque;
 use std::io;

@@ -6,18 +6,18 @@
 //! calls a library that blocks is its own affair.
 
 pub mod blocking;
-mod wire;
+pub(crate) mod wire;
 
 pub use wire::{LoggedIn, WireDriver};
 
-pub use crate::dial::Limit;
-pub use crate::transport::Wait;
+pub use wire::dial::Limit;
+pub use wire::transport::Wait;
 
-use crate::connect::ConnectError;
-use crate::transport::TransportKind;
 use dyno_wire::{CapturedResult, Parameters, Reply, ServerError, TransactionStatus};
 use std::io;
 use std::time::Duration;
+use wire::connect::ConnectError;
+use wire::transport::TransportKind;
 
 /// A way to a database, shared by all clients of a workload.
 ///

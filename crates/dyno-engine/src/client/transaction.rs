@@ -1,12 +1,12 @@
 //! Clients go on: to their next transaction, and within it from one command to the next.
 
 use super::Clients;
-use super::client::{Asked, Waiting};
 use super::stage::Pace;
+use super::state::{Asked, Waiting};
 use crate::backend::{Backend, Driver};
 use crate::client_event::{AbortReason, ClientEvent};
 use crate::clock::duration_ns;
-use crate::drive::Ending;
+use crate::collect::Ending;
 use crate::load::{Connecting, OnBrokenScript};
 use crate::program::{Action, ProgramError, Resume, Scripted, Shown};
 use dyno_wire::TransactionStatus;

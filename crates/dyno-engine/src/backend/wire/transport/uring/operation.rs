@@ -1,7 +1,7 @@
 //! What the ring is asked to do, and the numbers by which completions tell what they complete.
 
 use super::buffers::GROUP;
-use crate::transport::Connection;
+use crate::backend::wire::transport::Connection;
 use io_uring::opcode;
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::Fd;

@@ -3,7 +3,7 @@
 //! As in pgbench, a pipeline's replies are looked at when it ends, and an error belongs to the command that ends it.
 
 use super::Clients;
-use super::client::{Failure, Waiting};
+use super::state::{Failure, Waiting};
 use crate::backend::{Backend, Driver};
 use crate::client_event::{ClientEvent, Trace};
 use crate::program::{Resume, Scripted};

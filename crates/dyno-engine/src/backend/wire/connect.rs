@@ -2,10 +2,10 @@
 //! the session asks for TLS, and has statements prepared. What is said is the session's business; who is spoken to, and
 //! for how long, is decided here.
 
+use super::dial::{Limit, dial};
+use super::transport::{Connection, Socket};
 use crate::backend::{LoggedIn, Opened, WireDriver};
-use crate::dial::{Limit, dial};
 use crate::load::{Address, Endpoint, Preparing, Tls};
-use crate::transport::{Connection, Socket};
 use dyno_wire::tls::{self, Encryption, SslMode, TlsError};
 use dyno_wire::{ErrorClass, ErrorCode, Event, OtherDatabase, ServerError, Session, WireError};
 use rustix::io::Errno;

@@ -1,8 +1,8 @@
 //! Gets a socket to a server's address, within a time limit and until somebody asks to stop.
 
-use crate::connect::ConnectError;
+use super::connect::ConnectError;
+use super::transport::Socket;
 use crate::load::{Address, Stop};
-use crate::transport::Socket;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};

@@ -3,23 +3,26 @@
 //! The calling thread is the collector. Worker threads send it their recording at the end of every interval and get
 //! an emptied one back; that is all they share.
 
+mod connecting;
+mod overtime;
+
 use crate::backend::Driver;
+use crate::backend::wire::connect::ConnectError;
+use crate::backend::wire::transport::{Chosen, TransportKind, UringUnavailable};
+use crate::client::pacing::Schedule;
+use crate::client::{Reporting, Share};
 use crate::client_event::ClientEvent;
 use crate::clock::{Clock, duration_ns};
-use crate::connect::ConnectError;
-use crate::connecting::{self, InitialConnections};
 use crate::cpus;
 use crate::descriptors::TooFewDescriptors;
 use crate::load::{Connecting, Load, Stop, Workload};
-use crate::overtime::Overtime;
-use crate::pacing::Schedule;
 use crate::profile::Rules;
 use crate::program::{ProgramError, Scripted};
 use crate::timeline::{Slice, Timeline};
-use crate::transport::{Chosen, TransportKind, UringUnavailable};
-use crate::worker::{Reporting, Share};
+use connecting::InitialConnections;
 use dyno_record::{Interval, LatencyHistogram, Recording};
 use dyno_wire::ServerError;
+use overtime::Overtime;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::ControlFlow;

@@ -17,7 +17,7 @@ impl Make for Readiness {
 }
 
 #[cfg(target_os = "linux")]
-impl Make for super::Uring {
+impl Make for crate::backend::wire::transport::Uring {
     fn of(connections: Vec<Option<Connection>>) -> io::Result<Self> {
         Self::new(connections)
     }
@@ -35,14 +35,14 @@ macro_rules! over_each_transport {
         $(mod $test {
             #[test]
             fn readiness() {
-                super::$test::<crate::transport::Readiness>();
+                super::$test::<crate::backend::wire::transport::Readiness>();
             }
 
             #[cfg(target_os = "linux")]
             #[test]
             fn io_uring() {
-                match crate::transport::Uring::probe() {
-                    Ok(()) => super::$test::<crate::transport::Uring>(),
+                match crate::backend::wire::transport::Uring::probe() {
+                    Ok(()) => super::$test::<crate::backend::wire::transport::Uring>(),
                     Err(error) => eprintln!("not tested, io_uring is not to be had: {error}"),
                 }
             }

@@ -5,7 +5,7 @@
 //! told in pgbench's order all the same: what was sent second when the server has accepted the first.
 
 use super::Clients;
-use super::client::{Asked, Waiting};
+use super::state::{Asked, Waiting};
 use crate::backend::{Backend, Driver};
 use crate::client_event::{ClientEvent, Trace};
 use crate::program::{Action, ProgramError, Scripted};

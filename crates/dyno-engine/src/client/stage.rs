@@ -2,7 +2,7 @@
 //! workload want it.
 
 use super::Clients;
-use super::client::Waiting;
+use super::state::Waiting;
 use crate::backend::{Backend, Driver};
 use crate::profile::Change;
 use crate::program::Scripted;

@@ -1,10 +1,10 @@
 //! What becomes of transactions that fail, of clients that are aborted, and of those whose connection is lost.
 
 use super::Clients;
-use super::client::{Failure, Loss, Waiting};
+use super::state::{Failure, Loss, Waiting};
 use crate::backend::{Backend, Driver};
 use crate::client_event::{AbortReason, ClientEvent, Doing, Trace};
-use crate::drive::{Ending, Message};
+use crate::collect::{Ending, Message};
 use crate::load::{OnBrokenScript, OnError};
 use crate::program::{Action, Resume, Scripted};
 use dyno_wire::{ErrorClass, ErrorCode, Reply, ServerError, TransactionStatus};

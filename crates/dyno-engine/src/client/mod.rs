@@ -3,31 +3,32 @@
 //! The loop receives from all connections that have something, lets each client take its next step, then sends
 //! everything that is to be sent. Nothing is allocated, locked or formatted for a transaction that succeeds.
 
-mod client;
 mod connection;
 mod failure;
+pub(crate) mod pacing;
 mod pipeline;
 mod record;
 mod reply;
 mod stage;
-mod step;
+mod state;
 mod trace;
+mod transaction;
 
+use crate::backend::wire::transport::Wait;
 use crate::backend::{Backend, Driver, Owner, Work};
 use crate::client_event::ClientEvent;
 use crate::clock::{Clock, duration_ns};
-use crate::drive::{Ending, Message, SliceReport, WorkerSummary};
+use crate::collect::{Ending, Message, SliceReport, WorkerSummary};
 use crate::load::{Connecting, Stop, Workload};
 use crate::log::{LogContext, TransactionLog};
-use crate::pacing::Schedule;
 use crate::profile::Change;
 use crate::program::Scripted;
 use crate::timeline::{Slice, Timeline};
-use crate::transport::Wait;
-use client::{Client, Waiting};
 use dyno_record::Recording;
 use dyno_wire::Reply;
+use pacing::Schedule;
 use stage::Pace;
+use state::{Client, Waiting};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;

@@ -1,8 +1,8 @@
 //! Asks servers to give up what they still execute for a load that has ended, so that it does not go on without us.
 
+use super::connect::{self, ConnectError};
+use super::dial::{Limit, dial};
 use crate::backend::WireDriver;
-use crate::connect::{self, ConnectError};
-use crate::dial::{Limit, dial};
 use crate::load::{Address, Stop};
 use dyno_wire::{Cancel, Session};
 use rustix::io::Errno;

@@ -4,11 +4,11 @@
 //! clients, several connections are therefore under way at once, but only so many: the server's queue of those that
 //! it has yet to accept is short, and more would come up no sooner.
 
+use super::DriveError;
+use crate::backend::wire::connect::ConnectError;
+use crate::backend::wire::dial::Limit;
 use crate::backend::{Driver, Opened};
-use crate::connect::ConnectError;
 use crate::descriptors::allow_descriptors;
-use crate::dial::Limit;
-use crate::drive::DriveError;
 use crate::load::{Stop, Workload};
 use crate::program::Scripted;
 use std::ops::Range;

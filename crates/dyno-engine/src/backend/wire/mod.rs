@@ -3,19 +3,24 @@
 //! A `dyno_wire::Session` turns requests into bytes and bytes into replies; a transport moves them. Everything that
 //! a round of the event loop asks for is gathered in one buffer and handed over together.
 
+mod cancel;
+pub(crate) mod connect;
+pub(crate) mod dial;
+pub(crate) mod transport;
+
 use super::{Backend, Driver, Opened, Owner, Work};
-use crate::cancel::cancel;
-use crate::connect::{self, ConnectError};
-use crate::dial::Limit;
 use crate::load::{Endpoint, NewSession, Preparing};
-#[cfg(target_os = "linux")]
-use crate::transport::Uring;
-use crate::transport::{Arrival, Blocking, Connection, Readiness, Transport, TransportKind, Wait};
+use cancel::cancel;
+use connect::ConnectError;
+use dial::Limit;
 use dyno_wire::{CapturedResult, Event, Parameters, ServerError, Session, TransactionStatus, WireError};
 use std::io;
 use std::mem;
 use std::ops::Range;
 use std::time::{Duration, Instant};
+#[cfg(target_os = "linux")]
+use transport::Uring;
+use transport::{Arrival, Blocking, Connection, Readiness, Transport, TransportKind, Wait};
 
 /// A server that is spoken to in its own protocol, through the engine's event loop.
 pub struct WireDriver<S: Session> {

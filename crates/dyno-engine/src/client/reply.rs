@@ -1,7 +1,7 @@
 //! What arrives: bytes become replies, and replies let clients go on.
 
 use super::Clients;
-use super::client::{Asked, Failure, Waiting};
+use super::state::{Asked, Failure, Waiting};
 use crate::backend::{Backend, Driver};
 use crate::client_event::ClientEvent;
 use crate::program::{Resume, Scripted};

@@ -4,11 +4,11 @@
 //! several at a time.
 
 use super::Clients;
-use super::client::Waiting;
+use super::state::Waiting;
+use crate::backend::wire::connect::ConnectError;
+use crate::backend::wire::dial::Limit;
 use crate::backend::{Backend, Driver};
 use crate::client_event::{AbortReason, ClientEvent};
-use crate::connect::ConnectError;
-use crate::dial::Limit;
 use crate::program::Scripted;
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! What the threads of a load have to say while it runs, for a person to read.
 
-use crate::backend::wire::connect::ConnectError;
+use crate::backend::ConnectError;
 use crate::program::{ProgramError, Shown};
 use dyno_wire::ServerError;
 use std::time::Duration;

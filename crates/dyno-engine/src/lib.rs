@@ -13,17 +13,18 @@ mod cpus;
 mod descriptors;
 mod load;
 mod log;
+mod outcome;
 mod profile;
 mod program;
+mod report;
 mod signals;
 mod timeline;
 
-pub use backend::wire::connect::ConnectError;
 pub use backend::wire::transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};
-pub use backend::{Driver, WireDriver};
+pub use backend::{ConnectError, Driver, WireDriver};
 pub use client::pacing::{Draws, NewDraws};
 pub use client_event::{AbortReason, ClientEvent, Doing, Trace};
-pub use collect::{Connected, DriveError, Ending, Observer, Outcome, drive};
+pub use collect::drive;
 pub use cpus::{Cpus, CpusError};
 pub use descriptors::{TooFewDescriptors, allow_descriptors, raise_descriptor_limit};
 pub use load::{
@@ -31,5 +32,6 @@ pub use load::{
     Span, Stage, Stop, ThreadOptions, Tls, Workload,
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
+pub use outcome::{Connected, DriveError, Ending, Observer, Outcome};
 pub use program::{Action, Program, ProgramError, Resume, Scripted, Shown};
 pub use signals::heeded;

@@ -6,7 +6,7 @@
 //! another one.
 
 use super::{Backend, Driver, Limit, Opened, Owner, Wait, Work};
-use crate::backend::wire::connect::ConnectError;
+use crate::backend::ConnectError;
 use crate::backend::wire::transport::TransportKind;
 use dyno_wire::{CapturedResult, Parameters, Reply, ServerError, TransactionStatus};
 use std::collections::VecDeque;

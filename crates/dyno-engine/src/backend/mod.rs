@@ -6,17 +6,19 @@
 //! calls a library that blocks is its own affair.
 
 pub mod blocking;
+mod error;
+mod limit;
 pub(crate) mod wire;
 
-pub use wire::{LoggedIn, WireDriver};
+pub use error::ConnectError;
+pub use limit::Limit;
+pub use wire::driver::{LoggedIn, WireDriver};
 
-pub use wire::dial::Limit;
 pub use wire::transport::Wait;
 
 use dyno_wire::{CapturedResult, Parameters, Reply, ServerError, TransactionStatus};
 use std::io;
 use std::time::Duration;
-use wire::connect::ConnectError;
 use wire::transport::TransportKind;
 
 /// A way to a database, shared by all clients of a workload.

@@ -5,8 +5,8 @@
 
 use super::Clients;
 use super::state::Waiting;
-use crate::backend::wire::connect::ConnectError;
-use crate::backend::wire::dial::Limit;
+use crate::backend::ConnectError;
+use crate::backend::Limit;
 use crate::backend::{Backend, Driver};
 use crate::client_event::{AbortReason, ClientEvent};
 use crate::program::Scripted;

@@ -14,15 +14,15 @@ mod state;
 mod trace;
 mod transaction;
 
-use crate::backend::wire::transport::Wait;
-use crate::backend::{Backend, Driver, Owner, Work};
+use crate::backend::{Backend, Driver, Owner, Wait, Work};
 use crate::client_event::ClientEvent;
 use crate::clock::{Clock, duration_ns};
-use crate::collect::{Ending, Message, SliceReport, WorkerSummary};
 use crate::load::{Connecting, Stop, Workload};
 use crate::log::{LogContext, TransactionLog};
+use crate::outcome::Ending;
 use crate::profile::Change;
 use crate::program::Scripted;
+use crate::report::{Message, Reporting, SliceReport, WorkerSummary};
 use crate::timeline::{Slice, Timeline};
 use dyno_record::Recording;
 use dyno_wire::Reply;
@@ -35,7 +35,7 @@ use std::io;
 use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc;
 use std::time::Duration;
 
 /// The longest wait, so that a request to stop is noticed.
@@ -47,15 +47,6 @@ const STOP_GRACE_NS: u64 = 500_000_000;
 
 /// How long connections go without a look when nothing can be on its way to any of them.
 const UNWATCHED_NS: u64 = 1_000_000;
-
-/// How a thread reports to the collector.
-pub(crate) struct Reporting {
-    /// This thread's number.
-    pub thread: usize,
-    pub messages: Sender<Message>,
-    /// Recordings that the collector has emptied.
-    pub spare: Receiver<Recording>,
-}
 
 /// Everything of the loop.
 struct Clients<'a, D: Driver, P: Scripted, B> {

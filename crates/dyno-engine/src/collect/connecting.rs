@@ -4,12 +4,12 @@
 //! clients, several connections are therefore under way at once, but only so many: the server's queue of those that
 //! it has yet to accept is short, and more would come up no sooner.
 
-use super::DriveError;
-use crate::backend::wire::connect::ConnectError;
-use crate::backend::wire::dial::Limit;
+use crate::backend::ConnectError;
+use crate::backend::Limit;
 use crate::backend::{Driver, Opened};
 use crate::descriptors::allow_descriptors;
 use crate::load::{Stop, Workload};
+use crate::outcome::DriveError;
 use crate::program::Scripted;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -141,13 +141,5 @@ impl InitialConnections {
                 clients,
             }),
         }
-    }
-}
-
-/// How far connecting had got when one of many connections failed, as the end of a message.
-pub(crate) fn so_far(connected: usize, clients: usize) -> String {
-    match connected {
-        0 => String::new(),
-        _ => format!("\n{connected} of {clients} clients were connected by then"),
     }
 }

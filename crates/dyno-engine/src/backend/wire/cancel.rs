@@ -1,8 +1,9 @@
 //! Asks servers to give up what they still execute for a load that has ended, so that it does not go on without us.
 
-use super::connect::{self, ConnectError};
-use super::dial::{Limit, dial};
-use crate::backend::WireDriver;
+use super::connect;
+use super::dial::dial;
+use super::driver::WireDriver;
+use crate::backend::{ConnectError, Limit};
 use crate::load::{Address, Stop};
 use dyno_wire::{Cancel, Session};
 use rustix::io::Errno;

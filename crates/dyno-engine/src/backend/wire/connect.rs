@@ -2,151 +2,18 @@
 //! the session asks for TLS, and has statements prepared. What is said is the session's business; who is spoken to, and
 //! for how long, is decided here.
 
-use super::dial::{Limit, dial};
+use super::dial::dial;
+use super::driver::{LoggedIn, WireDriver};
 use super::transport::{Connection, Socket};
-use crate::backend::{LoggedIn, Opened, WireDriver};
+use crate::backend::{ConnectError, Limit, Opened};
 use crate::load::{Address, Endpoint, Preparing, Tls};
 use dyno_wire::tls::{self, Encryption, SslMode, TlsError};
-use dyno_wire::{ErrorClass, ErrorCode, Event, OtherDatabase, ServerError, Session, WireError};
+use dyno_wire::{Event, Session, WireError};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 use rustls::ClientConnection;
 use std::io::{self, BufRead, Write};
 use std::time::{Duration, Instant};
-
-/// Why a client could not be brought up.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    /// No socket to the server.
-    #[error(
-        "could not connect to the server at {address}: {cause}; is it running, and does it accept connections there?"
-    )]
-    Unreachable {
-        /// Where.
-        address: String,
-        /// What the system said.
-        cause: io::Error,
-    },
-    /// The connection broke, or nothing came in time, while logging in.
-    #[error("the connection to {address} broke while {doing}: {cause}")]
-    Broken {
-        /// Where.
-        address: String,
-        /// Log-in, TLS handshake or preparation.
-        doing: &'static str,
-        /// What the system said.
-        cause: io::Error,
-    },
-    /// TLS could not be agreed on.
-    #[error("{0}")]
-    Tls(#[from] TlsError),
-    /// TLS was agreed on, but its handshake failed: usually the certificate is not accepted.
-    #[error(
-        "no TLS connection to {address}: {cause}; check sslrootcert and the host's name, or choose another sslmode"
-    )]
-    Handshake {
-        /// Where.
-        address: String,
-        /// What TLS said.
-        cause: rustls::Error,
-    },
-    /// The server sent something that is not its protocol.
-    #[error("the server at {address} does not follow the protocol: {cause}")]
-    Protocol {
-        /// Where.
-        address: String,
-        /// What was wrong.
-        cause: WireError,
-    },
-    /// We refuse what the server asks for, or whose process it is.
-    #[error("the server at {address} is not trusted with a password: {why}")]
-    Distrusted {
-        /// Where.
-        address: String,
-        /// Why, in libpq's words.
-        why: String,
-    },
-    /// Another database's server answers.
-    #[error("cannot connect to {address}: {other}")]
-    OtherDatabase {
-        /// Where.
-        address: String,
-        /// Which, and what to do.
-        other: &'static OtherDatabase,
-    },
-    /// The server refused the log-in.
-    #[error("the server at {address} refused the connection: {error}")]
-    Refused {
-        /// Where.
-        address: String,
-        /// What the server said.
-        error: Box<ServerError>,
-    },
-    /// A statement cannot be prepared.
-    #[error("the server refused statement {number} of workload \"{workload}\":\n  {text}\n{error}")]
-    Statement {
-        /// The workload's name.
-        workload: String,
-        /// Counting from 1.
-        number: usize,
-        /// The statement.
-        text: String,
-        /// What the server said.
-        error: Box<ServerError>,
-    },
-    /// The server lets us in, but its sessions are not of the kind that is wanted.
-    #[error("the server at {address} is not the requested one: {why}")]
-    Unwanted {
-        /// Where.
-        address: String,
-        /// What it is, in libpq's words.
-        why: &'static str,
-    },
-    /// No endpoint would do.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Everywhere(Vec<ConnectError>),
-    /// The workload names no endpoint.
-    #[error("there is no server to connect to")]
-    NoEndpoint,
-    /// The user asked to stop.
-    #[error("stopped while connecting")]
-    Stopped,
-}
-
-impl ConnectError {
-    /// Whether another endpoint may do better.
-    fn is_elsewhere_better(&self) -> bool {
-        match self {
-            Self::Unreachable { .. }
-            | Self::Broken { .. }
-            | Self::Tls(_)
-            | Self::Handshake { .. }
-            | Self::Unwanted { .. }
-            | Self::OtherDatabase { .. }
-            | Self::Protocol { .. } => true,
-            Self::Refused { error, .. } => error.class == ErrorClass::Unavailable,
-            Self::Distrusted { .. }
-            | Self::Statement { .. }
-            | Self::Everywhere(_)
-            | Self::NoEndpoint
-            | Self::Stopped => false,
-        }
-    }
-
-    /// The same as the error that a transaction fails with.
-    pub(crate) fn into_server_error(self) -> ServerError {
-        match self {
-            Self::Refused { error, .. } => *error,
-            Self::Everywhere(mut errors) => errors.pop().map(Self::into_server_error).unwrap_or_default(),
-            error => ServerError {
-                class: ErrorClass::Refused,
-                code: ErrorCode::UNABLE_TO_CONNECT,
-                message: error.to_string(),
-                ..ServerError::default()
-            },
-        }
-    }
-}
 
 /// A connection on which a session starts.
 pub(crate) struct Opening<'a> {

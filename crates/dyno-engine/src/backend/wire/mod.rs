@@ -4,15 +4,14 @@
 //! a round of the event loop asks for is gathered in one buffer and handed over together.
 
 mod cancel;
-pub(crate) mod connect;
-pub(crate) mod dial;
+mod connect;
+mod dial;
+pub(crate) mod driver;
 pub(crate) mod transport;
 
-use super::{Backend, Driver, Opened, Owner, Work};
-use crate::load::{Endpoint, NewSession, Preparing};
+use super::{Backend, ConnectError, Driver, Limit, Opened, Owner, Work};
 use cancel::cancel;
-use connect::ConnectError;
-use dial::Limit;
+use driver::{LoggedIn, WireDriver};
 use dyno_wire::{CapturedResult, Event, Parameters, ServerError, Session, TransactionStatus, WireError};
 use std::io;
 use std::mem;
@@ -20,27 +19,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 #[cfg(target_os = "linux")]
 use transport::Uring;
-use transport::{Arrival, Blocking, Connection, Readiness, Transport, TransportKind, Wait};
-
-/// A server that is spoken to in its own protocol, through the engine's event loop.
-pub struct WireDriver<S: Session> {
-    /// Where connections go, tried in order for each of them. At least 1.
-    pub endpoints: Vec<Endpoint>,
-    /// Makes the session of a new connection.
-    pub session: NewSession<S>,
-    /// The statements of the workload, encoded once for all clients.
-    pub statements: Vec<S::Statement>,
-    /// The same as a person wrote them, for messages.
-    pub texts: Vec<String>,
-    /// When the server is told of statements that it is to know before their execution.
-    pub preparing: Preparing,
-}
-
-/// A connection that is logged in.
-pub struct LoggedIn<S> {
-    pub(crate) connection: Connection,
-    pub(crate) session: S,
-}
+use transport::{Arrival, Blocking, Readiness, Transport, TransportKind, Wait};
 
 impl<S: Session> Driver for WireDriver<S> {
     type Connection = LoggedIn<S>;

@@ -1,0 +1,181 @@
+//! Gathers what threads record into intervals, and works out how the load ended.
+
+use super::overtime::Overtime;
+use crate::load::Stop;
+use crate::outcome::{Ending, Observer, Outcome};
+use crate::report::{Message, SliceReport, WorkerSummary};
+use crate::timeline::Slice;
+use dyno_record::{Interval, Recording};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+/// What the collector keeps of a thread.
+pub(super) struct Thread {
+    pub workload: usize,
+    pub spare: Sender<Recording>,
+    pub running: bool,
+    /// The slice it will report next.
+    pub next_slice: usize,
+}
+
+/// An interval that some threads have not reported yet.
+struct Pending {
+    slice: Slice,
+    first_thread_whole: bool,
+    recordings: Vec<Recording>,
+}
+
+pub(super) struct Collector {
+    threads: Vec<Thread>,
+    start_ns: u64,
+    pending: BTreeMap<usize, Pending>,
+    /// Intervals that are done with, to be used again.
+    spare: Vec<Vec<Recording>>,
+    last_loss: Option<String>,
+    ending: Option<Ending>,
+    outcome: Outcome,
+    /// Whether all threads went on to the end, and whether any did.
+    all_complete: bool,
+    any_complete: bool,
+}
+
+impl Collector {
+    /// Of so many workloads, whose clients began at this instant.
+    pub fn new(workloads: usize, threads: Vec<Thread>, start_ns: u64) -> Self {
+        Self {
+            threads,
+            start_ns,
+            pending: BTreeMap::new(),
+            spare: Vec::new(),
+            last_loss: None,
+            ending: None,
+            outcome: Outcome {
+                ended_early: None,
+                unfinished: vec![0; workloads],
+                aborted: vec![0; workloads],
+                connections: vec![0; workloads],
+                connection_time: vec![Duration::ZERO; workloads],
+                measured: Duration::ZERO,
+            },
+            all_complete: true,
+            any_complete: false,
+        }
+    }
+
+    /// Receives until every thread is done.
+    pub fn gather(
+        &mut self,
+        inbox: &Receiver<Message>,
+        mut overtime: Option<&mut Overtime<'_>>,
+        observer: &mut (impl Observer + ?Sized),
+        stop: &Stop,
+    ) {
+        let mut next = || match &mut overtime {
+            Some(overtime) => overtime.receive(inbox),
+            // The channel closes when the last thread is gone, even one that panicked.
+            None => inbox.recv().ok(),
+        };
+        while let Some(message) = next() {
+            match message {
+                Message::Slice(report) => self.add(report),
+                Message::Lost { message } => self.last_loss = Some(message),
+                Message::Ending(ending) => {
+                    self.ending.get_or_insert(ending);
+                    stop.request();
+                }
+                Message::ClientEvent(event) => observer.client_event(&event),
+                Message::Awaited(event, told) => {
+                    observer.client_event(&event);
+                    drop(told);
+                }
+                Message::Done { thread, summary } => self.part_with(thread, &summary),
+                Message::Connected { .. } | Message::Failed(_) => {}
+            }
+            self.emit(observer, stop);
+        }
+        // What threads that panicked never completed is still worth keeping.
+        self.threads.iter_mut().for_each(|thread| thread.running = false);
+        self.emit(observer, stop);
+    }
+
+    fn part_with(&mut self, thread: usize, summary: &WorkerSummary) {
+        let thread = &mut self.threads[thread];
+        thread.running = false;
+        let outcome = &mut self.outcome;
+        outcome.unfinished[thread.workload] += summary.unfinished;
+        outcome.aborted[thread.workload] += summary.aborted;
+        outcome.connections[thread.workload] += summary.connections;
+        outcome.connection_time[thread.workload] += Duration::from_nanos(summary.connection_time_ns);
+        let ran = Duration::from_nanos(summary.at_ns.saturating_sub(self.start_ns));
+        outcome.measured = outcome.measured.max(ran);
+        self.all_complete &= summary.complete;
+        self.any_complete |= summary.complete;
+    }
+
+    fn add(&mut self, mut report: Box<SliceReport>) {
+        let thread = &mut self.threads[report.thread];
+        thread.next_slice = report.slice.index + 1;
+        let (spare, workloads) = (&mut self.spare, self.outcome.unfinished.len());
+        let pending = self.pending.entry(report.slice.index).or_insert_with(|| Pending {
+            slice: report.slice,
+            first_thread_whole: false,
+            recordings: spare
+                .pop()
+                .unwrap_or_else(|| (0..workloads).map(|_| Recording::default()).collect()),
+        });
+        pending.slice.end_ns = pending.slice.end_ns.max(report.slice.end_ns);
+        pending.first_thread_whole |= report.thread == 0 && report.whole;
+        pending.recordings[thread.workload].add(&report.recording);
+        report.recording.clear();
+        // A thread that has ended needs no recording.
+        let _ = thread.spare.send(report.recording);
+    }
+
+    /// Reports every interval that no running thread can add to any more, in order.
+    fn emit(&mut self, observer: &mut (impl Observer + ?Sized), stop: &Stop) {
+        let running = self.threads.iter().filter(|thread| thread.running);
+        let awaited = running.map(|thread| thread.next_slice).min().unwrap_or(usize::MAX);
+        while let Some(entry) = self.pending.first_entry() {
+            if *entry.key() >= awaited {
+                return;
+            }
+            let Pending {
+                slice,
+                first_thread_whole,
+                recordings,
+            } = entry.remove();
+            let mut interval = Interval {
+                phase: slice.phase,
+                start: Duration::from_nanos(slice.start_ns - self.start_ns),
+                duration: Duration::from_nanos(slice.end_ns - slice.start_ns),
+                first_thread_whole,
+                recordings,
+            };
+            if observer.interval(&interval).is_break() {
+                stop.request();
+            }
+            interval.recordings.iter_mut().for_each(Recording::clear);
+            self.spare.push(interval.recordings);
+        }
+    }
+
+    /// How the load ended.
+    pub fn outcome(mut self, panicked: bool, stop: &Stop) -> Outcome {
+        let aborted: u64 = self.outcome.aborted.iter().sum();
+        self.outcome.ended_early = if panicked {
+            Some(Ending::Panicked)
+        } else if self.ending.is_some() {
+            self.ending
+        } else if stop.requested() && !self.all_complete {
+            Some(Ending::Stopped)
+        } else if self.any_complete {
+            None
+        } else if aborted > 0 {
+            Some(Ending::Aborted)
+        } else {
+            Some(Ending::ConnectionsLost(self.last_loss.unwrap_or_default()))
+        };
+        self.outcome
+    }
+}

@@ -1,0 +1,130 @@
+//! One thread of a load: which clients it has, how they are connected, and when they begin.
+
+use super::connecting::InitialConnections;
+use crate::backend::Driver;
+use crate::backend::wire::transport::{Chosen, TransportKind};
+use crate::client::Share;
+use crate::client::pacing::Schedule;
+use crate::clock::{Clock, duration_ns};
+use crate::cpus;
+use crate::load::{Connecting, Load, Stop, Workload};
+use crate::outcome::{DriveError, Ending};
+use crate::profile::Rules;
+use crate::program::Scripted;
+use crate::report::{Message, Reporting, WorkerSummary};
+use crate::timeline::Timeline;
+use dyno_record::LatencyHistogram;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Receiver;
+
+/// Which clients a thread has, and its number among the threads of its workload.
+pub(super) struct Portion {
+    pub workload: usize,
+    pub part: usize,
+    pub clients: std::ops::Range<usize>,
+    pub transport: TransportKind,
+    /// Whether something of the workload has ever worked: its threads share it.
+    succeeded: Arc<AtomicBool>,
+}
+
+/// Divides the clients of a workload among its threads as evenly as can be; as in pgbench, the first threads have
+/// more if there is a rest.
+pub(super) fn share_out<D: Driver, P: Scripted>(
+    index: usize,
+    workload: &Workload<D, P>,
+    chosen: &Chosen,
+) -> Vec<Portion> {
+    let threads = workload.parts();
+    let mut next = 0;
+    let succeeded = Arc::new(AtomicBool::new(false));
+    let portion = |part| {
+        let begin = next;
+        next += (workload.clients - begin).div_ceil(threads - part);
+        Portion {
+            workload: index,
+            part,
+            clients: begin..next,
+            transport: if D::BLOCKS {
+                TransportKind::Blocking
+            } else {
+                chosen.kind(next - begin)
+            },
+            succeeded: Arc::clone(&succeeded),
+        }
+    };
+    (0..threads).map(portion).collect()
+}
+
+/// The life of one worker thread.
+pub(super) fn client_thread<D: Driver, P: Scripted>(
+    load: &Load<D, P>,
+    portion: &Portion,
+    clock: Clock,
+    connecting: &InitialConnections,
+    stop: &Stop,
+    start: &Receiver<u64>,
+    reporting: Reporting,
+) {
+    let workload = &load.workloads[portion.workload];
+    if let Some(cpu) = load.threads.cpus.of_thread(reporting.thread)
+        && let Err(cause) = cpus::bind(cpu)
+    {
+        let _ = reporting.messages.send(Message::Failed(DriveError::Cpu { cpu, cause }));
+        return;
+    }
+    // Linux lets timers of ordinary threads be 50 µs late to save power; a schedule is to be kept. It is no loss
+    // where this is not permitted.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    let mut connections = Vec::with_capacity(portion.clients.len());
+    let mut times = LatencyHistogram::new();
+    let messages = reporting.messages.clone();
+    if workload.connecting == Connecting::EveryTransaction {
+        connections.resize_with(portion.clients.len(), || None);
+    } else {
+        match connecting.connect(workload, portion.clients.clone(), stop) {
+            Ok(opened) => {
+                for (connection, took) in opened {
+                    times.record(duration_ns(took));
+                    connections.push(Some(connection));
+                }
+            }
+            Err(error) => {
+                let _ = messages.send(Message::Failed(error));
+                return;
+            }
+        }
+    }
+    let _ = messages.send(Message::Connected {
+        workload: portion.workload,
+        times,
+    });
+    // The collector gives up without a start if another thread could not connect.
+    let Ok(start_ns) = start.recv() else { return };
+    let thread = reporting.thread;
+    let spent_ns = if load.include_connecting { start_ns } else { 0 };
+    let profile = Rules::of(workload).profile(portion.part, start_ns - spent_ns, start_ns);
+    let share = Share {
+        workload,
+        number: portion.workload,
+        part: portion.part,
+        clients: portion.clients.clone(),
+        schedule: Schedule::new(profile.ramps, (workload.schedule)(portion.part)),
+        changes: profile.changes,
+        timeline: Timeline::new(&load.phases, load.interval, start_ns, spent_ns),
+        clock,
+        start_ns,
+        stop,
+        grace: load.grace,
+        record_finishing: load.record_finishing,
+        succeeded: &portion.succeeded,
+        reporting,
+    };
+    let summary = workload.driver.run(connections, portion.transport, share);
+    let summary = summary.unwrap_or_else(|error| {
+        let _ = messages.send(Message::Ending(Ending::System(error)));
+        WorkerSummary::default()
+    });
+    let _ = messages.send(Message::Done { thread, summary });
+}

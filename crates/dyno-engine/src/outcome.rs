@@ -1,0 +1,153 @@
+//! What comes of a load: how it came up, what it tells on its way, and why it ended.
+
+use crate::backend::ConnectError;
+use crate::backend::wire::transport::{TransportKind, UringUnavailable};
+use crate::client_event::ClientEvent;
+use crate::descriptors::TooFewDescriptors;
+#[cfg(doc)]
+use crate::load::Stop;
+use crate::program::ProgramError;
+use dyno_record::{Interval, LatencyHistogram};
+use dyno_wire::ServerError;
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// How the connections came up, one entry per workload.
+#[derive(Clone, Debug)]
+pub struct Connected {
+    /// Time to open, log in and prepare, one value per client, in nanoseconds.
+    pub connect_time: Vec<LatencyHistogram>,
+    /// From the first connection attempt to the last client being ready.
+    pub total: Duration,
+    /// Which transports the threads use, each once.
+    pub transports: BTreeSet<TransportKind>,
+    /// Why they are not the best ones that there are.
+    pub fallback: Option<String>,
+}
+
+/// Is told what happens while the load runs, on the thread that called [`drive`](crate::drive()).
+pub trait Observer {
+    /// All clients are connected; the first phase begins now.
+    fn connected(&mut self, connected: &Connected);
+    /// An interval is complete. `Break` ends the load.
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
+    /// A client has something to say. ClientEvents come in the order in which they arise on each thread.
+    fn client_event(&mut self, _event: &ClientEvent) {}
+}
+
+/// How a load ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Why it ended before its time, if it did; what was recorded until then was reported.
+    pub ended_early: Option<Ending>,
+    /// Transactions still running when the grace time was over, per workload.
+    pub unfinished: Vec<u64>,
+    /// Clients that were aborted, per workload.
+    pub aborted: Vec<u64>,
+    /// Connections made while the load ran, per workload.
+    pub connections: Vec<u64>,
+    /// Time spent on making and closing them, all clients of the workload together.
+    pub connection_time: Vec<Duration>,
+    /// From when the clients began to when the last of them was done.
+    pub measured: Duration,
+}
+
+/// Why a load ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum Ending {
+    /// It was asked to, by [`Stop`] or by the observer.
+    #[error("stopped on request")]
+    Stopped,
+    /// A client was aborted and the load was to end then, or all clients were.
+    #[error("clients were aborted")]
+    Aborted,
+    /// No client has a connection left.
+    #[error("all connections were lost; the last one said: {0}")]
+    ConnectionsLost(String),
+    /// A script cannot be evaluated.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A script ends inside a transaction.
+    #[error("workload \"{workload}\": the script ends inside a transaction; end it with COMMIT or ROLLBACK")]
+    OpenTransaction {
+        /// The workload's name.
+        workload: String,
+    },
+    /// A statement can never succeed.
+    #[error("workload \"{workload}\": the server refused a statement: {error}")]
+    Statement {
+        /// The workload's name.
+        workload: String,
+        /// What the server said.
+        error: Box<ServerError>,
+    },
+    /// The system refused to wait for connections.
+    #[error("cannot wait for the connections: {0}")]
+    System(io::Error),
+    /// A thread ended unexpectedly.
+    #[error("an internal error ended a load thread; please report it with the message above")]
+    Panicked,
+}
+
+/// A load that could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// The transport that is wanted is not to be had.
+    #[error("{0}; choose epoll, or auto to use what is available")]
+    Transport(#[from] UringUnavailable),
+    /// A client could not be connected.
+    #[error("{cause}{}", so_far(*connected, *clients))]
+    Connect {
+        /// Counting from 0 in its workload.
+        client: usize,
+        /// Why.
+        cause: ConnectError,
+        /// How many clients were connected by then.
+        connected: usize,
+        /// Of how many.
+        clients: usize,
+    },
+    /// Each connection came up in its time, but all together take too long.
+    #[error(
+        "only {connected} of {clients} clients were connected within {} s; use fewer, or look for what makes the \
+         server slow to accept them",
+        limit.as_secs()
+    )]
+    Slow {
+        /// How many clients were connected.
+        connected: usize,
+        /// Of how many.
+        clients: usize,
+        /// The time that they had.
+        limit: Duration,
+    },
+    /// The system does not allow so many connections.
+    #[error(transparent)]
+    Descriptors(#[from] TooFewDescriptors),
+    /// A thread cannot be bound to its CPU.
+    #[error("cannot bind a load thread to CPU {cpu}: {cause}. Name CPUs that dyno may use")]
+    Cpu {
+        /// The CPU's number.
+        cpu: usize,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The system refused a thread or a poller.
+    #[error("cannot start {threads} load threads: {cause}")]
+    Thread {
+        /// How many the load asked for.
+        threads: usize,
+        /// What the system said.
+        cause: io::Error,
+    },
+}
+
+/// How far connecting had got when one of many connections failed, as the end of a message.
+fn so_far(connected: usize, clients: usize) -> String {
+    match connected {
+        0 => String::new(),
+        _ => format!("\n{connected} of {clients} clients were connected by then"),
+    }
+}

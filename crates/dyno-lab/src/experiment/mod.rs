@@ -7,6 +7,7 @@
 
 mod builtin;
 mod diagnostic;
+mod dialect;
 mod document;
 mod duration;
 mod factor;
@@ -20,10 +21,12 @@ mod text_file;
 
 pub use builtin::{Builtin, builtin, find};
 pub use diagnostic::Diagnostic;
+pub use dialect::OtherDatabase;
 pub(crate) use named::NamedLevels;
 pub use set::SetError;
 pub(crate) use set::TARGET;
 
+use dialect::Dialect;
 use dyno_archive::plan::{Address, Cache, Levels, Path, Place, Protocol, Scripts, Size, Span, State, Value};
 use dyno_target::postgres::address::without_secrets;
 use indexmap::IndexMap;
@@ -64,6 +67,8 @@ pub struct Experiment {
     /// The factors whose levels are names.
     named: IndexMap<String, NamedLevels>,
     sizes: Vec<(Size, Vec<Change>)>,
+    /// What is said for one kind of database, by its key.
+    dialects: IndexMap<&'static str, Dialect>,
 }
 
 /// What a size changes.

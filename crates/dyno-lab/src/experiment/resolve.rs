@@ -21,11 +21,18 @@ impl Experiment {
         overrides: &[(String, String)],
         cores: usize,
     ) -> Result<Resolved, SetError> {
-        let mut experiment = self.at(size)?;
-        for (name, value) in overrides {
-            experiment.set(name, &Value::from(value.as_str()))?;
+        let overridden = |mut experiment: Self| {
+            for (name, value) in overrides {
+                experiment.set(name, &Value::from(value.as_str()))?;
+            }
+            Ok::<_, SetError>(experiment)
+        };
+        let experiment = self.at(size)?;
+        let mut cell = overridden(experiment.clone())?;
+        if experiment.has_dialects() {
+            cell = overridden(experiment.spoken_for(&cell, size)?)?;
         }
-        experiment.resolved(size, cores)
+        cell.resolved(size, cores)
     }
 
     /// The experiment with the values of `size`.

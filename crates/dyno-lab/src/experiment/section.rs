@@ -100,6 +100,11 @@ impl<'a> Section<'a> {
         Ok(section)
     }
 
+    /// Its path in the document, such as `data`.
+    pub fn path(&self) -> &str {
+        self.title.trim_matches(['[', ']'])
+    }
+
     fn allow(&self, known: &[&str]) -> Result<(), Diagnostic> {
         for key in self.table.keys() {
             let name: &str = key.get_ref();

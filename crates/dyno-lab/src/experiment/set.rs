@@ -1,12 +1,14 @@
 //! The one way a value of an experiment is changed: by its file, by a size of the file, by a factor, or on the
 //! command line.
 
+use super::dialect::OtherDatabase;
 use super::duration::parse_duration;
 use super::{Experiment, StagePlan, WorkloadPlan, did_you_mean, placeholder};
 use crate::nearest::nearest;
 use dyno_archive::plan::{MEASURE, Span, Value, WARMUP};
 use dyno_target::postgres::embedded::Locale;
 use dyno_target::postgres::settings;
+use indexmap::IndexSet;
 use std::time::Duration;
 
 /// Names every experiment has; each reaches all workloads. A parameter may not be called so.
@@ -67,6 +69,9 @@ pub enum SetError {
         /// What was expected.
         reason: String,
     },
+    /// What is in the file is for other databases.
+    #[error(transparent)]
+    OtherDatabase(Box<OtherDatabase>),
 }
 
 impl Experiment {
@@ -143,7 +148,9 @@ impl Experiment {
             names.extend(STAGE_NAMES.map(|name| format!("{STAGE}.{}.{name}", stage.name)));
         }
         names.extend(PLAN_NAMES.map(|name| format!("{PLAN}.{name}")));
-        names.extend(self.settings.keys().cloned());
+        let of_dialects = self.dialects.values().flat_map(|dialect| dialect.settings.keys());
+        let settings: IndexSet<&String> = self.settings.keys().chain(of_dialects).collect();
+        names.extend(settings.into_iter().cloned());
         names.extend(self.named.keys().cloned());
         names
     }
@@ -188,7 +195,11 @@ impl Experiment {
 
     /// The server setting that `name` stands for, with `settings.` before it or without.
     pub(super) fn setting<'a>(&self, name: &'a str) -> Option<&'a str> {
-        let known = |name: &str| self.settings.contains_key(name) || settings::names().any(|known| known == name);
+        let known = |name: &str| {
+            self.settings.contains_key(name)
+                || self.dialect_of(name).is_some()
+                || settings::names().any(|known| known == name)
+        };
         dotted(name, SETTINGS).or_else(|| known(name).then_some(name))
     }
 

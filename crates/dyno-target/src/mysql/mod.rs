@@ -36,6 +36,14 @@ pub use error::ConnectError;
 pub struct Mysql;
 
 impl Product for Mysql {
+    fn key(&self) -> &'static str {
+        "mysql"
+    }
+
+    fn name(&self) -> &'static str {
+        "MariaDB and MySQL"
+    }
+
     fn schemes(&self) -> &'static [&'static str] {
         &["mysql", "mariadb"]
     }

@@ -40,6 +40,14 @@ pub use notice::server_message;
 pub struct Postgres;
 
 impl Product for Postgres {
+    fn key(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn name(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
     fn schemes(&self) -> &'static [&'static str] {
         &["postgres", "postgresql"]
     }

@@ -21,7 +21,7 @@ pub use database::{Control, Database, Description, Reach, Route, SamplerSet};
 pub use embedded::{Embedded, Instance, KillSwitch};
 pub use error::TargetError;
 pub use external::{Applied, Change, External, Lock, while_held};
-pub use named::{EMBEDDED, Environment, PRODUCTS, Product, Target};
+pub use named::{EMBEDDED, Environment, PRODUCTS, Product, Target, product};
 pub use progress::Progress;
 pub use settings::{Difference, Mapped, Restored, Saved, SavedSetting, Unset};
 pub use sizes::{DatabaseSizes, TableSizes};

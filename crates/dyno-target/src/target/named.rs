@@ -21,6 +21,12 @@ pub enum Target {
 
 /// A kind of database.
 pub trait Product: Sync {
+    /// The word for it in files: an experiment says in a section of this name what is for this kind alone.
+    fn key(&self) -> &'static str;
+
+    /// What it is called in sentences.
+    fn name(&self) -> &'static str;
+
     /// What addresses of its servers begin with, before `://`.
     fn schemes(&self) -> &'static [&'static str];
 
@@ -54,35 +60,10 @@ impl Target {
     /// # Errors
     /// It cannot be understood, or names a kind of database that is not built in.
     pub fn named(text: &str, environment: Environment<'_>, stop: &StopFlag) -> Result<Self, TargetError> {
-        let [usual, ..] = PRODUCTS;
-        let which = match text.strip_prefix(EMBEDDED) {
-            Some("") => Some(None),
-            Some(rest) => rest.strip_prefix(':').map(Some),
-            None => None,
-        };
-        if let Some(which) = which {
-            let (word, rest) = which.map_or(("", None), |which| match which.split_once(':') {
-                Some((word, rest)) => (word, Some(rest)),
-                None => (which, None),
-            });
-            let named = PRODUCTS.iter().find(|product| product.embedded_name() == Some(word));
-            return Ok(Self::Embedded(match named {
-                Some(product) => product.embedded(rest, environment, stop)?,
-                // Without a kind it is the usual one's version.
-                None => usual.embedded(which, environment, stop)?,
-            }));
-        }
-        let product = match scheme(text) {
-            None => usual,
-            Some(scheme) => PRODUCTS
-                .into_iter()
-                .find(|product| product.schemes().contains(&scheme))
-                .ok_or_else(|| TargetError::UnknownKind {
-                    kind: format!("{scheme}://"),
-                    known: known(),
-                })?,
-        };
-        Ok(Self::External(product.external(text, environment)?))
+        Ok(match meant(text)? {
+            (product, Meant::Embedded(version)) => Self::Embedded(product.embedded(version, environment, stop)?),
+            (product, Meant::External) => Self::External(product.external(text, environment)?),
+        })
     }
 
     /// The server, if it is there already.
@@ -93,6 +74,53 @@ impl Target {
             Self::External(server) => Some(server),
         }
     }
+}
+
+/// The kind of the database that `text` names, as [`Target::named`] understands it; nothing else of it is looked at.
+///
+/// # Errors
+/// It names a kind of database that is not built in.
+pub fn product(text: &str) -> Result<&'static dyn Product, TargetError> {
+    meant(text).map(|(product, _)| product)
+}
+
+/// Whether a private server is meant, or one that is there already.
+enum Meant<'a> {
+    /// A private one, of this version if one is named.
+    Embedded(Option<&'a str>),
+    External,
+}
+
+fn meant(text: &str) -> Result<(&'static dyn Product, Meant<'_>), TargetError> {
+    let [usual, ..] = PRODUCTS;
+    let which = match text.strip_prefix(EMBEDDED) {
+        Some("") => Some(None),
+        Some(rest) => rest.strip_prefix(':').map(Some),
+        None => None,
+    };
+    if let Some(which) = which {
+        let (word, rest) = which.map_or(("", None), |which| match which.split_once(':') {
+            Some((word, rest)) => (word, Some(rest)),
+            None => (which, None),
+        });
+        let named = PRODUCTS
+            .into_iter()
+            .find(|product| product.embedded_name() == Some(word));
+        return Ok(match named {
+            Some(product) => (product, Meant::Embedded(rest)),
+            // Without a kind it is the usual one's version.
+            None => (usual, Meant::Embedded(which)),
+        });
+    }
+    let Some(scheme) = scheme(text) else {
+        return Ok((usual, Meant::External));
+    };
+    let of_scheme = PRODUCTS.into_iter().find(|product| product.schemes().contains(&scheme));
+    let product = of_scheme.ok_or_else(|| TargetError::UnknownKind {
+        kind: format!("{scheme}://"),
+        known: known(),
+    })?;
+    Ok((product, Meant::External))
 }
 
 /// What an address begins with, if it is that of a URI.
@@ -169,6 +197,29 @@ mod tests {
     fn the_scheme_says_whose_address_it_is() {
         assert_eq!(named("mysql://ann:secret@db/x"), "mysql://ann@db:3306/x");
         assert_eq!(named("mariadb://ann@db:3307/x"), "mysql://ann@db:3307/x");
+    }
+
+    #[test]
+    fn the_kind_is_known_without_looking_further() {
+        let key = |text: &str| product(text).map(|product| product.key()).ok();
+        for postgres in [
+            "embedded",
+            "embedded:17",
+            "host=db",
+            "postgres://db/x",
+            "embedded:nonsense",
+        ] {
+            assert_eq!(key(postgres), Some("postgres"), "{postgres}");
+        }
+        for mysql in [
+            "embedded:mariadb",
+            "embedded:mariadb:10.11",
+            "mysql://db/x",
+            "mariadb://db/x",
+        ] {
+            assert_eq!(key(mysql), Some("mysql"), "{mysql}");
+        }
+        assert_eq!(key("oracle://db/x"), None);
     }
 
     #[test]

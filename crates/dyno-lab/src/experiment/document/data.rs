@@ -21,10 +21,16 @@ impl Reader<'_> {
                 self.set(key, &Value::Text(text), span)?;
             }
         }
-        let Some(settings) = server.get("settings") else {
-            return Ok(());
-        };
-        for (name, span, value) in Section::open(self.source, "settings", settings)?.entries() {
+        if let Some(settings) = server.get("settings") {
+            self.experiment.settings = self.settings(settings)?;
+        }
+        Ok(())
+    }
+
+    /// The settings in a table.
+    pub(super) fn settings(&self, table: &Spanned<DeValue<'_>>) -> Result<IndexMap<String, String>, Diagnostic> {
+        let mut settings = IndexMap::new();
+        for (name, span, value) in Section::open(self.source, "settings", table)?.entries() {
             if self.experiment.parameters.contains_key(name) {
                 let message = format!("`{name}` is both a parameter and a setting");
                 let help = "a plain name must mean one thing; rename the parameter";
@@ -37,32 +43,46 @@ impl Reader<'_> {
             };
             let checked = self.experiment.checked_setting(name, &text);
             let checked = checked.map_err(|reason| self.source.complain(value.span(), reason, ""))?;
-            self.experiment.settings.insert(name.to_owned(), checked);
+            settings.insert(name.to_owned(), checked);
         }
-        Ok(())
+        Ok(settings)
     }
 
     pub(super) fn data(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
         let data = Section::of(self.source, "[data]", value, &DATA_KEYS)?;
-        (self.experiment.setup, self.experiment.setup_place) = self.sql(&data, "setup")?;
-        (self.experiment.finish, self.experiment.finish_place) = self.sql(&data, "finish")?;
+        (self.experiment.setup, self.experiment.setup_place) = self.sql(&data, "setup")?.unwrap_or_default();
+        (self.experiment.finish, self.experiment.finish_place) = self.sql(&data, "finish")?.unwrap_or_default();
         self.experiment.read_only = data.flag("read_only")?.unwrap_or(false);
         for key in ["state", "cache"] {
             if let Some((text, span)) = data.text(key)? {
                 self.set(key, &Value::Text(text), span)?;
             }
         }
+        self.experiment.tablespaces = self.tablespaces(&data)?;
+        self.experiment.fill = self.fill(&data)?;
+        Ok(())
+    }
+
+    /// The names of the tablespaces in a section of data.
+    pub(super) fn tablespaces(&self, data: &Section<'_>) -> Result<Vec<String>, Diagnostic> {
+        let mut names = Vec::new();
         for (name, span) in data.texts("tablespaces")? {
             if !placeholder::is_name(&name) || name.starts_with("pg_") {
                 let message = format!("`{name}` cannot name a tablespace");
                 let help = "use letters, digits and `_`, but do not begin with a digit or `pg_`";
                 return Err(self.source.complain(span, message, help));
             }
-            self.experiment.tablespaces.push(name);
+            names.push(name);
         }
+        Ok(names)
+    }
+
+    /// What a section of data fills tables with.
+    pub(super) fn fill(&self, data: &Section<'_>) -> Result<Vec<FillPlan>, Diagnostic> {
         let Some(fill) = data.get("fill") else {
-            return Ok(());
+            return Ok(Vec::new());
         };
+        let mut plans = Vec::new();
         for (table, _, value) in Section::open(self.source, "fill", fill)?.entries() {
             let title = format!("fill.{table}");
             let section = Section::of(self.source, title, value, &FILL_KEYS)?;
@@ -91,8 +111,8 @@ impl Reader<'_> {
             if plan.columns.is_empty() {
                 return Err(self.source.complain(columns.span(), "`columns` names no column", ""));
             }
-            self.experiment.fill.push(plan);
+            plans.push(plan);
         }
-        Ok(())
+        Ok(plans)
     }
 }

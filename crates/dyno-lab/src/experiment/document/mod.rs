@@ -4,6 +4,7 @@
 //! line and the remedy.
 
 mod data;
+mod dialect;
 mod factors;
 mod plan;
 mod size;
@@ -11,11 +12,13 @@ mod stage;
 mod workload;
 
 use super::diagnostic::Diagnostic;
+use super::dialect::PlacedSql;
 use super::section::{Section, Source, scalar};
 use super::set::{PHASE_NAMES, PLACE_NAMES, PLAN, SETTINGS, STAGE, WORKLOAD_NAMES, unknown_parameter};
 use super::{Experiment, placeholder};
 use crate::experiment::plan::Design;
 use dyno_archive::plan::{Cache, Place, State};
+use dyno_target::target::PRODUCTS;
 use indexmap::IndexMap;
 use std::ops::Range;
 use std::path::Path;
@@ -23,6 +26,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// Beside these there is a section for each kind of database.
 const FILE_KEYS: [&str; 13] = [
     "title",
     "question",
@@ -46,7 +50,8 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         let span = error.span().unwrap_or(0..0);
         source.complain(span, error.message().trim(), "this is not valid TOML")
     })?;
-    let file = Section::document(source, document.get_ref(), &FILE_KEYS)?;
+    let databases = PRODUCTS.map(|product| product.key());
+    let file = Section::document(source, document.get_ref(), &[&FILE_KEYS[..], &databases].concat())?;
     let name = path
         .file_stem()
         .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -85,6 +90,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         design: Design::default(),
         named: IndexMap::new(),
         sizes: Vec::new(),
+        dialects: IndexMap::new(),
     };
     let mut reader = Reader {
         source,
@@ -104,6 +110,11 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         None => {
             let help = "add a section [[workload]] with at least a script";
             return Err(file.missing("[[workload]]", help));
+        }
+    }
+    for database in databases {
+        if let Some(value) = file.get(database) {
+            reader.dialect(database, value)?;
         }
     }
     if let Some(value) = file.get("phases") {
@@ -198,18 +209,18 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The SQL under `key` of `[data]` and where it stands; empty and nowhere if there is none.
-    fn sql(&self, data: &Section<'_>, key: &str) -> Result<(String, Option<Place>), Diagnostic> {
+    /// The SQL under `key` of a section of data and where it stands, if it is there.
+    fn sql(&self, data: &Section<'_>, key: &str) -> Result<Option<PlacedSql>, Diagnostic> {
         let Some((sql, span)) = data.text(key)? else {
-            return Ok((String::new(), None));
+            return Ok(None);
         };
         let path = self.source.path.display();
         let (name, offset) = match self.source.literal(&span) {
             Some(offset) => (path.to_string(), offset),
-            None => (format!("{path}, data.{key}"), (0, 0)),
+            None => (format!("{path}, {}.{key}", data.path()), (0, 0)),
         };
         self.check_placeholders(&sql, span)?;
-        Ok((sql, Some(Place { name, offset })))
+        Ok(Some((sql, Some(Place { name, offset }))))
     }
 
     /// Complains about the first placeholder of `text` that names no parameter. `span` is the place of the whole

@@ -2,6 +2,7 @@
 
 use crate::experiment::Experiment;
 use dyno_archive::plan::Size;
+use dyno_target::target::PRODUCTS;
 use std::path::Path;
 
 const REFERENCE: &str = include_str!("../../../../../docs/experiment-files.md");
@@ -49,9 +50,11 @@ fn every_key_is_in_the_reference() {
         &super::stage::STAGE_KEYS,
         &super::plan::PLAN_KEYS,
         &super::data::DATA_KEYS,
+        &super::dialect::DIALECT_KEYS,
         &["target", "path", "locale", "warmup", "measure", "interval", "setup"],
     ];
-    for key in keys.concat().iter().filter(|key| **key != "size") {
+    let databases = PRODUCTS.iter().map(|product| product.key());
+    for key in keys.concat().into_iter().chain(databases).filter(|key| *key != "size") {
         assert!(documented(key), "{key}");
     }
 }

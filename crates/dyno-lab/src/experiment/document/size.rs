@@ -51,6 +51,18 @@ impl Reader<'_> {
         Ok(changes)
     }
 
+    /// Makes sure that a setting which `name` may be is not one that stands under a kind of database, as what is said
+    /// there comes after this.
+    fn check_not_of_dialect(&self, name: &str, span: Range<usize>) -> Result<(), Diagnostic> {
+        let setting = self.experiment.setting(name);
+        let Some(key) = setting.and_then(|setting| self.experiment.dialect_of(setting)) else {
+            return Ok(());
+        };
+        let message = format!("`{name}` is set under [{key}], so a size that changes it must be there, too");
+        let help = format!("write it under [{key}.size.…], as settings.NAME");
+        Err(self.source.complain(span, message, help))
+    }
+
     /// Makes the change that `value` under `name` stands for, and adds it to `changes`. Keys of nested tables are
     /// joined by dots.
     fn change(
@@ -76,6 +88,7 @@ impl Reader<'_> {
                 return Ok(());
             }
             _ => {
+                self.check_not_of_dialect(name, span.clone())?;
                 let key = name.rsplit('.').next().unwrap_or(name);
                 Change::Value(name.to_owned(), scalar(self.source, key, value)?)
             }

@@ -23,6 +23,8 @@ pub(super) const WORKLOAD_KEYS: [&str; 9] = [
     "script_file",
     "scripts",
 ];
+/// The keys of which a workload has one: what its clients do.
+pub(super) const SCRIPT_SOURCES: [&str; 3] = ["script", "script_file", "scripts"];
 const SCRIPT_KEYS: [&str; 4] = ["name", "weight", "script", "script_file"];
 
 /// What a workload without a name is called.
@@ -92,7 +94,7 @@ impl Reader<'_> {
     }
 
     /// What the clients of a workload execute.
-    fn scripts(&self, section: &Section<'_>, workload: &str) -> Result<Scripts, Diagnostic> {
+    pub(super) fn scripts(&self, section: &Section<'_>, workload: &str) -> Result<Scripts, Diagnostic> {
         let Some(value) = section.get("scripts") else {
             return Ok(Scripts::One(self.script(section, workload)?));
         };

@@ -78,9 +78,20 @@ impl Experiment {
         Ok(None)
     }
 
-    /// Makes sure that all cells of the experiment, as it is set now, can be measured.
+    /// Makes sure that all cells of the experiment, as it is set now, can be measured. The command line may still name
+    /// another database.
     pub(crate) fn check_cells(&self) -> Result<(), PlanError> {
-        self.planned(Size::Full, &[], None, 0, 1).map(|_| ())
+        match self.planned(Size::Full, &[], None, 0, 1) {
+            Ok(_)
+            | Err(
+                PlanError::Value(SetError::OtherDatabase(_))
+                | PlanError::Cell {
+                    cause: SetError::OtherDatabase(_),
+                    ..
+                },
+            ) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// The plan of the experiment as it is set now, with values that hold in every cell.
@@ -164,6 +175,29 @@ impl Experiment {
 
     /// The exact work of a cell.
     fn cell(&self, levels: &Levels, size: Size, fixed: &[Override<'_>], cores: usize) -> Result<Resolved, PlanError> {
+        let mut cell = self.assembled(levels, fixed)?;
+        if self.has_dialects() {
+            // Which database it is for is known now; what was set goes on top of what is said for that one.
+            let spoken = self.spoken_for(&cell, size);
+            let spoken = spoken.map_err(|cause| match self.says_target(levels) {
+                true => impossible(levels, cause),
+                false => PlanError::Value(cause),
+            })?;
+            cell = spoken.assembled(levels, fixed)?;
+        }
+        cell.resolved(size, cores).map_err(|cause| impossible(levels, cause))
+    }
+
+    /// Whether levels say which database is measured.
+    fn says_target(&self, levels: &Levels) -> bool {
+        levels.iter().any(|(factor, level)| {
+            let meaning = self.meaning(factor, level);
+            factor == TARGET || meaning.is_some_and(|meaning| meaning.contains_key(TARGET))
+        })
+    }
+
+    /// The experiment with the levels of a cell and the values that hold in every cell.
+    fn assembled(&self, levels: &Levels, fixed: &[Override<'_>]) -> Result<Self, PlanError> {
         let mut experiment = self.clone();
         // Threads that were asked for once and for all are as many as there are clients at most; as a level, they
         // have to fit.
@@ -178,18 +212,11 @@ impl Experiment {
             let set = experiment.put(given.name, &given.value);
             set.map_err(|cause| refused(given.name, &given.value.to_string(), cause))?;
         }
-        let impossible = |cause| match levels.is_empty() {
-            true => PlanError::Value(cause),
-            false => PlanError::Cell {
-                cell: named(levels),
-                cause,
-            },
-        };
         let mut sorted: Vec<_> = levels.iter().collect();
         sorted.sort_by_key(|(factor, _)| rank(factor));
         for (factor, level) in sorted {
             let set = experiment.put(factor, &Value::from(level.as_str()));
-            set.map_err(&impossible)?;
+            set.map_err(|cause| impossible(levels, cause))?;
         }
         for given in threads {
             experiment.limit_threads(given.name, &given.value);
@@ -206,7 +233,18 @@ impl Experiment {
             let set = experiment.put(given.name, &given.value);
             set.map_err(|cause| refused(given.name, &given.value.to_string(), cause))?;
         }
-        experiment.resolved(size, cores).map_err(impossible)
+        Ok(experiment)
+    }
+}
+
+/// Says which cell cannot be.
+fn impossible(levels: &Levels, cause: SetError) -> PlanError {
+    match levels.is_empty() {
+        true => PlanError::Value(cause),
+        false => PlanError::Cell {
+            cell: named(levels),
+            cause,
+        },
     }
 }
 

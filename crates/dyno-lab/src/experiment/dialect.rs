@@ -1,0 +1,371 @@
+//! What differs by database: settings, SQL and scripts in the words of one kind of database.
+//!
+//! A file says what holds everywhere in its plain sections, and in `[postgres]` or `[mysql]` what is for one kind
+//! alone. Which of them applies is known for each cell, once its target is. A file with such sections is written for
+//! the kinds that it names; one without any is sent to every database as it is.
+
+use super::{Experiment, FillPlan, SetError, builtin};
+use dyno_archive::plan::{Place, Scripts, Size};
+use dyno_target::target::{EMBEDDED, PRODUCTS, Product, product};
+use indexmap::IndexMap;
+
+/// A text of SQL and where it stands.
+pub(super) type PlacedSql = (String, Option<Place>);
+
+/// What is said for one kind of database; what it leaves open is as in the plain sections.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Dialect {
+    pub settings: IndexMap<String, String>,
+    pub setup: Option<PlacedSql>,
+    /// Each takes the place of what the table is filled with otherwise.
+    pub fill: Vec<FillPlan>,
+    pub finish: Option<PlacedSql>,
+    pub tablespaces: Option<Vec<String>>,
+    /// By workload.
+    pub scripts: IndexMap<String, Scripts>,
+    /// Settings that a size changes.
+    pub sizes: Vec<(Size, IndexMap<String, String>)>,
+}
+
+/// A file has sections for kinds of databases, but none for the one that it would be measured on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{experiment}` is not written for {database}, only for {}; its file would need a section [{key}]\nExperiments \
+     that have one: {}.",
+    written_for.join(" and "),
+    others.join(", ")
+)]
+pub struct OtherDatabase {
+    /// Its name.
+    experiment: String,
+    /// The kind of database that it would be measured on.
+    database: &'static str,
+    /// The section in which a file says what differs there.
+    key: &'static str,
+    /// The kinds that it has sections for.
+    written_for: Vec<&'static str>,
+    /// The experiments that come with dyno and are written for this kind.
+    others: Vec<String>,
+}
+
+impl Experiment {
+    /// The kind of its database, as it is set now; `None` if that is not built in.
+    fn database(&self) -> Option<&'static dyn Product> {
+        product(self.target.as_deref().unwrap_or(EMBEDDED)).ok()
+    }
+
+    /// Whether something is said for one kind of database alone.
+    pub(super) fn has_dialects(&self) -> bool {
+        !self.dialects.is_empty()
+    }
+
+    /// The experiment in the dialect of the database that `cell`, which was made of it, is for.
+    ///
+    /// # Errors
+    /// It is not written for this database.
+    pub(super) fn spoken_for(&self, cell: &Self, size: Size) -> Result<Self, SetError> {
+        let mut experiment = self.clone();
+        // What is not built in is refused when the target is looked at.
+        if let Some(database) = cell.database() {
+            let Some(dialect) = self.dialects.get(database.key()) else {
+                return Err(SetError::OtherDatabase(Box::new(self.not_written_for(database))));
+            };
+            experiment.speak(dialect, size);
+        }
+        Ok(experiment)
+    }
+
+    /// Takes over what a dialect says.
+    fn speak(&mut self, dialect: &Dialect, size: Size) {
+        self.settings.extend(dialect.settings.clone());
+        for (_, settings) in dialect.sizes.iter().filter(|(known, _)| *known == size) {
+            self.settings.extend(settings.clone());
+        }
+        if let Some((sql, place)) = &dialect.setup {
+            (self.setup, self.setup_place) = (sql.clone(), place.clone());
+        }
+        if let Some((sql, place)) = &dialect.finish {
+            (self.finish, self.finish_place) = (sql.clone(), place.clone());
+        }
+        if let Some(tablespaces) = &dialect.tablespaces {
+            self.tablespaces.clone_from(tablespaces);
+        }
+        for fill in &dialect.fill {
+            match self.fill.iter_mut().find(|plain| plain.table == fill.table) {
+                Some(plain) => plain.clone_from(fill),
+                None => self.fill.push(fill.clone()),
+            }
+        }
+        for workload in &mut self.workloads {
+            if let Some(scripts) = dialect.scripts.get(&workload.name) {
+                workload.scripts.clone_from(scripts);
+            }
+        }
+    }
+
+    /// The key of the first dialect with a setting of this name.
+    pub(super) fn dialect_of(&self, setting: &str) -> Option<&'static str> {
+        let has = |(_, dialect): &(_, &Dialect)| {
+            let sizes = dialect.sizes.iter().map(|(_, settings)| settings);
+            sizes
+                .chain([&dialect.settings])
+                .any(|settings| settings.contains_key(setting))
+        };
+        self.dialects.iter().find(has).map(|(key, _)| *key)
+    }
+
+    fn not_written_for(&self, database: &dyn Product) -> OtherDatabase {
+        let names = |key: &&&str| {
+            PRODUCTS
+                .iter()
+                .find(|product| product.key() == **key)
+                .map(|product| product.name())
+        };
+        let parsed = builtin().iter().filter_map(|builtin| super::find(builtin.name).ok());
+        let others = parsed.filter(|experiment| experiment.dialects.contains_key(database.key()));
+        OtherDatabase {
+            experiment: self.name.clone(),
+            database: database.name(),
+            key: database.key(),
+            written_for: self.dialects.keys().filter_map(|key| names(&key)).collect(),
+            others: others.map(|experiment| experiment.name).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::plan::PlanError;
+    use crate::experiment::{builtin, find};
+    use dyno_archive::plan::{Plan, Resolved};
+    use insta::assert_snapshot;
+    use std::path::Path;
+
+    const FILE: &str = r#"
+title = "t"
+[parameters]
+rows = 10
+[server]
+settings.max_connections = 50
+[data]
+setup = "plain setup"
+fill.a = { rows = 1, columns = { id = "row" } }
+fill.b = { rows = 2, columns = { id = "row" } }
+finish = "plain finish"
+[[workload]]
+name = "one"
+script = "plain script"
+[[workload]]
+name = "two"
+script = "second script"
+[postgres]
+[postgres.server]
+settings.shared_buffers = "{rows}GB"
+[mysql.server]
+settings.innodb_buffer_pool_size = "25% of memory"
+settings.max_connections = 60
+[mysql.data]
+setup = "my setup"
+fill.b = { rows = "{rows}", columns = { id = "row + 1" } }
+fill.c = { rows = 3, columns = { id = "row" } }
+[mysql.workload.one]
+scripts = [{ name = "a", weight = 2, script = "my script" }, { name = "b", script = "another" }]
+[mysql.size.small]
+settings.innodb_buffer_pool_size = "1GB"
+settings.innodb_log_file_size = "2GB"
+[size.small]
+rows = 5
+"#;
+
+    fn plan(file: &str, size: Size, set: &[(&str, &str)]) -> Result<Plan, PlanError> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let set: Vec<_> = set.iter().map(owned).collect();
+        let experiment = Experiment::parse(Path::new("mine.toml"), file).unwrap_or_else(|error| panic!("{error}"));
+        experiment.plan(size, &set, None, 1, 2)
+    }
+
+    /// What a dialect may change.
+    fn shown(resolved: &Resolved) -> String {
+        let settings = resolved.settings.iter().map(|(name, value)| format!("{name}={value}"));
+        let fills = resolved.data.fill.iter();
+        let fills = fills.map(|fill| format!("{}*{}:{}", fill.table, fill.rows, fill.columns["id"]));
+        let scripts = resolved.workloads.iter().flat_map(|workload| workload.scripts.iter());
+        let scripts = scripts.map(|(script, weight)| format!("{weight}x {}", script.script));
+        [
+            settings.collect::<Vec<_>>().join(" "),
+            format!(
+                "{}; {}; {}",
+                resolved.data.setup,
+                fills.collect::<Vec<_>>().join(" "),
+                resolved.data.finish
+            ),
+            scripts.collect::<Vec<_>>().join(", "),
+        ]
+        .join("\n")
+    }
+
+    fn only(size: Size, set: &[(&str, &str)]) -> String {
+        let plan = plan(FILE, size, set).unwrap();
+        let [cell] = &plan.cells[..] else { panic!("{plan:?}") };
+        shown(&cell.experiment)
+    }
+
+    const MARIADB: (&str, &str) = ("target", "embedded:mariadb");
+
+    #[test]
+    fn a_dialect_is_for_its_database_alone() {
+        assert_snapshot!(only(Size::Full, &[]), @r"
+        max_connections=50 shared_buffers=10GB
+        plain setup; a*1:row b*2:row; plain finish
+        1x plain script, 1x second script
+        ");
+        assert_snapshot!(only(Size::Full, &[MARIADB]), @r"
+        max_connections=60 innodb_buffer_pool_size=25% of memory
+        my setup; a*1:row b*10:row + 1 c*3:row; plain finish
+        2x my script, 1x another, 1x second script
+        ");
+        assert_eq!(
+            only(Size::Full, &[MARIADB]),
+            only(Size::Full, &[("target", "mysql://u@db/x")])
+        );
+        assert_eq!(
+            only(Size::Full, &[]),
+            only(Size::Full, &[("target", "host=db dbname=x")])
+        );
+    }
+
+    #[test]
+    fn a_size_comes_after_it_and_what_is_set_after_both() {
+        assert_snapshot!(only(Size::Small, &[MARIADB]), @r"
+        max_connections=60 innodb_buffer_pool_size=1GB innodb_log_file_size=2GB
+        my setup; a*1:row b*5:row + 1 c*3:row; plain finish
+        2x my script, 1x another, 1x second script
+        ");
+        let set = [
+            ("innodb_buffer_pool_size", "3GB"),
+            ("settings.max_connections", "70"),
+            MARIADB,
+        ];
+        let small = only(Size::Small, &set);
+        assert!(
+            small.starts_with("max_connections=70 innodb_buffer_pool_size=3GB innodb_log_file_size=2GB\n"),
+            "{small}"
+        );
+    }
+
+    /// Which database a cell is for may follow from a level, or from what the name of a level stands for.
+    #[test]
+    fn each_cell_has_the_dialect_of_its_own_database() {
+        let targets = [("target", "embedded:mariadb,embedded:18"), ("max_connections", "80,90")];
+        let cells = plan(FILE, Size::Full, &targets).unwrap().cells;
+        let settings: Vec<_> = cells.iter().map(|cell| shown(&cell.experiment)).collect();
+        let first_lines: Vec<_> = settings.iter().filter_map(|shown| shown.lines().next()).collect();
+        assert_snapshot!(first_lines.join("\n"), @r"
+        max_connections=80 innodb_buffer_pool_size=25% of memory
+        max_connections=90 innodb_buffer_pool_size=25% of memory
+        max_connections=80 shared_buffers=10GB
+        max_connections=90 shared_buffers=10GB
+        ");
+        let named = format!(
+            "{FILE}[factors.server]\nmine = {{ target = \"embedded:mariadb\", settings.innodb_buffer_pool_size = \
+             \"7GB\" }}\nusual = {{}}\n"
+        );
+        let cells = plan(&named, Size::Full, &[]).unwrap().cells;
+        let has = |cell: usize, name: &str| cells[cell].experiment.settings.get(name).map(String::as_str);
+        assert_eq!(has(0, "innodb_buffer_pool_size"), Some("7GB"));
+        assert_eq!(
+            (has(0, "shared_buffers"), has(1, "shared_buffers")),
+            (None, Some("10GB"))
+        );
+    }
+
+    #[test]
+    fn a_file_is_for_the_databases_that_it_names_or_for_all() {
+        let without = FILE.split("[postgres]").next().unwrap();
+        let plain = plan(without, Size::Full, &[MARIADB]).unwrap();
+        assert!(shown(&plain.cells[0].experiment).starts_with("max_connections=50\nplain setup"));
+        let one = format!("{without}[postgres]\n");
+        assert!(plan(&one, Size::Full, &[]).is_ok());
+        let other = format!("{without}[mysql]\n[[stage]]\nname = \"s\"\nlasts = \"1s\"\n");
+        assert!(plan(&other, Size::Full, &[MARIADB]).is_ok());
+        let refused = |file: &str, set: &[(&str, &str)]| plan(file, Size::Full, set).unwrap_err().to_string();
+        let said = [
+            refused(&one, &[MARIADB]),
+            refused(&one, &[MARIADB, ("rows", "1,2")]),
+            refused(&one, &[("target", "embedded,embedded:mariadb")]),
+            refused(&other, &[]),
+        ];
+        assert_snapshot!(said.join("\n\n"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_dialect_is_told_with_its_place() {
+        let sections = [
+            "[oracle]",
+            "[mysql]\nsettings.a = 1",
+            "[mysql.server]\ntarget = \"embedded\"",
+            "[mysql.server]\nsettings.rows = 1",
+            "[mysql.server]\nsettings.a = \"{rwos}GB\"",
+            "[mysql.data]\nread_only = true",
+            "[mysql.data]\nsetup = \"{rwos}\"",
+            "[mysql.data]\nfill.t = { rows = 1 }",
+            "[mysql.workload.on]\nscript = \"x\"",
+            "[mysql.workload.one]\nclients = 2",
+            "[mysql.workload.one]",
+            "[[mysql.workload]]\nname = \"one\"\nscript = \"x\"",
+            "[mysql.size.tiny]",
+            "[mysql.size.small]\nrows = 1",
+            "[mysql.server]\nsettings.a = 1\n[size.small]\nsettings.a = 2",
+            "[mysql.size.full]\nsettings.a = 1\n[size.small]\na = 2",
+        ];
+        let start = FILE.split("[postgres]").next().unwrap();
+        let complaints = sections.map(|section| {
+            let file = format!("{start}{section}\n");
+            let refused = Experiment::parse(Path::new("mine.toml"), &file).unwrap_err();
+            format!("# {}\n{refused}\n", section.replace('\n', " | "))
+        });
+        assert_snapshot!(complaints.join("\n"));
+    }
+
+    #[test]
+    fn the_experiments_that_are_written_for_mariadb() {
+        let mut names = Vec::new();
+        for builtin in builtin() {
+            let experiment = find(builtin.name).unwrap();
+            assert!(experiment.dialects.contains_key("postgres"), "{}", builtin.name);
+            if !experiment.dialects.contains_key("mysql") {
+                continue;
+            }
+            names.push(builtin.name);
+            for size in Size::NAMES {
+                let set = [(MARIADB.0.to_owned(), MARIADB.1.to_owned())];
+                let resolved = experiment.resolve(size.parse().unwrap(), &set, 2).unwrap();
+                assert_snapshot!(format!("{}-{size}", builtin.name), shown_whole(&resolved));
+            }
+        }
+        assert_eq!(names, ["pk-select", "pk-update", "pk-insert"]);
+    }
+
+    /// What is done on the server.
+    fn shown_whole(resolved: &Resolved) -> String {
+        let settings = resolved
+            .settings
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}\n"));
+        let data = &resolved.data;
+        let fills = data
+            .fill
+            .iter()
+            .map(|fill| format!("{}: {} rows of {:?}\n", fill.table, fill.rows, fill.columns));
+        let scripts = resolved.workloads.iter().flat_map(|workload| workload.scripts.iter());
+        let scripts = scripts.map(|(script, _)| script.script.as_str());
+        let parts = [
+            settings.collect::<String>(),
+            data.setup.clone(),
+            fills.collect(),
+            data.finish.clone(),
+        ];
+        parts.join("\n") + &scripts.collect::<String>()
+    }
+}

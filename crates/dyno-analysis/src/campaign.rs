@@ -2,6 +2,7 @@
 
 use dyno_archive::summary::Warning;
 use dyno_archive::{Campaign, EventKind, Run, RunRecord, RunState};
+use dyno_record::Meaning;
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -128,10 +129,9 @@ fn varied<'a>(campaign: &'a Campaign, cells: &'a Cells<'_>) -> Vec<&'a str> {
 /// Whether a run wrote more log than the server does by itself; where that was not sampled, it may have.
 fn writes(run: &Run) -> bool {
     const IDLE_BYTES: f64 = 1_048_576.0;
-    const POSITION: &str = "wal_position_bytes";
-    let samples = run.server_samples(|name| name == POSITION);
-    let positions = samples.column(POSITION).unwrap_or_default();
-    let mut known = positions.iter().filter(|position| position.is_finite());
+    let samples = run.server_samples(|meaning| meaning == Meaning::LogBytes);
+    let written = samples.column(Meaning::LogBytes).unwrap_or_default();
+    let mut known = written.iter().filter(|bytes| bytes.is_finite());
     match (known.next(), known.next_back()) {
         (Some(first), Some(last)) => last - first > IDLE_BYTES,
         _ => true,

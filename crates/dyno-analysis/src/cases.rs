@@ -96,7 +96,7 @@ fn case(kind: WarningKind) -> Case {
         }
         WarningKind::FewCheckpoints => Case {
             given: analysed(|_, _| {}),
-            silent: analysed(|_, recording| recording.wal_bytes = signal(900.0, 900.0)),
+            silent: analysed(|_, recording| recording.log_bytes = signal(900.0, 900.0)),
         },
         WarningKind::LoadGeneratorBusy => Case {
             given: analysed(|_, recording| recording.dyno_cores = signal(1.95, 1.95)),

@@ -126,14 +126,14 @@ fn burst(recording: &Recording) -> Option<String> {
         Some(total(series) / total(&recording.tps)).filter(|value| value.is_finite())
     };
     let (early, late) = (quarter(0.0, 0.25), quarter(0.75, 1.0));
-    let wal = &recording.wal_bytes.as_ref()?.series;
-    let (early_bytes, late_bytes) = (per_transaction(wal, &early)?, per_transaction(wal, &late)?);
+    let log = &recording.log_bytes.as_ref()?.series;
+    let (early_bytes, late_bytes) = (per_transaction(log, &early)?, per_transaction(log, &late)?);
     // Hardly any log at all: a load that only reads, and what the server itself writes.
     const LEAST_BYTES: f64 = 20.0;
     if early_bytes < LEAST_BYTES || late_bytes <= 0.0 {
         return None;
     }
-    let images = recording.full_page_images.as_ref().and_then(|images| {
+    let images = recording.page_images.as_ref().and_then(|images| {
         let (early, late) = (
             per_transaction(&images.series, &early)?,
             per_transaction(&images.series, &late)?,
@@ -192,7 +192,7 @@ mod tests {
                 end_s: 630.0,
             }],
             tps: series(tps),
-            wal_bytes: Signal::new(series(wal), &[]),
+            log_bytes: Signal::new(series(wal), &[]),
             checkpoints: (0..10)
                 .map(|cycle| Checkpoint {
                     start_s: f64::from(30 + 60 * cycle),

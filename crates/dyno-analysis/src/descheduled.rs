@@ -6,7 +6,7 @@ use crate::series::Window;
 use crate::warnings::growth;
 use dyno_archive::Run;
 use dyno_archive::summary::Warning;
-use dyno_record::Who;
+use dyno_record::{Meaning, Who};
 
 /// Waiting for a CPU for this share of the time is worth a word.
 const WAITED_SHARE: f64 = 0.1;
@@ -16,13 +16,13 @@ const HELD_SHARE: f64 = 0.01;
 
 /// The warning that the recording of `run` gives reason for.
 pub(super) fn warning(run: &Run, recording: &Recording) -> Option<Warning> {
-    let counted = |column| growth(run, recording, column).unwrap_or(0.0);
+    let counted = |counter| growth(run, recording, counter).unwrap_or(0.0);
     Held {
         measured_s: recording.measured.length_s(),
         threads: recording.threads.max(1.0),
-        waited_s: counted("runqueue_wait_s"),
-        switches: counted("involuntary_switches"),
-        throttled_s: counted("throttled_s"),
+        waited_s: counted(Meaning::RunQueueS),
+        switches: counted(Meaning::InvoluntarySwitches),
+        throttled_s: counted(Meaning::ThrottledS),
         stood_still_s: stood_still_s(recording),
     }
     .warning()

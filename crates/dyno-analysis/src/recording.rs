@@ -6,7 +6,7 @@ use crate::series::{Series, Signal, Window};
 use crate::throughput::Throughput;
 use dyno_archive::summary::WorkloadFacts;
 use dyno_archive::{EventKind, EventRecord, ProcessRow, Run, Samples, WaitRow};
-use dyno_record::{Autovacuum, Blocked, Checkpoint, Stalled, Vacuum};
+use dyno_record::{Autovacuum, Blocked, Checkpoint, Meaning, Stalled, Vacuum, WaitKind};
 use std::collections::{BTreeMap, HashMap};
 
 /// Everything causes are judged by. In tests it is made by hand.
@@ -42,20 +42,20 @@ pub(super) struct Recording {
     pub disk_pressure: Option<Signal>,
     /// Number of the server's processes that were stopped.
     pub server_stopped: Option<Signal>,
-    /// Bytes of write-ahead log per second.
-    pub wal_bytes: Option<Signal>,
-    /// Full page images per second; servers before version 14 do not count them.
-    pub full_page_images: Option<Signal>,
-    /// Bytes of write-ahead log per transaction.
-    pub wal_per_transaction: Option<Signal>,
-    /// Whether the server writes no full page images.
-    pub full_page_writes_off: bool,
+    /// Bytes of the log of changes per second.
+    pub log_bytes: Option<Signal>,
+    /// Whole pages written to the log per second; not every server counts them.
+    pub page_images: Option<Signal>,
+    /// Bytes of the log per transaction.
+    pub log_per_transaction: Option<Signal>,
+    /// Whether the server writes no whole pages to the log.
+    pub no_page_images: bool,
     /// Measured sessions that waited for locks.
     pub lock_waits: Option<Signal>,
     /// Measured sessions that waited for a row that another transaction has changed.
     pub row_waits: Series,
-    /// Measured sessions that waited for the write-ahead log.
-    pub wal_waits: Option<Signal>,
+    /// Measured sessions that waited for the log.
+    pub log_waits: Option<Signal>,
     /// Measured sessions that waited for data files.
     pub data_waits: Option<Signal>,
     /// Measured sessions that waited for a standby.
@@ -94,26 +94,30 @@ const AROUND_S: f64 = 5.0;
 /// Fewer other occurrences say nothing about what something does.
 const FEWEST_ELSEWHERE: usize = 3;
 
-/// The columns of `host.csv` that are read.
-const HOST: [&str; 8] = [
-    "cpu_steal_share",
-    "cpu_idle_share",
-    "other_cpu_s",
-    "dyno_cpu_s",
-    "runqueue_wait_s",
-    "disk_busy_share",
-    "pressure_io_some_us",
-    "server_stopped",
+/// What is read of `host.csv`.
+const HOST: [Meaning; 8] = [
+    Meaning::CpuStealShare,
+    Meaning::CpuIdleShare,
+    Meaning::OtherCpuS,
+    Meaning::DynoCpuS,
+    Meaning::RunQueueS,
+    Meaning::DiskBusyShare,
+    Meaning::IoPressureUs,
+    Meaning::ServerStopped,
 ];
 
-/// The columns of `server.csv` that are read.
-const SERVER: [&str; 2] = ["wal_position_bytes", "pg_stat_wal.wal_fpi"];
+/// What is read of `server.csv`.
+const SERVER: [Meaning; 3] = [
+    Meaning::LogBytes,
+    Meaning::LogPageImages,
+    Meaning::SessionsWaitingForLocks,
+];
 
 impl Recording {
     /// Reads what `run` recorded. `throughput` and its `dips` are known already.
     pub fn read(run: &Run, throughput: &Throughput, dips: Vec<Window>) -> Self {
-        let host = run.host_samples(|name| HOST.contains(&name));
-        let server = run.server_samples(|name| SERVER.contains(&name));
+        let host = run.host_samples(|meaning| HOST.contains(&meaning));
+        let server = run.server_samples(|meaning| SERVER.contains(&meaning));
         let waits = Waits::of(run.waits());
         let facts = run.record.as_ref().ok();
         let total = |number: fn(&WorkloadFacts) -> usize| {
@@ -121,8 +125,8 @@ impl Recording {
         };
         let cores = facts.and_then(|facts| facts.host.get("cores")?.as_f64());
         let signal = |series: Series| Signal::new(series, &dips);
-        let gauge = |samples: &Samples, name| signal(Series::gauge(&samples.at_s, samples.column(name)?));
-        let rate = |samples: &Samples, name| signal(Series::rate(&samples.at_s, samples.column(name)?));
+        let gauge = |samples: &Samples, meaning| signal(Series::gauge(&samples.at_s, samples.column(meaning)?));
+        let rate = |samples: &Samples, meaning| signal(Series::rate(&samples.at_s, samples.column(meaning)?));
         let mut recording = Self {
             measured: throughput.measured(),
             levels: throughput.levels(),
@@ -130,34 +134,35 @@ impl Recording {
             threads: total(|workload| workload.threads),
             cores: cores.unwrap_or(1.0),
             tps: throughput.series(),
-            steal_share: gauge(&host, "cpu_steal_share"),
-            idle_share: gauge(&host, "cpu_idle_share"),
-            other_cores: rate(&host, "other_cpu_s"),
-            dyno_cores: rate(&host, "dyno_cpu_s"),
-            run_queue: rate(&host, "runqueue_wait_s"),
-            disk_busy_share: gauge(&host, "disk_busy_share"),
+            steal_share: gauge(&host, Meaning::CpuStealShare),
+            idle_share: gauge(&host, Meaning::CpuIdleShare),
+            other_cores: rate(&host, Meaning::OtherCpuS),
+            dyno_cores: rate(&host, Meaning::DynoCpuS),
+            run_queue: rate(&host, Meaning::RunQueueS),
+            disk_busy_share: gauge(&host, Meaning::DiskBusyShare),
             disk_pressure: host
-                .column("pressure_io_some_us")
+                .column(Meaning::IoPressureUs)
                 .map(|us| us.iter().map(|us| us / 1e6).collect::<Vec<_>>())
                 .and_then(|seconds| signal(Series::rate(&host.at_s, &seconds))),
-            server_stopped: gauge(&host, "server_stopped"),
-            wal_bytes: rate(&server, "wal_position_bytes"),
-            full_page_images: rate(&server, "pg_stat_wal.wal_fpi"),
-            full_page_writes_off: facts
+            server_stopped: gauge(&host, Meaning::ServerStopped),
+            log_bytes: rate(&server, Meaning::LogBytes),
+            page_images: rate(&server, Meaning::LogPageImages),
+            no_page_images: facts
                 .is_some_and(|facts| campaign::settings(facts).get("full_page_writes") == Some(&"off")),
-            lock_waits: signal(waits.series(&[Wait::Lock, Wait::Row])),
-            row_waits: waits.series(&[Wait::Row]),
-            wal_waits: signal(waits.series(&[Wait::Wal])),
-            data_waits: signal(waits.series(&[Wait::Data])),
-            standby_waits: signal(waits.series(&[Wait::Standby])),
+            lock_waits: signal(waits.series(&[WaitKind::Lock, WaitKind::Row]))
+                .or_else(|| gauge(&server, Meaning::SessionsWaitingForLocks)),
+            row_waits: waits.series(&[WaitKind::Row]),
+            log_waits: signal(waits.series(&[WaitKind::Log])),
+            data_waits: signal(waits.series(&[WaitKind::Data])),
+            standby_waits: signal(waits.series(&[WaitKind::Standby])),
             others: others(run.processes()),
             ..Self::default()
         };
         if let Ok(events) = run.events() {
             events.for_each(|event| recording.event(event));
         }
-        let wal = recording.wal_bytes.as_ref();
-        recording.wal_per_transaction = wal.and_then(|wal| signal(wal.series.per(&recording.tps)));
+        let log = recording.log_bytes.as_ref();
+        recording.log_per_transaction = log.and_then(|log| signal(log.series.per(&recording.tps)));
         recording.dips = dips;
         recording
     }
@@ -271,41 +276,20 @@ impl Recording {
     }
 }
 
-/// What measured sessions wait for, as far as causes differ by it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wait {
-    Lock,
-    Row,
-    Wal,
-    Data,
-    Standby,
-}
-
-/// How many kinds there are.
-const WAITS: usize = 5;
-
-impl Wait {
-    /// The kind of a wait event; names of PostgreSQL's documentation, "Wait Event Tables", of versions 9.6 to 18.
-    fn of(class: &str, event: &str) -> Option<Self> {
-        match (class, event) {
-            ("Lock", "transactionid" | "tuple") => Some(Self::Row),
-            ("Lock", _) => Some(Self::Lock),
-            ("IPC", "SyncRep") => Some(Self::Standby),
-            ("IO", event) if event.starts_with("WAL") || event == "WalSync" || event == "WalWrite" => Some(Self::Wal),
-            ("LWLock" | "LWLockNamed" | "LWLockTranche", event) if event.to_ascii_lowercase().starts_with("wal") => {
-                Some(Self::Wal)
-            }
-            ("IO", event) if event.starts_with("DataFile") => Some(Self::Data),
-            _ => None,
-        }
-    }
-}
+/// The kinds of waits by which causes differ.
+const WAITS: [WaitKind; 5] = [
+    WaitKind::Lock,
+    WaitKind::Row,
+    WaitKind::Log,
+    WaitKind::Data,
+    WaitKind::Standby,
+];
 
 /// How many measured sessions waited, kind by kind.
 #[derive(Default)]
 struct Waits {
-    /// By the time's bits, so that it sorts (times are positive): sessions of each kind.
-    at: BTreeMap<u64, [f64; WAITS]>,
+    /// By the time's bits, so that it sorts (times are positive): sessions of each of [`WAITS`].
+    at: BTreeMap<u64, [f64; WAITS.len()]>,
 }
 
 impl Waits {
@@ -313,21 +297,23 @@ impl Waits {
         let mut waits = Self::default();
         for row in rows.filter(|row| row.at_s >= 0.0 && row.sessions.is_finite()) {
             let sessions = waits.at.entry(row.at_s.to_bits()).or_default();
-            if let Some(wait) = Wait::of(&row.wait_event_type, &row.wait_event).filter(|_| row.backend == "client") {
-                sessions[wait as usize] += row.sessions;
+            let kind = WAITS.iter().position(|kind| *kind == row.kind());
+            if let Some(kind) = kind.filter(|_| row.backend == "client") {
+                sessions[kind] += row.sessions;
             }
         }
         waits
     }
 
     /// Sessions that waited in one of these ways.
-    fn series(&self, waits: &[Wait]) -> Series {
+    fn series(&self, kinds: &[WaitKind]) -> Series {
         let mut series = Series::default();
         let mut before_s = None;
         for (bits, sessions) in &self.at {
             let end_s = f64::from_bits(*bits);
             let start_s = WaitRow::start_s(end_s, before_s.replace(end_s));
-            let sessions = waits.iter().map(|wait| sessions[*wait as usize]).sum();
+            let of_kind = WAITS.iter().zip(sessions).filter(|(kind, _)| kinds.contains(kind));
+            let sessions = of_kind.map(|(_, sessions)| sessions).sum();
             series.push(Window { start_s, end_s }, sessions);
         }
         series
@@ -362,15 +348,9 @@ mod tests {
 
     #[test]
     fn waits_after_an_outage_say_nothing_of_it() {
-        let row = |at_s, sessions| WaitRow {
-            at_s,
-            backend: "client".to_owned(),
-            wait_event_type: "Lock".to_owned(),
-            wait_event: "relation".to_owned(),
-            sessions,
-        };
+        let row = |at_s, sessions| WaitRow::new(at_s, "client", WaitKind::Lock, ["Lock", "relation"], sessions);
         let rows = [row(9.0, 0.0), row(10.0, 1.0), row(30.0, 8.0)];
-        let series = Waits::of(rows.into_iter()).series(&[Wait::Lock]);
+        let series = Waits::of(rows.into_iter()).series(&[WaitKind::Lock]);
         let mean = |start_s, end_s| series.mean_in(Window { start_s, end_s });
         assert_eq!(mean(10.0, 29.0), None);
         assert_eq!((mean(9.0, 10.0), mean(29.0, 30.0)), (Some(1.0), Some(8.0)));

@@ -6,6 +6,7 @@ use crate::{descheduled, limits};
 use dyno_archive::analysis::{Analysis, Steady};
 use dyno_archive::summary::{Scale, Warning};
 use dyno_archive::{Run, RunRecord};
+use dyno_record::Meaning;
 use serde_json::Value;
 
 /// From this many seconds on a measurement means to be steady; a shorter one is a look.
@@ -58,7 +59,7 @@ fn no_steady_state(steady: &Steady, measured_s: f64) -> Option<Warning> {
 /// less than a cycle, need not.
 fn few_checkpoints(record: &RunRecord, recording: &Recording, measured_s: f64) -> Option<Warning> {
     const WRITES_BYTES_PER_S: f64 = 100_000.0;
-    let writes = recording.wal_bytes.as_ref()?.usual.median > WRITES_BYTES_PER_S;
+    let writes = recording.log_bytes.as_ref()?.usual.median > WRITES_BYTES_PER_S;
     let timeout_s = setting(record, "checkpoint_timeout").map_or(Some(300.0), |text| seconds(&text))?;
     // Where the amount of WAL brings them about, they come more often.
     let starts: Vec<f64> = recording
@@ -82,10 +83,10 @@ fn governor(record: &RunRecord) -> Option<Warning> {
     })
 }
 
-/// How much the counter `column` of `host.csv` grew while was measured.
-pub(super) fn growth(run: &Run, recording: &Recording, column: &str) -> Option<f64> {
-    let samples = run.host_samples(|name| name == column);
-    let values = samples.column(column)?;
+/// How much the counter of this meaning in `host.csv` grew while was measured.
+pub(super) fn growth(run: &Run, recording: &Recording, counter: Meaning) -> Option<f64> {
+    let samples = run.host_samples(|meaning| meaning == counter);
+    let values = samples.column(counter)?;
     risen(
         samples.at_s.iter().copied().zip(values.iter().copied()),
         recording.measured,
@@ -115,7 +116,7 @@ fn slow_clock(record: &RunRecord) -> Option<Warning> {
 }
 
 fn swapping(run: &Run, recording: &Recording) -> Option<Warning> {
-    let bytes = growth(run, recording, "swap_out_bytes")?;
+    let bytes = growth(run, recording, Meaning::SwapOutBytes)?;
     const NOTABLE_BYTES: f64 = 1_048_576.0;
     (bytes >= NOTABLE_BYTES).then_some(Warning::Swapping { bytes: bytes as u64 })
 }

@@ -469,10 +469,7 @@ fn an_archive_that_cannot_be_written_is_named() {
 fn samples_are_rows_with_gaps_where_nothing_was_read() {
     let archive = TempDir::new().unwrap();
     let (run, _) = write_run(&archive, 1);
-    let series = Series {
-        file: "x.csv",
-        columns: vec!["commits".to_owned(), "a,b".to_owned()],
-    };
+    let series = Series::new("x.csv", ["commits", "a,b"]);
     let mut samples = SampleWriter::create(run.path(), &series).unwrap();
     samples
         .row(

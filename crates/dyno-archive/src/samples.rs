@@ -2,7 +2,7 @@
 //! the time in the first column.
 
 use crate::append::AppendFile;
-use crate::{ArchiveError, rounded};
+use crate::{ArchiveError, meanings, rounded};
 use dyno_record::{Series, Value};
 use std::fmt::Write;
 use std::path::Path;
@@ -18,12 +18,14 @@ pub struct SampleWriter {
 }
 
 impl SampleWriter {
-    /// Makes the file of `series` in a run's folder.
+    /// Makes the file of `series` in a run's folder, and beside it the one that says what its columns mean, so that
+    /// whoever finds the one finds the other.
     ///
     /// # Errors
     ///
     /// If it cannot be written.
     pub fn create(folder: &Path, series: &Series) -> Result<Self, ArchiveError> {
+        meanings::write(folder, series)?;
         let mut file = AppendFile::create(folder.join(series.file))?;
         let mut header = "at_s".to_owned();
         for column in &series.columns {

@@ -1,11 +1,13 @@
 //! Reading the sampled tables of a run: `host.csv` and `server.csv`, which have a column per counter, and
 //! `waits.csv` and `processes.csv`, which have a row per thing seen.
 //!
-//! Runs may last for days, so only the columns asked for are kept. A file that is missing or damaged reads as far
+//! Columns are asked for by what they mean. Runs may last for days, so only those asked for are kept. A file that is missing or damaged reads as far
 //! as it goes.
 
 use crate::intervals::WholeLines;
+use crate::meanings::{columns_by_meaning, earlier_wait_kind};
 use crate::reader::{Run, open};
+use dyno_record::{Meaning, WaitKind};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
@@ -15,8 +17,8 @@ use std::collections::HashMap;
 pub struct Samples {
     /// When each sample was taken, in seconds since the first phase began.
     pub at_s: Vec<f64>,
-    /// The values by column, as many as there are times; what is not known is not a number.
-    pub columns: HashMap<String, Vec<f64>>,
+    /// The values by what they mean, as many as there are times; what is not known is not a number.
+    pub columns: HashMap<Meaning, Vec<f64>>,
 }
 
 /// Rows of `waits.csv` that are further apart have a time between them in which nobody looked, in seconds.
@@ -29,12 +31,17 @@ pub struct WaitRow {
     pub at_s: f64,
     /// Whose sessions: `client` are the measured ones.
     pub backend: String,
-    /// The class of what they waited for; `CPU` if for nothing.
-    pub wait_event_type: String,
-    /// What they waited for.
-    pub wait_event: String,
+    /// The class of what they waited for, as the server calls it.
+    #[serde(rename = "wait_event_type")]
+    pub class: String,
+    /// What they waited for, as the server calls it.
+    #[serde(rename = "wait_event")]
+    pub event: String,
     /// How many they were.
     pub sessions: f64,
+    /// What that is; absent in archives of earlier dynos, and if only a later one knows it.
+    #[serde(default, deserialize_with = "known")]
+    kind: Option<WaitKind>,
 }
 
 /// A row of `processes.csv`: one of the busiest processes of the machine.
@@ -55,13 +62,38 @@ pub struct ProcessRow {
 /// A row of `statements.csv`: what a statement cost over the whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatementRow {
-    /// The statement as `pg_stat_statements` has it.
+    /// The statement as the server's statistics have it.
     pub query: String,
-    /// The numbers of `pg_stat_statements` that are known, by column.
-    pub numbers: HashMap<String, f64>,
+    /// The numbers that are known, by what they mean.
+    pub numbers: HashMap<Meaning, f64>,
+}
+
+/// The kind of a wait, if it is one that is known.
+fn known<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<WaitKind>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    Ok(WaitKind::named(&name))
 }
 
 impl WaitRow {
+    /// How many `sessions` waited for what; the class and the event as the server calls them.
+    #[must_use]
+    pub fn new(at_s: f64, backend: &str, kind: WaitKind, [class, event]: [&str; 2], sessions: f64) -> Self {
+        Self {
+            at_s,
+            backend: backend.to_owned(),
+            class: class.to_owned(),
+            event: event.to_owned(),
+            sessions,
+            kind: Some(kind),
+        }
+    }
+
+    /// What they waited for, as far as it matters.
+    #[must_use]
+    pub fn kind(&self) -> WaitKind {
+        self.kind.unwrap_or_else(|| earlier_wait_kind(&self.class, &self.event))
+    }
+
     /// When the time begins that rows of `at_s` are of, if those before them were of `before_s`: there and then,
     /// or, if nobody looked for longer, a second before they were written.
     #[must_use]
@@ -72,23 +104,23 @@ impl WaitRow {
 }
 
 impl Samples {
-    /// The values of a column; `None` if there is no such column.
+    /// The values that mean this; `None` if no column does.
     #[must_use]
-    pub fn column(&self, name: &str) -> Option<&[f64]> {
-        self.columns.get(name).map(Vec::as_slice)
+    pub fn column(&self, meaning: Meaning) -> Option<&[f64]> {
+        self.columns.get(&meaning).map(Vec::as_slice)
     }
 }
 
 impl Run {
     /// The columns of `host.csv` that are `wanted`.
     #[must_use]
-    pub fn host_samples(&self, wanted: impl Fn(&str) -> bool) -> Samples {
+    pub fn host_samples(&self, wanted: impl Fn(Meaning) -> bool) -> Samples {
         self.samples("host.csv", wanted)
     }
 
     /// The columns of `server.csv` that are `wanted`.
     #[must_use]
-    pub fn server_samples(&self, wanted: impl Fn(&str) -> bool) -> Samples {
+    pub fn server_samples(&self, wanted: impl Fn(Meaning) -> bool) -> Samples {
         self.samples("server.csv", wanted)
     }
 
@@ -104,15 +136,21 @@ impl Run {
 
     /// The rows of `statements.csv`, those that took the most time first.
     pub fn statements(&self) -> impl Iterator<Item = StatementRow> + use<> {
-        self.rows("statements.csv").map(|mut row: HashMap<String, String>| {
-            let query = row.remove("query").unwrap_or_default();
-            let numbers = row
-                .into_iter()
-                .filter_map(|(name, text)| Some((name, text.parse().ok()?)));
-            StatementRow {
-                query,
-                numbers: numbers.collect(),
-            }
+        let path = self.path.join("statements.csv");
+        open(&path).ok().into_iter().flat_map(move |file| {
+            let mut reader = csv::Reader::from_reader(WholeLines::new(file));
+            let header = reader.headers().cloned().unwrap_or_default();
+            let query = header.iter().position(|name| name == "query");
+            let columns = columns_by_meaning(&path, &header);
+            reader.into_records().map_while(Result::ok).map(move |row| {
+                let numbers = columns
+                    .iter()
+                    .filter_map(|(meaning, place)| Some((*meaning, row.get(*place)?.parse().ok()?)));
+                StatementRow {
+                    query: query.and_then(|place| row.get(place)).unwrap_or_default().to_owned(),
+                    numbers: numbers.collect(),
+                }
+            })
         })
     }
 
@@ -125,36 +163,36 @@ impl Run {
         })
     }
 
-    fn samples(&self, name: &str, wanted: impl Fn(&str) -> bool) -> Samples {
+    fn samples(&self, name: &str, wanted: impl Fn(Meaning) -> bool) -> Samples {
         let mut samples = Samples::default();
-        let Ok(file) = open(&self.path.join(name)) else {
+        let path = self.path.join(name);
+        let Ok(file) = open(&path) else {
             return samples;
         };
         let mut reader = csv::Reader::from_reader(WholeLines::new(file));
         let Ok(header) = reader.headers().cloned() else {
             return samples;
         };
-        let mut columns: Vec<(usize, &str, Vec<f64>)> = Vec::new();
-        // The first column is the time.
-        for (index, name) in header.iter().enumerate().skip(1).filter(|(_, name)| wanted(name)) {
-            columns.push((index, name, Vec::new()));
-        }
+        let columns = columns_by_meaning(&path, &header).into_iter();
+        let mut columns: Vec<(Meaning, usize, Vec<f64>)> = columns
+            .filter(|(meaning, _)| wanted(*meaning))
+            .map(|(meaning, place)| (meaning, place, Vec::new()))
+            .collect();
         let number = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
         for row in reader.records().map_while(Result::ok) {
+            // The first column is the time.
             let at_s = number(row.get(0));
             // Times ascend; what does not is no sample.
             if at_s.is_nan() || samples.at_s.last().is_some_and(|last| at_s <= *last) {
                 continue;
             }
             samples.at_s.push(at_s);
-            for (index, _, values) in &mut columns {
-                values.push(number(row.get(*index)));
+            for (_, place, values) in &mut columns {
+                values.push(number(row.get(*place)));
             }
         }
-        samples.columns = columns
-            .into_iter()
-            .map(|(_, name, values)| (name.to_owned(), values))
-            .collect();
+        let columns = columns.into_iter().map(|(meaning, _, values)| (meaning, values));
+        samples.columns = columns.collect();
         samples
     }
 }
@@ -180,12 +218,14 @@ mod tests {
 
     #[test]
     fn wanted_columns_are_read_up_to_a_torn_row() {
-        let (_folder, run) = run(&[("host.csv", "at_s,a,b,c\n1,10,,x\n2,20,5,7\n2,99,9,9\n3,30,6,8\n4,4")]);
-        let samples = run.host_samples(|name| name != "b");
+        let meanings = "{\"format\":1,\"columns\":{\"dyno_cpu_s\":\"a\",\"server_cpu_s\":\"b\",\"other_cpu_s\":\"c\"}}";
+        let host = "at_s,a,b,c\n1,10,,x\n2,20,5,7\n2,99,9,9\n3,30,6,8\n4,4";
+        let (_folder, run) = run(&[("host.csv", host), ("host.meanings.json", meanings)]);
+        let samples = run.host_samples(|meaning| meaning != Meaning::ServerCpuS);
         assert_eq!(samples.at_s, [1.0, 2.0, 3.0]);
-        assert_eq!(samples.column("a"), Some([10.0, 20.0, 30.0].as_slice()));
-        assert_eq!(samples.column("b"), None);
-        let c = samples.column("c").unwrap();
+        assert_eq!(samples.column(Meaning::DynoCpuS), Some([10.0, 20.0, 30.0].as_slice()));
+        assert_eq!(samples.column(Meaning::ServerCpuS), None);
+        let c = samples.column(Meaning::OtherCpuS).unwrap();
         assert!(c[0].is_nan() && c[1..] == [7.0, 8.0]);
     }
 
@@ -208,6 +248,8 @@ mod tests {
     fn rows_of_what_was_seen() {
         let waits =
             "at_s,backend,wait_event_type,wait_event,sessions\n1.0,client,Lock,relation,7.5\n2.0,client,CPU,CPU,";
+        let declared = "at_s,backend,wait_event_type,wait_event,sessions,kind\n\
+                        1.0,client,Lock,relation,7.5,log\n2.0,client,Lock,tuple,1,eclipse\n";
         let processes =
             "at_s,pid,process,role,cpu_user_share,cpu_system_share,state\n1.0,7,\"cc, 1\",other,0.9,0.05,R\n";
         let statements = "at_s,query,calls,total_exec_time\n9.0,\"select 1, 2\",7,3.5\n9.0,end,7,\n";
@@ -219,7 +261,8 @@ mod tests {
         let (_folder, run) = run(&files);
         let waits: Vec<_> = run.waits().collect();
         assert_eq!(waits.len(), 1);
-        assert_eq!((waits[0].wait_event_type.as_str(), waits[0].sessions), ("Lock", 7.5));
+        assert_eq!((waits[0].class.as_str(), waits[0].sessions), ("Lock", 7.5));
+        assert_eq!(waits[0].kind(), WaitKind::Lock);
         let processes: Vec<_> = run.processes().collect();
         assert_eq!(
             (processes[0].process.as_str(), processes[0].role.as_str()),
@@ -227,7 +270,10 @@ mod tests {
         );
         let statements: Vec<_> = run.statements().collect();
         assert_eq!((statements.len(), statements[0].query.as_str()), (2, "select 1, 2"));
-        assert_eq!(statements[0].numbers["total_exec_time"], 3.5);
-        assert!(!statements[1].numbers.contains_key("total_exec_time"));
+        assert_eq!(statements[0].numbers[&Meaning::ExecutionMs], 3.5);
+        assert!(!statements[1].numbers.contains_key(&Meaning::ExecutionMs));
+        std::fs::write(run.path.join("waits.csv"), declared).unwrap();
+        let kinds: Vec<_> = run.waits().map(|row| row.kind()).collect();
+        assert_eq!(kinds, [WaitKind::Log, WaitKind::Row]);
     }
 }

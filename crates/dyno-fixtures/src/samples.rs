@@ -211,8 +211,5 @@ impl Samples {
 }
 
 fn series(file: &'static str, columns: &[&str]) -> Series {
-    Series {
-        file,
-        columns: columns.iter().map(|column| (*column).to_owned()).collect(),
-    }
+    Series::new(file, columns.iter().copied())
 }

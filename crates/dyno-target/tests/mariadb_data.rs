@@ -4,7 +4,7 @@
 
 mod support;
 
-use dyno_record::{Event, Series, Value};
+use dyno_record::{Event, Meaning, Series, Value};
 use dyno_target::mysql::data::{WORKING, prepare};
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions};
 use dyno_target::mysql::facts::{not_durable, server_facts};
@@ -18,13 +18,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use support::{home, quiet};
 
-/// The last row, by the names of its columns.
+/// The last row, by the names of its columns, and these by what they mean.
 #[derive(Default)]
-struct Last(BTreeMap<String, f64>);
+struct Last(BTreeMap<String, f64>, BTreeMap<Meaning, String>);
 
 impl Sink for Last {
     fn row(&mut self, _: Moment, series: &Series, values: &[Value]) {
         assert_eq!(series.file, "server.csv");
+        self.1 = series.meanings.clone();
         let named = series.columns.iter().cloned().zip(values);
         self.0 = named
             .filter_map(|(name, value)| match value {
@@ -41,14 +42,14 @@ impl Sink for Last {
     }
 }
 
-fn sample(sampler: &mut ServerSampler) -> BTreeMap<String, f64> {
+fn sample(sampler: &mut ServerSampler) -> Last {
     let moment = Moment {
         at: Duration::from_secs(1),
         late: Duration::ZERO,
     };
     let mut last = Last::default();
     sampler.sample(moment, &mut last).unwrap();
-    last.0
+    last
 }
 
 fn sql(text: &str) -> Sql {
@@ -75,7 +76,7 @@ fn data_is_loaded_and_counted() {
     assert_eq!(not_durable(&facts), ["innodb_flush_log_at_trx_commit = 2"]);
 
     let mut sampler = ServerSampler::new(&info);
-    let before = sample(&mut sampler);
+    let Last(before, _) = sample(&mut sampler);
     run(
         &mut client,
         &sql("create table t (id int, info text); create table u (i int primary key);"),
@@ -105,7 +106,7 @@ fn data_is_loaded_and_counted() {
     );
 
     client.execute("begin; insert into u values (1), (2); commit").unwrap();
-    let after = sample(&mut sampler);
+    let Last(after, meanings) = sample(&mut sampler);
     let growth = |name: &str| after[name] - before[name];
     assert_eq!(growth("Com_insert"), 1.0);
     assert_eq!(growth("Com_commit"), 1.0);
@@ -115,6 +116,13 @@ fn data_is_loaded_and_counted() {
         growth("Innodb_os_log_written")
     );
     assert!(growth("Innodb_buffer_pool_read_requests") > 0.0);
+    assert_eq!(meanings[&Meaning::LogBytes], "Innodb_os_log_written");
+    for (meaning, column) in &meanings {
+        assert!(
+            after.contains_key(column),
+            "the server does not count {meaning:?} as {column}"
+        );
+    }
     assert!(growth("Innodb_data_fsyncs") > 0.0);
     assert!(after["Threads_connected"] >= 2.0);
     assert!(after["Innodb_checkpoint_max_age"] > after["Innodb_checkpoint_age"]);
@@ -161,7 +169,7 @@ fn data_is_loaded_and_counted() {
         late: Duration::ZERO,
     };
     assert!(sampler.sample(moment, &mut Last::default()).is_err());
-    assert!(!sample(&mut sampler).is_empty());
+    assert!(!sample(&mut sampler).0.is_empty());
 }
 
 /// Keeps the steps that it is told.

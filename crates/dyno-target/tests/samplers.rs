@@ -4,7 +4,7 @@
 
 mod support;
 
-use dyno_record::{Event, Series, Value, Who};
+use dyno_record::{Event, Meaning, Series, Value, Who};
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::embedded::Embedded;
 use dyno_target::postgres::sampler::sampler_set;
@@ -12,7 +12,7 @@ use dyno_target::postgres::scope::Scope;
 use dyno_target::postgres::server_message;
 use dyno_target::sampler::{Moment, Sink};
 use rustix::process::{Pid, Signal, kill_process};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
@@ -33,6 +33,8 @@ type Row = (f64, HashMap<String, Value>);
 struct Told {
     /// For each file its rows.
     rows: HashMap<&'static str, Vec<Row>>,
+    /// For each file its columns by what they mean.
+    meanings: HashMap<&'static str, BTreeMap<Meaning, String>>,
     events: Vec<Event>,
     warnings: Vec<String>,
 }
@@ -44,6 +46,7 @@ impl Sink for Ear {
         assert_eq!(series.columns.len(), values.len(), "{}", series.file);
         let row = series.columns.iter().cloned().zip(values.iter().cloned()).collect();
         let mut told = self.0.lock().unwrap();
+        told.meanings.insert(series.file, series.meanings.clone());
         told.rows
             .entry(series.file)
             .or_default()
@@ -151,6 +154,26 @@ fn every_source_has_rows() {
     ] {
         assert!(matches!(row[column], Value::Number(_)), "{column}: {:?}", row[column]);
     }
+    let meanings = &told.meanings["server.csv"];
+    for meaning in [
+        Meaning::LogBytes,
+        Meaning::LogPageImages,
+        Meaning::PagesWrittenByCheckpoints,
+        Meaning::PagesWrittenByBackground,
+        Meaning::PagesWrittenBySessions,
+        Meaning::PagesRead,
+        Meaning::SessionsActive,
+        Meaning::SessionsIdleInTransaction,
+        Meaning::SessionsWaitingForLocks,
+    ] {
+        let column = &meanings[&meaning];
+        assert!(
+            matches!(row[column], Value::Number(_)),
+            "{meaning:?}: {:?}",
+            row[column]
+        );
+    }
+    assert!(has("waits.csv", "kind", &Value::from("other")), "a sleep is no lock");
     let (_, row) = told.rows["host.csv"].last().unwrap();
     assert!(
         matches!(row["server_cpu_s"], Value::Number(_)),

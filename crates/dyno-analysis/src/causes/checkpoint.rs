@@ -41,7 +41,7 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
 
     let clients = recording.clients.max(1.0);
     let waits = [
-        (&recording.wal_waits, "the write-ahead log"),
+        (&recording.log_waits, "the write-ahead log"),
         (&recording.data_waits, "data files"),
     ];
     let waited = waits.iter().filter_map(|(signal, what)| {
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn syncing_with_waits_explains_the_dip() {
         let mut recording = with_checkpoint(30.0, 63.0, 2.8);
-        recording.wal_waits = signal(1.0, 7.0);
+        recording.log_waits = signal(1.0, 7.0);
         recording.disk_busy_share = signal(0.2, 0.98);
         let found = look(&recording, DIP).unwrap();
         assert!(found.score > 0.8, "{found:?}");
@@ -149,11 +149,11 @@ mod tests {
         // Figures of a run on throttled storage: of eight clients six wait for the log at any time, with and
         // without a checkpoint.
         let mut recording = with_checkpoint(59.3, 62.9, 0.97);
-        recording.wal_waits = signal(6.3, 6.1);
+        recording.log_waits = signal(6.3, 6.1);
         recording.disk_pressure = signal(0.13, 0.58);
         assert!(look(&recording, DIP).unwrap().score > 0.6);
         // The same clients without a CPU.
-        recording.wal_waits = signal(6.3, 2.6);
+        recording.log_waits = signal(6.3, 2.6);
         recording.disk_pressure = signal(0.13, 0.1);
         recording.disk_busy_share = signal(0.2, 0.1);
         assert!(look(&recording, DIP).unwrap().score < 0.5);

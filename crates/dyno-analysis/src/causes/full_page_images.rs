@@ -51,7 +51,7 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     let burst = Burst::of(recording, dip).filter(|burst| burst.is_new(started_s))?;
 
     let clients = recording.clients.max(1.0);
-    let waits = recording.wal_waits.as_ref();
+    let waits = recording.log_waits.as_ref();
     let waited = waits.and_then(|waits| waits.raised_in(dip, 0.15 * clients));
     let waiting = waits.and_then(|waits| waits.series.mean_in(dip));
     let stuck = waiting.is_some_and(|waiting| waiting >= MOST_CLIENTS * clients);
@@ -115,10 +115,10 @@ impl<'a> Burst<'a> {
     /// The burst during `dip`, if there is one.
     fn of(recording: &'a Recording, dip: Window) -> Option<Self> {
         let is_burst = |signal: &Signal, inside: f64| inside >= BURST * signal.usual.median && inside >= 1.0;
-        let Some(signal) = &recording.full_page_images else {
-            let signal = recording.wal_per_transaction.as_ref()?;
+        let Some(signal) = &recording.page_images else {
+            let signal = recording.log_per_transaction.as_ref()?;
             let inside = signal.series.mean_in(dip)?;
-            return (is_burst(signal, inside) && !recording.full_page_writes_off).then_some(Self {
+            return (is_burst(signal, inside) && !recording.no_page_images).then_some(Self {
                 signal,
                 inside,
                 counted: false,
@@ -224,8 +224,8 @@ mod tests {
             wal.push(window, (300.0 + 8.0 * burst(0.0)) * noise);
         }
         recording.tps = tps;
-        recording.full_page_images = Signal::new(counted, &[dip]);
-        recording.wal_per_transaction = Signal::new(wal, &[dip]);
+        recording.page_images = Signal::new(counted, &[dip]);
+        recording.log_per_transaction = Signal::new(wal, &[dip]);
         for start_s in checkpoints {
             began(&mut recording, *start_s);
         }
@@ -243,8 +243,8 @@ mod tests {
     #[test]
     fn a_burst_of_images_that_clients_wait_for() {
         let mut recording = calm();
-        recording.full_page_images = signal(10.0, 900.0);
-        recording.wal_waits = signal(1.0, 6.0);
+        recording.page_images = signal(10.0, 900.0);
+        recording.log_waits = signal(1.0, 6.0);
         assert_eq!(look(&recording, DIP), None);
         began(&mut recording, 58.5);
         let found = look(&recording, DIP).unwrap();
@@ -254,7 +254,7 @@ mod tests {
             "a checkpoint began at 58.5 s; 900 full page images per second, usually 10; 6.0 clients waited for the \
              write-ahead log, usually 1.0"
         );
-        recording.full_page_images = signal(10.0, 11.0);
+        recording.page_images = signal(10.0, 11.0);
         assert_eq!(look(&recording, DIP), None);
     }
 
@@ -284,17 +284,17 @@ mod tests {
     fn without_counters_the_log_of_a_transaction_tells() {
         let dip = after(0.5, 2.0);
         let mut recording = half_seconds(dip, &[60.0], 2_000.0);
-        recording.full_page_images = None;
+        recording.page_images = None;
         let (cause, evidence) = cause_of(&recording, dip);
         assert_eq!(cause, Cause::FullPageImages);
         assert!(
             evidence[0].contains("bytes of write-ahead log per transaction"),
             "{evidence:?}"
         );
-        recording.full_page_writes_off = true;
+        recording.no_page_images = true;
         assert_eq!(look(&recording, dip), None);
-        recording.full_page_writes_off = false;
-        recording.wal_per_transaction = None;
+        recording.no_page_images = false;
+        recording.log_per_transaction = None;
         assert_eq!(look(&recording, dip), None);
     }
 
@@ -313,7 +313,7 @@ mod tests {
         for (window, _) in recording.tps.iter() {
             waits.push(window, if dip.overlap_s(window) > 0.0 { 7.0 } else { 1.0 });
         }
-        recording.wal_waits = Signal::new(waits, &[dip]);
+        recording.log_waits = Signal::new(waits, &[dip]);
         assert!(look(&recording, dip).unwrap().score > 0.6);
     }
 
@@ -358,8 +358,8 @@ mod tests {
             tps.push(window, 1_500.0 - 900.0 * burst);
         }
         recording.tps = tps;
-        recording.full_page_images = Signal::new(images, &[dip]);
-        recording.wal_waits = signal(5.3, 5.9);
+        recording.page_images = Signal::new(images, &[dip]);
+        recording.log_waits = signal(5.3, 5.9);
         let (cause, evidence) = cause_of(&recording, dip);
         assert_eq!(cause, Cause::FullPageImages, "{evidence:?}");
     }

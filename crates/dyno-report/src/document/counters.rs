@@ -5,6 +5,7 @@ use super::model::{Figure, FigureData, Lane};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
 use crate::figures::figure;
+use dyno_record::Meaning;
 
 /// How the values of a column become a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ enum Kind {
 /// A line in the making.
 #[derive(Clone, Debug)]
 struct Line {
-    column: &'static str,
+    meaning: Meaning,
     name: &'static str,
     kind: Kind,
     factor: f64,
@@ -55,14 +56,14 @@ impl Counters {
                 "WAL",
                 "bytes/s",
                 false,
-                vec![("wal_position_bytes", "written", Kind::Growth, 1.0)],
+                vec![(Meaning::LogBytes, "written", Kind::Growth, 1.0)],
             ),
             (
                 "fpi",
                 "Full page images",
                 "images/s",
                 false,
-                vec![("pg_stat_wal.wal_fpi", "written", Kind::Growth, 1.0)],
+                vec![(Meaning::LogPageImages, "written", Kind::Growth, 1.0)],
             ),
             (
                 "checkpoint",
@@ -70,26 +71,14 @@ impl Counters {
                 "buffers/s",
                 true,
                 vec![
+                    (Meaning::PagesWrittenByCheckpoints, "by checkpoints", Kind::Growth, 1.0),
                     (
-                        "pg_stat_checkpointer.buffers_written",
-                        "by checkpoints",
-                        Kind::Growth,
-                        1.0,
-                    ),
-                    (
-                        "pg_stat_bgwriter.buffers_checkpoint",
-                        "by checkpoints",
-                        Kind::Growth,
-                        1.0,
-                    ),
-                    (
-                        "pg_stat_bgwriter.buffers_clean",
+                        Meaning::PagesWrittenByBackground,
                         "by the background writer",
                         Kind::Growth,
                         1.0,
                     ),
-                    ("pg_stat_bgwriter.buffers_backend", "by sessions", Kind::Growth, 1.0),
-                    ("pg_stat_io.client_backend.writes", "by sessions", Kind::Growth, 1.0),
+                    (Meaning::PagesWrittenBySessions, "by sessions", Kind::Growth, 1.0),
                 ],
             ),
         ];
@@ -108,9 +97,14 @@ impl Counters {
                 "sessions",
                 false,
                 vec![
-                    ("sessions.active", "active", Kind::Level, 1.0),
-                    ("sessions.idle_in_transaction", "idle in transaction", Kind::Level, 1.0),
-                    ("locks.waiting", "waiting for a lock", Kind::Level, 1.0),
+                    (Meaning::SessionsActive, "active", Kind::Level, 1.0),
+                    (
+                        Meaning::SessionsIdleInTransaction,
+                        "idle in transaction",
+                        Kind::Level,
+                        1.0,
+                    ),
+                    (Meaning::SessionsWaitingForLocks, "waiting for a lock", Kind::Level, 1.0),
                 ],
             ),
             (
@@ -118,19 +112,14 @@ impl Counters {
                 "Blocks read",
                 "blocks/s",
                 false,
-                vec![(
-                    "pg_stat_database.blks_read",
-                    "not found in shared buffers",
-                    Kind::Growth,
-                    1.0,
-                )],
+                vec![(Meaning::PagesRead, "not found in shared buffers", Kind::Growth, 1.0)],
             ),
             (
                 "lag",
                 "Standby behind",
                 "bytes",
                 false,
-                vec![("replication.lag_bytes", "slowest standby", Kind::Level, 1.0)],
+                vec![(Meaning::StandbyLagBytes, "slowest standby", Kind::Level, 1.0)],
             ),
         ];
         Self::new(grid, "Sessions and blocks read", "", panels)
@@ -146,10 +135,10 @@ impl Counters {
                 "%",
                 true,
                 vec![
-                    ("cpu_user_share", "user", Kind::Level, 100.0),
-                    ("cpu_system_share", "system", Kind::Level, 100.0),
-                    ("cpu_iowait_share", "waiting for storage", Kind::Level, 100.0),
-                    ("cpu_steal_share", "stolen", Kind::Level, 100.0),
+                    (Meaning::CpuUserShare, "user", Kind::Level, 100.0),
+                    (Meaning::CpuSystemShare, "system", Kind::Level, 100.0),
+                    (Meaning::CpuIowaitShare, "waiting for storage", Kind::Level, 100.0),
+                    (Meaning::CpuStealShare, "stolen", Kind::Level, 100.0),
                 ],
             ),
             (
@@ -158,9 +147,9 @@ impl Counters {
                 "cores",
                 true,
                 vec![
-                    ("server_cpu_s", "server", Kind::Growth, 1.0),
-                    ("dyno_cpu_s", "dyno", Kind::Growth, 1.0),
-                    ("other_cpu_s", "others", Kind::Growth, 1.0),
+                    (Meaning::ServerCpuS, "server", Kind::Growth, 1.0),
+                    (Meaning::DynoCpuS, "dyno", Kind::Growth, 1.0),
+                    (Meaning::OtherCpuS, "others", Kind::Growth, 1.0),
                 ],
             ),
             (
@@ -169,9 +158,9 @@ impl Counters {
                 "%",
                 false,
                 vec![
-                    ("pressure_cpu_some_us", "for a CPU", Kind::Growth, 1e-4),
-                    ("pressure_io_some_us", "for storage", Kind::Growth, 1e-4),
-                    ("pressure_memory_some_us", "for memory", Kind::Growth, 1e-4),
+                    (Meaning::CpuPressureUs, "for a CPU", Kind::Growth, 1e-4),
+                    (Meaning::IoPressureUs, "for storage", Kind::Growth, 1e-4),
+                    (Meaning::MemoryPressureUs, "for memory", Kind::Growth, 1e-4),
                 ],
             ),
         ];
@@ -189,8 +178,8 @@ impl Counters {
                 "bytes/s",
                 false,
                 vec![
-                    ("disk_read_bytes", "read", Kind::Growth, 1.0),
-                    ("disk_written_bytes", "written", Kind::Growth, 1.0),
+                    (Meaning::DiskReadBytes, "read", Kind::Growth, 1.0),
+                    (Meaning::DiskWrittenBytes, "written", Kind::Growth, 1.0),
                 ],
             ),
             (
@@ -198,7 +187,7 @@ impl Counters {
                 "Busiest disk",
                 "%",
                 false,
-                vec![("disk_busy_share", "busy", Kind::Level, 100.0)],
+                vec![(Meaning::DiskBusyShare, "busy", Kind::Level, 100.0)],
             ),
             (
                 "network",
@@ -206,8 +195,8 @@ impl Counters {
                 "bytes/s",
                 false,
                 vec![
-                    ("net_received_bytes", "received", Kind::Growth, 1.0),
-                    ("net_sent_bytes", "sent", Kind::Growth, 1.0),
+                    (Meaning::NetReceivedBytes, "received", Kind::Growth, 1.0),
+                    (Meaning::NetSentBytes, "sent", Kind::Growth, 1.0),
                 ],
             ),
             (
@@ -216,8 +205,8 @@ impl Counters {
                 "bytes",
                 false,
                 vec![
-                    ("memory_available_bytes", "available", Kind::Level, 1.0),
-                    ("memory_dirty_bytes", "not yet written", Kind::Level, 1.0),
+                    (Meaning::MemoryAvailableBytes, "available", Kind::Level, 1.0),
+                    (Meaning::MemoryDirtyBytes, "not yet written", Kind::Level, 1.0),
                 ],
             ),
         ];
@@ -234,11 +223,11 @@ impl Counters {
             &'static str,
             &'static str,
             bool,
-            Vec<(&'static str, &'static str, Kind, f64)>,
+            Vec<(Meaning, &'static str, Kind, f64)>,
         ); N],
     ) -> Self {
-        let line = |(column, name, kind, factor)| Line {
-            column,
+        let line = |(meaning, name, kind, factor)| Line {
+            meaning,
             name,
             kind,
             factor,
@@ -260,19 +249,19 @@ impl Counters {
         }
     }
 
-    /// Whether the column `name` is drawn.
+    /// Whether what has this meaning is drawn.
     #[must_use]
-    pub fn wants(&self, name: &str) -> bool {
+    pub fn wants(&self, meaning: Meaning) -> bool {
         self.panels
             .iter()
             .flat_map(|panel| &panel.lines)
-            .any(|line| line.column == name)
+            .any(|line| line.meaning == meaning)
     }
 
-    /// Adds a sample taken `at_s` after the load began: `value` gives that of a column, if it is known.
-    pub fn push(&mut self, at_s: f64, value: impl Fn(&str) -> Option<f64>) {
+    /// Adds a sample taken `at_s` after the load began: `value` gives the value of a meaning, if it is known.
+    pub fn push(&mut self, at_s: f64, value: impl Fn(Meaning) -> Option<f64>) {
         for line in self.panels.iter_mut().flat_map(|panel| &mut panel.lines) {
-            let Some(value) = value(line.column).filter(|value| value.is_finite()) else {
+            let Some(value) = value(line.meaning).filter(|value| value.is_finite()) else {
                 continue;
             };
             if let Some((last_s, last)) = line.last.replace((at_s, value)) {
@@ -294,9 +283,7 @@ impl Counters {
             .panels
             .iter()
             .map(|panel| {
-                let mut lines: Vec<&Line> = panel.lines.iter().filter(|line| !line.steps.is_empty()).collect();
-                // Some versions count the same in two views.
-                lines.dedup_by_key(|line| line.name);
+                let lines: Vec<&Line> = panel.lines.iter().filter(|line| !line.steps.is_empty()).collect();
                 (panel, lines)
             })
             .filter(|(_, lines)| !lines.is_empty())
@@ -370,11 +357,11 @@ mod tests {
     #[test]
     fn counters_become_rates_and_what_is_unknown_is_left_out() {
         let mut wal = Counters::wal(Grid::new(1.0, 10.0));
-        assert!(wal.wants("pg_stat_wal.wal_fpi") && !wal.wants("cpu_user_share"));
+        assert!(wal.wants(Meaning::LogPageImages) && !wal.wants(Meaning::CpuUserShare));
         let annotations = Annotations::new("r", 1.0, 10.0);
         assert_eq!(wal.figure("wal", &annotations), None);
         for (at_s, bytes) in [(1.0, 1_000.0), (2.0, 5_000.0), (3.0, 100.0), (4.0, 300.0)] {
-            wal.push(at_s, |name| (name == "wal_position_bytes").then_some(bytes));
+            wal.push(at_s, |meaning| (meaning == Meaning::LogBytes).then_some(bytes));
         }
         let figure = wal.figure("wal", &annotations).unwrap();
         let lanes = timeline(&figure);

@@ -146,10 +146,10 @@ impl Sampled {
             waits: Waits::new(grid),
         };
         let of_server = [&mut sampled.wal, &mut sampled.sessions];
-        let samples = run.server_samples(|name| of_server.iter().any(|counters| counters.wants(name)));
+        let samples = run.server_samples(|meaning| of_server.iter().any(|counters| counters.wants(meaning)));
         of_server.into_iter().for_each(|counters| push_all(counters, &samples));
         let of_host = [&mut sampled.cpu, &mut sampled.storage];
-        let samples = run.host_samples(|name| of_host.iter().any(|counters| counters.wants(name)));
+        let samples = run.host_samples(|meaning| of_host.iter().any(|counters| counters.wants(meaning)));
         of_host.into_iter().for_each(|counters| push_all(counters, &samples));
         run.waits().for_each(|row| sampled.waits.push(&row));
         sampled
@@ -158,7 +158,7 @@ impl Sampled {
 
 fn push_all(counters: &mut Counters, samples: &Samples) {
     for (index, at_s) in samples.at_s.iter().enumerate() {
-        counters.push(*at_s, |name| samples.column(name)?.get(index).copied());
+        counters.push(*at_s, |meaning| samples.column(meaning)?.get(index).copied());
     }
 }
 

@@ -8,22 +8,22 @@ use crate::figures::one_line;
 use crate::heaviest::heaviest;
 use dyno_archive::Run;
 use dyno_archive::summary::Summary;
+use dyno_record::Meaning;
 
 /// More statements of the server than this are not read; those that took most come first in the file.
 const MOST_STATEMENTS: usize = 25;
 
-/// Columns of `pg_stat_statements` that are shown, each with its names in old and new versions, and what it is called
-/// here.
-const COUNTERS: [(&[&str], &str, &str); 9] = [
-    (&["calls"], "calls", ""),
-    (&["total_exec_time", "total_time"], "time", "ms"),
-    (&["rows"], "rows", ""),
-    (&["shared_blks_hit"], "blocks hit", ""),
-    (&["shared_blks_read"], "blocks read", ""),
-    (&["shared_blks_dirtied"], "blocks dirtied", ""),
-    (&["wal_records"], "WAL records", ""),
-    (&["wal_fpi"], "full page images", ""),
-    (&["wal_bytes"], "WAL", "bytes"),
+/// What is shown of what the server counted, what it is called here, and its unit.
+const COUNTERS: [(Meaning, &str, &str); 9] = [
+    (Meaning::Calls, "calls", ""),
+    (Meaning::ExecutionMs, "time", "ms"),
+    (Meaning::Rows, "rows", ""),
+    (Meaning::StatementPagesHit, "blocks hit", ""),
+    (Meaning::StatementPagesRead, "blocks read", ""),
+    (Meaning::StatementPagesDirtied, "blocks dirtied", ""),
+    (Meaning::StatementLogRecords, "WAL records", ""),
+    (Meaning::StatementLogPageImages, "full page images", ""),
+    (Meaning::StatementLogBytes, "WAL", "bytes"),
 ];
 
 /// The statements of the scripts as the clients saw them.
@@ -55,17 +55,14 @@ pub(super) fn of_server(run: &Run) -> Table {
     let known: Vec<_> = run.statements().take(MOST_STATEMENTS).collect();
     let shown: Vec<_> = COUNTERS
         .iter()
-        .filter_map(|(names, title, unit)| {
-            let name = names
-                .iter()
-                .find(|name| known.iter().any(|row| row.numbers.contains_key(**name)))?;
-            Some((*name, *title, *unit))
-        })
+        .filter(|(meaning, _, _)| known.iter().any(|row| row.numbers.contains_key(meaning)))
         .collect();
     let mut columns: Vec<_> = shown.iter().map(|(_, title, unit)| number(title, unit)).collect();
     columns.push(text("query"));
     let rows = known.iter().map(|row| {
-        let numbers = shown.iter().map(|(name, _, _)| value(row.numbers.get(*name).copied()));
+        let numbers = shown
+            .iter()
+            .map(|(meaning, _, _)| value(row.numbers.get(meaning).copied()));
         numbers.chain([Value::Text(one_line(&row.query))]).collect()
     });
     Table {

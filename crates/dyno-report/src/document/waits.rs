@@ -6,6 +6,7 @@ use super::series::{Grid, Steps};
 use super::table::{Cells, number, text, time_table, value, words};
 use crate::figures::figure;
 use dyno_archive::WaitRow;
+use dyno_record::WaitKind;
 use indexmap::IndexMap;
 
 /// Of a class with fewer sessions in the mean a caption says nothing.
@@ -13,6 +14,9 @@ const LEAST_TOLD: f64 = 0.05;
 
 /// More events than this are not read.
 const MOST_EVENTS: usize = 20;
+
+/// The class of sessions that do not wait.
+const NOT_WAITING: &str = "not waiting";
 
 /// The waits of a run in the making: rows of `waits.csv` are added as they come.
 #[derive(Clone, Debug)]
@@ -67,8 +71,12 @@ impl Waits {
         let Some(open) = self.open.as_mut().filter(|_| measured) else {
             return;
         };
-        *open.sessions.entry(row.wait_event_type.clone()).or_default() += row.sessions;
-        let event = (row.wait_event_type.clone(), row.wait_event.clone());
+        let class = match row.kind() {
+            WaitKind::None => NOT_WAITING,
+            _ => row.class.as_str(),
+        };
+        *open.sessions.entry(class.to_owned()).or_default() += row.sessions;
+        let event = (class.to_owned(), row.event.clone());
         *self.events.entry(event).or_default() += row.sessions * (open.end_s - open.start_s);
     }
 
@@ -113,7 +121,7 @@ impl Waits {
         let words = classes
             .iter()
             .filter(|(_, steps)| mean(steps) >= LEAST_TOLD)
-            .map(|(class, steps)| format!("{} {}", name(class), figure(mean(steps))));
+            .map(|(class, steps)| format!("{class} {}", figure(mean(steps))));
         let caption = format!(
             "Mean number of sessions in the measured time: {}. Sessions that are not waiting run on a CPU, or are \
              ready to.",
@@ -125,12 +133,14 @@ impl Waits {
             unit: "sessions".to_owned(),
             log: false,
             stacked: true,
-            series: classes.iter().map(|(class, steps)| steps.series(name(class))).collect(),
+            series: classes
+                .iter()
+                .map(|(class, steps)| steps.series(class.as_str()))
+                .collect(),
         };
-        let names: Vec<_> = classes.iter().map(|(class, steps)| (name(class), *steps)).collect();
-        let columns = names
+        let columns = classes
             .iter()
-            .map(|(name, steps)| (name.as_str(), "sessions", *steps, Cells::Mean));
+            .map(|(class, steps)| (class.as_str(), "sessions", *steps, Cells::Mean));
         let table = time_table(self.grid.row_s(), columns);
         (!classes.is_empty()).then(|| Figure {
             id: id.to_owned(),
@@ -151,7 +161,7 @@ impl Waits {
         events.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let rows = events.iter().take(MOST_EVENTS).map(|((class, event), sessions)| {
             let figures = [value(**sessions / time_s), value(**sessions / all * 100.0)];
-            [words(name(class)), words(event.as_str())]
+            [words(class.as_str()), words(event.as_str())]
                 .into_iter()
                 .chain(figures)
                 .collect()
@@ -169,27 +179,16 @@ impl Waits {
     }
 }
 
-/// What a class of waits is called; sessions that do not wait have one, too.
-fn name(class: &str) -> String {
-    if class == "CPU" {
-        "not waiting".to_owned()
-    } else {
-        class.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn row(at_s: f64, backend: &str, class: &str, sessions: f64) -> WaitRow {
-        WaitRow {
-            at_s,
-            backend: backend.to_owned(),
-            wait_event_type: class.to_owned(),
-            wait_event: format!("{class} event"),
-            sessions,
-        }
+        let kind = match class {
+            "CPU" => WaitKind::None,
+            _ => WaitKind::Other,
+        };
+        WaitRow::new(at_s, backend, kind, [class, "event"], sessions)
     }
 
     #[test]

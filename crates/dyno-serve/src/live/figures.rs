@@ -2,6 +2,7 @@
 
 use dyno_archive::analysis::Dip;
 use dyno_archive::{EventRecord, IntervalRow, LOG_TOLERANCE_S, LatencyParser, RunRecord, WaitRow};
+use dyno_record::Meaning;
 use dyno_report::document::model::{Figure, FigureData};
 use dyno_report::document::{Annotations, Counters, Grid, Latency, Throughput, Waits};
 
@@ -70,13 +71,13 @@ impl Figures {
         self.waits.push(row);
     }
 
-    /// Adds a row of `server.csv`: `value` gives that of a column.
-    pub(super) fn server(&mut self, at_s: f64, value: impl Fn(&str) -> Option<f64>) {
+    /// Adds a row of `server.csv`: `value` gives the value of a meaning.
+    pub(super) fn server(&mut self, at_s: f64, value: impl Fn(Meaning) -> Option<f64>) {
         self.server.iter_mut().for_each(|counters| counters.push(at_s, &value));
     }
 
     /// Adds a row of `host.csv`.
-    pub(super) fn host(&mut self, at_s: f64, value: impl Fn(&str) -> Option<f64>) {
+    pub(super) fn host(&mut self, at_s: f64, value: impl Fn(Meaning) -> Option<f64>) {
         self.host.iter_mut().for_each(|counters| counters.push(at_s, &value));
     }
 

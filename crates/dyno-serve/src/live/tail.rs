@@ -4,7 +4,8 @@
 //! when somebody looked is read whole the next time, and one that a full disk took back is never seen.
 
 use csv::StringRecord;
-use dyno_archive::EventRecord;
+use dyno_archive::{EventRecord, columns_by_meaning};
+use dyno_record::Meaning;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 use std::fs::File;
@@ -50,8 +51,8 @@ impl Tail {
 pub(crate) struct Table {
     tail: Tail,
     names: Option<StringRecord>,
-    /// The position of each column by its name.
-    columns: HashMap<String, usize>,
+    /// The places of the columns by what they mean.
+    columns: HashMap<Meaning, usize>,
 }
 
 impl Table {
@@ -63,8 +64,10 @@ impl Table {
         }
     }
 
-    /// Visits the rows that were appended, with the names of the columns and their positions.
-    fn for_each(&mut self, mut visit: impl FnMut(&StringRecord, &HashMap<String, usize>, &StringRecord)) {
+    /// Visits the rows that were appended, with the names of the columns and the places of those that are known to
+    /// mean something.
+    fn for_each(&mut self, mut visit: impl FnMut(&StringRecord, &HashMap<Meaning, usize>, &StringRecord)) {
+        let path = self.tail.path.clone();
         self.tail.for_each(|lines| {
             let mut reader = csv::ReaderBuilder::new()
                 .has_headers(false)
@@ -74,8 +77,7 @@ impl Table {
                 match &self.names {
                     Some(names) => visit(names, &self.columns, &record),
                     None => {
-                        let columns = record.iter().enumerate();
-                        self.columns = columns.map(|(index, name)| (name.to_owned(), index)).collect();
+                        self.columns = columns_by_meaning(&path, &record);
                         self.names = Some(record);
                     }
                 }
@@ -90,12 +92,13 @@ impl Table {
         rows
     }
 
-    /// Visits the samples that were appended: when each was taken, and the value of each column if it is a number.
-    pub(crate) fn samples(&mut self, mut visit: impl FnMut(f64, &dyn Fn(&str) -> Option<f64>)) {
+    /// Visits the samples that were appended: when each was taken, and the value of each meaning if it is a number.
+    pub(crate) fn samples(&mut self, mut visit: impl FnMut(f64, &dyn Fn(Meaning) -> Option<f64>)) {
         self.for_each(|_, columns, record| {
-            let value = |name: &str| -> Option<f64> { record.get(*columns.get(name)?)?.parse().ok() };
-            if let Some(at_s) = value("at_s") {
-                visit(at_s, &value);
+            let number = |place: usize| -> Option<f64> { record.get(place)?.parse().ok() };
+            // The first column is the time.
+            if let Some(at_s) = number(0) {
+                visit(at_s, &|meaning| number(*columns.get(&meaning)?));
             }
         });
     }
@@ -164,12 +167,18 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_found_by_the_names_of_their_columns() {
+    fn samples_are_found_by_what_they_mean() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("host.csv");
+        let meanings = "{\"format\":1,\"columns\":{\"dyno_cpu_s\":\"a\",\"other_cpu_s\":\"b\"}}";
+        append(&folder.path().join("host.meanings.json"), meanings);
         append(&path, "at_s,a,b\n1.0,,7\n2.0,x,8\nx,1,2\n");
         let mut seen = Vec::new();
-        Table::new(path).samples(|at_s, value| seen.push((at_s, value("a"), value("b"), value("c"))));
+        let asked = [Meaning::DynoCpuS, Meaning::OtherCpuS, Meaning::ServerCpuS];
+        Table::new(path).samples(|at_s, value| {
+            let [a, b, c] = asked.map(value);
+            seen.push((at_s, a, b, c));
+        });
         assert_eq!(seen, [(1.0, None, Some(7.0), None), (2.0, None, Some(8.0), None)]);
     }
 

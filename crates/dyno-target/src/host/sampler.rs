@@ -4,43 +4,44 @@ use super::process::ServerProcesses;
 use super::processes::{Processes, Role};
 use super::{CpuMeter, CpuShares, counters, cpu, processes, scheduling};
 use crate::sampler::{Moment, SampleError, Sampler, Sink};
-use dyno_record::{Series, Value};
+use dyno_record::{Meaning, Series, Value};
 use procfs::{CurrentSI, KernelStats};
 use std::time::{Duration, Instant};
 
 /// How many processes are named in each sample.
 const BUSIEST: usize = 10;
 
-const COLUMNS: [&str; 29] = [
-    "cpu_user_share",
-    "cpu_system_share",
-    "cpu_iowait_share",
-    "cpu_steal_share",
-    "cpu_idle_share",
-    "dyno_cpu_s",
-    "memory_available_bytes",
-    "load_1min",
-    "disk_read_bytes",
-    "disk_written_bytes",
-    "net_received_bytes",
-    "net_sent_bytes",
-    "pressure_cpu_some_us",
-    "pressure_io_some_us",
-    "pressure_memory_some_us",
-    "pressure_io_full_us",
-    "memory_dirty_bytes",
-    "memory_writeback_bytes",
-    "swap_in_bytes",
-    "swap_out_bytes",
-    "disk_busy_share",
-    "server_cpu_s",
-    "other_cpu_s",
-    "procs_running",
-    "late_s",
-    "runqueue_wait_s",
-    "server_stopped",
-    "involuntary_switches",
-    "throttled_s",
+/// The columns, with what they mean as far as that is asked for.
+const COLUMNS: [(&str, Option<Meaning>); 29] = [
+    ("cpu_user_share", Some(Meaning::CpuUserShare)),
+    ("cpu_system_share", Some(Meaning::CpuSystemShare)),
+    ("cpu_iowait_share", Some(Meaning::CpuIowaitShare)),
+    ("cpu_steal_share", Some(Meaning::CpuStealShare)),
+    ("cpu_idle_share", Some(Meaning::CpuIdleShare)),
+    ("dyno_cpu_s", Some(Meaning::DynoCpuS)),
+    ("memory_available_bytes", Some(Meaning::MemoryAvailableBytes)),
+    ("load_1min", None),
+    ("disk_read_bytes", Some(Meaning::DiskReadBytes)),
+    ("disk_written_bytes", Some(Meaning::DiskWrittenBytes)),
+    ("net_received_bytes", Some(Meaning::NetReceivedBytes)),
+    ("net_sent_bytes", Some(Meaning::NetSentBytes)),
+    ("pressure_cpu_some_us", Some(Meaning::CpuPressureUs)),
+    ("pressure_io_some_us", Some(Meaning::IoPressureUs)),
+    ("pressure_memory_some_us", Some(Meaning::MemoryPressureUs)),
+    ("pressure_io_full_us", None),
+    ("memory_dirty_bytes", Some(Meaning::MemoryDirtyBytes)),
+    ("memory_writeback_bytes", None),
+    ("swap_in_bytes", None),
+    ("swap_out_bytes", Some(Meaning::SwapOutBytes)),
+    ("disk_busy_share", Some(Meaning::DiskBusyShare)),
+    ("server_cpu_s", Some(Meaning::ServerCpuS)),
+    ("other_cpu_s", Some(Meaning::OtherCpuS)),
+    ("procs_running", None),
+    ("late_s", None),
+    ("runqueue_wait_s", Some(Meaning::RunQueueS)),
+    ("server_stopped", Some(Meaning::ServerStopped)),
+    ("involuntary_switches", Some(Meaning::InvoluntarySwitches)),
+    ("throttled_s", Some(Meaning::ThrottledS)),
 ];
 
 const PROCESS_COLUMNS: [&str; 6] = ["pid", "process", "role", "cpu_user_share", "cpu_system_share", "state"];
@@ -82,8 +83,11 @@ impl HostSampler {
         let mut processes = Processes::default();
         // What has been used so far is not what the load uses.
         let _ = processes.read(server.main());
+        let meanings = COLUMNS
+            .iter()
+            .filter_map(|(column, meaning)| Some((*column, (*meaning)?)));
         Self {
-            series: Series::new("host.csv", COLUMNS),
+            series: Series::new("host.csv", COLUMNS.map(|(column, _)| column)).meaning(meanings),
             process_series: Series::new("processes.csv", PROCESS_COLUMNS),
             cpu: CpuMeter::new(),
             disks: None,

@@ -6,56 +6,56 @@
 use super::address::ConnectionInfo;
 use super::{Client, ClientError};
 use crate::sampler::{Moment, SampleError, Sampler, Sink};
-use dyno_record::{Series, Value};
+use dyno_record::{Meaning, Series, Value};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// What is sampled. A server that has not one of these, such as MySQL the age of the checkpoint, leaves its column
+/// What is sampled, with what it means as far as that is asked for. A server that has not one of these, such as MySQL the age of the checkpoint, leaves its column
 /// empty.
-const STATUS: [&str; 35] = [
+const STATUS: [(&str, Option<Meaning>); 35] = [
     // Statements. A statement outside a transaction commits without a `Com_commit`.
-    "Com_commit",
-    "Com_rollback",
-    "Com_select",
-    "Com_insert",
-    "Com_update",
-    "Com_delete",
-    "Questions",
-    "Handler_commit",
-    "Handler_rollback",
+    ("Com_commit", None),
+    ("Com_rollback", None),
+    ("Com_select", None),
+    ("Com_insert", None),
+    ("Com_update", None),
+    ("Com_delete", None),
+    ("Questions", None),
+    ("Handler_commit", None),
+    ("Handler_rollback", None),
     // Bytes over connections, as the server sees them, and the connections.
-    "Bytes_received",
-    "Bytes_sent",
-    "Threads_connected",
-    "Threads_running",
+    ("Bytes_received", None),
+    ("Bytes_sent", None),
+    ("Threads_connected", None),
+    ("Threads_running", Some(Meaning::SessionsActive)),
     // The log: bytes, writes, and how often a session had to wait for room in its buffer.
-    "Innodb_os_log_written",
-    "Innodb_log_writes",
-    "Innodb_log_waits",
+    ("Innodb_os_log_written", Some(Meaning::LogBytes)),
+    ("Innodb_log_writes", None),
+    ("Innodb_log_waits", None),
     // Bytes of log since the last checkpoint, and how many there may be before all writing waits for one.
-    "Innodb_checkpoint_age",
-    "Innodb_checkpoint_max_age",
+    ("Innodb_checkpoint_age", Some(Meaning::LogSinceCheckpointBytes)),
+    ("Innodb_checkpoint_max_age", Some(Meaning::LogSinceCheckpointLimitBytes)),
     // Pages in the buffer pool: asked for, read from disk because they were not there, dirty now, written.
-    "Innodb_buffer_pool_read_requests",
-    "Innodb_buffer_pool_reads",
-    "Innodb_buffer_pool_pages_dirty",
-    "Innodb_buffer_pool_pages_flushed",
-    "Innodb_buffer_pool_pages_data",
-    "Innodb_buffer_pool_pages_free",
-    "Innodb_buffer_pool_wait_free",
+    ("Innodb_buffer_pool_read_requests", None),
+    ("Innodb_buffer_pool_reads", Some(Meaning::PagesRead)),
+    ("Innodb_buffer_pool_pages_dirty", Some(Meaning::PagesDirty)),
+    ("Innodb_buffer_pool_pages_flushed", Some(Meaning::PagesWritten)),
+    ("Innodb_buffer_pool_pages_data", None),
+    ("Innodb_buffer_pool_pages_free", None),
+    ("Innodb_buffer_pool_wait_free", None),
     // What the data files were asked for.
-    "Innodb_data_reads",
-    "Innodb_data_writes",
-    "Innodb_data_fsyncs",
-    "Innodb_data_read",
-    "Innodb_data_written",
+    ("Innodb_data_reads", None),
+    ("Innodb_data_writes", None),
+    ("Innodb_data_fsyncs", None),
+    ("Innodb_data_read", None),
+    ("Innodb_data_written", None),
     // Sessions that wait for a row, how long they waited in all (milliseconds), and deadlocks.
-    "Innodb_row_lock_waits",
-    "Innodb_row_lock_time",
-    "Innodb_row_lock_current_waits",
-    "Innodb_deadlocks",
+    ("Innodb_row_lock_waits", None),
+    ("Innodb_row_lock_time", None),
+    ("Innodb_row_lock_current_waits", Some(Meaning::SessionsWaitingForLocks)),
+    ("Innodb_deadlocks", None),
     // Old versions of rows that nobody has purged yet, in transactions.
-    "Innodb_history_list_length",
+    ("Innodb_history_list_length", Some(Meaning::TransactionsToPurge)),
 ];
 
 /// Samples the server's counters.
@@ -71,11 +71,13 @@ impl ServerSampler {
     #[must_use]
     pub fn new(info: &ConnectionInfo) -> Self {
         let own = ["sample_ms", "late_s"];
+        let names = STATUS.map(|(name, _)| name);
+        let meanings = STATUS.iter().filter_map(|(name, meaning)| Some((*name, (*meaning)?)));
         Self {
             client: info.connect().ok(),
             info: info.clone(),
-            series: Series::new("server.csv", STATUS.into_iter().chain(own)),
-            query: format!("show global status where variable_name in ('{}')", STATUS.join("','")),
+            series: Series::new("server.csv", names.into_iter().chain(own)).meaning(meanings),
+            query: format!("show global status where variable_name in ('{}')", names.join("','")),
         }
     }
 
@@ -109,7 +111,7 @@ impl Sampler for ServerSampler {
         let begin = Instant::now();
         let status = self.read().map_err(|error| SampleError(error.to_string()))?;
         let sample_ms = begin.elapsed().as_secs_f64() * 1e3;
-        let number = |name: &&str| status.get(*name).and_then(|text| text.parse::<f64>().ok());
+        let number = |(name, _): &(&str, _)| status.get(*name).and_then(|text| text.parse::<f64>().ok());
         let own = [Some(sample_ms), Some(moment.late.as_secs_f64())];
         let values: Vec<Value> = STATUS.iter().map(number).chain(own).map(Value::from).collect();
         sink.row(moment, &self.series, &values);

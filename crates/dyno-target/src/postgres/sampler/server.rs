@@ -9,7 +9,7 @@ use crate::postgres::Client;
 use crate::postgres::address::ConnectionInfo;
 use crate::postgres::server_message;
 use crate::sampler::{Moment, SampleError, Sampler, Sink};
-use dyno_record::{Series, Value};
+use dyno_record::{Meaning, Series, Value};
 use postgres::Statement;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,6 +20,29 @@ const VIEWS: [(&str, u32, &str); 4] = [
     ("pg_stat_bgwriter", 90_300, ""),
     ("pg_stat_wal", 140_000, ""),
     ("pg_stat_checkpointer", 170_000, ""),
+];
+
+/// What columns mean. Version 17 moved what checkpoints write from `pg_stat_bgwriter` to `pg_stat_checkpointer`, and
+/// what sessions write to `pg_stat_io`, which 16 has beside the old column.
+const MEANINGS: [(&str, Meaning); 12] = [
+    ("wal_position_bytes", Meaning::LogBytes),
+    ("pg_stat_wal.wal_fpi", Meaning::LogPageImages),
+    (
+        "pg_stat_checkpointer.buffers_written",
+        Meaning::PagesWrittenByCheckpoints,
+    ),
+    (
+        "pg_stat_bgwriter.buffers_checkpoint",
+        Meaning::PagesWrittenByCheckpoints,
+    ),
+    ("pg_stat_bgwriter.buffers_clean", Meaning::PagesWrittenByBackground),
+    ("pg_stat_bgwriter.buffers_backend", Meaning::PagesWrittenBySessions),
+    ("pg_stat_io.client_backend.writes", Meaning::PagesWrittenBySessions),
+    ("pg_stat_database.blks_read", Meaning::PagesRead),
+    ("sessions.active", Meaning::SessionsActive),
+    ("sessions.idle_in_transaction", Meaning::SessionsIdleInTransaction),
+    ("locks.waiting", Meaning::SessionsWaitingForLocks),
+    ("replication.lag_bytes", Meaning::StandbyLagBytes),
 ];
 
 /// The kinds of processes that `pg_stat_io` is summed for: those whose input and output a load brings about.
@@ -81,7 +104,7 @@ impl ServerSampler {
                 .columns
                 .into_iter()
                 .chain(["sample_ms", "late_s"].map(str::to_owned));
-            self.series = Some(Series::new("server.csv", columns));
+            self.series = Some(Series::new("server.csv", columns).meaning(MEANINGS));
         }
         self.series.as_ref()
     }

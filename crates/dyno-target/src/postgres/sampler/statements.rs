@@ -10,7 +10,7 @@ use crate::postgres::address::{ConnectionInfo, statement_without_secrets};
 use crate::postgres::scope::Scope;
 use crate::postgres::server_message;
 use crate::sampler::{Moment, SampleError, Sampler, Sink};
-use dyno_record::{Series, Value};
+use dyno_record::{Meaning, Series, Value};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -19,6 +19,20 @@ const MOST: usize = 100;
 
 /// How much of a statement's text is kept, in characters.
 const TEXT: usize = 1_000;
+
+/// What columns mean. Version 13 of the server renamed the time.
+const MEANINGS: [(&str, Meaning); 10] = [
+    ("calls", Meaning::Calls),
+    ("total_exec_time", Meaning::ExecutionMs),
+    ("total_time", Meaning::ExecutionMs),
+    ("rows", Meaning::Rows),
+    ("shared_blks_hit", Meaning::StatementPagesHit),
+    ("shared_blks_read", Meaning::StatementPagesRead),
+    ("shared_blks_dirtied", Meaning::StatementPagesDirtied),
+    ("wal_records", Meaning::StatementLogRecords),
+    ("wal_fpi", Meaning::StatementLogPageImages),
+    ("wal_bytes", Meaning::StatementLogBytes),
+];
 
 /// Reads the statistics of all statements before and after.
 pub(super) struct StatementsSampler {
@@ -108,7 +122,7 @@ impl StatementsSampler {
         let (time, calls) = (place(["total_exec_time", "total_time"]), place(["calls", "calls"]));
         let mut sampler = Self {
             link: Link::new(info, |_, _| Ok(())),
-            series: Series::new("statements.csv", std::iter::once("query".to_owned()).chain(columns)),
+            series: Series::new("statements.csv", std::iter::once("query".to_owned()).chain(columns)).meaning(MEANINGS),
             query,
             before: HashMap::new(),
             time,

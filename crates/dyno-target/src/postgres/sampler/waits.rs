@@ -2,11 +2,11 @@
 
 use super::activity::CLIENT;
 use crate::sampler::{Moment, Sink};
-use dyno_record::{Series, Value};
+use dyno_record::{Series, Value, WaitKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-const COLUMNS: [&str; 4] = ["backend", "wait_event_type", "wait_event", "sessions"];
+const COLUMNS: [&str; 5] = ["backend", "wait_event_type", "wait_event", "sessions", "kind"];
 
 /// Whom a session belongs to, what it waits for, and the details of that.
 type Wait = (String, String, String);
@@ -65,15 +65,33 @@ impl Waits {
             // That nobody did anything is something else than that nobody looked.
             seen.insert((CLIENT.to_owned(), "CPU".to_owned(), String::new()), 0.0);
         }
-        for ((backend, kind, event), sessions) in seen {
+        for ((backend, class, event), sessions) in seen {
+            let means = kind_of(&class, &event).name();
             let values = [
                 Value::from(backend),
-                Value::from(kind),
+                Value::from(class),
                 Value::from(event),
                 Value::from(sessions / samples),
+                Value::from(means),
             ];
             sink.row(moment, &self.series, &values);
         }
+    }
+}
+
+/// What a wait is for; names of PostgreSQL's documentation, "Wait Event Tables", of versions 9.6 to 18.
+fn kind_of(class: &str, event: &str) -> WaitKind {
+    match (class, event) {
+        ("CPU", _) => WaitKind::None,
+        ("Lock", "transactionid" | "tuple") => WaitKind::Row,
+        ("Lock", _) => WaitKind::Lock,
+        ("IPC", "SyncRep") => WaitKind::Standby,
+        ("IO", event) if event.starts_with("WAL") || event == "WalSync" || event == "WalWrite" => WaitKind::Log,
+        ("LWLock" | "LWLockNamed" | "LWLockTranche", event) if event.to_ascii_lowercase().starts_with("wal") => {
+            WaitKind::Log
+        }
+        ("IO", event) if event.starts_with("DataFile") => WaitKind::Data,
+        _ => WaitKind::Other,
     }
 }
 
@@ -99,6 +117,16 @@ mod tests {
             let lock = ("client".to_owned(), "Lock".to_owned(), "relation".to_owned());
             waits.add(moment, sessions.map(|sessions| (lock, sessions)), heard);
         }
+    }
+
+    #[test]
+    fn waits_are_told_apart_by_their_names() {
+        assert_eq!(kind_of("Lock", "transactionid"), WaitKind::Row);
+        assert_eq!(kind_of("Lock", "relation"), WaitKind::Lock);
+        assert_eq!(kind_of("IO", "WalSync"), WaitKind::Log);
+        assert_eq!(kind_of("LWLockNamed", "WALWriteLock"), WaitKind::Log);
+        assert_eq!(kind_of("LWLock", "BufferMapping"), WaitKind::Other);
+        assert_eq!(kind_of("CPU", ""), WaitKind::None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub(super) type PlacedSql = (String, Option<Place>);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Dialect {
     pub settings: IndexMap<String, String>,
+    pub locale: Option<String>,
     pub setup: Option<PlacedSql>,
     /// Each takes the place of what the table is filled with otherwise.
     pub fill: Vec<FillPlan>,
@@ -80,6 +81,9 @@ impl Experiment {
         self.settings.extend(dialect.settings.clone());
         for (_, settings) in dialect.sizes.iter().filter(|(known, _)| *known == size) {
             self.settings.extend(settings.clone());
+        }
+        if let Some(locale) = &dialect.locale {
+            self.locale = Some(locale.clone());
         }
         if let Some((sql, place)) = &dialect.setup {
             (self.setup, self.setup_place) = (sql.clone(), place.clone());
@@ -161,6 +165,7 @@ name = "two"
 script = "second script"
 [postgres]
 [postgres.server]
+locale = "C"
 settings.shared_buffers = "{rows}GB"
 [mysql.server]
 settings.innodb_buffer_pool_size = "25% of memory"
@@ -305,6 +310,7 @@ rows = 5
             "[oracle]",
             "[mysql]\nsettings.a = 1",
             "[mysql.server]\ntarget = \"embedded\"",
+            "[postgres.server]\nlocale = \"nowhere:x\"",
             "[mysql.server]\nsettings.rows = 1",
             "[mysql.server]\nsettings.a = \"{rwos}GB\"",
             "[mysql.data]\nread_only = true",

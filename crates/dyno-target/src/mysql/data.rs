@@ -20,6 +20,21 @@ const MARK: &str = "dyno: ";
 /// What is in the comment until all is loaded.
 const LOADING: &str = "loading";
 
+/// Refuses data that asks for what only PostgreSQL has.
+///
+/// # Errors
+/// What that is.
+pub fn check(data: &Data) -> Result<(), LoadError> {
+    if let Some(locale) = &data.locale {
+        return Err(LoadError::Locale { locale: locale.clone() });
+    }
+    if !data.tablespaces.is_empty() {
+        let names = data.tablespaces.join(", ");
+        return Err(LoadError::Tablespaces { names });
+    }
+    Ok(())
+}
+
 /// Brings the data that a run works on into its state. Afterwards the connection is in that database.
 ///
 /// # Errors
@@ -30,6 +45,7 @@ pub fn prepare(
     stop: &AtomicBool,
     progress: &mut dyn Progress,
 ) -> Result<(), LoadError> {
+    check(data)?;
     let found = mark(client)?;
     let wanted = hex(&Sha256::digest(data.definition.as_bytes()));
     let stays = data.read_only || data.state == State::Keep;

@@ -4,6 +4,7 @@ use super::address::{ConnectionInfo, Host};
 use super::facts::{not_durable, server_facts};
 use super::sampler::ServerSampler;
 use super::sizes::database_sizes;
+use super::values::same_value;
 use super::{Client, ClientError};
 use crate::stopping::unless_stopped;
 use crate::target::{
@@ -191,55 +192,4 @@ impl Control for MysqlControl {
 /// A name as SQL takes it.
 fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
-}
-
-/// Whether the server shows a value that it was given: sizes and switches have several forms.
-fn same_value(found: &str, wanted: &str) -> bool {
-    let number = |text: &str| {
-        let text = text.trim().to_ascii_uppercase();
-        let (digits, unit) = match text.strip_suffix(['K', 'M', 'G', 'T']) {
-            Some(digits) => (digits.to_owned(), text.chars().last()),
-            None => (text, None),
-        };
-        let shift = match unit {
-            Some('K') => 10,
-            Some('M') => 20,
-            Some('G') => 30,
-            Some('T') => 40,
-            _ => 0,
-        };
-        digits
-            .parse::<u64>()
-            .ok()
-            .and_then(|number| number.checked_mul(1 << shift))
-    };
-    let switch = |text: &str| match text.to_ascii_lowercase().as_str() {
-        "on" | "true" | "1" | "yes" => Some(true),
-        "off" | "false" | "0" | "no" => Some(false),
-        _ => None,
-    };
-    found.eq_ignore_ascii_case(wanted)
-        || number(found).is_some_and(|found| Some(found) == number(wanted))
-        || switch(found).is_some_and(|found| Some(found) == switch(wanted))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_is_the_same_however_it_is_written() {
-        for (found, wanted) in [
-            ("134217728", "128M"),
-            ("ON", "1"),
-            ("OFF", "off"),
-            ("O_DIRECT", "o_direct"),
-            ("1", "1"),
-        ] {
-            assert!(same_value(found, wanted), "{found} {wanted}");
-        }
-        for (found, wanted) in [("134217728", "129M"), ("ON", "0"), ("2", "1"), ("fsync", "O_DIRECT")] {
-            assert!(!same_value(found, wanted), "{found} {wanted}");
-        }
-    }
 }

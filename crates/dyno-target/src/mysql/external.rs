@@ -1,28 +1,16 @@
-//! A MariaDB or MySQL server that is not dyno's own.
-//!
-//! It is measured as it is set: changing its settings, and putting them back, is not done yet and refused.
+//! A MariaDB or MySQL server that is not dyno's own: it is reserved, set as far as it may be, and put back.
 
 use super::address::ConnectionInfo;
 use super::connect_until;
 use super::data::{self, WORKING};
 use super::database::{MysqlDatabase, route};
 use super::lock::ServerLock;
+use super::settings::{self, GlobalChange};
 use crate::target::{
-    Applied, Change, Data, Database, External, Lock, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError,
-    Unset, Wanted,
+    Change, Data, Database, External, Lock, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError, Wanted,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// Settings were asked for.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "the settings of a MariaDB or MySQL server that is not dyno's own cannot be set ({settings}); set them there and \
-     leave them out here, or measure with embedded:mariadb"
-)]
-struct NotSet {
-    settings: String,
-}
 
 /// The server allows too few connections.
 #[derive(Debug, thiserror::Error)]
@@ -68,18 +56,21 @@ impl External for ConnectionInfo {
         Ok(Box::new(ServerLock::take(self, stop, waiting)?))
     }
 
-    fn fit(&self, settings: &[(String, String)], _stop: &StopFlag) -> Result<Mapped, TargetError> {
-        refuse(settings)?;
-        Ok(Mapped::default())
+    fn fit(&self, settings: &[(String, String)], stop: &StopFlag) -> Result<Mapped, TargetError> {
+        settings::fit(&mut connect_until(self, stop)?, settings)
     }
 
     fn check_connections(
         &self,
         clients: usize,
-        _settings: &[(String, String)],
+        settings: &[(String, String)],
         stop: &StopFlag,
     ) -> Result<(), TargetError> {
-        let allowed: Option<u64> = connect_until(self, stop)?.query_first("select @@max_connections")?;
+        let wanted = settings.iter().find(|(name, _)| name == "max_connections");
+        let allowed: Option<u64> = match wanted.and_then(|(_, value)| value.parse().ok()) {
+            Some(wanted) => Some(wanted),
+            None => connect_until(self, stop)?.query_first("select @@max_connections")?,
+        };
         match allowed.filter(|allowed| *allowed < clients as u64) {
             Some(allowed) => Err(TargetError::other(TooFewConnections { allowed, clients })),
             None => Ok(()),
@@ -87,30 +78,26 @@ impl External for ConnectionInfo {
     }
 
     fn other_locale(&self, _wanted: &str, _stop: &StopFlag) -> Result<Option<String>, TargetError> {
-        // What PostgreSQL calls a locale is a collation of each column here.
+        // What PostgreSQL calls a locale is a collation of each column here: data that asks for one is refused.
         Ok(None)
     }
 
-    fn check_data(&self, _data: &Data, _stop: &StopFlag) -> Result<(), TargetError> {
+    fn check_data(&self, data: &Data, _stop: &StopFlag) -> Result<(), TargetError> {
         // A database that is not dyno's is refused when the data is loaded, before anything is changed.
-        Ok(())
+        Ok(data::check(data)?)
     }
 
     fn plan_change(
         &self,
         settings: &[(String, String)],
         _restart_command: Option<&str>,
-        _stop: &StopFlag,
+        stop: &StopFlag,
     ) -> Result<Box<dyn Change>, TargetError> {
-        refuse(settings)?;
-        Ok(Box::new(NoChange {
-            server: self.clone(),
-            saved: Saved::default(),
-        }))
+        Ok(Box::new(GlobalChange::plan(self, settings, stop)?))
     }
 
-    fn restore(&self, _saved: &Saved, _restart_command: Option<&str>) -> Result<Restored, TargetError> {
-        Ok(Restored::default())
+    fn restore(&self, saved: &Saved, _restart_command: Option<&str>) -> Result<Restored, TargetError> {
+        settings::restore(self, saved)
     }
 
     fn prepare(
@@ -125,42 +112,5 @@ impl External for ConnectionInfo {
         }
         data::prepare(&mut connect_until(self, stop)?, wanted.data, stop, progress)?;
         Ok(Box::new(MysqlDatabase::new(self.with_database(WORKING))))
-    }
-}
-
-fn refuse(settings: &[(String, String)]) -> Result<(), TargetError> {
-    if settings.is_empty() {
-        return Ok(());
-    }
-    let each = settings.iter().map(|(name, value)| format!("{name} = {value}"));
-    Err(TargetError::other(NotSet {
-        settings: each.collect::<Vec<_>>().join(", "),
-    }))
-}
-
-/// Nothing is changed.
-struct NoChange {
-    server: ConnectionInfo,
-    saved: Saved,
-}
-
-impl Change for NoChange {
-    fn unset(&self) -> &[Unset] {
-        &[]
-    }
-
-    fn changes(&self) -> bool {
-        false
-    }
-
-    fn saved(&self) -> &Saved {
-        &self.saved
-    }
-
-    fn apply(self: Box<Self>) -> Result<Applied, TargetError> {
-        Ok(Applied {
-            server: Arc::new(self.server),
-            unset: Vec::new(),
-        })
     }
 }

@@ -34,12 +34,16 @@ pub struct ServerSetting {
 /// The connection is broken.
 pub fn server_facts(client: &mut Client) -> Result<ServerFacts, ClientError> {
     let version = client.query_first("select version()")?.unwrap_or_default();
-    let settings = client.query::<(String, String)>("show global variables")?;
-    let settings = settings.into_iter().map(|(name, value)| ServerSetting { name, value });
     Ok(ServerFacts {
         version,
-        settings: settings.collect(),
+        settings: global_variables(client)?,
     })
+}
+
+/// Every global variable.
+pub(super) fn global_variables(client: &mut Client) -> Result<Vec<ServerSetting>, ClientError> {
+    let rows = client.query::<(String, String)>("show global variables")?.into_iter();
+    Ok(rows.map(|(name, value)| ServerSetting { name, value }).collect())
 }
 
 /// Settings that allow the server to lose what it reported as done, such as `sync_binlog = 0`. That of the binary log

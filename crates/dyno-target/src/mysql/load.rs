@@ -28,6 +28,16 @@ pub enum LoadError {
          (install soname 'ha_sequence')"
     )]
     NoSequences { table: String },
+    #[error(
+        "the data uses tablespaces ({names}), which are created for PostgreSQL only; leave them out for MariaDB and \
+         MySQL, with tablespaces = [] under [mysql.data]"
+    )]
+    Tablespaces { names: String },
+    #[error(
+        "locale = \"{locale}\" is for PostgreSQL only; on MariaDB and MySQL, give columns a collation in setup, and \
+         write the locale under [postgres.server]"
+    )]
+    Locale { locale: String },
     #[error("the database for the run cannot be made: {0}")]
     Database(ClientError),
     #[error(

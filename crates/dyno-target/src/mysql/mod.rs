@@ -5,7 +5,7 @@
 //! [`load`] fills it, [`data`] makes the database that a run works on, [`facts`], [`sizes`] and [`sampler`] read
 //! what it says of itself. Nothing here knows what is being measured.
 //!
-//! The path is whole but thin: a server that is not dyno's own is measured as it is set, and only counters are sampled.
+//! The path is whole but thin: only counters are sampled.
 
 pub mod address;
 pub mod data;
@@ -21,6 +21,8 @@ mod error;
 mod external;
 mod instance;
 mod lock;
+mod settings;
+mod values;
 
 use crate::stopping::unless_stopped;
 use crate::target::{Embedded, Environment, External, Product, StopFlag, TargetError};

@@ -8,10 +8,12 @@ use crate::experiment::did_you_mean;
 use crate::experiment::section::Section;
 use crate::nearest::nearest;
 use dyno_archive::plan::Size;
+use dyno_target::postgres::embedded::Locale;
 use toml::Spanned;
 use toml::de::DeValue;
 
 pub(super) const DIALECT_KEYS: [&str; 4] = ["server", "data", "workload", "size"];
+const SERVER_KEYS: [&str; 2] = ["settings", "locale"];
 const SETTINGS_ONLY: [&str; 1] = ["settings"];
 const DATA_KEYS: [&str; 4] = ["setup", "fill", "finish", "tablespaces"];
 
@@ -21,9 +23,17 @@ impl Reader<'_> {
         let section = Section::of(self.source, format!("[{key}]"), value, &DIALECT_KEYS)?;
         let mut dialect = Dialect::default();
         if let Some(value) = section.get("server") {
-            let server = Section::of(self.source, format!("[{key}.server]"), value, &SETTINGS_ONLY)?;
+            let server = Section::of(self.source, format!("[{key}.server]"), value, &SERVER_KEYS)?;
             if let Some(settings) = server.get("settings") {
                 dialect.settings = self.settings(settings)?;
+            }
+            if let Some((text, span)) = server.text("locale")? {
+                let locale = text.parse::<Locale>();
+                let locale = locale.map_err(|reason| {
+                    self.source
+                        .complain(span, format!("`locale` cannot be `{text}`"), reason)
+                })?;
+                dialect.locale = Some(locale.to_string());
             }
         }
         if let Some(value) = section.get("data") {

@@ -1,0 +1,77 @@
+//! Values of settings: sizes and switches have several forms, and mean the same in each.
+
+/// The number of bytes in a size as people write it, such as `8GB` or `128 kB`, or as the server's options take it,
+/// such as `8G`; `None` for what is no size with a unit.
+pub(super) fn size_bytes(value: &str) -> Option<u64> {
+    let value = value.trim().to_ascii_uppercase();
+    let number = value.strip_suffix('B').unwrap_or(&value);
+    let (number, shift) = [('K', 10), ('M', 20), ('G', 30), ('T', 40)]
+        .into_iter()
+        .find_map(|(unit, shift)| Some((number.strip_suffix(unit)?, shift)))?;
+    number.trim().parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// Whether the server shows a value that it was given.
+pub(super) fn same_value(found: &str, wanted: &str) -> bool {
+    let number = |text: &str| text.trim().parse::<u64>().ok().or_else(|| size_bytes(text));
+    let switch = |text: &str| match text.to_ascii_lowercase().as_str() {
+        "on" | "true" | "1" | "yes" => Some(true),
+        "off" | "false" | "0" | "no" => Some(false),
+        _ => None,
+    };
+    let decimal = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    found.eq_ignore_ascii_case(wanted)
+        || number(found).is_some_and(|found| Some(found) == number(wanted))
+        || decimal(found).is_some_and(|found| Some(found) == decimal(wanted))
+        || switch(found).is_some_and(|found| Some(found) == switch(wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_are_bytes() {
+        for (value, number) in [
+            ("8GB", Some(8 << 30)),
+            ("128kB", Some(128 << 10)),
+            ("64 MB", Some(64 << 20)),
+            ("4G", Some(4 << 30)),
+            ("2t", Some(2 << 40)),
+            ("on", None),
+            ("GB", None),
+            ("12", None),
+            ("12B", None),
+            ("1.5GB", None),
+            ("99999999999999GB", None),
+        ] {
+            assert_eq!(size_bytes(value), number, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_the_same_however_it_is_written() {
+        for (found, wanted) in [
+            ("134217728", "128M"),
+            ("134217728", "128MB"),
+            ("ON", "1"),
+            ("OFF", "off"),
+            ("O_DIRECT", "o_direct"),
+            ("90.000000", "90"),
+            ("1", "1"),
+        ] {
+            assert!(same_value(found, wanted), "{found} {wanted}");
+        }
+        for (found, wanted) in [("134217728", "129M"), ("ON", "0"), ("2", "1"), ("fsync", "O_DIRECT")] {
+            assert!(!same_value(found, wanted), "{found} {wanted}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_size_or_none(text in "\\PC{0,12}", other in "\\PC{0,12}") {
+            let _ = (size_bytes(&text), same_value(&text, &other));
+        }
+    }
+}

@@ -81,8 +81,7 @@ fn load(
         scripts: vec![(Arc::new(script), 1)],
         variables: Variables::new(&symbols),
         client_id: None,
-        clients: seeds.clients.clone(),
-        choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
+        seeds,
         protocol: Protocol::Prepared,
     });
     let config = Arc::new(PgConfig {
@@ -113,7 +112,6 @@ fn load(
             preparing: Preparing::AtStart,
         },
         program,
-        schedule: seeds.schedule(),
         transactions_per_client: None,
         connecting: Connecting::Once,
         reconnect: false,

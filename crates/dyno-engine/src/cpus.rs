@@ -1,11 +1,13 @@
 //! The CPUs that a load's threads are bound to.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::str::FromStr;
 
 /// A list of CPUs, written like `0-3,6`: as taskset and the kernel write it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<usize>", into = "Vec<usize>")]
 pub struct Cpus(Vec<usize>);
 
 /// A text that lists no CPUs.
@@ -46,6 +48,25 @@ impl FromStr for Cpus {
             Some(ranges) => Ok(Self(ranges.into_iter().flatten().collect())),
             None => Err(CpusError { text: text.to_owned() }),
         }
+    }
+}
+
+impl TryFrom<Vec<usize>> for Cpus {
+    type Error = CpusError;
+
+    fn try_from(numbers: Vec<usize>) -> Result<Self, CpusError> {
+        match numbers.iter().find(|number| **number >= MOST) {
+            Some(number) => Err(CpusError {
+                text: number.to_string(),
+            }),
+            None => Ok(Self(numbers)),
+        }
+    }
+}
+
+impl From<Cpus> for Vec<usize> {
+    fn from(cpus: Cpus) -> Self {
+        cpus.0
     }
 }
 

@@ -22,7 +22,7 @@ mod timeline;
 
 pub use backend::wire::transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};
 pub use backend::{ConnectError, Driver, WireDriver};
-pub use client::pacing::{Draws, NewDraws};
+pub use client::pacing::Draws;
 pub use client_event::{AbortReason, ClientEvent, Doing, Trace};
 pub use collect::drive;
 pub use cpus::{Cpus, CpusError};

@@ -1,11 +1,13 @@
 //! What is to be driven: workloads, phases and where they go.
 //!
 //! This is the engine's whole input. It says nothing of files, experiments or SQL: statements are opaque, and a
-//! session turns them into bytes.
+//! session turns them into bytes. All of it is plain data but for what a workload is driven with: its driver, its
+//! program and its log. Their types are parameters, so that in the plan of a load these three are plain data, too.
 
 use crate::backend::wire::transport::TransportChoice;
 use crate::cpus::Cpus;
 use crate::log::NewLog;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,10 +15,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Everything one call of [`drive`](crate::drive()) does.
-pub struct Load<D: crate::Driver, P: crate::Scripted> {
+/// Everything one call of [`drive`](crate::drive()) does, with drivers `D`, programs `P` and logs `L`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load<D, P, L = NewLog> {
     /// The workloads, which run at the same time.
-    pub workloads: Vec<Workload<D, P>>,
+    pub workloads: Vec<Workload<D, P, L>>,
     /// The phases, one after the other without a pause: clients are not drained between them.
     pub phases: Vec<Phase>,
     /// How often recordings are collected. The last interval of a phase may be shorter.
@@ -35,8 +38,43 @@ pub struct Load<D: crate::Driver, P: crate::Scripted> {
     pub threads: ThreadOptions,
 }
 
+impl<D, P, L> Load<D, P, L> {
+    /// A load whose results are collected every second, and whose last transactions have ten seconds to finish.
+    #[must_use]
+    pub fn new(workloads: Vec<Workload<D, P, L>>, phases: Vec<Phase>) -> Self {
+        Self {
+            workloads,
+            phases,
+            interval: Duration::from_secs(1),
+            grace: Duration::from_secs(10),
+            include_connecting: false,
+            record_finishing: false,
+            threads: ThreadOptions::default(),
+        }
+    }
+
+    /// The same load with workloads that `change` makes of these.
+    ///
+    /// # Errors
+    /// The first of `change`.
+    pub fn try_map<D2, P2, L2, E>(
+        self,
+        change: impl FnMut(Workload<D, P, L>) -> Result<Workload<D2, P2, L2>, E>,
+    ) -> Result<Load<D2, P2, L2>, E> {
+        Ok(Load {
+            workloads: self.workloads.into_iter().map(change).collect::<Result<_, E>>()?,
+            phases: self.phases,
+            interval: self.interval,
+            grace: self.grace,
+            include_connecting: self.include_connecting,
+            record_finishing: self.record_finishing,
+            threads: self.threads,
+        })
+    }
+}
+
 /// How the threads of a load work, whatever they do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadOptions {
     /// How they move bytes.
     pub transport: TransportChoice,
@@ -45,7 +83,7 @@ pub struct ThreadOptions {
 }
 
 /// A stretch of the run with its own results.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     /// For example `warmup` or `measure`.
     pub name: String,
@@ -53,8 +91,20 @@ pub struct Phase {
     pub duration: Duration,
 }
 
+impl Phase {
+    /// A phase of this name and length.
+    #[must_use]
+    pub fn new(name: &str, duration: Duration) -> Self {
+        Self {
+            name: name.to_owned(),
+            duration,
+        }
+    }
+}
+
 /// One program run by a number of clients.
-pub struct Workload<D: crate::Driver, P: crate::Scripted> {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload<D, P, L = NewLog> {
     /// Name, unique among the workloads.
     pub name: String,
     /// Number of connections, each executing transactions one after the other. At least 1.
@@ -77,8 +127,6 @@ pub struct Workload<D: crate::Driver, P: crate::Scripted> {
     pub program: P,
     /// How they reach the database; it knows the program's statements by their numbers.
     pub driver: D,
-    /// Makes the random numbers of each thread's schedule in an open loop.
-    pub schedule: crate::NewDraws,
     /// How many transactions each client is to have, failed and skipped ones included; `None`: as many as fit into
     /// the phases.
     pub transactions_per_client: Option<u64>,
@@ -98,10 +146,60 @@ pub struct Workload<D: crate::Driver, P: crate::Scripted> {
     /// it was told.
     pub trace: bool,
     /// Makes the log of each thread; `None`: no log.
-    pub log: Option<NewLog>,
+    pub log: Option<L>,
 }
 
-impl<D: crate::Driver, P: crate::Scripted> Workload<D, P> {
+impl<D, P, L> Workload<D, P, L> {
+    /// A closed loop of so many clients on one thread, all active all the time, which counts errors and goes on.
+    #[must_use]
+    pub fn new(name: &str, clients: usize, driver: D, program: P) -> Self {
+        Self {
+            name: name.to_owned(),
+            clients,
+            threads: 1,
+            pacing: Pacing::Closed,
+            start_delay: Duration::ZERO,
+            stages_begin: Duration::ZERO,
+            stages: Vec::new(),
+            program,
+            driver,
+            transactions_per_client: None,
+            connecting: Connecting::Once,
+            reconnect: false,
+            failures: FailurePolicy::default(),
+            latency_limit: None,
+            time_commands: false,
+            trace: false,
+            log: None,
+        }
+    }
+
+    /// The same workload with another driver, program and log.
+    #[must_use]
+    pub fn with<D2, P2, L2>(self, driver: D2, program: P2, log: Option<L2>) -> Workload<D2, P2, L2> {
+        Workload {
+            name: self.name,
+            clients: self.clients,
+            threads: self.threads,
+            pacing: self.pacing,
+            start_delay: self.start_delay,
+            stages_begin: self.stages_begin,
+            stages: self.stages,
+            program,
+            driver,
+            transactions_per_client: self.transactions_per_client,
+            connecting: self.connecting,
+            reconnect: self.reconnect,
+            failures: self.failures,
+            latency_limit: self.latency_limit,
+            time_commands: self.time_commands,
+            trace: self.trace,
+            log,
+        }
+    }
+}
+
+impl<D: crate::Driver, P> Workload<D, P> {
     /// Over how many threads the clients are shared out: one for each where the driver blocks.
     pub(crate) fn parts(&self) -> usize {
         let threads = if D::BLOCKS { self.clients } else { self.threads };
@@ -110,7 +208,7 @@ impl<D: crate::Driver, P: crate::Scripted> Workload<D, P> {
 }
 
 /// A stretch of time in which the number of active clients and the rate of a workload are constant or change evenly.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// How long it lasts. The next one follows without a pause.
     pub duration: Duration,
@@ -124,7 +222,7 @@ pub struct Stage {
 }
 
 /// A value that changes linearly over a stage.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Span {
     /// At the begin of the stage.
     pub from: f64,
@@ -133,7 +231,7 @@ pub struct Span {
 }
 
 /// How long a connection is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Connecting {
     /// From before the first phase to the end.
     #[default]
@@ -143,7 +241,7 @@ pub enum Connecting {
 }
 
 /// When statements of the prepared protocol are made known to the server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preparing {
     /// All of them when the connection is made.
     #[default]
@@ -153,7 +251,7 @@ pub enum Preparing {
 }
 
 /// What is done about transactions that fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailurePolicy {
     /// How often a transaction is begun at most, the first time included, when it fails with a serialization failure or
     /// a deadlock; `None`: until the phases or the latency limit end it.
@@ -183,7 +281,7 @@ impl Default for FailurePolicy {
 }
 
 /// What an error other than a serialization failure or a deadlock means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OnError {
     /// The transaction has failed; its client goes on with the next one.
     Count,
@@ -194,7 +292,7 @@ pub enum OnError {
 /// What is done about a script that cannot work: an expression without value, a wrong use of a pipeline, an end inside
 /// a transaction, or (with [`OnBrokenScript::EndLoad`] only) a statement of
 /// [`ErrorClass::Statement`](dyno_wire::ErrorClass::Statement) before anything of its workload has succeeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OnBrokenScript {
     /// The load ends: it would go on failing for hours.
     EndLoad,
@@ -207,7 +305,7 @@ pub enum OnBrokenScript {
 pub type NewSession<S> = Box<dyn Fn(usize, Option<dyno_wire::tls::SslMode>) -> S + Send + Sync>;
 
 /// When a client begins its next transaction.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pacing {
     /// On completion of the previous one.
     Closed,
@@ -233,7 +331,7 @@ pub struct Endpoint {
 }
 
 /// The address of a server, already resolved.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Address {
     /// Addresses of one host, tried in turn.
     Tcp(Vec<SocketAddr>),

@@ -4,6 +4,7 @@
 //! knows no language: statements are numbers to it, values are bytes that the program writes, and a program that
 //! cannot go on says why in an error of its own.
 
+use crate::client::pacing::Draws;
 use dyno_wire::{CapturedResult, Parameters, ServerError};
 use std::fmt;
 use std::ops::Range;
@@ -95,6 +96,9 @@ pub trait Scripted: Program {
 
     /// The state of a new thread, which counts from 0 within the workload.
     fn thread(&self, thread: usize) -> Self::Thread;
+
+    /// The random numbers of a thread's schedule in an open loop.
+    fn schedule(&self, thread: usize) -> Draws;
 
     /// The number of commands of each script.
     fn commands(&self) -> Vec<usize> {

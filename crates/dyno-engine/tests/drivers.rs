@@ -9,8 +9,8 @@ mod library;
 use dyno_engine::backend::Driver;
 use dyno_engine::backend::blocking::BlockingDriver;
 use dyno_engine::{
-    Address, ClientEvent, Connected, Connecting, Ending, Endpoint, FailurePolicy, Load, Observer, Outcome, Pacing,
-    Phase, Preparing, Program, Stop, ThreadOptions, WireDriver, Workload, drive,
+    Address, ClientEvent, Connected, Ending, Endpoint, FailurePolicy, Load, Observer, Outcome, Phase, Preparing,
+    Program, Stop, WireDriver, Workload, drive,
 };
 use dyno_record::{Interval, Recording};
 use dyno_script::{Script, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
@@ -77,48 +77,26 @@ impl Case {
     fn load<D: Driver>(&self, driver: impl FnOnce(&ScriptProgram) -> D) -> Load<D, ScriptProgram> {
         let mut symbols = Symbols::new();
         let script = Script::parse("test", self.script, &mut symbols).unwrap();
-        let seeds = Seeds::draw(1, self.clients, 1, false);
         let program = ScriptProgram::new(ScriptSet {
             scripts: vec![(Arc::new(script), 1)],
             variables: Variables::new(&symbols),
             client_id: symbols.lookup("client_id"),
-            clients: seeds.clients.clone(),
-            choose: Vec::new(),
+            seeds: Seeds::draw(1, self.clients, 1, false),
             protocol: Protocol::Prepared,
         });
+        let workload = Workload {
+            transactions_per_client: self.transactions,
+            failures: FailurePolicy {
+                max_tries: Some(50),
+                ..FailurePolicy::default()
+            },
+            ..Workload::new("one", self.clients, driver(&program), program)
+        };
         Load {
-            workloads: vec![Workload {
-                name: "one".to_owned(),
-                clients: self.clients,
-                threads: 1,
-                pacing: Pacing::Closed,
-                start_delay: Duration::ZERO,
-                stages_begin: Duration::ZERO,
-                stages: Vec::new(),
-                driver: driver(&program),
-                program,
-                schedule: seeds.schedule(),
-                transactions_per_client: self.transactions,
-                connecting: Connecting::Once,
-                reconnect: false,
-                failures: FailurePolicy {
-                    max_tries: Some(50),
-                    ..FailurePolicy::default()
-                },
-                latency_limit: None,
-                time_commands: false,
-                trace: false,
-                log: None,
-            }],
-            phases: vec![Phase {
-                name: "run".to_owned(),
-                duration: self.lasts,
-            }],
             interval: Duration::from_millis(100),
             grace: Duration::from_millis(200),
-            include_connecting: false,
             record_finishing: self.transactions.is_some(),
-            threads: ThreadOptions::default(),
+            ..Load::new(vec![workload], vec![Phase::new("run", self.lasts)])
         }
     }
 

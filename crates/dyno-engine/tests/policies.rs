@@ -8,14 +8,13 @@ use dyno_engine::{
     TransportChoice, drive,
 };
 use dyno_record::Recording;
-use dyno_script::Seeds;
 use dyno_wire::tls::SslMode;
 use dyno_wire::{AuthenticationPolicy, PgConfig, PgSession, Protocol, SessionKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::scripted_server::{Behaviour, ScriptedServer};
-use support::{Keep, load, script_load};
+use support::{Keep, load, script_load, seeded_load};
 
 over_each_transport!(
     every_client_has_its_transactions_and_no_more,
@@ -580,10 +579,9 @@ fn what_was_in_time_for_its_client_is_not_skipped(transport: TransportChoice) {
     let server = ScriptedServer::start(|_, _, _| AT_ONCE);
     for (clients, threads) in [(1, 1), (6, 1), (5, 2)] {
         for seed in 0..5 {
-            let mut load = script_load(transport, &server, Protocol::Simple, clients, 1, &[("select 1;", 1)]);
-            load.workloads[0].threads = threads;
+            let (dealt, scripts) = ((clients, threads), [("select 1;", 1)]);
+            let mut load = seeded_load(transport, &server, Protocol::Simple, dealt, 1, &scripts, seed);
             load.workloads[0].pacing = Pacing::Open { rate_per_s: 500.0 };
-            load.workloads[0].schedule = Seeds::draw(seed, clients, threads, false).schedule();
             load.workloads[0].latency_limit = Some(Duration::from_nanos(1));
             let (_, recording, _) = run(&load);
             assert_eq!((recording.transactions, recording.skipped), (clients as u64, 0));

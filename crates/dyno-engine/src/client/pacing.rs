@@ -50,9 +50,6 @@ impl Ramp {
 /// Random numbers, evenly distributed from 0 to below 1.
 pub type Draws = Box<dyn FnMut() -> f64 + Send>;
 
-/// Makes the random numbers of a thread, which counts from 0 within its workload.
-pub type NewDraws = Box<dyn Fn(usize) -> Draws + Send + Sync>;
-
 /// The instants at which one thread's transactions are due.
 ///
 /// They are a Poisson process whose rate is piecewise linear, drawn by inversion: between two arrivals the integral

@@ -110,7 +110,7 @@ pub(super) fn client_thread<D: Driver, P: Scripted>(
         number: portion.workload,
         part: portion.part,
         clients: portion.clients.clone(),
-        schedule: Schedule::new(profile.ramps, (workload.schedule)(portion.part)),
+        schedule: Schedule::new(profile.ramps, workload.program.schedule(portion.part)),
         changes: profile.changes,
         timeline: Timeline::new(&load.phases, load.interval, start_ns, spent_ns),
         clock,

@@ -5,7 +5,7 @@ pub mod scripted_server;
 pub mod stopwatch;
 
 use dyno_engine::{
-    Action, Address, ClientEvent, Connected, Connecting, Cpus, Endpoint, FailurePolicy, Load, Observer, OnBrokenScript,
+    Action, Address, ClientEvent, Connected, Cpus, Draws, Endpoint, FailurePolicy, Load, Observer, OnBrokenScript,
     OnError, Pacing, Phase, Preparing, Program, ProgramError, Resume, Scripted, ThreadOptions, TransportChoice,
     WireDriver, Workload,
 };
@@ -51,6 +51,11 @@ impl Scripted for OneStatement {
     type Thread = ();
 
     fn thread(&self, _thread: usize) {}
+
+    fn schedule(&self, thread: usize) -> Draws {
+        let mut random = Random::new(thread as u64);
+        Box::new(move || random.unit())
+    }
 }
 
 /// Makes tests of functions that take a transport: one for each of them.
@@ -103,56 +108,34 @@ pub fn load(
         database: "test".into(),
         ..PgConfig::default()
     });
-    Load {
-        workloads: vec![Workload {
-            name: "one".into(),
-            clients,
-            threads,
-            pacing,
-            start_delay: Duration::ZERO,
-            stages_begin: Duration::ZERO,
-            stages: Vec::new(),
-            program: OneStatement,
-            driver: WireDriver {
-                endpoints: vec![Endpoint {
-                    address: Address::Tcp(vec![server.address()]),
-                    tls: None,
-                    required_peer: None,
-                    connect_timeout: Duration::from_secs(10),
-                }],
-                session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
-                statements: vec![PgStatement::new(0, "select 1", 0, Protocol::Prepared).expect("a valid statement")],
-                texts: OneStatement.statements(),
-                preparing: Preparing::AtStart,
-            },
-            schedule: Box::new(|thread| {
-                let mut random = Random::new(thread as u64);
-                Box::new(move || random.unit())
-            }),
-            transactions_per_client: None,
-            connecting: Connecting::Once,
-            reconnect: false,
-            failures: FailurePolicy::default(),
-            latency_limit: None,
-            time_commands: false,
-            trace: false,
-            log: None,
+    let driver = WireDriver {
+        endpoints: vec![Endpoint {
+            address: Address::Tcp(vec![server.address()]),
+            tls: None,
+            required_peer: None,
+            connect_timeout: Duration::from_secs(10),
         }],
-        phases: phases
-            .iter()
-            .map(|&(name, ms)| Phase {
-                name: name.into(),
-                duration: Duration::from_millis(ms),
-            })
-            .collect(),
+        session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
+        statements: vec![PgStatement::new(0, "select 1", 0, Protocol::Prepared).expect("a valid statement")],
+        texts: OneStatement.statements(),
+        preparing: Preparing::AtStart,
+    };
+    let workload = Workload {
+        threads,
+        pacing,
+        ..Workload::new("one", clients, driver, OneStatement)
+    };
+    let phases = phases
+        .iter()
+        .map(|&(name, ms)| Phase::new(name, Duration::from_millis(ms)));
+    Load {
         interval: Duration::from_millis(100),
         grace: Duration::from_secs(5),
-        include_connecting: false,
-        record_finishing: false,
         threads: ThreadOptions {
             transport: available(transport),
             cpus: Cpus::default(),
         },
+        ..Load::new(vec![workload], phases.collect())
     }
 }
 
@@ -167,62 +150,58 @@ pub fn script_load(
     transactions: u64,
     scripts: &[(&str, u64)],
 ) -> Load<WireDriver<PgSession>, ScriptProgram> {
+    seeded_load(transport, server, protocol, (clients, 1), transactions, scripts, 1)
+}
+
+/// The same with so many clients on so many threads, and other random numbers.
+#[allow(dead_code, reason = "each test uses its own part")]
+pub fn seeded_load(
+    transport: TransportChoice,
+    server: &ScriptedServer,
+    protocol: Protocol,
+    (clients, threads): (usize, usize),
+    transactions: u64,
+    scripts: &[(&str, u64)],
+    seed: u64,
+) -> Load<WireDriver<PgSession>, ScriptProgram> {
     let mut symbols = Symbols::new();
     let parsed = scripts.iter().map(|(text, weight)| {
         let script = Script::parse("test", text, &mut symbols).expect("a valid script");
         (Arc::new(script), *weight)
     });
     let scripts = parsed.collect();
-    let seeds = Seeds::draw(1, clients, 1, false);
     let program = ScriptProgram::new(ScriptSet {
         scripts,
         variables: Variables::new(&symbols),
         client_id: symbols.lookup("client_id"),
-        clients: seeds.clients,
-        choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
+        seeds: Seeds::draw(seed, clients, threads, false),
         protocol,
     });
     let plain = load(transport, server, clients, 1, Pacing::Closed, &[]);
     let workload = plain.workloads.into_iter().next().expect("one workload");
+    let driver = WireDriver {
+        statements: program.encode::<PgSession>().expect("valid statements"),
+        texts: program.statements(),
+        preparing: Preparing::OnFirstUse,
+        ..workload.driver
+    };
+    let workload = Workload {
+        threads,
+        transactions_per_client: Some(transactions),
+        failures: FailurePolicy {
+            on_error: OnError::AbortClient,
+            on_broken_script: OnBrokenScript::AbortClient,
+            ..FailurePolicy::default()
+        },
+        ..Workload::new("one", clients, driver, program)
+    };
     Load {
-        workloads: vec![Workload {
-            name: workload.name,
-            clients,
-            threads: 1,
-            pacing: Pacing::Closed,
-            start_delay: Duration::ZERO,
-            stages_begin: Duration::ZERO,
-            stages: Vec::new(),
-            driver: WireDriver {
-                statements: program.encode::<PgSession>().expect("valid statements"),
-                texts: program.statements(),
-                preparing: Preparing::OnFirstUse,
-                ..workload.driver
-            },
-            program,
-            schedule: workload.schedule,
-            transactions_per_client: Some(transactions),
-            connecting: Connecting::Once,
-            reconnect: false,
-            failures: FailurePolicy {
-                on_error: OnError::AbortClient,
-                on_broken_script: OnBrokenScript::AbortClient,
-                ..FailurePolicy::default()
-            },
-            latency_limit: None,
-            time_commands: false,
-            trace: false,
-            log: None,
-        }],
-        phases: vec![Phase {
-            name: "run".into(),
-            duration: Duration::MAX,
-        }],
         interval: Duration::from_millis(100),
         grace: Duration::MAX,
         include_connecting: true,
         record_finishing: true,
         threads: plain.threads,
+        ..Load::new(vec![workload], vec![Phase::new("run", Duration::MAX)])
     }
 }
 

@@ -24,7 +24,6 @@ const AUTOMATIC: [&str; 3] = ["client_id", "default_seed", "random_seed"];
 pub(super) struct Compiled {
     workload: Workload,
     program: ScriptProgram,
-    seeds: Seeds,
 }
 
 /// Why a script cannot be used.
@@ -85,14 +84,12 @@ pub(super) fn compile(experiment: &Resolved, seed: u64) -> Result<Vec<Compiled>,
             scripts,
             variables,
             client_id,
-            clients: seeds.clients.clone(),
-            choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
+            seeds,
             protocol,
         });
         Ok(Compiled {
             workload: workload.clone(),
             program,
-            seeds,
         })
     })
     .collect()
@@ -172,7 +169,6 @@ fn assemble<S: Session>(
             stages: stages(experiment, &compiled.workload),
             driver: driver(&compiled.program)?,
             program: compiled.program,
-            schedule: compiled.seeds.schedule(),
             transactions_per_client: compiled.workload.transactions_per_client,
             connecting: Connecting::Once,
             reconnect: false,

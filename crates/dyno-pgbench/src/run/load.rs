@@ -78,7 +78,6 @@ pub fn load(
             preparing: Preparing::OnFirstUse,
         },
         program,
-        schedule: seeds.schedule(),
         transactions_per_client: options.transactions.map(|number| number.unsigned_abs().into()),
         connecting: if options.connect_each {
             Connecting::EveryTransaction
@@ -163,8 +162,7 @@ fn program(options: &Options, seeds: &Seeds, scale: i64) -> ScriptProgram {
             .collect(),
         variables,
         client_id: symbols.lookup("client_id").filter(|_| !client_id_given),
-        clients: seeds.clients.clone(),
-        choose: seeds.threads.iter().map(|thread| thread.choose.clone()).collect(),
+        seeds: seeds.clone(),
         protocol: options.protocol,
     })
     .telling_each_command(options.per_command || options.debug)

@@ -2,16 +2,16 @@
 
 mod capture;
 mod fault;
-mod schedule;
 mod shell;
 
 pub use capture::CaptureFault;
 pub use fault::ScriptFault;
 
 use crate::{
-    CaptureKind, Command, Cursor, Random, Script, Statement, Step, Value, VariableId, Variables, is_variable_name,
+    CaptureKind, Command, Cursor, Random, Script, Seeds, Statement, Step, Value, VariableId, Variables,
+    is_variable_name,
 };
-use dyno_engine::{Action, Program, ProgramError, Resume, Scripted, Shown};
+use dyno_engine::{Action, Draws, Program, ProgramError, Resume, Scripted, Shown};
 use dyno_wire::{CapturedResult, Parameters, Protocol, Session, WireError};
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,10 +26,8 @@ pub struct ScriptSet {
     pub variables: Variables,
     /// The variable that is to hold each client's number.
     pub client_id: Option<VariableId>,
-    /// One random state per client, for what its scripts draw.
-    pub clients: Vec<Random>,
-    /// One random state per thread, for the choice among several scripts.
-    pub choose: Vec<Random>,
+    /// The random states of clients and threads.
+    pub seeds: Seeds,
     /// How statements are sent.
     pub protocol: Protocol,
 }
@@ -41,8 +39,7 @@ pub struct ScriptProgram {
     total_weight: u64,
     variables: Variables,
     client_id: Option<VariableId>,
-    clients: Vec<Random>,
-    choose: Vec<Random>,
+    seeds: Seeds,
     protocol: Protocol,
     /// Whether the engine is told of every meta command.
     each_command: bool,
@@ -95,8 +92,7 @@ impl ScriptProgram {
             parts,
             variables: set.variables,
             client_id: set.client_id,
-            clients: set.clients,
-            choose: set.choose,
+            seeds: set.seeds,
             protocol: set.protocol,
             each_command: false,
         }
@@ -266,7 +262,7 @@ impl Program for ScriptProgram {
         if let Some(id) = self.client_id {
             variables.set(id, Value::Int(client as i64));
         }
-        let random = self.clients.get(client).cloned();
+        let random = self.seeds.clients.get(client).cloned();
         let random = random.unwrap_or_else(|| Random::new(client as u64));
         ScriptState {
             variables,
@@ -321,8 +317,14 @@ impl Scripted for ScriptProgram {
     type Thread = ScriptThread;
 
     fn thread(&self, thread: usize) -> ScriptThread {
-        let random = self.choose.get(thread).cloned();
+        let random = self.seeds.threads.get(thread).map(|thread| thread.choose.clone());
         ScriptThread(random.unwrap_or_else(|| Random::new(thread as u64)))
+    }
+
+    fn schedule(&self, thread: usize) -> Draws {
+        let random = self.seeds.threads.get(thread).map(|thread| thread.throttle.clone());
+        let mut random = random.unwrap_or_else(|| Random::new(thread as u64));
+        Box::new(move || random.unit())
     }
 
     fn commands(&self) -> Vec<usize> {

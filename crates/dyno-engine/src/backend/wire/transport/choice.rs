@@ -1,12 +1,13 @@
 //! Which transport moves a thread's bytes.
 
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::str::FromStr;
 
 /// Which transport is wanted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TransportChoice {
     /// What costs least: blocking calls on a thread with one client, elsewhere io_uring if the system allows it,
     /// else readiness.

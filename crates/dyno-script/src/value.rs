@@ -1,9 +1,10 @@
 //! Values of variables and how text becomes a typed value.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What a variable holds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     /// SQL's NULL.
     Null,

@@ -1,10 +1,11 @@
 //! The ways of sending a statement, by pgbench's names.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// How statements travel; `simple`, `extended` and `prepared` as in pgbench's `--protocol`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Protocol {
     /// SQL text with the values written into it, parsed and planned each time.
     #[default]

@@ -8,6 +8,7 @@
 use dyno_wire::Secret;
 use dyno_wire::tls::SslMode;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -82,7 +83,7 @@ const fn syntax(what: &'static str) -> AddressError {
 }
 
 /// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Host {
     /// The path of a unix socket.
     Unix(PathBuf),
@@ -108,7 +109,7 @@ impl fmt::Display for Host {
 /// Everything needed to connect.
 ///
 /// `Display` gives the address without the password, fit for an archive: `mysql://user@host:port/database`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionInfo {
     /// Where the server listens.
     pub host: Host,

@@ -1,5 +1,6 @@
 //! Who connects to what, the same for all connections of a workload.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use std::fmt;
 
 use super::AuthenticationPolicy;
@@ -27,7 +28,7 @@ pub struct PgConfig {
 }
 
 /// Which sessions are of use when several servers may be tried: libpq's `target_session_attrs`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionKind {
     /// All.
     #[default]
@@ -66,7 +67,8 @@ impl SessionKind {
     }
 }
 
-/// A password. Never shown: `Debug` prints nothing of it.
+/// A password. Never shown: `Debug` prints nothing of it, and only a form that is not made for people to read can hold
+/// it, so that it gets into no archive or log by way of what it is a part of.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Box<[u8]>);
 
@@ -94,6 +96,29 @@ impl From<String> for Secret {
     }
 }
 
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            return Err(ser::Error::custom(
+                "a password is not written in a form that people read",
+            ));
+        }
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return Err(de::Error::custom(
+                "a password is not read from a form that people write",
+            ));
+        }
+        // Bytes are written like a list of numbers below 256.
+        Vec::deserialize(deserializer).map(Self::new)
+    }
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
@@ -113,5 +138,12 @@ mod tests {
         };
         let shown = format!("{config:?} {config:#?}");
         assert!(shown.contains("bench") && !shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn a_password_is_not_written_for_people() {
+        let error = serde_json::to_string(&Secret::from("hunter2")).unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        assert!(serde_json::from_str::<Secret>("[1]").is_err());
     }
 }

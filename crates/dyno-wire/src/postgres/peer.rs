@@ -1,12 +1,13 @@
 //! Who must run a server on a unix socket: libpq's `requirepeer`.
 
 use nix::unistd::{Uid, User};
+use serde::{Deserialize, Serialize};
 
 use crate::WireError;
 
 /// The user of the operating system that the server's process must belong to. Whoever may write to a folder can put
 /// a socket there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequiredPeer(String);
 
 impl RequiredPeer {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use postgres_protocol::authentication::sasl::{SCRAM_SHA_256, SCRAM_SHA_256_PLUS};
+use serde::{Deserialize, Serialize};
 
 use super::authentication::unsupported;
 use crate::WireError;
@@ -35,7 +36,8 @@ impl Method {
 ///
 /// A comma-separated list of `password`, `md5`, `gss`, `sspi`, `scram-sha-256`, `oauth` and `none`, or of the same
 /// with a `!` before each, which are then the ones that are not.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct RequireAuth {
     text: String,
     allowed: Vec<Method>,
@@ -46,6 +48,20 @@ pub struct RequireAuth {
 impl fmt::Debug for RequireAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+impl From<RequireAuth> for String {
+    fn from(require_auth: RequireAuth) -> Self {
+        require_auth.text
+    }
+}
+
+impl TryFrom<String> for RequireAuth {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 
@@ -95,7 +111,7 @@ impl FromStr for RequireAuth {
 }
 
 /// Whether the authentication is bound to the TLS connection that it travels on: libpq's `channel_binding`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChannelBinding {
     /// Never.
     Disable,
@@ -107,7 +123,7 @@ pub enum ChannelBinding {
 }
 
 /// What a server may ask for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthenticationPolicy {
     /// The methods that are accepted; `None`: all.
     pub require_auth: Option<RequireAuth>,

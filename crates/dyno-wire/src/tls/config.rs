@@ -11,6 +11,7 @@ use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKey
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
 use rustls_platform_verifier::Verifier as PlatformVerifier;
+use serde::{Deserialize, Serialize};
 
 use super::verifier::{AnyServer, TrustedServer};
 use super::{SslMode, TlsError};
@@ -34,7 +35,7 @@ pub struct ClientIdentity<'a> {
 }
 
 /// The versions of TLS that are spoken; the older ones are broken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Versions {
     /// 1.2 and 1.3.
     #[default]

@@ -206,7 +206,7 @@ impl ConnectionInfo {
             .dbname(&self.database)
             .application_name(&self.application_name);
         if let Some(password) = &server.password {
-            config.password(&password.0);
+            config.password(password.reveal());
         }
         if let Some(options) = &self.options {
             config.options(options);

@@ -3,7 +3,7 @@
 use super::connect::{ConnectError, socket_addresses};
 use super::{ConnectionInfo, Host, Server};
 use dyno_wire::tls::SslMode;
-use dyno_wire::{PgConfig, RequiredPeer, Secret, SessionKind};
+use dyno_wire::{PgConfig, RequiredPeer, SessionKind};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -87,16 +87,14 @@ impl ConnectionInfo {
         };
         let config = PgConfig {
             user: self.user.clone(),
-            password: server
-                .password
-                .as_ref()
-                .map(|password| Secret::new(password.0.as_bytes())),
+            password: server.password.clone(),
             database: self.database.clone(),
             application_name: self.application_name.clone(),
             runtime_parameters: self
                 .options
                 .iter()
                 .map(|options| ("options".to_owned(), options.clone()))
+                .chain(self.parameters.iter().cloned())
                 .collect(),
             client_encoding: self.client_encoding.clone(),
             session_kind,

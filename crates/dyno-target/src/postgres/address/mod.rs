@@ -21,7 +21,8 @@ mod service;
 mod tls;
 mod uri;
 
-use dyno_wire::{AuthenticationPolicy, RequiredPeer, SessionKind};
+use dyno_wire::{AuthenticationPolicy, RequiredPeer, Secret, SessionKind};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -172,7 +173,7 @@ impl AddressError {
 }
 
 /// One server that may be tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Host {
     /// A unix socket `.s.PGSQL.<port>` in a folder. An abstract socket starts with `@`.
     Unix {
@@ -204,33 +205,25 @@ impl fmt::Display for Host {
     }
 }
 
-/// A password: printed by nothing.
-#[derive(Clone, PartialEq, Eq)]
-struct Password(String);
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(hidden)")
-    }
-}
-
 /// A host with the password that fits it (the password file may have one for each).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Server {
     host: Host,
-    password: Option<Password>,
+    password: Option<Secret>,
 }
 
 /// Everything needed to connect.
 ///
 /// `Display` gives the address without the password, fit for an archive: `postgres://user@host:port/database`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionInfo {
     servers: Vec<Server>,
     user: String,
     database: String,
     application_name: String,
     options: Option<String>,
+    /// Settings of the load's sessions, name and value.
+    parameters: Vec<(String, String)>,
     /// Of the load's connections; `None`: the database's own.
     client_encoding: Option<String>,
     /// What `client_encoding` or its variable says.
@@ -263,12 +256,13 @@ impl ConnectionInfo {
         Self {
             servers: vec![Server {
                 host,
-                password: password.map(|text| Password(text.to_owned())),
+                password: password.map(Secret::from),
             }],
             user: user.to_owned(),
             database: database.to_owned(),
             application_name: resolve::APPLICATION_NAME.to_owned(),
             options: None,
+            parameters: Vec::new(),
             client_encoding: Some(resolve::UTF8.to_owned()),
             asked_encoding: None,
             connect_timeout: Some(resolve::CONNECT_TIMEOUT),
@@ -301,6 +295,14 @@ impl ConnectionInfo {
         }
         other.options = Some(options.trim_start().to_owned()).filter(|options| !options.is_empty());
         other
+    }
+
+    /// The same with [endpoints](Self::endpoints) whose sessions ask for these settings, name and value, when they
+    /// start.
+    #[must_use]
+    pub fn with_parameters(mut self, parameters: Vec<(String, String)>) -> Self {
+        self.parameters = parameters;
+        self
     }
 
     /// The same with [endpoints](Self::endpoints) whose text is in the encoding that `client_encoding` or

@@ -4,9 +4,9 @@ use super::keyword::{KEYWORDS, Pairs};
 use super::passfile::PassFile;
 use super::safety;
 use super::secrets::is_misplaced;
-use super::{AddressError, ConnectionInfo, Host, Password, Server};
+use super::{AddressError, ConnectionInfo, Host, Server};
 use super::{conninfo, service, uri};
-use dyno_wire::{RequiredPeer, SessionKind};
+use dyno_wire::{RequiredPeer, Secret, SessionKind};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -221,6 +221,7 @@ fn build(mut parameters: Parameters, env: &dyn Fn(&str) -> Option<String>) -> Re
             .unwrap_or(APPLICATION_NAME)
             .to_owned(),
         options: parameters.get("options").map(str::to_owned),
+        parameters: Vec::new(),
         client_encoding: Some(UTF8.to_owned()),
         asked_encoding: asked_encoding.map(|given| given.value),
         connect_timeout,
@@ -378,7 +379,7 @@ fn with_passwords(
     home: Option<&Path>,
 ) -> Vec<Server> {
     if let Some(password) = parameters.get("password") {
-        let password = Some(Password(password.to_owned()));
+        let password = Some(Secret::from(password));
         return hosts
             .into_iter()
             .map(|host| Server {
@@ -411,7 +412,7 @@ fn with_passwords(
     let servers = hosts
         .into_iter()
         .map(|host| Server {
-            password: password(&host).map(Password),
+            password: password(&host).map(Secret::from),
             host,
         })
         .collect();
@@ -444,7 +445,7 @@ mod tests {
     fn passwords(info: &ConnectionInfo) -> Vec<Option<&str>> {
         info.servers
             .iter()
-            .map(|server| server.password.as_ref().map(|password| password.0.as_str()))
+            .map(|server| Some(str::from_utf8(server.password.as_ref()?.reveal()).unwrap()))
             .collect()
     }
 

@@ -1,11 +1,12 @@
 //! TLS as asked for: the mode and where certificates lie, and the client configuration made of them.
 
 use dyno_wire::tls::{self, ClientIdentity, ClientOptions, Roots, SslMode, Versions};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Whom to trust.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RootCertificate {
     /// What the operating system trusts (`sslrootcert=system`).
     System,
@@ -14,7 +15,7 @@ pub enum RootCertificate {
 }
 
 /// TLS as asked for, files not yet read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsSettings {
     /// How much is asked for.
     pub mode: SslMode,

@@ -1,29 +1,26 @@
 //! Measures one shape of load against a responder.
 
 use crate::process::Responder;
-use dyno_engine::{
-    Address, Connected, Connecting, DriveError, Ending, Endpoint, FailurePolicy, Load, Observer, Pacing, Phase,
-    Preparing, Program, Stop, ThreadOptions, WireDriver, Workload, drive,
-};
+use dyno_engine::{Connected, DriveError, Ending, Load, Observer, Phase, Preparing, Stop, ThreadOptions, Workload};
+use dyno_load::{Access, LoadError, LoadPlan, Ready, ScriptText, Scripts, Server, no_log};
 use dyno_record::{Interval, LatencyHistogram, Point, Route, Shape};
-use dyno_script::{Script, ScriptError, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
-use dyno_wire::{PgConfig, PgSession, Protocol, WireError};
+use dyno_target::postgres::address::{ConnectionInfo, Host};
+use dyno_wire::Protocol;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What clients do: a look-up as pgbench's `-S` does it, so that a ceiling is one of work that people measure.
 const SCRIPT: &str = "\\set aid random(1, 100000)\nselect abalance from pgbench_accounts where aid = :aid;\n";
 
+/// Whom clients log in as, and where; the responder looks at neither.
+const USER: &str = "dyno";
+
 /// Until caches and branch predictors are used to it.
 const WARMUP: Duration = Duration::from_millis(300);
-
-/// How long connecting and logging in may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Why a ceiling could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -37,12 +34,9 @@ pub enum MeasureError {
     /// The responder does not answer.
     #[error("the responder: {0}")]
     Responder(#[from] io::Error),
-    /// The script, which is our own.
+    /// Its plan cannot be driven.
     #[error(transparent)]
-    Script(#[from] ScriptError),
-    /// Its statement.
-    #[error(transparent)]
-    Statement(#[from] WireError),
+    Load(#[from] LoadError),
 }
 
 /// Drives `responder` with a load of this shape and threads that work like this, for `lasts` after a short warm-up,
@@ -57,84 +51,56 @@ pub fn measure(
     responder: &mut Responder,
     stop: &Stop,
 ) -> Result<Point, MeasureError> {
-    let load = Load {
+    let plan = Load {
         threads,
-        ..load(shape, lasts, responder)?
+        ..plan(shape, lasts, responder)
     };
     let mut meter = Meter::new(responder);
-    let outcome = drive(&load, &mut meter, stop)?;
+    let outcome = Ready::of(plan, &no_log)?.drive(&mut meter, stop)?;
     if let Some(ending) = outcome.ended_early {
         return Err(MeasureError::Ended(ending));
     }
     meter.point(shape)
 }
 
-fn load(
-    shape: Shape,
-    lasts: Duration,
-    responder: &Responder,
-) -> Result<Load<WireDriver<PgSession>, ScriptProgram>, MeasureError> {
-    let mut symbols = Symbols::new();
-    let script = Script::parse("ceiling", SCRIPT, &mut symbols)?;
-    let seeds = Seeds::draw(1, shape.clients, shape.threads, false);
-    let program = ScriptProgram::new(ScriptSet {
-        scripts: vec![(Arc::new(script), 1)],
-        variables: Variables::new(&symbols),
-        client_id: None,
-        seeds,
-        protocol: Protocol::Prepared,
-    });
-    let config = Arc::new(PgConfig {
-        user: "dyno".to_owned(),
-        ..PgConfig::default()
-    });
-    let workload = Workload {
-        name: "ceiling".to_owned(),
-        clients: shape.clients,
-        threads: shape.threads,
-        pacing: Pacing::Closed,
-        start_delay: Duration::ZERO,
-        stages_begin: Duration::ZERO,
-        stages: Vec::new(),
-        driver: WireDriver {
-            endpoints: vec![Endpoint {
-                address: match shape.route {
-                    Route::Unix => Address::Unix(responder.socket()),
-                    Route::Tcp => Address::Tcp(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, responder.port()))]),
-                },
-                tls: None,
-                required_peer: None,
-                connect_timeout: CONNECT_TIMEOUT,
-            }],
-            session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
-            statements: program.encode::<PgSession>()?,
-            texts: program.statements(),
-            preparing: Preparing::AtStart,
+fn plan(shape: Shape, lasts: Duration, responder: &Responder) -> LoadPlan {
+    let port = responder.port();
+    let host = match shape.route {
+        Route::Unix => Host::Unix {
+            directory: responder.folder().to_owned(),
+            port,
         },
-        program,
-        transactions_per_client: None,
-        connecting: Connecting::Once,
-        reconnect: false,
-        failures: FailurePolicy::default(),
-        latency_limit: None,
-        time_commands: false,
-        trace: false,
-        log: None,
+        Route::Tcp => Host::Tcp {
+            name: Ipv4Addr::LOCALHOST.to_string(),
+            address: None,
+            port,
+        },
     };
-    let phase = |name: &str, duration| Phase {
-        name: name.to_owned(),
-        duration,
+    let access = Access {
+        server: Server::Postgres(Box::new(ConnectionInfo::local(host, USER, None, USER))),
+        preparing: Preparing::AtStart,
     };
-    Ok(Load {
-        workloads: vec![workload],
-        phases: vec![phase("warmup", WARMUP), phase("measure", lasts)],
+    let script = ScriptText {
+        name: "ceiling".to_owned(),
+        text: SCRIPT.as_bytes().to_vec(),
+        weight: 1,
+    };
+    let scripts = Scripts {
+        scripts: vec![script],
+        variables: Vec::new(),
+        seed: 1,
+        protocol: Protocol::Prepared,
+    };
+    let workload = Workload {
+        threads: shape.threads,
+        ..Workload::new("ceiling", shape.clients, access, scripts)
+    };
+    let phases = vec![Phase::new("warmup", WARMUP), Phase::new("measure", lasts)];
+    Load {
         // Once for each phase.
         interval: WARMUP.max(lasts),
-        grace: Duration::from_secs(10),
-        include_connecting: false,
-        record_finishing: false,
-        threads: ThreadOptions::default(),
-    })
+        ..Load::new(vec![workload], phases)
+    }
 }
 
 /// CPU time used so far.

@@ -1,7 +1,7 @@
 //! The responder as a process of its own, so that what the client costs is its own.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -48,12 +48,6 @@ impl Responder {
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
-    }
-
-    /// Its unix socket.
-    #[must_use]
-    pub fn socket(&self) -> PathBuf {
-        self.folder.path().join(format!(".s.PGSQL.{}", self.port))
     }
 
     /// Its port on 127.0.0.1.

@@ -5,13 +5,14 @@ use super::external::ExternalServers;
 use super::progress::Told;
 use super::reserved::Reserved;
 use super::target::{clients, needs, settings};
-use super::workload::{self, Compiled};
+use super::workload;
 use super::{Entry, Progress, RunError, RunRecording, data};
 use dyno_analysis::progress::FinishedRun;
 use dyno_archive::CampaignWriter;
 use dyno_archive::plan::PlannedRun;
 use dyno_archive::plan::{Cache, ErrorLimit, Path as Way, Resolved};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
+use dyno_load::{Ready as Load, no_log};
 use dyno_target::target::{Data, Database, Embedded, External, Route, Target, TargetError, Wanted};
 
 /// What all runs of a campaign have in common.
@@ -75,15 +76,16 @@ impl Bench<'_> {
     ) -> Result<FinishedRun, RunError> {
         // Repetitions draw other numbers, cells the same: they are to differ in nothing but their levels.
         let seed = self.seed.wrapping_add(planned.repetition as u64 - 1);
-        let compiled = workload::compile(experiment, seed)?;
+        let scripts = workload::scripts(experiment, seed)?;
         let ready = self.ready(experiment, target, progress)?;
         self.check_stop()?;
-        let statements = compiled.iter().map(Compiled::statements).collect();
-        let load = workload::load(experiment, compiled, &*ready.database, self.threads.clone())?;
+        let server = ready.database.reach().into();
+        let load = workload::plan(experiment, scripts, &server, self.threads.clone());
+        let load = Load::of(load, &no_log)?;
         ready.database.mark_used(&self.stop.flag())?;
         let entry = Entry {
             experiment,
-            statements,
+            statements: load.statements(),
             settings: &ready.settings,
             database: &*ready.database,
             command: self.command,
@@ -98,7 +100,9 @@ impl Bench<'_> {
             clients => format!("Connecting {clients} clients"),
         });
         let mut recording = RunRecording::open(self.campaign, planned, entry, progress)?;
-        let (driven, lost) = self.reserved.during(self.stop, |stop| load(recording.observer(), stop));
+        let (driven, lost) = self
+            .reserved
+            .during(self.stop, |stop| load.drive(recording.observer(), stop));
         match driven {
             Ok(outcome) => {
                 let lost = lost.map(|error| error.to_string());

@@ -1,10 +1,11 @@
 //! Why a campaign could not be made, or a run not begin.
 
-use super::CompileError;
 use dyno_analysis::summary::metrics::MetricError;
 use dyno_archive::ArchiveError;
 use dyno_archive::plan::Path as Route;
 use dyno_engine::{DriveError, TooFewDescriptors, UringUnavailable};
+use dyno_load::LoadError;
+use dyno_script::ScriptError;
 use dyno_target::host::SizeError;
 use dyno_target::target::{SqlError, TargetError};
 use std::path::PathBuf;
@@ -14,7 +15,9 @@ use std::path::PathBuf;
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum RunError {
     #[error(transparent)]
-    Compile(#[from] CompileError),
+    Script(#[from] ScriptError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]

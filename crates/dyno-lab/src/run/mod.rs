@@ -8,13 +8,11 @@
 mod cases;
 mod ceiling;
 mod cell;
-mod connector;
 mod data;
 mod embedded;
 mod emergency;
 mod error;
 mod external;
-mod mysql;
 mod preflight;
 mod progress;
 mod recorder;
@@ -28,13 +26,11 @@ mod target;
 mod threads;
 mod workload;
 
-pub use connector::Connector;
 pub use emergency::Emergency;
 pub use error::RunError;
 pub use progress::Progress;
 pub use recorder::Recorder;
 pub use recording::{Entry, RunRecording};
-pub use workload::CompileError;
 
 pub use dyno_target::target::{EMBEDDED, Environment, TargetError};
 

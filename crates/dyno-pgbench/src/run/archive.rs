@@ -32,7 +32,7 @@ pub fn open<'a>(
     archive: &Path,
     options: &Options,
     target: &ConnectionInfo,
-    statements: Vec<String>,
+    statements: Vec<Vec<String>>,
     notes: &'a mut Notes,
     stop: &Stop,
 ) -> Result<RunRecording<'a>, RunError> {
@@ -40,7 +40,7 @@ pub fn open<'a>(
     let database = PostgresDatabase::new(target.clone(), Scope::Pgbench);
     let entry = Entry {
         experiment: &experiment,
-        statements: vec![statements],
+        statements,
         settings: &[],
         database: &database,
         command: &options.command,

@@ -1,16 +1,11 @@
-//! From options to what the engine drives.
+//! From options to the plan of a load.
 
-use super::session_settings::SessionSettings;
+use super::session_settings::session_settings;
 use crate::options::Options;
-use dyno_engine::{
-    Connecting, FailurePolicy, Load, NewLog, OnBrokenScript, OnError, Pacing, Phase, Preparing, Program, WireDriver,
-    Workload,
-};
-use dyno_lab::run::Connector;
-use dyno_script::{Random, ScriptProgram, ScriptSet, Seeds, Value, Variables};
-use dyno_target::postgres::address::{self, ConnectionInfo};
-use dyno_wire::{PgSession, WireError};
-use std::sync::Arc;
+use dyno_engine::{Connecting, FailurePolicy, Load, OnBrokenScript, OnError, Pacing, Phase, Preparing, Workload};
+use dyno_load::{Access, Given, LoadPlan, LogPlan, ScriptText, Scripts, Server};
+use dyno_target::postgres::address::ConnectionInfo;
+use std::iter;
 use std::time::Duration;
 
 /// pgbench waits for the last transactions as long as they take; this is long enough to be the same.
@@ -23,61 +18,19 @@ const ARCHIVE_INTERVAL: Duration = Duration::from_secs(1);
 /// What the load's only workload is called.
 pub const WORKLOAD: &str = "pgbench";
 
-/// Why there is no load.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// No host can be connected to.
-    #[error(transparent)]
-    Address(#[from] address::ConnectError),
-    /// A statement cannot be sent.
-    #[error(transparent)]
-    Statement(#[from] WireError),
-}
-
-/// All random states of the run.
-pub fn seeds(options: &Options) -> Seeds {
-    let default_seed_given = options.definitions.iter().any(|(name, _)| name == "default_seed");
-    Seeds::draw(options.seed, options.clients, options.threads, default_seed_given)
-}
-
-/// The random states that decide which transactions are logged.
-pub fn samples(seeds: &Seeds) -> Vec<Random> {
-    seeds.threads.iter().map(|thread| thread.sample.clone()).collect()
-}
-
 /// The whole load. `scale` is what scripts find in their variable of this name.
-///
-/// # Errors
-/// A host's name is unknown, TLS cannot be set up, or a statement is too large.
-pub fn load(
-    options: &Options,
-    seeds: &Seeds,
-    scale: i64,
-    target: &ConnectionInfo,
-    log: Option<NewLog>,
-) -> Result<Load<WireDriver<PgSession>, ScriptProgram>, LoadError> {
-    let program = program(options, seeds, scale);
-    let settings = SessionSettings::of(&crate::environment);
-    let connector = Connector::to(target)?.with(|config| settings.apply(config));
+pub fn plan(options: &Options, scale: i64, target: &ConnectionInfo) -> LoadPlan {
+    let settings = session_settings(&crate::environment);
+    let access = Access {
+        server: Server::Postgres(Box::new(target.clone().with_parameters(settings))),
+        preparing: Preparing::OnFirstUse,
+    };
     let workload = Workload {
-        name: WORKLOAD.to_owned(),
-        clients: options.clients,
         threads: options.threads,
         pacing: match options.rate_per_s {
             None => Pacing::Closed,
             Some(rate_per_s) => Pacing::Open { rate_per_s },
         },
-        start_delay: Duration::ZERO,
-        stages_begin: Duration::ZERO,
-        stages: Vec::new(),
-        driver: WireDriver {
-            endpoints: connector.endpoints(),
-            session: connector.sessions(),
-            statements: program.encode::<PgSession>()?,
-            texts: program.statements(),
-            preparing: Preparing::OnFirstUse,
-        },
-        program,
         transactions_per_client: options.transactions.map(|number| number.unsigned_abs().into()),
         connecting: if options.connect_each {
             Connecting::EveryTransaction
@@ -99,18 +52,18 @@ pub fn load(
         latency_limit: options.latency_limit_us.map(Duration::from_micros),
         time_commands: options.per_command,
         trace: options.debug,
-        log,
+        log: log(options),
+        ..Workload::new(WORKLOAD, options.clients, access, scripts(options, scale))
     };
-    Ok(Load {
-        workloads: vec![workload],
-        phases: phases(options),
+    Load {
         interval: interval(options),
         grace: GRACE,
         // Progress, too, counts from then.
         include_connecting: true,
         record_finishing: true,
         threads: options.threading.clone(),
-    })
+        ..Load::new(vec![workload], phases(options))
+    }
 }
 
 /// How often recordings are collected.
@@ -123,47 +76,35 @@ pub fn interval(options: &Options) -> Duration {
 }
 
 fn phases(options: &Options) -> Vec<Phase> {
-    let phase = |name: &str, seconds: Option<i32>| Phase {
-        name: name.to_owned(),
-        duration: seconds.map_or(Duration::MAX, |seconds| {
-            Duration::from_secs(seconds.unsigned_abs().into())
-        }),
-    };
-    let warmup = options.warmup_s.map(|seconds| phase("warmup", Some(seconds)));
-    let measure = phase("measure", options.duration_s);
+    let duration = |seconds: i32| Duration::from_secs(seconds.unsigned_abs().into());
+    let warmup = options.warmup_s.map(|seconds| Phase::new("warmup", duration(seconds)));
+    let measure = Phase::new("measure", options.duration_s.map_or(Duration::MAX, duration));
     warmup.into_iter().chain([measure]).collect()
 }
 
-fn program(options: &Options, seeds: &Seeds, scale: i64) -> ScriptProgram {
-    let symbols = &options.scripts.symbols;
-    let mut variables = Variables::new(symbols);
-    let automatic = [
-        ("scale", Some(scale)),
-        ("random_seed", Some(options.seed.cast_signed())),
-        ("default_seed", seeds.default_seed),
-    ];
-    let automatic = automatic
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, Value::Int(value?))));
-    let given = options
-        .definitions
-        .iter()
-        .map(|(name, value)| (name.as_str(), Value::from(value.as_str())));
-    for (name, value) in automatic.chain(given) {
-        if let Some(id) = symbols.lookup(name) {
-            variables.set(id, value);
-        }
-    }
-    let client_id_given = options.definitions.iter().any(|(name, _)| name == "client_id");
-    let chosen = options.scripts.list.iter();
-    ScriptProgram::new(ScriptSet {
-        scripts: chosen
-            .map(|chosen| (Arc::clone(&chosen.script), chosen.weight.into()))
-            .collect(),
-        variables,
-        client_id: symbols.lookup("client_id").filter(|_| !client_id_given),
-        seeds: seeds.clone(),
+fn scripts(options: &Options, scale: i64) -> Scripts {
+    let given = options.definitions.iter();
+    let given = given.map(|(name, value)| Given::new(name, value.as_str()));
+    let scripts = options.scripts.list.iter().map(|chosen| ScriptText {
+        name: chosen.description.clone(),
+        text: dyno_text::encode(&chosen.text).into_owned(),
+        weight: chosen.weight.into(),
+    });
+    Scripts {
+        scripts: scripts.collect(),
+        variables: iter::once(Given::new("scale", scale)).chain(given).collect(),
+        seed: options.seed,
         protocol: options.protocol,
+    }
+}
+
+fn log(options: &Options) -> Option<LogPlan> {
+    options.log.then(|| LogPlan {
+        prefix: options.log_prefix.clone().unwrap_or_else(|| "pgbench_log".to_owned()),
+        version: options.report_format.to_string(),
+        sampling_rate: options.sampling_rate,
+        aggregate_s: options.aggregate_s.map(|seconds| seconds.unsigned_abs().into()),
+        failures_detailed: options.failures_detailed,
+        first_phase: usize::from(options.warmup_s.is_some()),
     })
-    .telling_each_command(options.per_command || options.debug)
 }

@@ -5,9 +5,9 @@
 //! be written further is told about once; the load goes on.
 
 use crate::message;
-use crate::options::Options;
 use crate::version::Version;
-use dyno_engine::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
+use dyno_engine::{LogContext, LogEntry, LoggedOutcome, NewLog, Pacing, TransactionLog};
+use dyno_load::{LogError, LogPlan, WorkloadPlan};
 use dyno_record::{FailureCounts, Sums};
 use dyno_script::Random;
 use std::fs::File;
@@ -31,43 +31,36 @@ struct Layout {
     first_phase: usize,
 }
 
-/// A log file that cannot be made.
-#[derive(Debug, thiserror::Error)]
-#[error("could not open logfile \"{name}\": {}", crate::system_text(cause))]
-pub struct LogError {
-    name: String,
-    cause: io::Error,
-}
-
-/// Opens the files of all threads.
+/// Opens the files of all threads of a workload.
 ///
 /// # Errors
 /// One of them cannot be made.
-pub fn open(options: &Options, sample: Vec<Random>, first_phase: usize) -> Result<Option<NewLog>, LogError> {
-    if !options.log {
-        return Ok(None);
-    }
-    let prefix = options.log_prefix.as_deref().unwrap_or("pgbench_log");
+pub fn open(workload: &WorkloadPlan, log: &LogPlan) -> Result<NewLog, LogError> {
+    let version = log.version.parse().map_err(|()| LogError {
+        name: log.prefix.clone(),
+        cause: io::Error::other(format!("there is no pgbench {}", log.version)),
+    })?;
     let process = std::process::id();
-    let mut files = Vec::with_capacity(options.threads);
-    for thread in 0..options.threads {
+    let mut files = Vec::with_capacity(workload.threads);
+    for thread in 0..workload.threads {
         let name = match thread {
-            0 => format!("{prefix}.{process}"),
-            _ => format!("{prefix}.{process}.{thread}"),
+            0 => format!("{}.{process}", log.prefix),
+            _ => format!("{}.{process}.{thread}", log.prefix),
         };
         let file = File::create(crate::path(&name)).map_err(|cause| LogError { name, cause })?;
         files.push(Mutex::new(Some(file)));
     }
     let layout = Layout {
-        version: options.report_format,
-        lag: options.rate_per_s.is_some(),
-        limited: options.latency_limit_us.is_some(),
-        retries: options.max_tries != 1,
-        detailed: options.failures_detailed,
-        first_phase,
+        version,
+        lag: workload.pacing != Pacing::Closed,
+        limited: workload.latency_limit.is_some(),
+        retries: workload.failures.max_tries != Some(1),
+        detailed: log.failures_detailed,
+        first_phase: log.first_phase,
     };
-    let (interval_s, rate) = (options.aggregate_s, options.sampling_rate);
-    Ok(Some(Box::new(move |context: LogContext| {
+    let seeds = workload.program.seeds(workload.clients, workload.threads);
+    let (interval_s, rate) = (log.aggregate_s, log.sampling_rate);
+    Ok(Box::new(move |context: LogContext| {
         let file = files.get(context.thread).and_then(|file| file.lock().ok()?.take());
         let out = Output::new(file, epoch_us(context.epoch));
         match interval_s {
@@ -76,7 +69,7 @@ pub fn open(options: &Options, sample: Vec<Random>, first_phase: usize) -> Resul
                 Box::new(Aggregate {
                     out,
                     layout,
-                    interval_s: interval_s.unsigned_abs().into(),
+                    interval_s,
                     start_s: start_us / 1_000_000,
                     sums: Part::default(),
                 })
@@ -84,10 +77,10 @@ pub fn open(options: &Options, sample: Vec<Random>, first_phase: usize) -> Resul
             None => Box::new(Plain {
                 out,
                 layout,
-                sample: rate.zip(sample.get(context.thread).cloned()),
+                sample: rate.zip(seeds.threads.get(context.thread).map(|thread| thread.sample.clone())),
             }),
         }
-    })))
+    }))
 }
 
 fn epoch_us(time: SystemTime) -> u64 {

@@ -18,10 +18,10 @@ use crate::message;
 use crate::options::Options;
 use crate::report::{self, Conditions, Report, ScriptReport};
 use dyno_archive::RunState;
-use dyno_engine::{DriveError, Ending, Outcome, Program, allow_descriptors, drive};
+use dyno_engine::{DriveError, Ending, Outcome, allow_descriptors};
 use dyno_lab::run::RunRecording;
+use dyno_load::{LoadError, LogError, Ready};
 use dyno_target::postgres::address::{ConnectionInfo, Host};
-use load::LoadError;
 use setup::{Tables, TablesError};
 use std::fs::File;
 use std::path::Path;
@@ -55,23 +55,20 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
         Ok(prepared) => prepared,
         Err(code) => return code,
     };
-    let seeds = load::seeds(options);
-    let log = match log::open(options, load::samples(&seeds), usize::from(options.warmup_s.is_some())) {
-        Ok(log) => log,
-        Err(error) => return fail(&error.to_string()),
-    };
-    let load = match load::load(options, &seeds, tables.scale, target, log) {
+    let load = match Ready::of(load::plan(options, tables.scale, target), &log::open) {
         Ok(load) => load,
-        Err(LoadError::Address(error)) => return fail_to_connect(&error.libpq(), "for setup"),
+        Err(LoadError::Postgres(error)) => return fail_to_connect(&error.libpq(), "for setup"),
+        Err(LoadError::Log(LogError { name, cause })) => {
+            let cause = crate::system_text(&cause);
+            return fail(&format!("could not open logfile \"{name}\": {cause}"));
+        }
         Err(error) => return fail(&error.to_string()),
     };
     let mut watch = Watch::new(options, target);
     let mut notes = archive::Notes;
     let mut recording = None;
     if let Some(folder) = &options.archive {
-        let statements = load.workloads.first().map(|workload| workload.program.statements());
-        let statements = statements.unwrap_or_default();
-        match archive::open(folder, options, target, statements, &mut notes, signals.stop()) {
+        match archive::open(folder, options, target, load.statements(), &mut notes, signals.stop()) {
             Ok(opened) => recording = Some(opened),
             Err(_) if signals.stop().requested() => return STATIC_ERROR,
             Err(error) => return fail(&error.to_string()),
@@ -81,7 +78,7 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
         watch: &mut watch,
         recorder: recording.as_mut().map(RunRecording::observer),
     };
-    let outcome = match drive(&load, &mut observer, signals.stop()) {
+    let outcome = match load.drive(&mut observer, signals.stop()) {
         Ok(outcome) => outcome,
         Err(error) => {
             if let Some(recording) = recording {

@@ -252,7 +252,8 @@ impl ConnectionInfo {
     }
 
     /// A server of our own on a unix socket or on TCP, without TLS.
-    pub(crate) fn local(host: Host, user: &str, password: Option<&str>, database: &str) -> Self {
+    #[must_use]
+    pub fn local(host: Host, user: &str, password: Option<&str>, database: &str) -> Self {
         Self {
             servers: vec![Server {
                 host,

@@ -1,6 +1,7 @@
 //! From the address of a MariaDB or MySQL server to what the engine's clients connect with.
 
-use dyno_engine::{Address, Endpoint, NewSession, Tls};
+use super::Connector;
+use dyno_engine::{Address, Endpoint, Tls};
 use dyno_target::mysql::address::{ConnectionInfo, Host};
 use dyno_wire::tls::{ClientOptions, Roots, SslMode, TlsError, client_config};
 use dyno_wire::{MyConfig, MySession};
@@ -14,7 +15,7 @@ const PROGRAM_NAME: &str = "dyno";
 
 /// Clients cannot connect to a server.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum MysqlError {
+pub enum MysqlError {
     /// Nobody knows the host.
     #[error("the host {host} cannot be looked up: {error}")]
     Host {
@@ -36,59 +37,44 @@ pub(super) enum MysqlError {
     Tls(#[from] TlsError),
 }
 
-/// The server, looked up, with what logging in to it takes.
-pub(super) struct MysqlConnector {
-    endpoint: Endpoint,
-    config: Arc<MyConfig>,
-}
-
-impl MysqlConnector {
-    /// Looks the server up.
-    pub fn to(info: &ConnectionInfo) -> Result<Self, MysqlError> {
-        let (address, tls) = match &info.host {
-            Host::Unix(path) => (Address::Unix(path.clone()), None),
-            Host::Tcp { name, port } => {
-                let found = (name.as_str(), *port).to_socket_addrs();
-                let found = found.map_err(|error| MysqlError::Host {
-                    host: name.clone(),
-                    error,
-                })?;
-                (Address::Tcp(found.collect()), tls(info, name)?)
-            }
-        };
-        Ok(Self {
-            endpoint: Endpoint {
-                address,
-                tls,
-                required_peer: None,
-                connect_timeout: info.connect_timeout,
-            },
-            config: Arc::new(MyConfig {
-                user: info.user.clone(),
-                password: info.password.clone(),
-                database: info.database.clone(),
-                program_name: PROGRAM_NAME.to_owned(),
-                local: matches!(info.host, Host::Unix(_)),
-            }),
-        })
-    }
-
-    /// The server, once for each workload.
-    pub fn endpoints(&self) -> Vec<Endpoint> {
-        vec![self.endpoint.clone()]
-    }
-
-    /// Makes the sessions of connections to it.
-    pub fn sessions(&self) -> NewSession<MySession> {
-        let config = Arc::clone(&self.config);
-        Box::new(move |_, tls| {
+/// Looks the server up.
+///
+/// # Errors
+/// Its host's name is not known, or TLS cannot be set up.
+pub(crate) fn connector(info: &ConnectionInfo) -> Result<Connector<MySession>, MysqlError> {
+    let (address, tls) = match &info.host {
+        Host::Unix(path) => (Address::Unix(path.clone()), None),
+        Host::Tcp { name, port } => {
+            let found = (name.as_str(), *port).to_socket_addrs();
+            let found = found.map_err(|error| MysqlError::Host {
+                host: name.clone(),
+                error,
+            })?;
+            (Address::Tcp(found.collect()), tls(info, name)?)
+        }
+    };
+    let config = Arc::new(MyConfig {
+        user: info.user.clone(),
+        password: info.password.clone(),
+        database: info.database.clone(),
+        program_name: PROGRAM_NAME.to_owned(),
+        local: matches!(info.host, Host::Unix(_)),
+    });
+    Ok(Connector {
+        endpoints: vec![Endpoint {
+            address,
+            tls,
+            required_peer: None,
+            connect_timeout: info.connect_timeout,
+        }],
+        session: Arc::new(move |_, tls| {
             let session = MySession::new(Arc::clone(&config));
             match tls {
                 Some(mode) => session.asking_for_tls(mode),
                 None => session,
             }
-        })
-    }
+        }),
+    })
 }
 
 fn tls(info: &ConnectionInfo, host: &str) -> Result<Option<Tls>, MysqlError> {

@@ -1,0 +1,42 @@
+//! What a plan is made of: the engine's own types, with plain data in the place of drivers, programs and logs.
+
+use crate::log::LogPlan;
+use crate::scripts::Scripts;
+use dyno_engine::{Load, Preparing, Workload};
+use dyno_target::target::Reach;
+use dyno_target::{mysql, postgres};
+use serde::{Deserialize, Serialize};
+
+/// A whole load.
+pub type LoadPlan = Load<Access, Scripts, LogPlan>;
+
+/// One of its workloads.
+pub type WorkloadPlan = Workload<Access, Scripts, LogPlan>;
+
+/// How clients reach the database.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Access {
+    /// Where they connect, and as whom.
+    pub server: Server,
+    /// When statements of the prepared protocol are made known to the server.
+    pub preparing: Preparing,
+}
+
+/// Where clients connect, and as whom: for each protocol what its addresses say. Hosts are looked up, and the files of
+/// certificates read, by whoever drives the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Server {
+    /// A server that speaks PostgreSQL's protocol.
+    Postgres(Box<postgres::address::ConnectionInfo>),
+    /// A server that speaks MySQL's protocol.
+    Mysql(mysql::address::ConnectionInfo),
+}
+
+impl From<Reach<'_>> for Server {
+    fn from(reach: Reach<'_>) -> Self {
+        match reach {
+            Reach::Postgres(info) => Self::Postgres(Box::new(info.clone())),
+            Reach::Mysql(info) => Self::Mysql(info.clone()),
+        }
+    }
+}

@@ -4,8 +4,9 @@ use crate::cli::CleanArguments;
 use crate::failure::Failure;
 use crate::say;
 use dyno_report::{KeptRow, kept as shown};
+use dyno_target::embedded::home_folder;
+use dyno_target::kept::{Kept, KeptKind, kept, remove_kept};
 use dyno_target::postgres::address::ConnectionInfo;
-use dyno_target::postgres::embedded::{Kept, KeptKind, home_folder, kept, remove_kept};
 use dyno_target::postgres::lock::{LockError, ServerLock};
 use dyno_target::postgres::schema::{drop_schema, own_schemas};
 use std::path::Path;
@@ -27,7 +28,7 @@ fn at_home(arguments: &CleanArguments, home: &Path) -> Result<(), Failure> {
     let rows = all.iter().map(|kept| KeptRow {
         name: kept.name.clone(),
         what: match kept.kind {
-            KeptKind::Programs => "PostgreSQL",
+            KeptKind::Programs => kept.product,
             KeptKind::Unfinished => "unfinished installation",
             KeptKind::Cluster => "cluster",
             KeptKind::Data => "data",

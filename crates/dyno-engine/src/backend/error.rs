@@ -27,6 +27,17 @@ pub enum ConnectError {
         /// What the system said.
         cause: io::Error,
     },
+    /// Nothing, or not all, of what a server says first came in time.
+    #[error(
+        "the server at {address} did not greet in time; a {database} server speaks first, so another one may be \
+         listening there"
+    )]
+    NoGreeting {
+        /// Where.
+        address: String,
+        /// Whose protocol we speak.
+        database: &'static str,
+    },
     /// TLS could not be agreed on.
     #[error("{0}")]
     Tls(#[from] TlsError),
@@ -104,11 +115,22 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
+    /// The same if it happened while the server was to speak first.
+    pub(super) fn of_greeting(self, database: &'static str) -> Self {
+        match self {
+            Self::Broken { address, cause, .. } if cause.kind() == io::ErrorKind::TimedOut => {
+                Self::NoGreeting { address, database }
+            }
+            error => error,
+        }
+    }
+
     /// Whether another endpoint may do better.
     pub(super) fn is_elsewhere_better(&self) -> bool {
         match self {
             Self::Unreachable { .. }
             | Self::Broken { .. }
+            | Self::NoGreeting { .. }
             | Self::Tls(_)
             | Self::Handshake { .. }
             | Self::Unwanted { .. }

@@ -20,6 +20,8 @@ pub struct Product {
     pub(crate) installed: fn(&str) -> String,
     /// Folder of its programs below the home folder.
     pub(crate) folder: &'static str,
+    /// Folder of its clusters below the home folder, with a folder for each release in it.
+    pub(crate) clusters: &'static str,
     /// Where the fetching library finds its archives.
     pub(crate) source: fn() -> String,
     /// File name of the server's program.

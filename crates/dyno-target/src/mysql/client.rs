@@ -4,6 +4,7 @@
 //! own, so that its callers need not be asynchronous.
 
 use super::address::{ConnectionInfo, Host};
+use super::refusal::{refusal, silence};
 use dyno_wire::tls::SslMode;
 use mysql_async::prelude::{FromRow, Queryable};
 use mysql_async::{Conn, DriverError, Opts, OptsBuilder, ServerError, SslOpts};
@@ -103,12 +104,8 @@ impl ConnectionInfo {
                 runtime,
                 connection: Some(connection),
             }),
-            Ok(Err(error)) => Err(failed(ClientError::from(error).to_string())),
-            Err(_) => Err(failed(format!(
-                "no answer within {} s; a MySQL server speaks first, so this may be something else, such as \
-                 PostgreSQL, whose addresses begin with postgres://",
-                self.connect_timeout.as_secs()
-            ))),
+            Ok(Err(error)) => Err(failed(refusal(error))),
+            Err(_) => Err(failed(silence(self.connect_timeout))),
         }
     }
 

@@ -269,9 +269,12 @@ impl Opening<'_> {
         let mut out = Vec::new();
         let begun = session.start(&mut out);
         let mut event = begun.map_err(|cause| self.protocol(cause))?;
+        let mut greets = out.is_empty();
         while event != Event::Started {
             if event != Event::StartTls {
-                event = self.converse(session, &mut out)?;
+                let said = self.converse(session, &mut out);
+                event = said.map_err(|error| if greets { error.of_greeting(S::DATABASE) } else { error })?;
+                greets = false;
                 continue;
             }
             self.send(&out)?;

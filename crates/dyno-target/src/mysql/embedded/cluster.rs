@@ -23,7 +23,7 @@ pub(super) fn open(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Cluster<Installation>, EmbeddedError> {
-    let folder = format!("mariadb-clusters/{}/{name}", programs.clusters);
+    let folder = format!("{}/{}/{name}", MARIADB.clusters, programs.clusters);
     let mut place = Place::take(home, &MARIADB, &folder, stop, progress)?;
     if !place.is_initialised(&ESSENTIAL) {
         let accounts = place.folder.join(ACCOUNTS);

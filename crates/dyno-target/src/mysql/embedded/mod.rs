@@ -43,6 +43,7 @@ pub(crate) const MARIADB: Product = Product {
     examples: "11.4 or 11.4.5",
     installed: |_| "embedded:mariadb:system".to_owned(),
     folder: "mariadb",
+    clusters: "mariadb-clusters",
     source: archive::source,
     server: "mariadbd",
     pid_file: "mariadbd.pid",

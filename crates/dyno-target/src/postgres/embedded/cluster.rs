@@ -20,7 +20,7 @@ pub(super) fn open(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Cluster<Installation>, EmbeddedError> {
-    let folder = format!("clusters/{}/{name}", programs.clusters);
+    let folder = format!("{}/{}/{name}", POSTGRESQL.clusters, programs.clusters);
     let mut place = Place::take(home, &POSTGRESQL, &folder, stop, progress)?;
     if !place.is_initialised(&ESSENTIAL) {
         let tablespaces = [tablespace::folder(&place.data)];

@@ -33,7 +33,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use crate::embedded::{EmbeddedError, Progress, home_folder};
 pub use database::{DatabaseError, create_from_template, database_exists, drop_database};
-pub use kept::{Kept, KeptKind, kept, remove_kept};
+pub(crate) use kept::{databases, remove_database};
 pub use locale::{DatabaseLocale, Locale, create_database};
 pub use server::{Server, ServerHandle};
 
@@ -47,6 +47,7 @@ pub(crate) const POSTGRESQL: Product = Product {
     examples: "18 or 18.6.0",
     installed: |version| format!("embedded:system:{version}"),
     folder: "postgresql",
+    clusters: "clusters",
     source: || zonky::URL.to_owned(),
     server: "postgres",
     pid_file: "postmaster.pid",

@@ -45,6 +45,15 @@ fn start(
     first: Vec<u8>,
     server: impl FnOnce(TcpStream) + Send + 'static,
 ) -> Result<(), ConnectError> {
+    start_within(Duration::from_secs(10), tls, first, server)
+}
+
+fn start_within(
+    timeout: Duration,
+    tls: Option<&Tls>,
+    first: Vec<u8>,
+    server: impl FnOnce(TcpStream) + Send + 'static,
+) -> Result<(), ConnectError> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = Address::Tcp(vec![listener.local_addr().expect("its address")]);
     let server = thread::spawn(move || {
@@ -57,7 +66,6 @@ fn start(
         stop: &stop,
         until: None,
     };
-    let timeout = Duration::from_secs(10);
     let mut opening = Opening {
         socket: dial(&address, timeout, limit).expect("a socket"),
         tls: None,
@@ -136,5 +144,46 @@ fn a_server_that_does_not_encrypt_is_refused_where_that_is_demanded() {
     assert!(
         matches!(started, Err(ConnectError::Tls(TlsError::Refused(_)))),
         "{started:?}"
+    );
+}
+
+/// Until the client is gone.
+fn wait(mut stream: TcpStream) {
+    let _ = stream.read_to_end(&mut Vec::new());
+}
+
+#[test]
+fn what_greets_otherwise_gets_one_sentence() {
+    let said = |first: &[u8], server: fn(TcpStream)| {
+        let started = start_within(Duration::from_millis(300), None, first.to_vec(), server);
+        let said = started.expect_err("nobody is let in").to_string();
+        let (before, after) = said.split_once("127.0.0.1:").expect("the address");
+        format!("{before}{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
+    };
+    let half = &greeting(false)[..20];
+    let silent = "the server at  did not greet in time; a MySQL or MariaDB server speaks first, so another one may be \
+                  listening there";
+    assert_eq!(said(b"", wait), silent);
+    assert_eq!(said(half, wait), silent);
+    let closed = "the connection to  broke while logging in: the server closed the connection";
+    assert_eq!(said(b"", drop), closed);
+    assert_eq!(said(half, drop), closed);
+    assert_eq!(
+        said(b"\x17\0\0\0\xff\x10\x04Too many connections", wait),
+        "the server at  refused the connection: ERROR:  Too many connections"
+    );
+    assert_eq!(
+        said(b"E\0\0\x10SFATAL\0C53300\0\0", wait),
+        "cannot connect to : a PostgreSQL server answers there, not MySQL or MariaDB; use an address that begins with \
+         postgresql://"
+    );
+    let unknown = said(&greeting(false), |mut stream| {
+        packet(&mut stream);
+        stream.write_all(b"\x09\0\0\x02\xfegssapi\0x").expect("it listens");
+        wait(stream);
+    });
+    assert!(
+        unknown.contains("by the plug-in \"gssapi\", which is not supported; let the account use"),
+        "{unknown}"
     );
 }

@@ -54,18 +54,23 @@ fn one_sided(campaign: &Campaign, cells: &Cells<'_>) -> Vec<Warning> {
     if cells.values().flatten().any(|run| measured_s(run) < LONG_ENOUGH_S) {
         return Vec::new();
     }
+    let mut records = cells.values().flatten().map(|(_, record)| *record);
+    let settings = records
+        .next()
+        .map(|record| record.traits().settings)
+        .unwrap_or_default();
     // What it is, whether an event is one, and parts of the names of settings that bring it about.
-    type Kind = (&'static str, fn(&EventKind) -> bool, &'static [&'static str]);
-    let kinds: [Kind; 2] = [
+    type Kind<'a> = (&'static str, fn(&EventKind) -> bool, &'a [String]);
+    let kinds: [Kind<'_>; 2] = [
         (
             "an autovacuum",
             |kind| matches!(kind, EventKind::Autovacuum(work) if !work.analyze),
-            &["autovacuum"],
+            &settings.of_cleaning,
         ),
         (
             "a checkpoint",
             |kind| matches!(kind, EventKind::Checkpoint(_)),
-            &["checkpoint", "max_wal_size"],
+            &settings.of_checkpoints,
         ),
     ];
     let varied = varied(campaign, cells);
@@ -103,7 +108,7 @@ fn one_sided(campaign: &Campaign, cells: &Cells<'_>) -> Vec<Warning> {
     };
     let one_sided = kinds.iter().enumerate().filter_map(|(kind, (what, _, settings))| {
         // Where that is what is varied, it is no accident.
-        let meant = |name: &&str| settings.iter().any(|setting| name.contains(setting));
+        let meant = |name: &&str| settings.iter().any(|setting| name.contains(setting.as_str()));
         if varied.iter().any(meant) {
             return None;
         }
@@ -182,11 +187,13 @@ fn environments(campaign: &Campaign, cells: &Cells<'_>) -> Vec<Warning> {
     }
     // Another target, or another of the embedded versions, has its own settings.
     if !of_target {
+        let incidental = records.first().map(|record| record.traits().settings.incidental);
+        let incidental = incidental.unwrap_or_default();
         let settings: Vec<IndexMap<&str, &str>> = records.iter().map(|record| settings(record)).collect();
         let names: indexmap::IndexSet<&str> = settings.iter().flat_map(|settings| settings.keys().copied()).collect();
         for name in names
             .into_iter()
-            .filter(|name| !varied(name) && !IRRELEVANT.contains(name))
+            .filter(|name| !varied(name) && !incidental.iter().any(|own| own == name))
         {
             let value = |settings: &IndexMap<&str, &str>| {
                 settings
@@ -198,20 +205,6 @@ fn environments(campaign: &Campaign, cells: &Cells<'_>) -> Vec<Warning> {
     }
     warnings
 }
-
-/// Settings that say where the server is and which data it has, or that dyno sets by the number of clients: they
-/// change nothing that is measured.
-pub(crate) const IRRELEVANT: [&str; 9] = [
-    "port",
-    "max_connections",
-    "data_directory",
-    "config_file",
-    "hba_file",
-    "ident_file",
-    "unix_socket_directories",
-    "listen_addresses",
-    "external_pid_file",
-];
 
 /// The server's settings that are not at their defaults.
 pub(crate) fn settings(record: &RunRecord) -> IndexMap<&str, &str> {

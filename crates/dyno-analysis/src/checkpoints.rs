@@ -6,6 +6,7 @@
 use crate::recording::Recording;
 use crate::series::{Series, Window};
 use dyno_archive::figures::figure;
+use dyno_record::Words;
 
 /// How long before and after the begin of a checkpoint is compared, in seconds.
 const AROUND_S: f64 = 10.0;
@@ -90,7 +91,7 @@ fn throughput(recording: &Recording) -> Option<String> {
     })
 }
 
-/// How much more write-ahead log a transaction costs right after a checkpoint than late before the next.
+/// How much more log a transaction costs right after a checkpoint than late before the next.
 fn burst(recording: &Recording) -> Option<String> {
     let mut starts = starts(recording);
     starts.push(recording.measured.end_s);
@@ -126,21 +127,20 @@ fn burst(recording: &Recording) -> Option<String> {
         Some(total(series) / total(&recording.tps)).filter(|value| value.is_finite())
     };
     let (early, late) = (quarter(0.0, 0.25), quarter(0.75, 1.0));
-    let log = &recording.log_bytes.as_ref()?.series;
-    let (early_bytes, late_bytes) = (per_transaction(log, &early)?, per_transaction(log, &late)?);
+    let written = &recording.log_bytes.as_ref()?.series;
+    let (early_bytes, late_bytes) = (per_transaction(written, &early)?, per_transaction(written, &late)?);
     // Hardly any log at all: a load that only reads, and what the server itself writes.
     const LEAST_BYTES: f64 = 20.0;
     if early_bytes < LEAST_BYTES || late_bytes <= 0.0 {
         return None;
     }
+    let Words { log, page_image, .. } = &recording.words;
     let images = recording.page_images.as_ref().and_then(|images| {
         let (early, late) = (
             per_transaction(&images.series, &early)?,
             per_transaction(&images.series, &late)?,
         );
-        Some(format!(
-            "; full page images {early:.2} against {late:.2} per transaction"
-        ))
+        Some(format!("; {page_image}s {early:.2} against {late:.2} per transaction"))
     });
     let times = early_bytes / late_bytes;
     let figures = format!(
@@ -152,11 +152,11 @@ fn burst(recording: &Recording) -> Option<String> {
     let images = images.unwrap_or_default();
     Some(if times >= 1.5 {
         format!(
-            "WAL per transaction was {times:.1} times as much after each checkpoint as before the next \
+            "{log} per transaction was {times:.1} times as much after each checkpoint as before the next \
              ({figures}{images})."
         )
     } else {
-        format!("Checkpoints cause no burst of WAL: per transaction {figures}{images}.")
+        format!("Checkpoints cause no burst of {log}: per transaction {figures}{images}.")
     })
 }
 
@@ -164,6 +164,7 @@ fn burst(recording: &Recording) -> Option<String> {
 mod tests {
     use super::*;
     use crate::series::Signal;
+    use dyno_archive::earlier;
     use dyno_record::Checkpoint;
 
     /// Ten cycles of 60 s, in which TPS and WAL per second are given by the second of the cycle.
@@ -193,6 +194,7 @@ mod tests {
             }],
             tps: series(tps),
             log_bytes: Signal::new(series(wal), &[]),
+            words: earlier::traits(&serde_json::Value::Null).words,
             checkpoints: (0..10)
                 .map(|cycle| Checkpoint {
                     start_s: f64::from(30 + 60 * cycle),

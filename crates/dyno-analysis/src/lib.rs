@@ -28,7 +28,7 @@ mod warnings;
 mod cases;
 
 pub use campaign::campaign_warnings;
-pub(crate) use campaign::{IRRELEVANT, settings};
+pub(crate) use campaign::settings;
 
 use dyno_archive::Run;
 use dyno_archive::analysis::{Analysis, Dip};

@@ -1,12 +1,11 @@
 //! What a run recorded, in the form in which causes are looked for: series over time, and stretches of time in
 //! which something went on.
 
-use crate::campaign;
 use crate::series::{Series, Signal, Window};
 use crate::throughput::Throughput;
 use dyno_archive::summary::WorkloadFacts;
 use dyno_archive::{EventKind, EventRecord, ProcessRow, Run, Samples, WaitRow};
-use dyno_record::{Autovacuum, Blocked, Checkpoint, Meaning, Stalled, Vacuum, WaitKind};
+use dyno_record::{Autovacuum, Blocked, Checkpoint, Meaning, Stalled, Vacuum, WaitKind, Words};
 use std::collections::{BTreeMap, HashMap};
 
 /// Everything causes are judged by. In tests it is made by hand.
@@ -24,6 +23,8 @@ pub(super) struct Recording {
     pub threads: f64,
     /// Cores of the load's machine.
     pub cores: f64,
+    /// What the server calls its parts.
+    pub words: Words,
     /// Transactions per second.
     pub tps: Series,
     /// Share of all CPU time that other guests of the machine's host took.
@@ -123,6 +124,7 @@ impl Recording {
         let total = |number: fn(&WorkloadFacts) -> usize| {
             facts.map_or(0.0, |facts| facts.workloads.iter().map(number).sum::<usize>() as f64)
         };
+        let server_traits = run.traits();
         let cores = facts.and_then(|facts| facts.host.get("cores")?.as_f64());
         let signal = |series: Series| Signal::new(series, &dips);
         let gauge = |samples: &Samples, meaning| signal(Series::gauge(&samples.at_s, samples.column(meaning)?));
@@ -147,8 +149,8 @@ impl Recording {
             server_stopped: gauge(&host, Meaning::ServerStopped),
             log_bytes: rate(&server, Meaning::LogBytes),
             page_images: rate(&server, Meaning::LogPageImages),
-            no_page_images: facts
-                .is_some_and(|facts| campaign::settings(facts).get("full_page_writes") == Some(&"off")),
+            no_page_images: !server_traits.logs_page_images,
+            words: server_traits.words,
             lock_waits: signal(waits.series(&[WaitKind::Lock, WaitKind::Row]))
                 .or_else(|| gauge(&server, Meaning::SessionsWaitingForLocks)),
             row_waits: waits.series(&[WaitKind::Row]),

@@ -60,8 +60,8 @@ fn no_steady_state(steady: &Steady, measured_s: f64) -> Option<Warning> {
 fn few_checkpoints(record: &RunRecord, recording: &Recording, measured_s: f64) -> Option<Warning> {
     const WRITES_BYTES_PER_S: f64 = 100_000.0;
     let writes = recording.log_bytes.as_ref()?.usual.median > WRITES_BYTES_PER_S;
-    let timeout_s = setting(record, "checkpoint_timeout").map_or(Some(300.0), |text| seconds(&text))?;
-    // Where the amount of WAL brings them about, they come more often.
+    let timeout_s = record.traits().checkpoint_every_s?;
+    // Where the amount of log brings them about, they come more often.
     let starts: Vec<f64> = recording
         .checkpoints
         .iter()
@@ -130,46 +130,21 @@ fn costly_samples(record: &RunRecord) -> Option<Warning> {
 
 /// How much of the tables the load can have read or written: of each, with its indexes, at most a page of the table
 /// and one of an index for each row. None where the server does not say what was done to its tables.
-fn touched_bytes(record: &RunRecord) -> Option<f64> {
-    const PAGES_BYTES: f64 = 2.0 * 8192.0;
+fn touched_bytes(record: &RunRecord, page_bytes: u64) -> Option<f64> {
     let tables = record.tables.get("after")?.get("tables")?.as_array()?;
     let bytes = tables.iter().map(|table| {
         let size = |name| table.get(name).and_then(Value::as_f64);
-        let rows = growth_of(
-            record,
-            table,
-            &["seq_tup_read", "idx_tup_fetch", "n_tup_ins", "n_tup_upd", "n_tup_del"],
-        )?;
-        Some((size("table_bytes")? + size("index_bytes")?).min(PAGES_BYTES * rows))
+        let [rows, _] = record.rows_worked_on(table)?;
+        Some((size("table_bytes")? + size("index_bytes")?).min(2.0 * page_bytes as f64 * rows))
     });
     bytes.sum()
 }
 
-/// How much the counters `names` of `table`, as it was after the load, grew meanwhile; none without counters.
-fn growth_of(record: &RunRecord, table: &Value, names: &[&str]) -> Option<f64> {
-    let statistics = table.get("statistics")?.as_object()?;
-    let earlier = table_before(record, table).and_then(|table| table.get("statistics"));
-    let growth = names.iter().map(|name| {
-        let before = earlier.and_then(|before| before.get(*name)).and_then(Value::as_f64);
-        // A table without indexes has no counter of them.
-        let after = statistics.get(*name).and_then(Value::as_f64).unwrap_or(0.0);
-        (after - before.unwrap_or(0.0)).max(0.0)
-    });
-    (!statistics.is_empty()).then(|| growth.sum())
-}
-
-/// The same table as it was before the load.
-fn table_before<'a>(record: &'a RunRecord, table: &Value) -> Option<&'a Value> {
-    let tables = record.tables.get("before")?.get("tables")?.as_array()?;
-    tables
-        .iter()
-        .find(|other| other.get("schema") == table.get("schema") && other.get("name") == table.get("name"))
-}
-
 /// Data about as large as a cache is partly in it, and how much depends on chance.
 fn near_cache(record: &RunRecord) -> Option<Warning> {
-    let data_bytes = touched_bytes(record).filter(|bytes| *bytes > 0.0)?;
-    let shared = setting(record, "shared_buffers").map_or(Some(128.0 * 1_048_576.0), |text| bytes(&text));
+    let server = record.traits();
+    let data_bytes = touched_bytes(record, server.page_bytes?).filter(|bytes| *bytes > 0.0)?;
+    let own = server.cache_bytes.map(|bytes| bytes as f64);
     // The page cache of the server's machine, if that is this one.
     let local = record
         .host
@@ -180,7 +155,7 @@ fn near_cache(record: &RunRecord) -> Option<Warning> {
         .get("memory_bytes")
         .and_then(Value::as_f64)
         .filter(|bytes| local && *bytes > 0.0);
-    let caches = [("shared_buffers", shared), ("main memory", memory)];
+    let caches = [(server.settings.cache.as_str(), own), ("main memory", memory)];
     caches.into_iter().find_map(|(cache, size)| {
         let cache_bytes = size?;
         (data_bytes > cache_bytes / NEAR && data_bytes < cache_bytes * NEAR).then(|| Warning::NearCache {
@@ -200,11 +175,9 @@ fn few_rows(run: &Run, record: &RunRecord, recording: &Recording) -> Option<Warn
     }
     let after = record.tables.get("after")?.get("tables")?.as_array()?;
     let few = after.iter().filter_map(|table| {
-        let rows = table_before(record, table)
-            .unwrap_or(table)
-            .get("rows_estimate")?
-            .as_f64()?;
-        let updated = growth_of(record, table, &["n_tup_upd", "n_tup_del"])?;
+        let before = record.table_before(table).unwrap_or(table);
+        let rows = before.get("rows_estimate")?.as_f64()?;
+        let [_, updated] = record.rows_worked_on(table)?;
         let name = table.get("name")?.as_str()?;
         (rows >= 1.0 && rows < clients as f64 && updated > 100.0 * rows).then(|| (name.to_owned(), rows))
     });
@@ -233,49 +206,6 @@ fn scale_of(run: &Run, table: &str) -> Scale {
     }
 }
 
-/// A setting of the server that is not at its default.
-fn setting(record: &RunRecord, name: &str) -> Option<String> {
-    let settings = record.server.get("settings")?.as_array()?;
-    let found = settings
-        .iter()
-        .find(|setting| setting.get("name").and_then(Value::as_str) == Some(name))?;
-    Some(found.get("value")?.as_str()?.to_owned())
-}
-
-/// A time as PostgreSQL shows it, such as `5min`.
-fn seconds(text: &str) -> Option<f64> {
-    with_unit(
-        text,
-        &[
-            ("ms", 0.001),
-            ("min", 60.0),
-            ("s", 1.0),
-            ("h", 3_600.0),
-            ("d", 86_400.0),
-        ],
-    )
-}
-
-/// A size as PostgreSQL shows it, such as `128MB`.
-fn bytes(text: &str) -> Option<f64> {
-    let kilo = 1024.0_f64;
-    with_unit(
-        text,
-        &[
-            ("kB", kilo),
-            ("MB", kilo.powi(2)),
-            ("GB", kilo.powi(3)),
-            ("TB", kilo.powi(4)),
-        ],
-    )
-}
-
-fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
-    units
-        .iter()
-        .find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * factor))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,18 +226,6 @@ mod tests {
             statements: Vec::new(),
         };
         RunRecord::new(String::new(), String::new(), vec![facts], &[], Duration::from_secs(1))
-    }
-
-    #[test]
-    fn times_and_sizes_as_the_server_shows_them() {
-        assert_eq!(
-            (seconds("5min"), seconds("30s"), seconds("250ms")),
-            (Some(300.0), Some(30.0), Some(0.25))
-        );
-        assert_eq!(
-            (bytes("128MB"), bytes("16kB"), bytes("on")),
-            (Some(134_217_728.0), Some(16_384.0), None)
-        );
     }
 
     #[test]

@@ -7,6 +7,7 @@
 pub mod analysis;
 mod append;
 mod campaign;
+pub mod earlier;
 mod events;
 pub mod figures;
 mod intervals;

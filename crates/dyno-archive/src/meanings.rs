@@ -1,11 +1,10 @@
 //! What the columns of sampled files mean: `server.meanings.json` beside `server.csv`, and so on.
 //!
-//! Archives of earlier dynos have no such files, and their columns bear the names that dyno's samplers for Linux and
-//! PostgreSQL gave them. These names are here, and nowhere else among what reads archives.
+//! Archives of earlier dynos have no such files.
 
 use crate::append::AppendFile;
-use crate::{ArchiveError, FORMAT, read_json};
-use dyno_record::{Meaning, Series, WaitKind};
+use crate::{ArchiveError, FORMAT, earlier, read_json};
+use dyno_record::{Meaning, Series};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -63,103 +62,11 @@ pub fn columns_by_meaning<'a>(csv: &Path, header: impl IntoIterator<Item = &'a s
             }
         }
         Err(_) => {
-            let file = csv.file_name().unwrap_or_default();
-            let known = EARLIER.iter().find(|(name, _)| file == *name);
-            let columns = known.map_or(&[][..], |(_, columns)| columns);
-            columns.iter().for_each(|(column, meaning)| add(*meaning, column));
+            let known = earlier::columns(csv).iter();
+            known.for_each(|(column, meaning)| add(*meaning, column));
         }
     }
     found
-}
-
-/// The columns of a file with their meanings. Of several with one meaning, the first that is there counts.
-type Columns = &'static [(&'static str, Meaning)];
-
-/// The columns of earlier archives, by file.
-const EARLIER: [(&str, Columns); 3] = [
-    (
-        "host.csv",
-        &[
-            ("cpu_user_share", Meaning::CpuUserShare),
-            ("cpu_system_share", Meaning::CpuSystemShare),
-            ("cpu_iowait_share", Meaning::CpuIowaitShare),
-            ("cpu_steal_share", Meaning::CpuStealShare),
-            ("cpu_idle_share", Meaning::CpuIdleShare),
-            ("dyno_cpu_s", Meaning::DynoCpuS),
-            ("server_cpu_s", Meaning::ServerCpuS),
-            ("other_cpu_s", Meaning::OtherCpuS),
-            ("pressure_cpu_some_us", Meaning::CpuPressureUs),
-            ("pressure_io_some_us", Meaning::IoPressureUs),
-            ("pressure_memory_some_us", Meaning::MemoryPressureUs),
-            ("disk_read_bytes", Meaning::DiskReadBytes),
-            ("disk_written_bytes", Meaning::DiskWrittenBytes),
-            ("disk_busy_share", Meaning::DiskBusyShare),
-            ("net_received_bytes", Meaning::NetReceivedBytes),
-            ("net_sent_bytes", Meaning::NetSentBytes),
-            ("memory_available_bytes", Meaning::MemoryAvailableBytes),
-            ("memory_dirty_bytes", Meaning::MemoryDirtyBytes),
-            ("swap_out_bytes", Meaning::SwapOutBytes),
-            ("runqueue_wait_s", Meaning::RunQueueS),
-            ("involuntary_switches", Meaning::InvoluntarySwitches),
-            ("throttled_s", Meaning::ThrottledS),
-            ("server_stopped", Meaning::ServerStopped),
-        ],
-    ),
-    (
-        "server.csv",
-        &[
-            ("wal_position_bytes", Meaning::LogBytes),
-            ("pg_stat_wal.wal_fpi", Meaning::LogPageImages),
-            (
-                "pg_stat_checkpointer.buffers_written",
-                Meaning::PagesWrittenByCheckpoints,
-            ),
-            (
-                "pg_stat_bgwriter.buffers_checkpoint",
-                Meaning::PagesWrittenByCheckpoints,
-            ),
-            ("pg_stat_bgwriter.buffers_clean", Meaning::PagesWrittenByBackground),
-            ("pg_stat_bgwriter.buffers_backend", Meaning::PagesWrittenBySessions),
-            ("pg_stat_io.client_backend.writes", Meaning::PagesWrittenBySessions),
-            ("pg_stat_database.blks_read", Meaning::PagesRead),
-            ("sessions.active", Meaning::SessionsActive),
-            ("sessions.idle_in_transaction", Meaning::SessionsIdleInTransaction),
-            ("locks.waiting", Meaning::SessionsWaitingForLocks),
-            ("replication.lag_bytes", Meaning::StandbyLagBytes),
-        ],
-    ),
-    (
-        "statements.csv",
-        &[
-            ("calls", Meaning::Calls),
-            ("total_exec_time", Meaning::ExecutionMs),
-            ("total_time", Meaning::ExecutionMs),
-            ("rows", Meaning::Rows),
-            ("shared_blks_hit", Meaning::StatementPagesHit),
-            ("shared_blks_read", Meaning::StatementPagesRead),
-            ("shared_blks_dirtied", Meaning::StatementPagesDirtied),
-            ("wal_records", Meaning::StatementLogRecords),
-            ("wal_fpi", Meaning::StatementLogPageImages),
-            ("wal_bytes", Meaning::StatementLogBytes),
-        ],
-    ),
-];
-
-/// What a wait was for in archives that do not say so: by the names of PostgreSQL's documentation, "Wait Event
-/// Tables", of versions 9.6 to 18.
-pub(crate) fn earlier_wait_kind(class: &str, event: &str) -> WaitKind {
-    match (class, event) {
-        ("CPU", _) => WaitKind::None,
-        ("Lock", "transactionid" | "tuple") => WaitKind::Row,
-        ("Lock", _) => WaitKind::Lock,
-        ("IPC", "SyncRep") => WaitKind::Standby,
-        ("IO", event) if event.starts_with("WAL") || event == "WalSync" || event == "WalWrite" => WaitKind::Log,
-        ("LWLock" | "LWLockNamed" | "LWLockTranche", event) if event.to_ascii_lowercase().starts_with("wal") => {
-            WaitKind::Log
-        }
-        ("IO", event) if event.starts_with("DataFile") => WaitKind::Data,
-        _ => WaitKind::Other,
-    }
 }
 
 #[cfg(test)]

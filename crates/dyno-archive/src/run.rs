@@ -7,8 +7,10 @@ use crate::intervals::{IntervalRow, to_csv};
 use crate::latencies::Encoder;
 use crate::plan::{ErrorLimit, Phase};
 use crate::summary::{Summary, WorkloadFacts};
-use crate::{ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, Run, latencies, replace_json};
-use dyno_record::{Interval, Point};
+use crate::{
+    ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, Run, earlier, latencies, replace_json,
+};
+use dyno_record::{Interval, Point, ServerTraits};
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -164,6 +166,42 @@ impl RunRecord {
         }
     }
 
+    /// What is to be known of the database: as its target declared it, or for runs of earlier dynos, as it follows from
+    /// what was recorded of it.
+    #[must_use]
+    pub fn traits(&self) -> ServerTraits {
+        let declared = self.server.get("traits").map(ServerTraits::deserialize);
+        declared
+            .and_then(Result::ok)
+            .unwrap_or_else(|| earlier::traits(&self.server))
+    }
+
+    /// How many rows of a table were read or changed while the load ran, and how many of them were updated or deleted;
+    /// `table` is one of `tables` after the load. None where the server does not tell.
+    #[must_use]
+    pub fn rows_worked_on(&self, table: &Value) -> Option<[f64; 2]> {
+        let counted = |table: &Value| {
+            let declared = ["rows_touched", "rows_changed"].map(|name| table.get(name).and_then(Value::as_f64));
+            match declared {
+                [Some(touched), Some(changed)] => Some([touched, changed]),
+                _ => earlier::rows_of(table),
+            }
+        };
+        let [touched, changed] = counted(table)?;
+        let before = self.table_before(table).and_then(counted);
+        let [touched_before, changed_before] = before.unwrap_or_default();
+        Some([(touched - touched_before).max(0.0), (changed - changed_before).max(0.0)])
+    }
+
+    /// The same table as it was before the load.
+    #[must_use]
+    pub fn table_before(&self, table: &Value) -> Option<&Value> {
+        let tables = self.tables.get("before")?.get("tables")?.as_array()?;
+        tables
+            .iter()
+            .find(|other| other.get("schema") == table.get("schema") && other.get("name") == table.get("name"))
+    }
+
     /// Marks a complete run as faulty if more of its transactions failed or of its clients were lost than may, and
     /// says so as the reason.
     pub(super) fn judge(&mut self) {
@@ -184,6 +222,13 @@ impl RunRecord {
 }
 
 impl Run {
+    /// What is to be known of its database, see [`RunRecord::traits`].
+    #[must_use]
+    pub fn traits(&self) -> ServerTraits {
+        let record = self.record.as_ref();
+        record.map_or_else(|_| earlier::traits(&Value::Null), RunRecord::traits)
+    }
+
     /// Adds `analysis` to `run.json`.
     ///
     /// # Errors

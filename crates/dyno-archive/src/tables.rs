@@ -4,8 +4,9 @@
 //! Columns are asked for by what they mean. Runs may last for days, so only those asked for are kept. A file that is missing or damaged reads as far
 //! as it goes.
 
+use crate::earlier;
 use crate::intervals::WholeLines;
-use crate::meanings::{columns_by_meaning, earlier_wait_kind};
+use crate::meanings::columns_by_meaning;
 use crate::reader::{Run, open};
 use dyno_record::{Meaning, WaitKind};
 use serde::Deserialize;
@@ -91,7 +92,8 @@ impl WaitRow {
     /// What they waited for, as far as it matters.
     #[must_use]
     pub fn kind(&self) -> WaitKind {
-        self.kind.unwrap_or_else(|| earlier_wait_kind(&self.class, &self.event))
+        self.kind
+            .unwrap_or_else(|| earlier::wait_kind(&self.class, &self.event))
     }
 
     /// When the time begins that rows of `at_s` are of, if those before them were of `before_s`: there and then,

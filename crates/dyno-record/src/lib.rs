@@ -12,6 +12,7 @@ mod meaning;
 mod recording;
 mod series;
 mod sparse;
+mod traits;
 
 pub use ceiling::{Ceiling, Machine, Point, Route, Shape};
 pub use error::{ErrorClass, ErrorCode};
@@ -22,3 +23,4 @@ pub use meaning::{Meaning, WaitKind};
 pub use recording::{CommandRecording, ErrorCount, FailureCounts, Recording, ScriptRecording, Sums};
 pub use series::{Series, Value};
 pub use sparse::{MOST_STATEMENTS, SparseHistogram};
+pub use traits::{ServerTraits, SettingNames, Words};

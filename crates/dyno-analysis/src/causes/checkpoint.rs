@@ -40,8 +40,9 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     let synced = sync_s >= FELT_SYNC_S && syncing.overlap_s(dip) >= 0.5 * dip.length_s().min(syncing.length_s());
 
     let clients = recording.clients.max(1.0);
+    let log = format!("the {}", recording.words.log_in_full);
     let waits = [
-        (&recording.log_waits, "the write-ahead log"),
+        (&recording.log_waits, log.as_str()),
         (&recording.data_waits, "data files"),
     ];
     let waited = waits.iter().filter_map(|(signal, what)| {

@@ -26,6 +26,7 @@ pub(crate) fn calm() -> Recording {
         clients: 8.0,
         threads: 2.0,
         cores: 2.0,
+        words: dyno_archive::earlier::traits(&serde_json::Value::Null).words,
         tps,
         steal_share: nothing(0.01),
         idle_share: nothing(0.2),

@@ -1,7 +1,7 @@
-//! After a checkpoint the first change of each page writes the whole page into the write-ahead log.
+//! After a checkpoint the first change of each page writes the whole page into the log.
 //!
 //! Every checkpoint has such a burst, and on storage with room to spare it costs nothing. So more is asked for than
-//! the burst: that clients waited for the write-ahead log, or that the dip began together with the burst, and that
+//! the burst: that clients waited for the log, or that the dip began together with the burst, and that
 //! bursts like this one did not pass without harm.
 
 use crate::causes::Evidence;
@@ -9,7 +9,7 @@ use crate::recording::Recording;
 use crate::series::{Signal, Window};
 use dyno_archive::analysis::Cause;
 use dyno_archive::figures::figure;
-use dyno_record::Checkpoint;
+use dyno_record::{Checkpoint, Words};
 
 /// How long after the begin of a checkpoint a dip may begin.
 const AFTER_S: f64 = 30.0;
@@ -30,7 +30,7 @@ const BURST: f64 = 2.0;
 /// How long before a checkpoint it is looked whether there was a burst already.
 const BEFORE_S: f64 = 3.0;
 
-/// When so large a share of the clients waits for the write-ahead log, that is what limits the throughput, however
+/// When so large a share of the clients waits for the log, that is what limits the throughput, however
 /// usual it is.
 const MOST_CLIENTS: f64 = 0.6;
 
@@ -71,14 +71,18 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     if burst.is_harmless_elsewhere(recording, dip, started_s) {
         score *= 0.6;
     }
-    let mut words = format!("a checkpoint began at {started_s:.1} s; {}", burst.words());
+    let mut words = format!(
+        "a checkpoint began at {started_s:.1} s; {}",
+        burst.words(&recording.words)
+    );
+    let log = &recording.words.log_in_full;
     if let Some(waited) = waited {
         words.push_str(&format!(
-            "; {:.1} clients waited for the write-ahead log, usually {:.1}",
+            "; {:.1} clients waited for the {log}, usually {:.1}",
             waited.inside, waited.usual
         ));
     } else if let Some(waiting) = waiting.filter(|_| stuck) {
-        words.push_str(&format!("; {waiting:.1} clients waited for the write-ahead log"));
+        words.push_str(&format!("; {waiting:.1} clients waited for the {log}"));
     }
     Some(Evidence {
         cause: Cause::FullPageImages,
@@ -103,7 +107,7 @@ fn lacks_cpu(recording: &Recording, dip: Window) -> bool {
     recording.is_starved(dip) == Some(true) || steal.is_some_and(|steal| steal.raised_in(dip, 0.04).is_some())
 }
 
-/// More full page images than usual; or where they are not counted, write-ahead log. With a checkpoint every half
+/// More whole pages in the log than usual; or where they are not counted, more log. With a checkpoint every half
 /// minute bursts are as usual as the time between them, so how far the signal spreads is no measure.
 struct Burst<'a> {
     signal: &'a Signal,
@@ -171,12 +175,13 @@ impl<'a> Burst<'a> {
         count >= FEWEST_ELSEWHERE && during > (1.0 - LEAST_HARM) * before
     }
 
-    fn words(&self) -> String {
+    fn words(&self, words: &Words) -> String {
         let (inside, usual) = (figure(self.inside), figure(self.signal.usual.median));
         if self.counted {
-            format!("{inside} full page images per second, usually {usual}")
+            format!("{inside} {}s per second, usually {usual}", words.page_image)
         } else {
-            format!("{inside} bytes of write-ahead log per transaction, usually {usual}")
+            let log = &words.log_in_full;
+            format!("{inside} bytes of {log} per transaction, usually {usual}")
         }
     }
 }

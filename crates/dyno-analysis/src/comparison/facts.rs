@@ -3,7 +3,7 @@
 //! An experiment and the records of host and server are walked as they are archived, so that whatever is added to
 //! them is compared, too.
 
-use crate::{IRRELEVANT, settings};
+use crate::settings;
 use dyno_archive::plan::Resolved;
 use dyno_archive::{CampaignRecord, RunRecord};
 use indexmap::IndexMap;
@@ -61,9 +61,10 @@ pub(super) fn of_run(record: &RunRecord) -> Facts {
     if let Some(locale) = record.server.get("locale") {
         walk("server.locale", locale, &mut facts);
     }
+    let incidental = record.traits().settings.incidental;
     let settings = settings(record)
         .into_iter()
-        .filter(|(name, _)| !IRRELEVANT.contains(name));
+        .filter(|(name, _)| !incidental.iter().any(|own| own == name));
     facts.extend(settings.map(|(name, value)| (format!("settings.{name}"), value.to_owned())));
     walk("host", &record.host, &mut facts);
     // Measured anew each time, and never quite the same.

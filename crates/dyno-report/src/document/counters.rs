@@ -5,7 +5,7 @@ use super::model::{Figure, FigureData, Lane};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
 use crate::figures::figure;
-use dyno_record::Meaning;
+use dyno_record::{Meaning, Words};
 
 /// How the values of a column become a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum Kind {
 #[derive(Clone, Debug)]
 struct Line {
     meaning: Meaning,
-    name: &'static str,
+    name: String,
     kind: Kind,
     factor: f64,
     last: Option<(f64, f64)>,
@@ -31,8 +31,8 @@ struct Line {
 #[derive(Clone, Debug)]
 struct Panel {
     id: &'static str,
-    title: &'static str,
-    unit: &'static str,
+    title: String,
+    unit: String,
     stacked: bool,
     lines: Vec<Line>,
 }
@@ -41,128 +41,93 @@ struct Panel {
 #[derive(Clone, Debug)]
 pub struct Counters {
     grid: Grid,
-    title: &'static str,
-    note: &'static str,
+    title: String,
+    note: String,
     panels: Vec<Panel>,
 }
 
 impl Counters {
-    /// The write-ahead log and checkpoints, from `server.csv`.
+    /// The log of changes and checkpoints, from `server.csv` of a database with these words.
     #[must_use]
-    pub fn wal(grid: Grid) -> Self {
+    pub fn log(grid: Grid, words: &Words) -> Self {
+        let log = capitalised(&words.log);
+        let (image, page) = (&words.page_image, &words.page_written);
         let panels = [
-            (
-                "wal",
-                "WAL",
-                "bytes/s",
-                false,
-                vec![(Meaning::LogBytes, "written", Kind::Growth, 1.0)],
-            ),
-            (
-                "fpi",
-                "Full page images",
-                "images/s",
-                false,
-                vec![(Meaning::LogPageImages, "written", Kind::Growth, 1.0)],
-            ),
-            (
+            Panel::new("wal", &log, "bytes/s").growing(Meaning::LogBytes, "written"),
+            Panel::new("fpi", &format!("{}s", capitalised(image)), "images/s")
+                .growing(Meaning::LogPageImages, "written"),
+            Panel::new("age", &format!("{log} since the last checkpoint"), "bytes")
+                .level(Meaning::LogSinceCheckpointBytes, "used")
+                .level(Meaning::LogSinceCheckpointLimitBytes, "limit"),
+            Panel::new(
                 "checkpoint",
-                "Buffers written",
-                "buffers/s",
-                true,
-                vec![
-                    (Meaning::PagesWrittenByCheckpoints, "by checkpoints", Kind::Growth, 1.0),
-                    (
-                        Meaning::PagesWrittenByBackground,
-                        "by the background writer",
-                        Kind::Growth,
-                        1.0,
-                    ),
-                    (Meaning::PagesWrittenBySessions, "by sessions", Kind::Growth, 1.0),
-                ],
-            ),
+                &format!("{}s written", capitalised(page)),
+                &format!("{page}s/s"),
+            )
+            .stacked()
+            .growing(Meaning::PagesWrittenByCheckpoints, "by checkpoints")
+            .growing(Meaning::PagesWrittenByBackground, "by the background writer")
+            .growing(Meaning::PagesWrittenBySessions, "by sessions")
+            .growing(Meaning::PagesWritten, "in all"),
+            Panel::new(
+                "dirty",
+                &format!("{}s to write", capitalised(page)),
+                &format!("{page}s"),
+            )
+            .level(Meaning::PagesDirty, "changed in the cache"),
         ];
-        let note = "For the whole server, whoever uses it. After a checkpoint, the first change of each page writes \
-                    the whole page to the WAL.";
-        Self::new(grid, "WAL, full page images and checkpoints", note, panels)
+        let (images, note) = match image.as_str() {
+            "" => (" ".to_owned(), String::new()),
+            image => (
+                format!(", {image}s "),
+                format!(
+                    " After a checkpoint, the first change of each page writes the whole page to the {}.",
+                    words.log
+                ),
+            ),
+        };
+        let note = format!("For the whole server, whoever uses it.{note}");
+        Self::new(grid, &format!("{log}{images}and checkpoints"), &note, panels)
     }
 
-    /// Sessions and data read, from `server.csv`.
+    /// Sessions and data read, from `server.csv` of a database with these words.
     #[must_use]
-    pub fn sessions(grid: Grid) -> Self {
+    pub fn sessions(grid: Grid, words: &Words) -> Self {
+        let page = &words.page_read;
         let panels = [
-            (
-                "sessions",
-                "Sessions",
-                "sessions",
-                false,
-                vec![
-                    (Meaning::SessionsActive, "active", Kind::Level, 1.0),
-                    (
-                        Meaning::SessionsIdleInTransaction,
-                        "idle in transaction",
-                        Kind::Level,
-                        1.0,
-                    ),
-                    (Meaning::SessionsWaitingForLocks, "waiting for a lock", Kind::Level, 1.0),
-                ],
-            ),
-            (
-                "reads",
-                "Blocks read",
-                "blocks/s",
-                false,
-                vec![(Meaning::PagesRead, "not found in shared buffers", Kind::Growth, 1.0)],
-            ),
-            (
-                "lag",
-                "Standby behind",
-                "bytes",
-                false,
-                vec![(Meaning::StandbyLagBytes, "slowest standby", Kind::Level, 1.0)],
-            ),
+            Panel::new("sessions", "Sessions", "sessions")
+                .level(Meaning::SessionsActive, "active")
+                .level(Meaning::SessionsIdleInTransaction, "idle in transaction")
+                .level(Meaning::SessionsWaitingForLocks, "waiting for a lock"),
+            Panel::new("reads", &format!("{}s read", capitalised(page)), &format!("{page}s/s"))
+                .growing(Meaning::PagesRead, &format!("not found in {}", words.cache)),
+            Panel::new("purge", "Old versions of rows", "transactions")
+                .level(Meaning::TransactionsToPurge, "yet to be removed"),
+            Panel::new("lag", "Standby behind", "bytes").level(Meaning::StandbyLagBytes, "slowest standby"),
         ];
-        Self::new(grid, "Sessions and blocks read", "", panels)
+        Self::new(grid, &format!("Sessions and {page}s read"), "", panels)
     }
 
     /// CPU of the load's machine, from `host.csv`.
     #[must_use]
     pub fn cpu(grid: Grid) -> Self {
         let panels = [
-            (
-                "cpu",
-                "CPU by kind",
-                "%",
-                true,
-                vec![
-                    (Meaning::CpuUserShare, "user", Kind::Level, 100.0),
-                    (Meaning::CpuSystemShare, "system", Kind::Level, 100.0),
-                    (Meaning::CpuIowaitShare, "waiting for storage", Kind::Level, 100.0),
-                    (Meaning::CpuStealShare, "stolen", Kind::Level, 100.0),
-                ],
-            ),
-            (
-                "cores",
-                "CPU by process group",
-                "cores",
-                true,
-                vec![
-                    (Meaning::ServerCpuS, "server", Kind::Growth, 1.0),
-                    (Meaning::DynoCpuS, "dyno", Kind::Growth, 1.0),
-                    (Meaning::OtherCpuS, "others", Kind::Growth, 1.0),
-                ],
-            ),
-            (
-                "pressure",
-                "Time in which some tasks had to wait",
-                "%",
-                false,
-                vec![
-                    (Meaning::CpuPressureUs, "for a CPU", Kind::Growth, 1e-4),
-                    (Meaning::IoPressureUs, "for storage", Kind::Growth, 1e-4),
-                    (Meaning::MemoryPressureUs, "for memory", Kind::Growth, 1e-4),
-                ],
-            ),
+            Panel::new("cpu", "CPU by kind", "%")
+                .stacked()
+                .line(Meaning::CpuUserShare, "user", Kind::Level, 100.0)
+                .line(Meaning::CpuSystemShare, "system", Kind::Level, 100.0)
+                .line(Meaning::CpuIowaitShare, "waiting for storage", Kind::Level, 100.0)
+                .line(Meaning::CpuStealShare, "stolen", Kind::Level, 100.0),
+            Panel::new("cores", "CPU by process group", "cores")
+                .stacked()
+                .growing(Meaning::ServerCpuS, "server")
+                .growing(Meaning::DynoCpuS, "dyno")
+                .growing(Meaning::OtherCpuS, "others"),
+            // Microseconds per second.
+            Panel::new("pressure", "Time in which some tasks had to wait", "%")
+                .line(Meaning::CpuPressureUs, "for a CPU", Kind::Growth, 1e-4)
+                .line(Meaning::IoPressureUs, "for storage", Kind::Growth, 1e-4)
+                .line(Meaning::MemoryPressureUs, "for memory", Kind::Growth, 1e-4),
         ];
         let note = "This is the machine that made the load; it includes the server if that ran there.";
         Self::new(grid, "CPU of the load's machine", note, panels)
@@ -172,80 +137,30 @@ impl Counters {
     #[must_use]
     pub fn storage(grid: Grid) -> Self {
         let panels = [
-            (
-                "storage",
-                "Storage",
-                "bytes/s",
-                false,
-                vec![
-                    (Meaning::DiskReadBytes, "read", Kind::Growth, 1.0),
-                    (Meaning::DiskWrittenBytes, "written", Kind::Growth, 1.0),
-                ],
-            ),
-            (
-                "busy",
-                "Busiest disk",
-                "%",
-                false,
-                vec![(Meaning::DiskBusyShare, "busy", Kind::Level, 100.0)],
-            ),
-            (
-                "network",
-                "Network",
-                "bytes/s",
-                false,
-                vec![
-                    (Meaning::NetReceivedBytes, "received", Kind::Growth, 1.0),
-                    (Meaning::NetSentBytes, "sent", Kind::Growth, 1.0),
-                ],
-            ),
-            (
-                "memory",
-                "Memory",
-                "bytes",
-                false,
-                vec![
-                    (Meaning::MemoryAvailableBytes, "available", Kind::Level, 1.0),
-                    (Meaning::MemoryDirtyBytes, "not yet written", Kind::Level, 1.0),
-                ],
-            ),
+            Panel::new("storage", "Storage", "bytes/s")
+                .growing(Meaning::DiskReadBytes, "read")
+                .growing(Meaning::DiskWrittenBytes, "written"),
+            Panel::new("busy", "Busiest disk", "%").line(Meaning::DiskBusyShare, "busy", Kind::Level, 100.0),
+            Panel::new("network", "Network", "bytes/s")
+                .growing(Meaning::NetReceivedBytes, "received")
+                .growing(Meaning::NetSentBytes, "sent"),
+            Panel::new("memory", "Memory", "bytes")
+                .level(Meaning::MemoryAvailableBytes, "available")
+                .level(Meaning::MemoryDirtyBytes, "not yet written"),
         ];
         Self::new(grid, "Storage, network and memory of the load's machine", "", panels)
     }
 
-    #[allow(clippy::type_complexity, reason = "a table of literals")]
-    fn new<const N: usize>(
-        grid: Grid,
-        title: &'static str,
-        note: &'static str,
-        panels: [(
-            &'static str,
-            &'static str,
-            &'static str,
-            bool,
-            Vec<(Meaning, &'static str, Kind, f64)>,
-        ); N],
-    ) -> Self {
-        let line = |(meaning, name, kind, factor)| Line {
-            meaning,
-            name,
-            kind,
-            factor,
-            last: None,
-            steps: Steps::new(grid.step()),
-        };
-        let panel = |(id, title, unit, stacked, lines): (_, _, _, _, Vec<_>)| Panel {
-            id,
-            title,
-            unit,
-            stacked,
-            lines: lines.into_iter().map(line).collect(),
-        };
+    fn new<const N: usize>(grid: Grid, title: &str, note: &str, panels: [Panel; N]) -> Self {
+        let mut panels = Vec::from(panels);
+        for line in panels.iter_mut().flat_map(|panel| &mut panel.lines) {
+            line.steps = Steps::new(grid.step());
+        }
         Self {
             grid,
-            title,
-            note,
-            panels: panels.into_iter().map(panel).collect(),
+            title: title.to_owned(),
+            note: note.to_owned(),
+            panels,
         }
     }
 
@@ -290,18 +205,18 @@ impl Counters {
             .collect();
         let lanes = known.iter().map(|(panel, lines)| Lane {
             id: panel.id.to_owned(),
-            title: panel.title.to_owned(),
-            unit: panel.unit.to_owned(),
+            title: panel.title.clone(),
+            unit: panel.unit.clone(),
             log: false,
             stacked: panel.stacked,
-            series: lines.iter().map(|line| line.steps.series(line.name)).collect(),
+            series: lines.iter().map(|line| line.steps.series(line.name.as_str())).collect(),
         });
         let lanes: Vec<Lane> = lanes.collect();
         let from_s = annotations.measured_from_s();
         let words = known.iter().map(|(panel, lines)| {
             let means = lines.iter().filter_map(|line| {
                 let mean = line.steps.mean(from_s)?;
-                Some(format!("{} {}", line.name, amount(mean, panel.unit)))
+                Some(format!("{} {}", line.name, amount(mean, &panel.unit)))
             });
             format!("{}: {}", panel.title, means.collect::<Vec<_>>().join(", "))
         });
@@ -313,9 +228,13 @@ impl Counters {
         let names: Vec<(String, &str, &Steps)> = known
             .iter()
             .flat_map(|(panel, lines)| {
-                lines
-                    .iter()
-                    .map(|line| (format!("{}: {}", panel.title, line.name), panel.unit, &line.steps))
+                lines.iter().map(|line| {
+                    (
+                        format!("{}: {}", panel.title, line.name),
+                        panel.unit.as_str(),
+                        &line.steps,
+                    )
+                })
             })
             .collect();
         let columns = names
@@ -324,12 +243,61 @@ impl Counters {
         let table = time_table(self.grid.row_s(), columns);
         (!lanes.is_empty()).then(|| Figure {
             id: id.to_owned(),
-            title: self.title.to_owned(),
+            title: self.title.clone(),
             caption: caption.trim_end().to_owned(),
             data: FigureData::Timeline(annotations.timeline(lanes)),
             table: Some(table),
         })
     }
+}
+
+impl Panel {
+    /// A panel without lines.
+    fn new(id: &'static str, title: &str, unit: &str) -> Self {
+        Self {
+            id,
+            title: title.to_owned(),
+            unit: unit.to_owned(),
+            stacked: false,
+            lines: Vec::new(),
+        }
+    }
+
+    /// Its lines add up.
+    fn stacked(mut self) -> Self {
+        self.stacked = true;
+        self
+    }
+
+    /// With a line of values as they are.
+    fn level(self, meaning: Meaning, name: &str) -> Self {
+        self.line(meaning, name, Kind::Level, 1.0)
+    }
+
+    /// With a line of growth per second.
+    fn growing(self, meaning: Meaning, name: &str) -> Self {
+        self.line(meaning, name, Kind::Growth, 1.0)
+    }
+
+    /// With a line of values times `factor`.
+    fn line(mut self, meaning: Meaning, name: &str, kind: Kind, factor: f64) -> Self {
+        self.lines.push(Line {
+            meaning,
+            name: name.to_owned(),
+            kind,
+            factor,
+            last: None,
+            steps: Steps::default(),
+        });
+        self
+    }
+}
+
+/// With a capital letter at the beginning.
+pub(super) fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 /// A number with its unit, as in a sentence.
@@ -356,7 +324,8 @@ mod tests {
 
     #[test]
     fn counters_become_rates_and_what_is_unknown_is_left_out() {
-        let mut wal = Counters::wal(Grid::new(1.0, 10.0));
+        let words = dyno_archive::earlier::traits(&serde_json::Value::Null).words;
+        let mut wal = Counters::log(Grid::new(1.0, 10.0), &words);
         assert!(wal.wants(Meaning::LogPageImages) && !wal.wants(Meaning::CpuUserShare));
         let annotations = Annotations::new("r", 1.0, 10.0);
         assert_eq!(wal.figure("wal", &annotations), None);

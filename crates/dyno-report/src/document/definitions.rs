@@ -1,9 +1,11 @@
 //! What each figure means.
 
+use super::counters::capitalised;
 use super::model::Definition;
+use dyno_record::ServerTraits;
 
-/// Words of all reports, with their meanings, formulas and sources.
-const WORDS: [(&str, &str); 23] = [
+/// Words of all reports, with their meanings, formulas and sources. Those of the database come after [`BEFORE_SERVER`].
+const WORDS: [(&str, &str); 20] = [
     (
         "TPS",
         "Transactions per second that completed without error: their number in the whole measured time, divided by \
@@ -84,20 +86,6 @@ const WORDS: [(&str, &str); 23] = [
          known to cause dips. If there were none, or none certain enough, the cause is unknown.",
     ),
     (
-        "Checkpoint",
-        "The server writes all changed pages to the data files: by time (checkpoint_timeout), by WAL volume \
-         (max_wal_size), or on request.",
-    ),
-    (
-        "Full page image",
-        "A whole page in the WAL, written on the page's first change after a checkpoint.",
-    ),
-    (
-        "Sessions by wait",
-        "Mean number of measured sessions that waited for an event of each class of pg_stat_activity, observed ten \
-         times a second. Sessions that wait for nothing are running, or waiting for a CPU.",
-    ),
-    (
         "CPU by kind",
         "Shares of the time of all cores of the machine that made the load; the rest is idle. \"Stolen\" was taken by \
          other guests of a virtual machine's host.",
@@ -121,11 +109,79 @@ const WORDS: [(&str, &str); 23] = [
     ),
 ];
 
-/// All definitions.
-pub(super) fn definitions() -> Vec<Definition> {
-    let definitions = WORDS.into_iter().map(|(term, meaning)| Definition {
-        term: term.to_owned(),
-        meaning: meaning.to_owned(),
-    });
-    definitions.collect()
+/// The last word before those of the database.
+const BEFORE_SERVER: &str = "Cause of a dip";
+
+/// Words that mean something else, or nothing, with another database.
+fn of_server(server: &ServerTraits) -> Vec<(String, String)> {
+    let (words, settings) = (&server.words, &server.settings);
+    let log = &words.log;
+    let when = match [&settings.checkpoint_time, &settings.checkpoint_log].map(String::as_str) {
+        [_, ""] => String::new(),
+        ["", most] => format!(": before the {log} is full ({most})"),
+        [timeout, most] => format!(": by time ({timeout}), by {log} volume ({most}), or on request"),
+    };
+    let mut defined = vec![(
+        "Checkpoint".to_owned(),
+        format!("The server writes all changed pages to the data files{when}."),
+    )];
+    if !words.page_image.is_empty() {
+        defined.push((
+            capitalised(&words.page_image),
+            format!("A whole page in the {log}, written on the page's first change after a checkpoint."),
+        ));
+    }
+    if !words.waits_source.is_empty() {
+        defined.push((
+            "Sessions by wait".to_owned(),
+            format!(
+                "Mean number of measured sessions that waited for an event of each class of {}, observed ten times a \
+                 second. Sessions that wait for nothing are running, or waiting for a CPU.",
+                words.waits_source
+            ),
+        ));
+    }
+    defined
+}
+
+/// All definitions for a report about a database like this.
+pub(super) fn definitions(server: &ServerTraits) -> Vec<Definition> {
+    let mut definitions = Vec::new();
+    for (term, meaning) in WORDS {
+        definitions.push(Definition {
+            term: term.to_owned(),
+            meaning: meaning.to_owned(),
+        });
+        if term == BEFORE_SERVER {
+            let of_server = of_server(server).into_iter();
+            definitions.extend(of_server.map(|(term, meaning)| Definition { term, meaning }));
+        }
+    }
+    definitions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_record::Words;
+
+    #[test]
+    fn a_database_has_words_of_its_own() {
+        let terms = |server: &ServerTraits| -> Vec<String> {
+            let defined = definitions(server).into_iter();
+            defined.map(|definition| definition.term).collect()
+        };
+        let without = terms(&ServerTraits::default());
+        assert!(without.iter().any(|term| term == "Checkpoint"));
+        assert_eq!(without.len(), WORDS.len() + 1);
+        let words = Words {
+            page_image: "page copy".to_owned(),
+            ..Words::default()
+        };
+        let with = terms(&ServerTraits {
+            words,
+            ..ServerTraits::default()
+        });
+        assert!(with.iter().any(|term| term == "Page copy"));
+    }
 }

@@ -4,6 +4,7 @@ use super::model::{Column, Table, Value};
 use super::table::{number, text, value, words};
 use crate::figures::one_line;
 use dyno_archive::{EventKind, Run};
+use dyno_record::Words;
 
 /// More rows than this are not read.
 const MOST_ROWS: usize = 20;
@@ -36,7 +37,7 @@ fn longest(name: &str, columns: Vec<Column>, mut rows: Vec<Row>) -> Table {
 }
 
 /// The checkpoints of a run.
-pub(super) fn checkpoints(run: &Run) -> Table {
+pub(super) fn checkpoints(run: &Run, server: &Words) -> Table {
     let events = run.events().into_iter().flatten();
     let checkpoints = events.filter_map(|event| match event.kind {
         EventKind::Checkpoint(checkpoint) => Some(checkpoint),
@@ -64,8 +65,8 @@ pub(super) fn checkpoints(run: &Run) -> Table {
         text("reason"),
         number("write", "s"),
         number("sync", "s"),
-        number("buffers", ""),
-        number("WAL files", ""),
+        number(&format!("{}s", server.page_written), ""),
+        number(&format!("{} files", server.log), ""),
     ];
     longest("Checkpoints", columns, rows.collect())
 }

@@ -236,6 +236,9 @@ fn document(campaigns: &[&Campaign]) -> Document {
     } else {
         String::new()
     };
+    // Of several databases the first has the word.
+    let mut runs = campaigns.iter().flat_map(|campaign| &campaign.runs);
+    let server = runs.next().map(dyno_archive::Run::traits);
     let question = questions.into_iter().find(|question| !question.is_empty());
     Document {
         format: FORMAT,
@@ -243,7 +246,7 @@ fn document(campaigns: &[&Campaign]) -> Document {
         created: now(),
         title: format!("{}{beside}", experiments.into_iter().collect::<Vec<_>>().join(" · ")),
         question,
-        definitions: definitions::definitions(),
+        definitions: definitions::definitions(&server.unwrap_or_default()),
         ..Document::default()
     }
 }

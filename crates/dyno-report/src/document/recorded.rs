@@ -12,6 +12,7 @@ use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::{Summary, WorkloadFacts};
 use dyno_archive::{IntervalRow, PhaseRecord, Run, RunState, Samples, is_measured};
+use dyno_record::{ServerTraits, Words};
 use indexmap::IndexMap;
 use std::ops::Range;
 use std::thread;
@@ -21,6 +22,8 @@ pub(super) struct Recorded<'a> {
     pub run: &'a Run,
     pub grid: Grid,
     pub name: String,
+    /// What is to be known of its database.
+    pub server: ServerTraits,
     /// The figures, or why there are none.
     pub summary: Result<Summary, String>,
     pub analysis: Option<Analysis>,
@@ -35,7 +38,7 @@ pub(super) struct Recorded<'a> {
 
 /// What was sampled beside the load.
 pub(super) struct Sampled {
-    pub wal: Counters,
+    pub log: Counters,
     pub sessions: Counters,
     pub cpu: Counters,
     pub storage: Counters,
@@ -63,6 +66,7 @@ impl<'a> Recorded<'a> {
     fn of(run: &'a Run, runs: usize, with_samples: bool) -> Self {
         let times = Times::of(run);
         let grid = Grid::new(times.interval_s, times.end_s).shared_by(runs);
+        let server = run.traits();
         let facts: &[WorkloadFacts] = run.record.as_ref().map_or(&[], |record| record.workloads.as_slice());
         // The histograms are by far the most there is to read. Each half of the time is read by a thread of its own,
         // beside everything else.
@@ -84,7 +88,8 @@ impl<'a> Recorded<'a> {
                 throughput: Throughput::new(grid),
                 latency: Latency::new(grid, facts),
                 tps: IndexMap::new(),
-                samples: with_samples.then(|| Sampled::read(run, grid)),
+                samples: with_samples.then(|| Sampled::read(run, grid, &server.words)),
+                server,
             };
             recorded.annotations.set_phases(phases);
             for row in run.intervals().into_iter().flatten() {
@@ -137,15 +142,15 @@ fn latency(run: &Run, grid: Grid, facts: &[WorkloadFacts], phases: &[PhaseRecord
 }
 
 impl Sampled {
-    fn read(run: &Run, grid: Grid) -> Self {
+    fn read(run: &Run, grid: Grid, words: &Words) -> Self {
         let mut sampled = Self {
-            wal: Counters::wal(grid),
-            sessions: Counters::sessions(grid),
+            log: Counters::log(grid, words),
+            sessions: Counters::sessions(grid, words),
             cpu: Counters::cpu(grid),
             storage: Counters::storage(grid),
             waits: Waits::new(grid),
         };
-        let of_server = [&mut sampled.wal, &mut sampled.sessions];
+        let of_server = [&mut sampled.log, &mut sampled.sessions];
         let samples = run.server_samples(|meaning| of_server.iter().any(|counters| counters.wants(meaning)));
         of_server.into_iter().for_each(|counters| push_all(counters, &samples));
         let of_host = [&mut sampled.cpu, &mut sampled.storage];

@@ -189,7 +189,7 @@ fn percentiles(recorded: &Recorded) -> Vec<Block> {
 
 fn per_statement(recorded: &Recorded) -> Vec<Block> {
     let of_clients = recorded.summary.as_ref().ok().map(statements::of_clients);
-    let of_server = statements::of_server(recorded.run);
+    let of_server = statements::of_server(recorded.run, &recorded.server.words);
     of_clients.into_iter().chain([of_server]).filter_map(table).collect()
 }
 
@@ -201,8 +201,11 @@ fn server(recorded: &Recorded) -> Vec<Block> {
     let mut blocks = Vec::new();
     blocks.extend(figure(sampled.waits.figure("waits", annotations)));
     blocks.extend(sampled.waits.table().and_then(table));
-    blocks.extend(figure(sampled.wal.figure("wal", annotations)));
-    blocks.extend(table(super::happened::checkpoints(recorded.run)));
+    blocks.extend(figure(sampled.log.figure("wal", annotations)));
+    blocks.extend(table(super::happened::checkpoints(
+        recorded.run,
+        &recorded.server.words,
+    )));
     blocks.extend(table(super::happened::others(recorded.run)));
     blocks.extend(figure(sampled.sessions.figure("sessions", annotations)));
     blocks.extend(

@@ -8,23 +8,26 @@ use crate::figures::one_line;
 use crate::heaviest::heaviest;
 use dyno_archive::Run;
 use dyno_archive::summary::Summary;
-use dyno_record::Meaning;
+use dyno_record::{Meaning, Words};
 
 /// More statements of the server than this are not read; those that took most come first in the file.
 const MOST_STATEMENTS: usize = 25;
 
 /// What is shown of what the server counted, what it is called here, and its unit.
-const COUNTERS: [(Meaning, &str, &str); 9] = [
-    (Meaning::Calls, "calls", ""),
-    (Meaning::ExecutionMs, "time", "ms"),
-    (Meaning::Rows, "rows", ""),
-    (Meaning::StatementPagesHit, "blocks hit", ""),
-    (Meaning::StatementPagesRead, "blocks read", ""),
-    (Meaning::StatementPagesDirtied, "blocks dirtied", ""),
-    (Meaning::StatementLogRecords, "WAL records", ""),
-    (Meaning::StatementLogPageImages, "full page images", ""),
-    (Meaning::StatementLogBytes, "WAL", "bytes"),
-];
+fn counters(words: &Words) -> [(Meaning, String, &'static str); 9] {
+    let (page, log) = (&words.page_read, &words.log);
+    [
+        (Meaning::Calls, "calls".to_owned(), ""),
+        (Meaning::ExecutionMs, "time".to_owned(), "ms"),
+        (Meaning::Rows, "rows".to_owned(), ""),
+        (Meaning::StatementPagesHit, format!("{page}s hit"), ""),
+        (Meaning::StatementPagesRead, format!("{page}s read"), ""),
+        (Meaning::StatementPagesDirtied, format!("{page}s dirtied"), ""),
+        (Meaning::StatementLogRecords, format!("{log} records"), ""),
+        (Meaning::StatementLogPageImages, format!("{}s", words.page_image), ""),
+        (Meaning::StatementLogBytes, log.clone(), "bytes"),
+    ]
+}
 
 /// The statements of the scripts as the clients saw them.
 pub(super) fn of_clients(summary: &Summary) -> Table {
@@ -51,10 +54,10 @@ pub(super) fn of_clients(summary: &Summary) -> Table {
 }
 
 /// The statements that took the server's time most, from `statements.csv`.
-pub(super) fn of_server(run: &Run) -> Table {
+pub(super) fn of_server(run: &Run, server: &Words) -> Table {
     let known: Vec<_> = run.statements().take(MOST_STATEMENTS).collect();
-    let shown: Vec<_> = COUNTERS
-        .iter()
+    let shown: Vec<_> = counters(server)
+        .into_iter()
         .filter(|(meaning, _, _)| known.iter().any(|row| row.numbers.contains_key(meaning)))
         .collect();
     let mut columns: Vec<_> = shown.iter().map(|(_, title, unit)| number(title, unit)).collect();
@@ -66,7 +69,10 @@ pub(super) fn of_server(run: &Run) -> Table {
         numbers.chain([Value::Text(one_line(&row.query))]).collect()
     });
     Table {
-        caption: "Statements as the server counted them, warm-up included (pg_stat_statements)".to_owned(),
+        caption: format!(
+            "Statements as the server counted them, warm-up included ({})",
+            server.statements_source
+        ),
         columns,
         rows: rows.collect(),
     }

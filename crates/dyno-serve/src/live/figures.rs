@@ -33,7 +33,7 @@ impl Figures {
             throughput: Throughput::new(grid),
             latency: Latency::new(grid, &run.workloads),
             waits: Waits::new(grid),
-            server: [Counters::wal(grid)],
+            server: [Counters::log(grid, &run.traits().words)],
             host: [Counters::cpu(grid), Counters::storage(grid)],
             parser: LatencyParser::default(),
             now_s: 0.0,
@@ -89,13 +89,13 @@ impl Figures {
     /// All figures of which there is something to see, from the beginning until now.
     pub(super) fn all(&self) -> Vec<Figure> {
         let annotations = &self.annotations;
-        let [wal] = &self.server;
+        let [log] = &self.server;
         let [cpu, storage] = &self.host;
         let figures = [
             self.throughput.figure("throughput", annotations),
             self.latency.figure("latency", annotations),
             self.waits.figure("waits", annotations),
-            wal.figure("wal", annotations),
+            log.figure("wal", annotations),
             cpu.figure("cpu", annotations),
             storage.figure("storage", annotations),
         ];

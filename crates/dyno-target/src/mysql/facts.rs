@@ -1,6 +1,8 @@
 //! The server as it describes itself: what a result must be read with.
 
+use super::traits::traits;
 use super::{Client, ClientError};
+use dyno_record::ServerTraits;
 use serde::Serialize;
 
 /// Settings that allow the server to lose what it reported as done, each with the values that do not.
@@ -11,12 +13,14 @@ const DURABLE: [(&str, &[&str]); 3] = [
 ];
 
 /// Version and settings of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServerFacts {
     /// As the server has it, such as `11.4.5-MariaDB`.
     pub version: String,
     /// Every global variable, by name.
     pub settings: Vec<ServerSetting>,
+    /// What readers of the result need not know of MariaDB and MySQL.
+    pub traits: ServerTraits,
 }
 
 /// One setting.
@@ -34,9 +38,11 @@ pub struct ServerSetting {
 /// The connection is broken.
 pub fn server_facts(client: &mut Client) -> Result<ServerFacts, ClientError> {
     let version = client.query_first("select version()")?.unwrap_or_default();
+    let settings = global_variables(client)?;
     Ok(ServerFacts {
         version,
-        settings: global_variables(client)?,
+        traits: traits(&settings),
+        settings,
     })
 }
 
@@ -77,6 +83,7 @@ mod tests {
         ServerFacts {
             version: String::new(),
             settings: each.collect(),
+            traits: ServerTraits::default(),
         }
     }
 

@@ -23,6 +23,7 @@ mod instance;
 mod lock;
 mod refusal;
 mod settings;
+mod traits;
 mod values;
 
 use crate::stopping::unless_stopped;

@@ -26,6 +26,8 @@ pub fn database_sizes(client: &mut Client) -> Result<DatabaseSizes, ClientError>
             table_bytes: table_bytes.unwrap_or(0),
             index_bytes: index_bytes.unwrap_or(0),
             rows_estimate,
+            rows_touched: None,
+            rows_changed: None,
             statistics: Map::new(),
         })
         .collect();

@@ -180,6 +180,7 @@ fn not_durable(server: &ServerFacts) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::postgres::facts::{LocaleFacts, ServerSetting};
+    use dyno_record::ServerTraits;
 
     #[test]
     fn a_commit_that_does_not_wait_for_the_disk_is_not_durable() {
@@ -193,6 +194,7 @@ mod tests {
             }],
             data_folder: None,
             locale: LocaleFacts::default(),
+            traits: ServerTraits::default(),
         };
         assert_eq!(not_durable(&server("off")), ["synchronous_commit = off"]);
         assert!(not_durable(&server("local")).is_empty());

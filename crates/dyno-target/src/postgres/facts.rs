@@ -2,6 +2,8 @@
 
 use crate::postgres::Client;
 use crate::postgres::server_message;
+use crate::postgres::traits;
+use dyno_record::ServerTraits;
 use serde::Serialize;
 use std::fmt;
 
@@ -17,7 +19,7 @@ pub fn server_identity(client: &mut Client) -> Option<String> {
 }
 
 /// The server as it describes itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServerFacts {
     /// The text of `version()`.
     pub version: String,
@@ -29,6 +31,8 @@ pub struct ServerFacts {
     pub data_folder: Option<String>,
     /// The locale of the measured database.
     pub locale: LocaleFacts,
+    /// What readers of the result need not know of PostgreSQL.
+    pub traits: ServerTraits,
 }
 
 /// How a database orders text and which characters are letters to it.
@@ -140,6 +144,7 @@ pub fn server_facts(client: &mut Client) -> Result<ServerFacts, FactsError> {
         settings,
         data_folder,
         locale: locale_facts(client, version_number).map_err(failed)?,
+        traits: traits::traits(client).map_err(failed)?,
     })
 }
 

@@ -27,6 +27,7 @@ mod error;
 mod external;
 mod instance;
 mod notice;
+mod traits;
 
 use crate::target::{Embedded, Environment, External, Product, StopFlag, TargetError};
 use std::sync::Arc;

@@ -61,7 +61,10 @@ pub fn database_sizes(client: &mut Client, scope: &Scope) -> Result<DatabaseSize
 fn read(client: &mut Client, scope: &Scope) -> Result<DatabaseSizes, postgres::Error> {
     let query = format!(
         "select n.nspname::text, c.relname::text, pg_table_size(c.oid), pg_indexes_size(c.oid), c.reltuples::float8,
-                (select row_to_json(s)::text from pg_stat_all_tables s where s.relid = c.oid)
+                (select row_to_json(s)::text from pg_stat_all_tables s where s.relid = c.oid),
+                (select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) + n_tup_ins + n_tup_upd + n_tup_del)::float8
+                   from pg_stat_all_tables s where s.relid = c.oid),
+                (select (n_tup_upd + n_tup_del)::float8 from pg_stat_all_tables s where s.relid = c.oid)
            {} order by 1, 2",
         scope.tables()
     );
@@ -80,6 +83,8 @@ fn read(client: &mut Client, scope: &Scope) -> Result<DatabaseSizes, postgres::E
                 table_bytes,
                 index_bytes,
                 rows_estimate: known.then_some(tuples),
+                rows_touched: row.get(6),
+                rows_changed: row.get(7),
                 statistics: row
                     .get::<_, Option<String>>(5)
                     .and_then(|text| serde_json::from_str(&text).ok())

@@ -25,6 +25,10 @@ pub struct TableSizes {
     pub index_bytes: i64,
     /// The planner's estimate of rows; none before the first vacuum or analyze.
     pub rows_estimate: Option<f64>,
+    /// How many of its rows were read or changed since the server counts; none where it does not.
+    pub rows_touched: Option<f64>,
+    /// How many of its rows were updated or deleted.
+    pub rows_changed: Option<f64>,
     /// What the server counted about it, by the server's own names and in their order; empty where it may not be read.
     pub statistics: Map<String, Value>,
 }

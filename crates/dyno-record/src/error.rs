@@ -1,6 +1,7 @@
 //! What went wrong, in a form that all databases share: a class that decides what is done, and a code that tells
 //! people.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What an error means for whoever met it, whatever the database calls it.
@@ -34,7 +35,8 @@ impl ErrorClass {
 }
 
 /// A database's code for an error, such as `40001`, `1213` or `ORA-08177`; empty where there is none.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct ErrorCode {
     bytes: [u8; ErrorCode::LONGEST],
     length: u8,
@@ -76,6 +78,18 @@ impl ErrorCode {
             .get(..self.length.into())
             .and_then(|bytes| str::from_utf8(bytes).ok())
             .unwrap_or_default()
+    }
+}
+
+impl From<String> for ErrorCode {
+    fn from(text: String) -> Self {
+        Self::new(&text)
+    }
+}
+
+impl From<ErrorCode> for String {
+    fn from(code: ErrorCode) -> Self {
+        code.as_str().to_owned()
     }
 }
 

@@ -4,7 +4,10 @@
 //! into an interval, intervals into a run, runs into a comparison. Percentiles are read from sums of histograms and
 //! never averaged.
 
+use crate::sparse::{CLASSES, class_of, lowest_ns};
+use crate::wire::classes::{self, Counts};
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The smallest latency told apart from its neighbours, in nanoseconds. Below 131 µs the resolution is this or
 /// better; above, three digits.
@@ -14,7 +17,7 @@ const LOWEST_NS: u64 = 100;
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 
 /// A histogram of durations in nanoseconds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LatencyHistogram(Histogram<u64>);
 
 impl Default for LatencyHistogram {
@@ -97,6 +100,29 @@ impl LatencyHistogram {
     #[must_use]
     pub fn inner(&self) -> &Histogram<u64> {
         &self.0
+    }
+}
+
+impl Counts for LatencyHistogram {
+    fn count(&mut self, class: usize, count: u64) {
+        self.record_n(lowest_ns(class), count);
+    }
+}
+
+impl Serialize for LatencyHistogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let recorded = self.0.iter_recorded();
+        let class = |highest_ns| class_of(highest_ns).min(CLASSES - 1);
+        classes::serialize(
+            recorded.map(|value| (class(value.value_iterated_to()), value.count_at_value())),
+            serializer,
+        )
+    }
+}
+
+impl<'de> Deserialize<'de> for LatencyHistogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        classes::deserialize(deserializer)
     }
 }
 

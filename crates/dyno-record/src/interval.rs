@@ -4,7 +4,7 @@ use crate::Recording;
 use std::time::Duration;
 
 /// One interval of the whole load, all threads summed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
     /// Index of its phase among those of the load.
     pub phase: usize,

@@ -13,6 +13,7 @@ mod recording;
 mod series;
 mod sparse;
 mod traits;
+mod wire;
 
 pub use ceiling::{Ceiling, Machine, Point, Route, Shape};
 pub use error::{ErrorClass, ErrorCode};
@@ -24,3 +25,4 @@ pub use recording::{CommandRecording, ErrorCount, FailureCounts, Recording, Scri
 pub use series::{Series, Value};
 pub use sparse::{MOST_STATEMENTS, SparseHistogram};
 pub use traits::{ServerTraits, SettingNames, Words};
+pub use wire::IntervalError;

@@ -9,9 +9,10 @@ use crate::histogram::LatencyHistogram;
 #[cfg(doc)]
 use crate::sparse::MOST_STATEMENTS;
 use crate::sparse::SparseHistogram;
+use serde::{Deserialize, Serialize};
 
 /// What one workload did in one interval: of one thread, or summed over its threads.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     /// Transactions that completed without error.
     pub transactions: u64,
@@ -27,6 +28,7 @@ pub struct Recording {
     pub lag: LatencyHistogram,
     /// Duration of each statement of the workload that completed without error, by its index in the workload;
     /// statements in a pipeline have none. Those from [`MOST_STATEMENTS`] on share the last one.
+    #[serde(deserialize_with = "crate::wire::statements")]
     pub statement_latency: Vec<SparseHistogram>,
     /// Transactions that were not begun because their instant was further back than the latency limit.
     pub skipped: u64,
@@ -49,7 +51,7 @@ pub struct Recording {
 }
 
 /// What one script of several did.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScriptRecording {
     /// Transactions that completed without error.
     pub transactions: u64,
@@ -66,7 +68,7 @@ pub struct ScriptRecording {
 }
 
 /// What one command of a script did.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecording {
     /// Its duration whenever it completed without error.
     pub latency_sums: Sums,
@@ -77,7 +79,7 @@ pub struct CommandRecording {
 }
 
 /// Failures by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureCounts {
     /// Those of [`ErrorClass::Serialization`].
     pub serialization: u64,
@@ -113,7 +115,7 @@ impl FailureCounts {
 
 /// Durations summed exactly enough for a mean and a standard deviation, in microseconds. A histogram is precise to
 /// three digits; pgbench's figures have six.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     /// How many.
     pub count: u64,
@@ -196,7 +198,7 @@ impl CommandRecording {
 }
 
 /// How often errors of one code ended a transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
     /// The server's code, or one of [`ErrorCode`]'s own where there was no server to give one.
     pub code: ErrorCode,

@@ -4,6 +4,8 @@
 //! Classes of latency lie in pages, which come with the first latency that falls into one.
 
 use crate::histogram::{HIGHEST_NS, LatencyHistogram};
+use crate::wire::classes::{self, Counts};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Statements of a workload that have a histogram of their own. What comes after them shares one: nobody reads
 /// hundreds of lines, and each takes time to write at the end of every interval.
@@ -13,7 +15,7 @@ pub const MOST_STATEMENTS: usize = 256;
 /// twice the width of the one before.
 const UNIT_BITS: u32 = 6;
 const BUCKET_BITS: u32 = 10;
-const CLASSES: usize = 27 << BUCKET_BITS;
+pub(crate) const CLASSES: usize = 27 << BUCKET_BITS;
 
 const PAGE: usize = 32;
 const PAGES: usize = CLASSES / PAGE;
@@ -135,17 +137,42 @@ impl SparseHistogram {
     }
 }
 
+impl PartialEq for SparseHistogram {
+    /// Whether it has counted the same, whatever memory it took.
+    fn eq(&self, other: &Self) -> bool {
+        self.counts().eq(other.counts())
+    }
+}
+
+impl Counts for SparseHistogram {
+    fn count(&mut self, class: usize, count: u64) {
+        self.add_count(class, count);
+    }
+}
+
+impl Serialize for SparseHistogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        classes::serialize(self.counts(), serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SparseHistogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        classes::deserialize(deserializer)
+    }
+}
+
 /// The class of a duration: which bucket it is in by its highest bit, and which part of that by the next ones
 /// (HdrHistogram's scheme).
 #[inline]
-fn class_of(duration_ns: u64) -> usize {
+pub(crate) fn class_of(duration_ns: u64) -> usize {
     let first = (1_u64 << (BUCKET_BITS + 1 + UNIT_BITS)) - 1;
     let bucket = (duration_ns | first).ilog2() - BUCKET_BITS - UNIT_BITS;
     ((bucket as usize) << BUCKET_BITS) + (duration_ns >> (bucket + UNIT_BITS)) as usize
 }
 
 /// The smallest duration of a class.
-fn lowest_ns(class: usize) -> u64 {
+pub(crate) fn lowest_ns(class: usize) -> u64 {
     let bucket = (class >> BUCKET_BITS).saturating_sub(1);
     ((class - (bucket << BUCKET_BITS)) as u64) << (bucket as u32 + UNIT_BITS)
 }

@@ -43,6 +43,11 @@ sections: Array<Section>,
 definitions: Array<Definition>, };
 
 /**
+ * How much a reader wants to know. A screenful has what is brief; a page has everything.
+ */
+export type Detail = "brief" | "full";
+
+/**
  * A result.
  */
 export type Headline = {
@@ -74,7 +79,11 @@ subject: string,
 /**
  * What is the matter, and what to do about it.
  */
-text: string, };
+text: string,
+/**
+ * Who wants to know it; what a section says as well is for full reports.
+ */
+detail: Detail, };
 
 /**
  * A word that is used, and what it means.
@@ -105,6 +114,10 @@ title: string,
  * Whether it is folded up on a screen until somebody asks for it. It is always there in print.
  */
 folded: boolean,
+/**
+ * Who wants to know it.
+ */
+detail: Detail,
 /**
  * Its content, in order.
  */
@@ -167,7 +180,11 @@ unit: string,
 /**
  * Whether it holds numbers, which are aligned to the right.
  */
-numeric: boolean, };
+numeric: boolean,
+/**
+ * Who wants to know it.
+ */
+detail: Detail, };
 
 /**
  * A value of a table.

@@ -193,8 +193,8 @@ mod tests {
     #[test]
     fn each_stage_has_a_row_with_its_latencies() {
         let folder = tempfile::tempdir().unwrap();
-        let campaign = crate::campaign::overviews::campaign(folder.path(), "", |_| {
-            crate::campaign::overviews::Fate::Found(Box::new(crate::fixture::staged()))
+        let campaign = crate::terminal::campaign_tests::campaign(folder.path(), "", |_| {
+            crate::terminal::campaign_tests::Fate::Found(Box::new(crate::fixture::staged()))
         });
         let csv = cells_csv(&[campaign]).unwrap();
         let mut reader = csv::Reader::from_reader(csv.as_slice());

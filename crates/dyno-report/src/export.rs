@@ -355,8 +355,8 @@ mod tests {
     #[test]
     fn each_stage_has_a_row_with_its_latencies() {
         let folder = tempfile::tempdir().unwrap();
-        let campaign = crate::campaign::overviews::campaign(folder.path(), "", |_| {
-            crate::campaign::overviews::Fate::Found(Box::new(crate::fixture::staged()))
+        let campaign = crate::terminal::campaign_tests::campaign(folder.path(), "", |_| {
+            crate::terminal::campaign_tests::Fate::Found(Box::new(crate::fixture::staged()))
         });
         let json = Export::of_runs(&[campaign]).to_json();
         let of = |name: &str| -> Vec<Value> { (0..3).map(|row| json[row][name].clone()).collect() };

@@ -1,9 +1,8 @@
-//! What people see: summaries, lists and progress as plain text, and reports to be published.
+//! What people see: one document of what an archive says, in any form, and lists and progress as plain text.
 //!
 //! Text is at most 100 columns wide, needs no colour to be understood, and every figure carries its unit. Only what
 //! is longer than that by nature, such as a folder's path, may exceed the width.
 
-mod analysis;
 mod campaign;
 mod ceiling;
 mod cells_csv;
@@ -24,15 +23,12 @@ pub mod markdown;
 mod pictures;
 pub mod plot;
 mod progress;
-mod show;
-mod summary;
 mod table;
+mod terminal;
 
-pub use analysis::analysis;
-pub use campaign::overview;
 pub use ceiling::{ceiling, ceiling_line};
 pub use cells_csv::cells_csv;
-pub use compare::{comparison, losses};
+pub use compare::losses;
 pub use experiments::{experiments, plan};
 pub use export::{Export, ExportKind};
 pub use figures::duration;
@@ -41,5 +37,4 @@ pub use list::campaigns;
 pub use live::live_line;
 pub use pictures::{Picture, PictureError, pictures};
 pub use progress::{finished_run, progress_line, upcoming_line};
-pub use show::{campaign, run};
-pub use summary::summary;
+pub use terminal::{campaign, comparison, overview, run};

@@ -71,8 +71,8 @@ fn figures(run: &Run) -> [String; 2] {
 
 #[cfg(test)]
 mod tests {
-    use crate::campaign::overviews::{Fate, campaign};
     use crate::fixture::{staged, two_workloads, write_archive};
+    use crate::terminal::campaign_tests::{Fate, campaign};
     use dyno_archive::Archive;
     use dyno_archive::summary::Summary;
     use insta::assert_snapshot;

@@ -1,12 +1,10 @@
 //! How a campaign goes on: its runs as they begin, go on and end.
 
-use crate::analysis::{in_short, with_warnings};
 use crate::campaign::cells::tps_words;
 use crate::campaign::latencies::p99_words;
-use crate::figures::{counted, duration, one_line};
+use crate::figures::{counted, duration};
 use crate::live::live_line;
-use crate::summary::summary;
-use crate::table::paragraph;
+use crate::terminal::finished;
 use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
 use dyno_archive::RunState;
 use dyno_archive::plan::PlannedRun;
@@ -45,21 +43,13 @@ pub fn progress_line(live: &Live, run: &Upcoming) -> String {
 pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
     let folder = run.folder.display();
     let kept = format!("Saved in {folder} ({})", run.state);
-    match (&run.summary, of) {
-        (Some(figures), of) if of.is_none() || run.planned.cell.is_empty() => {
-            let analysis = run.analysis.as_ref();
-            let figures = summary(&with_warnings(figures.clone(), analysis));
-            let faulty = run.failure.as_ref().filter(|_| run.state == RunState::Faulty);
-            let faulty = faulty.map_or_else(String::new, |reason| {
-                paragraph("", &format!("This run does not count: {}.", one_line(reason)))
-            });
-            let sections = [figures, analysis.map_or_else(String::new, in_short), faulty, kept];
-            let sections = sections.into_iter().filter(|section| !section.is_empty());
-            format!("\n{}", sections.collect::<Vec<_>>().join("\n"))
-        }
-        (figures, of) => {
+    let in_full = of.is_none() || run.planned.cell.is_empty();
+    match finished(run).filter(|_| in_full) {
+        Some(text) => format!("\n{text}\n{kept}"),
+        None => {
             let of = of.map_or_else(String::new, |of| format!(" of {of}"));
-            let figures = figures
+            let figures = run
+                .summary
                 .as_ref()
                 .filter(|_| run.state != RunState::Failed)
                 .map(figures_in_short);

@@ -13,18 +13,29 @@ pub(crate) const INDENT: &str = "  ";
 /// A table as wide as a page, each line ended by a newline; a text that is too long is wrapped. A number never is:
 /// where there are too many, the table is wider. The columns whose number is in `texts` stand to the left.
 pub(crate) fn table(header: &[&str], texts: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    arranged(ContentArrangement::Dynamic, header, texts, rows)
+    with_names(header, texts, &[], rows)
+}
+
+/// The same with the columns in `names`, whose words are not broken either, so that they can be copied whole.
+pub(crate) fn with_names(
+    header: &[&str],
+    texts: &[usize],
+    names: &[usize],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    arranged(ContentArrangement::Dynamic, header, texts, names, rows)
 }
 
 /// A table with exactly one line per row, however wide: for names that are to be copied whole.
 pub(crate) fn unbroken(header: &[&str], texts: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    arranged(ContentArrangement::Disabled, header, texts, rows)
+    arranged(ContentArrangement::Disabled, header, texts, &[], rows)
 }
 
 fn arranged(
     arrangement: ContentArrangement,
     header: &[&str],
     texts: &[usize],
+    names: &[usize],
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
@@ -34,7 +45,11 @@ fn arranged(
         let heading = header.get(column).map_or(0, |heading| words(heading));
         if texts.contains(&column) {
             let longest = cells.map(|cell| words(cell)).fold(heading, usize::max);
-            longest.min(WIDEST_WORD)
+            if names.contains(&column) {
+                longest
+            } else {
+                longest.min(WIDEST_WORD)
+            }
         } else {
             cells.map(|cell| cell.chars().count()).fold(heading, usize::max)
         }

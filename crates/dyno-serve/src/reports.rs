@@ -3,6 +3,7 @@
 use crate::problem::Problem;
 use dyno_analysis::comparison::compare;
 use dyno_archive::{Archive, Campaign, run_folders};
+use dyno_report::document::model::Detail;
 use dyno_report::{document, html};
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -100,7 +101,7 @@ fn make(archive: &Archive, asked: &Asked) -> Result<String, Problem> {
             let campaign = read(campaign)?;
             let run = campaign.runs.iter().find(|run| run.name() == *name);
             let run = run.ok_or_else(|| Problem::missing(format!("The run {name} no longer exists.")))?;
-            document::of_run(&campaign, run)
+            document::of_run(&campaign, run, Detail::Full)
         }
         Asked::Comparison { baseline, candidate } => {
             let (baseline, candidate) = (read(baseline)?, read(candidate)?);

@@ -18,7 +18,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     }
     let comparison = comparison::compare(&baseline, &candidate);
     let text = match arguments.format {
-        ComparisonFormat::Text => report::comparison(&comparison),
+        ComparisonFormat::Text => report::comparison(&baseline, &candidate, &comparison),
         ComparisonFormat::Json => serde_json::to_string_pretty(&comparison)? + "\n",
         ComparisonFormat::Html => html::page(&document::of_comparison(&baseline, &candidate, &comparison))?,
     };

@@ -49,7 +49,7 @@ pub fn show(arguments: &ShowArguments) -> Result<(), Failure> {
         .transpose()?;
     let text = match (run, arguments.plot) {
         (None, false) => report::campaign(&campaign),
-        (Some(run), false) => report::run(run),
+        (Some(run), false) => report::run(&campaign, run),
         (None, true) => report::plot::campaign(&campaign, screen())?,
         (Some(run), true) => report::plot::run(run, screen())?,
     };

@@ -4,7 +4,7 @@ use crate::cli::{ReportArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::{look, say};
 use dyno_archive::{Archive, Campaign};
-use dyno_report::document::{self, model::Document};
+use dyno_report::document::{self, model::Detail, model::Document};
 use dyno_report::{Picture, cells_csv, html, markdown, pictures};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn campaigns(archive: &Archive, arguments: &ReportArguments) -> Result<Vec<Campa
 
 fn document_of(campaigns: &[Campaign], arguments: &ReportArguments) -> Result<Document, Failure> {
     if let (Some(wanted), [campaign]) = (&arguments.run, campaigns) {
-        return Ok(document::of_run(campaign, look::run(campaign, wanted)?));
+        return Ok(document::of_run(campaign, look::run(campaign, wanted)?, Detail::Full));
     }
     let place = |baseline: &String| {
         arguments

@@ -2,7 +2,6 @@
 
 use super::cells::{Cell, Levels};
 use super::kept::{follow_schedules, varied_rate};
-use crate::figures::decimal;
 use dyno_stats::{Outcome, judge};
 
 /// Of fewer runs an interval says nothing.
@@ -19,17 +18,6 @@ pub(crate) struct Ratio {
     pub outcome: Outcome,
     /// Whether the cell is its own baseline.
     pub is_baseline: bool,
-}
-
-impl Ratio {
-    /// As people read it, the interval in brackets.
-    pub fn words(&self) -> String {
-        let value = decimal(self.value, 2);
-        match self.interval {
-            Some((low, high)) => format!("{value} [{}–{}]", decimal(low, 2), decimal(high, 2)),
-            None => value,
-        }
-    }
 }
 
 /// Whether cells are compared with a baseline: there is one, and their TPS is not what schedules asked for.
@@ -62,12 +50,4 @@ pub(crate) fn ratio_of(cells: &[Cell], baseline: &Levels, cell: &Cell) -> Option
         outcome: judgement.outcome,
         is_baseline,
     })
-}
-
-/// The same as text; `-` where there is nothing to compare.
-pub(super) fn ratio(cells: &[Cell], baseline: &Levels, cell: &Cell) -> String {
-    match baseline_of(cells, baseline, cell) {
-        Some(base) if base.levels == cell.levels => "1".to_owned(),
-        _ => ratio_of(cells, baseline, cell).map_or("-".to_owned(), |ratio| ratio.words()),
-    }
 }

@@ -4,25 +4,25 @@ use super::latency::{OVER_RUNS, OVER_STAGES, percentile_curves};
 use super::layout::{CAMPAIGN, Facet, facets};
 use super::measures::Measure;
 use super::metrics::SAME_MAGNITUDE;
-use super::model::{Block, Column, Figure, FigureData, Headline, Lane, Section, Series, Table};
+use super::model::{Block, Figure, FigureData, Headline, Lane, Section, Series, Table};
 use super::parts::{figure, paragraph, section, table};
 use super::recorded::Recorded;
-use super::table::{exactly, ms, number, text, value, words};
-use super::{bars, cell_table, matrix, sweep};
-use crate::campaign::cells::{Cell, Factor, Levels, cells, extremes, factors, of_run, of_workload, whose_tps};
+use super::table::{number, text, value, words};
+use super::{bars, cell_table, matrix, runs, sweep};
+use crate::campaign::cells::{Cell, Factor, Levels, cells, extremes, factors, of_workload, whose_tps};
 use crate::campaign::kept::{follow_schedules, highest_kept, rate_finding, varied_rate};
-use crate::campaign::latencies::Whose;
 use crate::campaign::ratio::ratio_of;
-use crate::campaign::{level, ordered, reason};
+use crate::campaign::{columns, knee_words, knees_by_column, ordered, rows_of};
 use crate::figures::{Greatest, counted, decimal, one_line, rate};
-use dyno_analysis::summary::summary_of;
-use dyno_archive::summary::Summary;
-use dyno_archive::{Campaign, LatencyCounts, Run, RunState};
+use dyno_archive::{Campaign, LatencyCounts, RunState};
 use dyno_stats::Outcome;
 use indexmap::IndexMap;
 
 /// More curves of percentiles, or runs in one chart, cannot be told apart.
 const MOST_CURVES: usize = 8;
+
+/// More columns of a table by levels do not fit on a page.
+const MOST_COLUMNS: usize = 7;
 
 /// Runs of one or several campaigns with what was read of each.
 pub(super) struct Together<'a> {
@@ -228,6 +228,7 @@ impl<'a> Together<'a> {
             .collect();
         let mut cells = Vec::new();
         cells.extend((!fixed.is_empty()).then(|| paragraph(format!("All with {}.", one_line(&fixed.join(", "))))));
+        cells.extend(self.at_a_glance());
         cells.extend(table(cell_table::cells(&self.cells, &varied, &self.baseline)));
         let mut sections = vec![
             section("cells", "Results", cells),
@@ -247,10 +248,36 @@ impl<'a> Together<'a> {
                 "Over time, side by side",
                 self.side_by_side().into_iter().collect(),
             ),
-            section("runs", "All runs", table(self.runs()).into_iter().collect()),
+            section("runs", "All runs", runs::blocks(&self.campaigns, &self.cells, &varied)),
+            section(
+                "findings",
+                "Findings",
+                runs::findings(&self.campaigns).into_iter().collect(),
+            ),
         ];
         sections.retain(|section| !section.blocks.is_empty());
         sections
+    }
+
+    /// One factor by the others, as far as these fit, and where the knee is or which rate was kept.
+    fn at_a_glance(&self) -> Vec<Block> {
+        let varied = self.varied();
+        let (tables, words) = match rows_of(&varied) {
+            Some(rows) => {
+                let columns = columns(&varied, rows);
+                if columns.len() > MOST_COLUMNS {
+                    return Vec::new();
+                }
+                let words = knees_by_column(&self.cells, rows, &columns);
+                (matrix::tables(&self.cells, rows, &columns), words)
+            }
+            None => {
+                let words = varied.first().and_then(|factor| knee_words(&self.cells, factor));
+                (Vec::new(), words.into_iter().collect())
+            }
+        };
+        let words = words.into_iter().map(|words| paragraph(one_line(&words)));
+        tables.into_iter().map(Block::Table).chain(words).collect()
     }
 
     /// Throughput and p99 over the factors, where there are several workloads of each of them; then metrics.
@@ -382,64 +409,6 @@ impl<'a> Together<'a> {
                 table: Some(table),
             })
         })
-    }
-
-    /// Every run with how it ended.
-    fn runs(&self) -> Table {
-        let several = self.campaigns.len() > 1;
-        let varied = self.varied();
-        let varied: Vec<&&Factor> = varied.iter().filter(|factor| factor.name != CAMPAIGN).collect();
-        let mut columns: Vec<Column> = several.then(|| text("campaign")).into_iter().collect();
-        columns.push(text("run"));
-        columns.extend(varied.iter().map(|factor| text(&factor.name)));
-        columns.extend([
-            text("state"),
-            number(&of_workload("throughput", whose_tps(&self.cells)), "TPS"),
-        ]);
-        columns.extend(
-            Whose::all(&self.cells)
-                .iter()
-                .map(|whose| number(&whose.words("p99"), "ms")),
-        );
-        columns.extend([number("errors", ""), number("dips", ""), text("event")]);
-        let of_campaign = |campaign: &&Campaign| {
-            campaign
-                .runs
-                .iter()
-                .map(|run| self.run_row(campaign, run, several, &varied))
-                .collect::<Vec<_>>()
-        };
-        Table {
-            caption: String::new(),
-            columns,
-            rows: self.campaigns.iter().flat_map(of_campaign).collect(),
-        }
-    }
-
-    fn run_row(&self, campaign: &Campaign, run: &Run, several: bool, varied: &[&&Factor]) -> Vec<super::model::Value> {
-        let record = run.record.as_ref().ok();
-        let summary = summary_of(run).ok().filter(|summary| !summary.workloads.is_empty());
-        let errors = summary
-            .as_ref()
-            .map(|summary| summary.workloads.iter().map(|workload| workload.errors).sum::<u64>());
-        let dips = record
-            .and_then(|record| record.analysis.as_ref())
-            .map(|analysis| analysis.dips.len() as f64);
-        let cell = of_run(run);
-        let mut row: Vec<_> = several.then(|| words(campaign.name())).into_iter().collect();
-        row.push(words(run.name()));
-        row.extend(varied.iter().map(|factor| words(one_line(level(&cell, factor)))));
-        row.push(words(run.state.to_string()));
-        row.push(value(summary.as_ref().map(Summary::tps)));
-        row.extend(Whose::all(&self.cells).iter().map(|whose| ms(cell.p99_us(whose))));
-        row.push(errors.map_or(value(None), exactly));
-        row.push(value(dips));
-        row.push(words(if run.state == RunState::Complete {
-            String::new()
-        } else {
-            reason(run)
-        }));
-        row
     }
 }
 

@@ -1,6 +1,6 @@
 //! What to keep in mind, said once: the warnings of all runs, and what is missing.
 
-use super::model::Caution;
+use super::model::{Caution, Detail};
 use crate::campaign::reason;
 use crate::figures::{count, counted, one_line};
 use dyno_analysis::campaign_warnings;
@@ -18,6 +18,7 @@ struct Said {
     /// The least and the greatest of each of its figures.
     figures: Vec<Range>,
     runs: Vec<String>,
+    detail: Detail,
 }
 
 /// Two figures as they were written, and as numbers.
@@ -32,30 +33,31 @@ pub(crate) struct Cautions {
 }
 
 impl Cautions {
-    /// Adds what `campaign` as a whole gives reason for.
-    pub fn campaign(&mut self, campaign: &Campaign) {
+    /// Adds what `campaign` as a whole gives reason for. Its name is said where it is one of `several`.
+    pub fn campaign(&mut self, campaign: &Campaign, several: bool) {
         self.plan(campaign);
         let name = campaign.name();
+        let subject = if several { name.as_str() } else { "" };
         if let Ok(record) = &campaign.record {
             let missing = record.runs.len().saturating_sub(campaign.runs.len());
             let of = counted(record.runs.len() as u64, "run");
             if missing > 0 && campaign.is_under_way() {
                 self.general(
-                    &name,
+                    subject,
                     &format!("The campaign is still running: {missing} of {of} to come."),
                 );
             } else if missing > 0 {
                 self.general(
-                    &name,
+                    subject,
                     &format!("{missing} of {of} are not measured yet; continue with: dyno run --resume {name}"),
                 );
             }
         }
         if campaign.runs.is_empty() {
-            self.general(&name, "The campaign contains no run.");
+            self.general(subject, "The campaign contains no run.");
         }
         for warning in campaign_warnings(campaign) {
-            self.general(&name, &warning.to_string());
+            self.general(subject, &warning.to_string());
         }
     }
 
@@ -73,51 +75,47 @@ impl Cautions {
         self.general.push(Caution {
             subject: subject.to_owned(),
             text: one_line(text),
+            detail: Detail::Brief,
         });
     }
 
-    /// Adds the `warnings` of `run`, and what its state gives reason for.
-    pub fn run(&mut self, run: &Run, name: &str, warnings: impl Iterator<Item = String>) {
-        self.runs += 1;
+    /// Adds the `warnings` of `run`, and what its state gives reason for, which headlines and lists of runs say too.
+    pub fn run(&mut self, run: &Run, name: &str, warnings: impl IntoIterator<Item = String>) {
         if let Err(error) = &run.record {
-            self.say(name, format!("The run's record cannot be read: {error}"));
+            self.say(name, Detail::Brief, format!("The run's record cannot be read: {error}"));
         }
-        match run.state {
-            RunState::Failed => {
-                let reason = run.record.as_ref().ok().and_then(|record| record.failure.as_deref());
-                self.say(
-                    name,
-                    format!("The run failed: {}", reason.unwrap_or("the reason is not known")),
-                );
-            }
-            RunState::Running => self.say(name, "The run is in progress: its figures are preliminary.".to_owned()),
-            RunState::Incomplete => {
-                let reason = run.record.as_ref().ok().and_then(|record| record.failure.as_deref());
-                let reason = reason.unwrap_or("dyno was terminated");
-                self.say(
-                    name,
-                    format!("The run is not complete ({reason}); it is excluded from comparisons."),
-                );
-            }
-            RunState::Faulty => self.say(name, format!("The run is excluded from comparisons: {}.", reason(run))),
-            RunState::Complete => {}
-        }
-        warnings.for_each(|text| self.say(name, text));
+        let failure = run.record.as_ref().ok().and_then(|record| record.failure.as_deref());
+        let state = match run.state {
+            RunState::Failed => Some(format!(
+                "The run failed: {}",
+                failure.unwrap_or("the reason is not known")
+            )),
+            RunState::Running => Some("The run is in progress: its figures are preliminary.".to_owned()),
+            RunState::Incomplete => Some(format!(
+                "The run is not complete ({}); it is excluded from comparisons.",
+                failure.unwrap_or("dyno was terminated")
+            )),
+            RunState::Faulty => Some(format!("The run is excluded from comparisons: {}.", reason(run))),
+            RunState::Complete => None,
+        };
+        state.into_iter().for_each(|text| self.say(name, Detail::Full, text));
+        self.events(name, warnings);
     }
 
     /// Adds what is to be said of a run that is called `name`, whatever its state.
-    pub fn events(&mut self, name: &str, events: impl Iterator<Item = String>) {
+    pub fn events(&mut self, name: &str, events: impl IntoIterator<Item = String>) {
         self.runs += 1;
-        events.for_each(|text| self.say(name, text));
+        events.into_iter().for_each(|text| self.say(name, Detail::Brief, text));
     }
 
-    fn say(&mut self, run: &str, text: String) {
+    fn say(&mut self, run: &str, detail: Detail, text: String) {
         // The same words with other figures are the same warning.
         let (words, figures) = apart(&one_line(&text));
         let said = self.said.entry(words.clone()).or_insert_with(|| Said {
             words,
             figures: figures.iter().map(|figure| [figure.clone(), figure.clone()]).collect(),
             runs: Vec::new(),
+            detail,
         });
         for ([least, greatest], figure) in said.figures.iter_mut().zip(figures) {
             if figure.1 < least.1 {
@@ -153,6 +151,7 @@ impl Cautions {
             Caution {
                 subject,
                 text: said.text(),
+                detail: said.detail,
             }
         });
         self.general.into_iter().chain(of_runs).collect()

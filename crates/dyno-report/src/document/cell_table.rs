@@ -3,7 +3,7 @@
 use super::layout::{Facet, position};
 use super::measures::Measure;
 use super::model::{Column, Table, Value};
-use super::table::{exactly, ms, number, text, value, without_empty_columns, words};
+use super::table::{exactly, ms, number, text, value, with_details, without_empty_columns, words};
 use crate::campaign::cells::{Cell, Factor, Levels, Line};
 use crate::campaign::latencies::ALL_STAGES;
 use crate::campaign::level;
@@ -130,15 +130,15 @@ pub(super) fn cells(cells: &[Cell], factors: &[&Factor], baseline: &Levels) -> T
         let lines = cell.lines();
         lines.iter().map(|line| row(cell, line)).collect::<Vec<_>>()
     });
-    Table {
-        caption: if shows_ratio {
-            "Cells: means over their complete runs; max is the greatest of all runs; the ratio is of TPS, with its 95 \
-             % interval"
-                .to_owned()
-        } else {
-            "Cells: means over their complete runs; max is the greatest of all runs".to_owned()
-        },
+    let between = if cells.iter().any(|cell| cell.tps.len() > 1) {
+        "between the runs"
+    } else {
+        "between the intervals of the run"
+    };
+    let table = Table {
+        caption: format!("Cells: means over their complete runs; variation is {between}"),
         columns,
         rows: rows.collect(),
-    }
+    };
+    with_details(table, &["p99.9", "max"])
 }

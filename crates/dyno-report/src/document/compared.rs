@@ -3,11 +3,11 @@
 
 use super::comparison::section;
 use super::latency::{OVER_RUNS, loop_words, percentile_curves};
-use super::model::{Block, Document, Figure, FigureData, Headline, Lane, Section, Span, SpanKind, Timeline};
+use super::model::{Block, Caution, Document, Figure, FigureData, Headline, Lane, Section, Span, SpanKind, Timeline};
 use super::series::{Grid, Steps};
 use super::table::{Cells, time_table};
-use crate::compare::words::{conclusion, named, overall, ratio, verdict};
-use crate::figures::{rate, time};
+use crate::compare::{conclusion, named, overall, ratio, verdict};
+use crate::figures::{one_line, rate, time};
 use dyno_analysis::comparison::{CellComparison, Comparison, Measure, MeasureComparison, WorkloadComparison};
 use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::Pacing;
@@ -19,39 +19,51 @@ const MOST_HEADLINES: usize = 8;
 /// The report that judges `candidate` against `baseline`, as `comparison` does.
 #[must_use]
 pub fn of_comparison(baseline: &Campaign, candidate: &Campaign, comparison: &Comparison) -> Document {
+    let mut document = in_brief(baseline, candidate, comparison);
     let shared = comparison.workloads().count();
-    let sections = comparison.workloads().enumerate().map(|(number, (cell, workload))| {
+    let chapters = document.sections.iter_mut().flat_map(|section| &mut section.sections);
+    for ((_, workload), chapter) in comparison.workloads().zip(chapters) {
         let sides = [
             Side::new(baseline, &workload.baseline_runs),
             Side::new(candidate, &workload.candidate_runs),
         ];
-        let id = format!("compared-{}", number + 1);
-        let subject = named(cell, workload);
         let figures = [
-            throughput(&id, &subject, &workload.name, &sides, shared),
-            percentiles(&id, &subject, workload, &sides),
+            throughput(&chapter.id, &chapter.title, &workload.name, &sides, shared),
+            percentiles(&chapter.id, &chapter.title, workload, &sides),
         ];
-        Section {
-            id,
-            title: subject,
-            folded: shared > 1,
-            blocks: figures.into_iter().flatten().map(Block::Figure).collect(),
-            sections: Vec::new(),
-        }
-    });
-    let mut chapters = vec![section(comparison)];
-    chapters.extend(sections.filter(|section| !section.blocks.is_empty()));
+        chapter.blocks.extend(figures.into_iter().flatten().map(Block::Figure));
+    }
+    document
+}
+
+/// The same without anything over time, and without distributions.
+#[must_use]
+pub fn in_brief(baseline: &Campaign, candidate: &Campaign, comparison: &Comparison) -> Document {
     Document {
         title: format!("{} against {}", comparison.candidate.name, comparison.baseline.name),
         headlines: headlines(comparison),
-        sections: chapters,
+        warnings: cautions(comparison, "").collect(),
+        sections: vec![Section {
+            title: "Comparison".to_owned(),
+            ..section("compared", comparison)
+        }],
         ..super::document(&[baseline, candidate])
     }
+}
+
+/// What to keep in mind of a comparison that is called `name`.
+pub(super) fn cautions(comparison: &Comparison, name: &str) -> impl Iterator<Item = Caution> {
+    comparison.cautions.iter().map(move |caution| Caution {
+        subject: name.to_owned(),
+        text: one_line(caution),
+        ..Caution::default()
+    })
 }
 
 /// The verdict on everything, and where there are few measures that on the throughput and the p99 of each workload.
 fn headlines(comparison: &Comparison) -> Vec<Headline> {
     let all = Headline {
+        subject: "Verdict on B".to_owned(),
         figure: overall(comparison).to_owned(),
         verdict: conclusion(comparison),
         ..Headline::default()
@@ -91,8 +103,15 @@ fn headline(cell: &CellComparison, workload: &WorkloadComparison, compared: &Mea
             };
             format!("{} to {} {what}", ratio(interval.low), ratio(interval.high))
         }),
-        verdict: verdict(compared.verdict),
+        verdict: sentence(&verdict(compared.verdict)),
     }
+}
+
+/// Words as a sentence of their own.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(['.']).collect()
 }
 
 /// The runs of one side that were compared.

@@ -2,39 +2,105 @@
 
 use super::model::{BarSeries, Bars, Block, Figure, FigureData, Matrix, MatrixCell, Section, Table, Value};
 use super::parts::{self, list, paragraph};
-use super::table::{number, rounded, text};
-use crate::compare::words::{change, conclusion, excerpts, loss, named, overall, p_value, ratio, unmatched, verdict};
-use dyno_analysis::comparison::{CellComparison, Comparison, Measure, MeasureComparison, Verdict, WorkloadComparison};
+use super::table::{facts, number, rounded, text, words};
+use crate::compare::{change, excerpts, loss, named, p_value, pacing, ratio, unmatched, verdict};
+use crate::figures::{counted, one_line};
+use dyno_analysis::comparison::{
+    CellComparison, Comparison, Loss, Measure, MeasureComparison, Side, Verdict, WorkloadComparison,
+};
 
 /// Of more cells and workloads a caption says nothing.
 const MOST_TOLD: usize = 4;
 
-/// What differs, the ratio of each measure with its verdict, and the throughput of both sides. Its figures and the
-/// section itself have the name of the campaign that is judged in their ids, so that a document may compare several
-/// with one baseline.
-#[must_use]
-pub fn section(comparison: &Comparison) -> Section {
-    let id = format!("compare-{}", id_of(&comparison.candidate.name));
+/// More measures that became worse are not read one by one; they stand in the tables.
+const MOST_LOSSES: usize = 10;
+
+/// What differs, the ratio of each measure with its verdict, and the throughput of both sides. The baseline is called
+/// A, the other campaign B. The section, those within it (one for each workload and cell) and its figures have ids
+/// that begin with `id`, because a document may compare several campaigns with one baseline.
+pub(super) fn section(id: &str, comparison: &Comparison) -> Section {
+    let sides = [("A (baseline)", &comparison.baseline), ("B", &comparison.candidate)];
     let mut blocks = vec![
-        paragraph(format!(
-            "{} is judged against the baseline {}. Verdict: {}. {}",
-            comparison.candidate.name,
-            comparison.baseline.name,
-            overall(comparison),
-            conclusion(comparison)
-        )),
+        Block::Table(facts("", sides.map(|(name, side)| (name, about(side))))),
         differences(comparison),
     ];
     let losses = comparison.losses(f64::NEG_INFINITY);
-    blocks.extend(list(losses.iter().map(loss).collect()));
+    let mut told: Vec<String> = losses.iter().take(MOST_LOSSES).map(loss_with_interval).collect();
+    let more = losses.len().saturating_sub(MOST_LOSSES);
+    told.extend((more > 0).then(|| format!("{more} more are in the tables")));
+    blocks.extend(list(told));
     let measured: Vec<(&CellComparison, &WorkloadComparison)> = comparison.workloads().collect();
-    if measured.iter().any(|(_, workload)| !workload.measures.is_empty()) {
-        blocks.push(Block::Figure(ratios(&id, comparison, &measured)));
-        blocks.push(Block::Figure(throughput(&id, comparison, &measured)));
+    let measures = || measured.iter().flat_map(|(_, workload)| &workload.measures);
+    if measures().next().is_some() {
+        blocks.push(Block::Figure(ratios(id, comparison, &measured)));
+        blocks.push(Block::Figure(throughput(id, comparison, &measured)));
+        blocks.push(paragraph(
+            "Each table has the means over runs, their ratio, the ends of its 95 % interval, and the verdict on B.",
+        ));
     }
-    blocks.extend(list(notes(comparison, &measured)));
+    let unknown = |verdict: &Verdict| matches!(verdict, Verdict::CannotTellYet { more_runs: Some(_) });
+    if measures().any(|compared| unknown(&compared.verdict)) {
+        blocks.push(paragraph(
+            "\"n more runs\": about how many more runs on each side would give a verdict four times out of five, if \
+             the difference is what it seems.",
+        ));
+    }
+    let sides = [("A", &comparison.baseline), ("B", &comparison.candidate)];
+    blocks.extend(list(
+        sides
+            .into_iter()
+            .filter_map(|(name, side)| unmatched(name, side))
+            .collect(),
+    ));
     let title = format!("{} against {}", comparison.candidate.name, comparison.baseline.name);
-    parts::section(id, title, blocks)
+    let of_workload = |(number, (cell, workload)): (usize, &(&CellComparison, &WorkloadComparison))| Section {
+        folded: measured.len() > 1,
+        ..parts::section(
+            format!("{id}-{}", number + 1),
+            named(cell, workload),
+            of_workload(workload),
+        )
+    };
+    Section {
+        sections: measured.iter().enumerate().map(of_workload).collect(),
+        ..parts::section(id, title, blocks)
+    }
+}
+
+/// The id of the section that judges `comparison` among others.
+pub(super) fn id_among_others(comparison: &Comparison) -> String {
+    format!("compare-{}", id_of(&comparison.candidate.name))
+}
+
+fn about(side: &Side) -> String {
+    format!("{}: {}", side.name, counted(side.complete_runs as u64, "complete run"))
+}
+
+/// What became worse, by how much, and how certain that is.
+fn loss_with_interval(lost: &Loss<'_>) -> String {
+    let between = lost.measure.interval.map_or_else(String::new, |interval| {
+        format!(" (between {} and {})", change(interval.low), change(interval.high))
+    });
+    format!("{}{between}", loss(lost))
+}
+
+/// The runs of a workload, every measure with its verdict, and what is to be known of them.
+fn of_workload(workload: &WorkloadComparison) -> Vec<Block> {
+    let mut blocks = vec![paragraph(format!(
+        "{} of A against {} of B, {}.",
+        counted(workload.baseline_runs.len() as u64, "run"),
+        workload.candidate_runs.len(),
+        pacing(workload)
+    ))];
+    blocks.extend(parts::table(results(workload)));
+    let within = |compared: &MeasureComparison| compared.interval.is_some_and(|interval| interval.within_a_run);
+    if workload.measures.iter().any(within) {
+        blocks.push(paragraph(
+            "The interval says how TPS varied within the only run of each; another run may differ by more.",
+        ));
+    }
+    blocks.extend(workload.notes.iter().map(|note| paragraph(one_line(note))));
+    blocks
 }
 
 /// A name as an id may have it.
@@ -51,19 +117,15 @@ fn id_of(name: &str) -> String {
 
 fn differences(comparison: &Comparison) -> Block {
     if comparison.differences.is_empty() {
-        return paragraph("The recorded conditions of the two are the same.");
+        return paragraph("The recorded conditions are the same.");
     }
     let rows = comparison.differences.iter().map(|difference| {
         let (baseline, candidate) = excerpts(&difference.baseline, &difference.candidate);
-        Vec::from([difference.what.clone(), baseline, candidate].map(Value::Text))
+        Vec::from([one_line(&difference.what), baseline, candidate].map(Value::Text))
     });
     Block::Table(Table {
-        caption: "Differences between the two".to_owned(),
-        columns: vec![
-            text("what"),
-            text(&comparison.baseline.name),
-            text(&comparison.candidate.name),
-        ],
+        caption: "Differences".to_owned(),
+        columns: ["what", "A", "B"].map(text).into(),
         rows: rows.collect(),
     })
 }
@@ -107,56 +169,37 @@ fn ratios(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &Work
             columns: Measure::ALL.map(|measure| measure.name().to_owned()).into(),
             cells: measured.iter().map(|(_, workload)| row(workload)).collect(),
         }),
-        table: Some(results(measured)),
+        table: None,
     }
 }
 
 /// Every measure with its verdict.
-fn results(measured: &[(&CellComparison, &WorkloadComparison)]) -> Table {
-    let columns = [
-        text("workload and cell"),
-        text("measure"),
-        text("runs"),
-        number("baseline", ""),
-        number("other", ""),
-        number("ratio", ""),
-        number("from", ""),
-        number("to", ""),
-        text("p"),
-        text("verdict"),
-    ];
-    let row = |cell: &CellComparison, workload: &WorkloadComparison, compared: &MeasureComparison| {
-        let unit = if compared.measure.is_latency() { " (ms)" } else { "" };
-        let figure = |figure: f64| match compared.measure.is_latency() {
-            true => Value::Number(rounded(figure / 1e3)),
-            false => Value::Number(rounded(figure)),
+fn results(workload: &WorkloadComparison) -> Table {
+    let row = |compared: &MeasureComparison| {
+        let (unit, scale) = if compared.measure.is_latency() {
+            (" (ms)", 1e-3)
+        } else {
+            ("", 1.0)
         };
         let end = |end: Option<f64>| end.map_or(Value::Nothing(()), |end| Value::Number(rounded(end)));
         vec![
-            Value::Text(named(cell, workload)),
-            Value::Text(format!("{}{unit}", compared.measure.name())),
-            Value::Text(format!(
-                "{} and {}",
-                workload.baseline_runs.len(),
-                workload.candidate_runs.len()
-            )),
-            figure(compared.baseline),
-            figure(compared.candidate),
+            words(format!("{}{unit}", compared.measure.name())),
+            Value::Number(rounded(compared.baseline * scale)),
+            Value::Number(rounded(compared.candidate * scale)),
             Value::Number(rounded(compared.ratio)),
             end(compared.interval.map(|interval| interval.low)),
             end(compared.interval.map(|interval| interval.high)),
-            Value::Text(p_value(compared.p_value)),
-            Value::Text(verdict(compared.verdict)),
+            words(p_value(compared.p_value)),
+            words(verdict(compared.verdict)),
         ]
     };
-    let rows = measured.iter().flat_map(|(cell, workload)| {
-        let each = workload.measures.iter();
-        each.map(move |compared| row(cell, workload, compared))
-    });
+    let mut columns = vec![text("measure")];
+    columns.extend(["A", "B", "ratio", "from", "to"].map(|name| number(name, "")));
+    columns.extend(["p", "verdict on B"].map(text));
     Table {
-        caption: "Means over runs, their ratio with its 95 % interval, and the verdict".to_owned(),
-        columns: columns.into(),
-        rows: rows.collect(),
+        caption: String::new(),
+        columns,
+        rows: workload.measures.iter().map(row).collect(),
     }
 }
 
@@ -218,18 +261,4 @@ fn throughput(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &
         }),
         table: None,
     }
-}
-
-/// What is to be known of single workloads, of cells that only one side has, and of the comparison as a whole.
-fn notes(comparison: &Comparison, measured: &[(&CellComparison, &WorkloadComparison)]) -> Vec<String> {
-    let of_workloads = measured.iter().flat_map(|(cell, workload)| {
-        let notes = workload.notes.iter();
-        notes.map(move |note| format!("{}: {note}", named(cell, workload)))
-    });
-    let sides = [&comparison.baseline, &comparison.candidate];
-    let only = sides.into_iter().filter_map(|side| unmatched(&side.name, side));
-    of_workloads
-        .chain(only)
-        .chain(comparison.cautions.iter().cloned())
-        .collect()
 }

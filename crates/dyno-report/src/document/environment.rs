@@ -2,11 +2,10 @@
 //! compared with it.
 
 use super::model::{Block, Section, Table, Value};
-use super::parts::{code, paragraph, section, table};
+use super::parts::{code, in_full, paragraph, section, table};
 use super::results::pacing;
-use super::table::{exactly, number, text, words};
+use super::table::{FACTS, exactly, facts, number, text, words};
 use crate::figures::{bytes, count, counted, duration, one_line};
-use crate::show::locale;
 use dyno_archive::plan::{Fill, Resolved, Workload};
 use dyno_archive::summary::Pacing;
 use dyno_archive::{Campaign, CampaignRecord, Run, RunRecord};
@@ -29,7 +28,7 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
             "The campaign".to_owned()
         };
         let blocks = match &campaign.record {
-            Ok(record) => about(record),
+            Ok(record) => about(record, parts.len() > 1),
             Err(error) => vec![paragraph(format!(
                 "The campaign's plan cannot be read: {}",
                 one_line(&error.to_string())
@@ -39,10 +38,17 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
             .sections
             .push(section(format!("environment-campaign-{}", number + 1), name, blocks));
     }
-    let server = [server(&runs), settings(&runs)].into_iter().filter_map(table).collect();
+    if let [run] = runs.as_slice() {
+        let about = table(about_run(run)).into_iter().collect();
+        result.sections.push(section("environment-run", "The run", about));
+    }
+    let server = table(server(&runs)).into_iter().collect();
     result
         .sections
-        .push(section("environment-server", "Server and its settings", server));
+        .push(section("environment-server", "The server", server));
+    let settings = table(settings(&runs)).into_iter().collect();
+    let settings = section("environment-settings", "Settings of the server", settings);
+    result.sections.push(in_full(settings));
     result.sections.push(section(
         "environment-host",
         "The load's machine",
@@ -50,16 +56,15 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
     ));
     for (number, (_, resolved)) in experiments(parts).into_iter().enumerate() {
         let id = |part: &str| format!("environment-{part}-{}", number + 1);
-        result.sections.push(section(
-            id("workloads"),
-            format!("Workloads of {}", resolved.name),
-            workloads(resolved),
-        ));
-        result.sections.push(section(
-            id("data"),
-            format!("Data of {}", resolved.name),
-            data(resolved),
-        ));
+        let of_experiment = [
+            ("workloads", "Workloads", workloads(resolved)),
+            ("data", "Data", data(resolved)),
+        ];
+        let sections = of_experiment.map(|(part, title, blocks)| {
+            let title = format!("{title} of {}", resolved.name);
+            in_full(section(id(part), title, blocks))
+        });
+        result.sections.extend(sections);
     }
     result.sections.retain(|section| !section.blocks.is_empty());
     result
@@ -85,8 +90,8 @@ fn shown_of(experiment: &Resolved) -> (&str, &[Fill], &str, &[Workload]) {
     (&data.setup, &data.fill, &data.finish, &experiment.workloads)
 }
 
-/// What a campaign set out to do, and the command that does it again.
-fn about(record: &CampaignRecord) -> Vec<Block> {
+/// What a campaign set out to do, and the command that does it again. The title of a single one is the document's.
+fn about(record: &CampaignRecord, several: bool) -> Vec<Block> {
     let experiment = &record.experiment;
     let size = experiment.size.map_or_else(String::new, |size| size.to_string());
     let levels = record
@@ -114,10 +119,11 @@ fn about(record: &CampaignRecord) -> Vec<Block> {
     let measure = experiment
         .measure
         .map_or_else(|| "until all transactions were done".to_owned(), lasts);
-    let facts = [
+    let of_several = |words: &str| if several { words.to_owned() } else { String::new() };
+    let about = [
         ("experiment", experiment.name.clone()),
-        ("title", experiment.title.clone()),
-        ("question", experiment.question.clone()),
+        ("title", of_several(&experiment.title)),
+        ("question", of_several(&experiment.question)),
         ("source", experiment.source.clone()),
         ("size", size),
         ("varied", levels.collect::<Vec<_>>().join("; ")),
@@ -130,15 +136,32 @@ fn about(record: &CampaignRecord) -> Vec<Block> {
         ("seed", record.seed.to_string()),
         ("dyno", record.dyno_version.clone()),
     ];
-    let rows = facts.into_iter().filter(|(_, fact)| !fact.is_empty());
-    let facts = Table {
-        caption: String::new(),
-        columns: vec![text("what"), text("value")],
-        rows: rows
-            .map(|(name, fact)| vec![words(name), words(one_line(&fact))])
-            .collect(),
-    };
-    vec![Block::Table(facts), code("To repeat this", repeat_command(record))]
+    vec![
+        Block::Table(facts("", about)),
+        code("To repeat this", repeat_command(record)),
+    ]
+}
+
+/// Which cell a run measured, and how long each of its phases took.
+fn about_run(run: &RunRecord) -> Table {
+    let cell = run.cell.iter().map(|(factor, level)| format!("{factor} = {level}"));
+    let seconds = |seconds: f64| duration(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+    let phases = run.phases.iter().map(|phase| {
+        let lasted = phase
+            .start_s
+            .zip(phase.end_s)
+            .map(|(start_s, end_s)| seconds(end_s - start_s));
+        let planned = phase.planned_s.map(|planned_s| format!("of {}", seconds(planned_s)));
+        let parts = [Some(phase.name.clone()), lasted, planned];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    });
+    facts(
+        "",
+        [
+            ("cell", cell.collect::<Vec<_>>().join(", ")),
+            ("phases", phases.collect::<Vec<_>>().join(", ")),
+        ],
+    )
 }
 
 /// The command line with the seed, if it has none: then orders and random numbers are the same.
@@ -180,7 +203,7 @@ impl Facts {
             .values
             .values()
             .any(|values| values.values().any(|number| *number < runs));
-        let mut columns = vec![text(name), text("value")];
+        let mut columns = vec![text(name), text(FACTS[1])];
         columns.extend(source.map(text));
         columns.extend(several.then(|| number("in", "runs")));
         let rows = self.values.into_iter().flat_map(|((name, from), values)| {
@@ -218,7 +241,26 @@ fn server(runs: &[&RunRecord]) -> Table {
         ];
         named(facts)
     };
-    Facts::of(runs, facts).table("", "what", None)
+    Facts::of(runs, facts).table("", FACTS[0], None)
+}
+
+/// How the measured database orders text and knows letters; earlier dynos did not record it.
+fn locale(server: &serde_json::Value) -> Option<String> {
+    let locale = server.get("locale")?;
+    let of = |key: &str| locale.get(key)?.as_str();
+    let mut text = format!(
+        "{}, collate {}, ctype {}",
+        of("encoding")?,
+        of("collate")?,
+        of("ctype")?
+    );
+    if let Some(name) = of("locale") {
+        text.push_str(&format!(", {} {name}", of("provider")?));
+    }
+    if let Some(version) = of("version") {
+        text.push_str(&format!(", version {version}"));
+    }
+    Some(text)
 }
 
 fn named<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<(String, String, String)> {
@@ -280,7 +322,7 @@ fn host(runs: &[&RunRecord]) -> Table {
             ("data stored on", filesystem),
         ])
     };
-    Facts::of(runs, facts).table("", "what", None)
+    Facts::of(runs, facts).table("", FACTS[0], None)
 }
 
 fn workloads(experiment: &Resolved) -> Vec<Block> {

@@ -54,12 +54,15 @@ pub(super) fn of_run(recorded: &Recorded) -> Vec<Headline> {
         0 => "no dips".to_owned(),
         dips => counted(dips as u64, "dip"),
     });
-    headlines.extend(dips.filter(|_| several).map(|dips| Headline {
+    let dips_known = dips.is_some();
+    let whole = Headline {
         subject: "the run as a whole".to_owned(),
-        figure: dips,
+        figure: dips.unwrap_or_else(|| recorded.run.state.to_string()),
         interval: String::new(),
-        verdict: common.clone(),
-    }));
+        verdict: common,
+    };
+    let says = |whole: &Headline| dips_known || !whole.verdict.is_empty();
+    headlines.extend(Some(whole).filter(|whole| several && says(whole)));
     headlines
 }
 

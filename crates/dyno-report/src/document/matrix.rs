@@ -1,13 +1,16 @@
-//! Two factors against each other: the ratio of each cell to its baseline.
+//! Several factors against each other: what was measured in each cell, and its ratio to that of its baseline.
 
-use super::model::{Figure, FigureData, Matrix, MatrixCell, Table};
+use super::model::{Figure, FigureData, Matrix, MatrixCell, Table, Value};
 use super::series::significant;
-use super::table::{number, text, value, words};
-use crate::campaign::cells::{Cell, Factor, Levels, of_workload, whose_tps};
+use super::table::{ms, number, text, value, words};
+use crate::campaign::cells::{Cell, Factor, Levels, of_workload, whose_tps, workload_names};
+use crate::campaign::latencies::Whose;
 use crate::campaign::ratio::{Ratio, has_ratios, ratio_of};
-use crate::campaign::{column_cells, column_name, columns, rows_of};
+use crate::campaign::{Column, column_cells, column_name, columns, rows_of};
 use crate::figures::{counted, one_line};
+use dyno_analysis::summary::over_runs;
 use dyno_stats::Outcome;
+use indexmap::IndexSet;
 
 /// More columns or rows cannot be read.
 const MOST_COLUMNS: usize = 30;
@@ -60,11 +63,6 @@ pub(super) fn figure(id: &str, cells: &[Cell], varied: &[&Factor], baseline: &Le
         .map(|(factor, level)| format!("{factor} = {level}"))
         .collect();
     let title = format!("{}, ratio to {}", of_workload("TPS", whose), one_line(&to.join(", ")));
-    let others: indexmap::IndexSet<&str> = columns
-        .iter()
-        .flatten()
-        .map(|(factor, _)| factor.name.as_str())
-        .collect();
     let names: Vec<String> = columns.iter().map(|column| column_name(column)).collect();
     let mut table = Table {
         caption: String::new(),
@@ -96,10 +94,106 @@ pub(super) fn figure(id: &str, cells: &[Cell], varied: &[&Factor], baseline: &Le
             ratio: true,
             less_is_better: Vec::new(),
             row_factor: rows.name.clone(),
-            column_factor: others.into_iter().collect::<Vec<_>>().join(", "),
+            column_factor: others(&columns),
             rows: rows.levels.iter().map(|level| one_line(level)).collect(),
             columns: names,
             cells,
         }),
     })
+}
+
+/// The factors of the columns.
+fn others(columns: &[Column]) -> String {
+    let others = columns.iter().flatten().map(|(factor, _)| factor.name.as_str());
+    let others: IndexSet<&str> = others.collect();
+    others.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// TPS and the 99th percentile, the factor `rows` by the combinations of the others; of several workloads each by
+/// itself.
+pub(super) fn tables(cells: &[Cell], rows: &Factor, columns: &[Column]) -> Vec<Table> {
+    let by_column: Vec<_> = columns.iter().map(|column| column_cells(cells, rows, column)).collect();
+    let table = |what: &str, show: &dyn Fn(&Cell) -> Value| {
+        let corner = format!("{what}: {} \\ {}", rows.name, others(columns));
+        let columns = columns.iter().map(|column| number(&column_name(column), ""));
+        let lines = rows.levels.iter().enumerate().map(|(row, level)| {
+            // A combination that was left out is not a failure.
+            let cells = by_column.iter().map(|column| column[row].map_or(words(""), show));
+            std::iter::once(words(one_line(level))).chain(cells).collect()
+        });
+        Table {
+            caption: String::new(),
+            columns: std::iter::once(text(&one_line(&corner))).chain(columns).collect(),
+            rows: lines.collect(),
+        }
+    };
+    let tps = of_workload("TPS", whose_tps(cells));
+    let mut tables = vec![table(&tps, &|cell| value(cell.mean_tps()))];
+    for name in workload_names(cells).into_iter().filter(Option::is_some) {
+        let tps = |cell: &Cell| value(cell.workload(name).and_then(|workload| over_runs(&workload.tps)));
+        tables.push(table(&of_workload("TPS", name), &tps));
+    }
+    for whose in Whose::all(cells) {
+        tables.push(table(&whose.words("p99 in ms"), &|cell| ms(cell.p99_us(&whose))));
+    }
+    tables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::campaign::cells::factor;
+    use crate::campaign::knees_by_column;
+    use crate::terminal;
+    use insta::assert_snapshot;
+
+    /// Cells of all combinations but one, with a TPS that follows from them.
+    fn three_factors() -> (Vec<Cell>, Vec<Factor>) {
+        let factors = vec![
+            factor("workload", &["ro", "rw"]),
+            factor("clients", &["1", "4", "16"]),
+            factor("profile", &["32 GB", "200 GB"]),
+        ];
+        let refs: Vec<&Factor> = factors.iter().collect();
+        let mut cells = Vec::new();
+        for column in columns(&refs, &factors[1]) {
+            for (row, clients) in factors[1].levels.iter().enumerate() {
+                let mut levels: Levels = column
+                    .iter()
+                    .map(|(f, level)| (f.name.clone(), (*level).to_owned()))
+                    .collect();
+                levels.insert("clients".to_owned(), clients.clone());
+                let tps = match levels["workload"].as_str() {
+                    "ro" => [1_000.0, 4_000.0, 4_100.0][row],
+                    _ => [100.0, 200.0, 400.0][row],
+                };
+                cells.push(Cell {
+                    tps: vec![tps; usize::from(cells.len() != 4)],
+                    levels,
+                    ..Cell::default()
+                });
+            }
+        }
+        cells.remove(11);
+        (cells, factors)
+    }
+
+    #[test]
+    fn several_factors_are_a_matrix_of_the_longest_by_the_others() {
+        let (cells, factors) = three_factors();
+        let refs: Vec<&Factor> = factors.iter().collect();
+        let rows = rows_of(&refs).unwrap();
+        let columns = columns(&refs, rows);
+        let knees = |rows: &Factor, columns: &[Column]| knees_by_column(&cells, rows, columns).concat();
+        assert_snapshot!(terminal::table(&tables(&cells, rows, &columns)[0]), @r"
+          TPS: clients \ workload, profile  ro, 32 GB  ro, 200 GB  rw, 32 GB  rw, 200 GB
+          1                                     1,000       1,000        100         100
+          4                                     4,000           -        200         200
+          16                                    4,100       4,100        400
+        ");
+        assert_snapshot!(knees(rows, &columns), @"Knee, the first clients within 5 % of the best TPS: \
+            ro, 32 GB: 4; rw, 32 GB: none so far.");
+        assert_eq!(knees(&factors[2], &super::columns(&refs, &factors[2])), "");
+        assert!(rows_of(&refs[..1]).is_none());
+    }
 }

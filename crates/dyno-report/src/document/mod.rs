@@ -13,7 +13,7 @@ mod campaign;
 pub(crate) mod cautions;
 mod cell_table;
 mod compared;
-pub mod comparison;
+mod comparison;
 mod counters;
 mod definitions;
 mod environment;
@@ -32,32 +32,36 @@ mod parts;
 mod recorded;
 mod results;
 mod run;
+mod runs;
 mod series;
 mod statements;
 mod sweep;
-mod table;
+pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 mod throughput;
 mod waits;
 
 pub use annotations::Annotations;
-pub use compared::of_comparison;
+pub use compared::{in_brief as of_comparison_in_brief, of_comparison};
 pub use counters::Counters;
 pub use latency::Latency;
 pub use series::Grid;
 pub use throughput::Throughput;
 pub use waits::Waits;
 
-use crate::analysis::with_warnings;
+use crate::compare::{conclusion, overall};
+use crate::figures::one_line;
 use campaign::Together;
 use cautions::Cautions;
 use dyno_analysis::comparison::compare;
 use dyno_analysis::summary::summary_of;
+use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::Resolved;
+use dyno_archive::summary::Summary;
 use dyno_archive::{Campaign, Run};
-use model::{Block, Document, FORMAT, Section};
-use parts::{paragraph, section};
+use model::{Block, Detail, Document, FORMAT, Headline, Section};
+use parts::{in_full, paragraph, section};
 use recorded::Recorded;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -65,22 +69,49 @@ use std::thread;
 /// Of more runs than this only figures are shown, not each over time: nobody looks at them all, and a page has limits.
 const MOST_RUNS: usize = 100;
 
-/// The report of one run of a campaign, with everything that was recorded of it.
+/// The report of one run of a campaign, with everything that was recorded of it that is wanted.
 #[must_use]
-pub fn of_run(campaign: &Campaign, run: &Run) -> Document {
-    let recorded = Recorded::read(run);
+pub fn of_run(campaign: &Campaign, run: &Run, detail: Detail) -> Document {
+    let recorded = match detail {
+        Detail::Brief => Recorded::in_brief(run),
+        Detail::Full => Recorded::read(run),
+    };
+    let mut document = document(&[campaign]);
+    document.title = format!("{}: {}", document.title, run::name(&recorded));
     let mut cautions = Cautions::default();
     cautions.plan(campaign);
-    caution(&mut cautions, &recorded, &recorded.name);
-    let mut document = document(&[campaign]);
-    document.title = format!("{}: {}", document.title, recorded.name);
-    document.headlines = headline::of_run(&recorded);
+    tell(&mut document, cautions, &recorded, experiment_of(campaign, run));
+    let environment = environment::environment(&[(campaign, vec![run])]);
+    document.sections.push(environment);
+    document
+}
+
+/// What came of a run that has just ended, as far as a terminal shows it: it is not read, and nothing is said of its
+/// environment. Its figures and their analysis are those of `summary` and `analysis`.
+#[must_use]
+pub fn of_finished(run: &Run, summary: Summary, analysis: Option<Analysis>) -> Document {
+    let recorded = Recorded {
+        summary: Ok(summary),
+        analysis,
+        ..Recorded::in_brief(run)
+    };
+    let mut document = Document::default();
+    tell(&mut document, Cautions::default(), &recorded, None);
+    document
+}
+
+/// The results of a run in a few sentences, and what was found in its recording.
+pub(crate) fn in_short(run: &Run) -> (Vec<Headline>, Option<Analysis>) {
+    let recorded = Recorded::in_brief(run);
+    (headline::of_run(&recorded), recorded.analysis)
+}
+
+/// Puts into `document` what is to be said of a run.
+fn tell(document: &mut Document, mut cautions: Cautions, recorded: &Recorded, experiment: Option<&Resolved>) {
+    caution(&mut cautions, recorded, "");
+    document.headlines = headline::of_run(recorded);
     document.warnings = cautions.all();
-    document.sections = run::sections(&recorded, experiment_of(campaign, run));
-    document
-        .sections
-        .push(environment::environment(&[(campaign, vec![run])]));
-    document
+    document.sections = run::sections(recorded, experiment);
 }
 
 /// What `run` measures, as it was planned.
@@ -93,11 +124,11 @@ fn experiment_of<'a>(campaign: &'a Campaign, run: &Run) -> Option<&'a Resolved> 
 /// The report of a campaign: what its runs show together, and each run. Of a campaign of a single run it is that of
 /// the run.
 #[must_use]
-pub fn of_campaign(campaign: &Campaign) -> Document {
+pub fn of_campaign(campaign: &Campaign, detail: Detail) -> Document {
     let planned = campaign.record.as_ref().map_or(1, |record| record.runs.len());
     match campaign.runs.as_slice() {
-        [only] if planned < 2 => of_run(campaign, only),
-        _ => together(&[campaign], None),
+        [only] if planned < 2 => of_run(campaign, only, detail),
+        _ => together(&[campaign], None, detail),
     }
 }
 
@@ -105,28 +136,30 @@ pub fn of_campaign(campaign: &Campaign) -> Document {
 #[must_use]
 pub fn of_campaigns(campaigns: &[Campaign], baseline: Option<usize>) -> Document {
     match campaigns {
-        [only] => of_campaign(only),
-        _ => together(&campaigns.iter().collect::<Vec<_>>(), baseline),
+        [only] => of_campaign(only, Detail::Full),
+        _ => together(&campaigns.iter().collect::<Vec<_>>(), baseline, Detail::Full),
     }
 }
 
-fn together(campaigns: &[&Campaign], baseline: Option<usize>) -> Document {
+fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) -> Document {
     let runs: Vec<&Run> = campaigns.iter().flat_map(|campaign| &campaign.runs).collect();
-    let (shown, others) = chosen(&runs);
+    let (shown, others) = match detail {
+        Detail::Brief => (Vec::new(), runs),
+        Detail::Full => chosen(&runs),
+    };
     let recorded = read_all(&shown);
     let mut cautions = Cautions::default();
-    campaigns.iter().for_each(|campaign| cautions.campaign(campaign));
+    let several = campaigns.len() > 1;
+    campaigns
+        .iter()
+        .for_each(|campaign| cautions.campaign(campaign, several));
     for recorded in &recorded {
         caution(&mut cautions, recorded, &name_among(campaigns, recorded.run));
     }
     for run in &others {
         let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
-        let figures = with_warnings(summary_of(run).unwrap_or_default(), analysis);
-        cautions.run(
-            run,
-            &name_among(campaigns, run),
-            figures.warnings.iter().map(ToString::to_string),
-        );
+        let figures = summary_of(run).unwrap_or_default();
+        cautions.run(run, &name_among(campaigns, run), warnings(&figures, analysis));
     }
     let all = Together::new(campaigns, &recorded, baseline);
     let mut document = document(campaigns);
@@ -134,9 +167,16 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>) -> Document {
     document.warnings = cautions.all();
     document.sections = all.sections();
     if let Some(base) = baseline.and_then(|baseline| campaigns.get(baseline)) {
-        let others = campaigns.iter().filter(|campaign| campaign.path != base.path);
-        let compared = others.map(|campaign| comparison::section(&compare(base, campaign)));
-        document.sections.extend(compared);
+        for campaign in campaigns.iter().filter(|campaign| campaign.path != base.path) {
+            let comparison = compare(base, campaign);
+            let mut section = comparison::section(&comparison::id_among_others(&comparison), &comparison);
+            let words = format!("Verdict on B: {}. {}", overall(&comparison), conclusion(&comparison));
+            section.blocks.insert(1, paragraph(words));
+            document
+                .warnings
+                .extend(compared::cautions(&comparison, &section.title));
+            document.sections.push(section);
+        }
     }
     let parts: Vec<_> = campaigns
         .iter()
@@ -150,7 +190,9 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>) -> Document {
     };
     each.sections = recorded.iter().enumerate().map(section_of).collect();
     each.blocks.extend(left_out(others.len()));
-    document.sections.extend((!each.sections.is_empty()).then_some(each));
+    document
+        .sections
+        .extend((!each.sections.is_empty()).then(|| in_full(each)));
     document
 }
 
@@ -214,23 +256,29 @@ fn read_all<'a>(runs: &[&'a Run]) -> Vec<Recorded<'a>> {
 /// Adds what is to be kept in mind of a run that is called `name`.
 fn caution(cautions: &mut Cautions, recorded: &Recorded, name: &str) {
     let figures = recorded.summary.clone().unwrap_or_default();
-    let figures = with_warnings(figures, recorded.analysis.as_ref());
-    cautions.run(recorded.run, name, figures.warnings.iter().map(ToString::to_string));
+    cautions.run(recorded.run, name, warnings(&figures, recorded.analysis.as_ref()));
+}
+
+/// What the figures of a run and their analysis warn of.
+fn warnings(figures: &Summary, analysis: Option<&Analysis>) -> Vec<String> {
+    let of_analysis = analysis.into_iter().flat_map(|analysis| &analysis.warnings);
+    figures
+        .warnings
+        .iter()
+        .chain(of_analysis)
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// A document with all that does not depend on runs.
 fn document(campaigns: &[&Campaign]) -> Document {
-    let mut experiments = indexmap::IndexSet::new();
-    let mut questions = indexmap::IndexSet::new();
-    for campaign in campaigns {
-        match &campaign.record {
-            Ok(record) => {
-                experiments.insert(crate::figures::one_line(&record.experiment.title));
-                questions.insert(crate::figures::one_line(&record.experiment.question));
-            }
-            Err(_) => drop(experiments.insert(campaign.name())),
-        }
-    }
+    let title = |campaign: &&Campaign| match &campaign.record {
+        Ok(record) => one_line(&record.experiment.title),
+        Err(_) => campaign.name(),
+    };
+    let titles: indexmap::IndexSet<String> = campaigns.iter().map(title).collect();
+    let records = campaigns.iter().filter_map(|campaign| campaign.record.as_ref().ok());
+    let mut questions = records.map(|record| one_line(&record.experiment.question));
     let beside = if campaigns.len() > 1 {
         format!(" ({} campaigns)", campaigns.len())
     } else {
@@ -238,14 +286,13 @@ fn document(campaigns: &[&Campaign]) -> Document {
     };
     // Of several databases the first has the word.
     let mut runs = campaigns.iter().flat_map(|campaign| &campaign.runs);
-    let server = runs.next().map(dyno_archive::Run::traits);
-    let question = questions.into_iter().find(|question| !question.is_empty());
+    let server = runs.next().map(Run::traits);
     Document {
         format: FORMAT,
         dyno_version: env!("CARGO_PKG_VERSION").to_owned(),
         created: now(),
-        title: format!("{}{beside}", experiments.into_iter().collect::<Vec<_>>().join(" · ")),
-        question,
+        title: format!("{}{beside}", titles.into_iter().collect::<Vec<_>>().join(" · ")),
+        question: questions.find(|question| !question.is_empty()),
         definitions: definitions::definitions(&server.unwrap_or_default()),
         ..Document::default()
     }

@@ -10,6 +10,18 @@ use serde::{Deserialize, Serialize};
 /// The version of this schema. Fields may be added within a version, never changed or taken away.
 pub const FORMAT: u32 = 1;
 
+/// How much a reader wants to know. A screenful has what is brief; a page has everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Detail {
+    /// Every form says it.
+    #[default]
+    Brief,
+    /// Short forms, such as the terminal's, leave it out.
+    Full,
+}
+
 /// A report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -56,6 +68,9 @@ pub struct Caution {
     pub subject: String,
     /// What is the matter, and what to do about it.
     pub text: String,
+    /// Who wants to know it; what a section says as well is for full reports.
+    #[serde(default)]
+    pub detail: Detail,
 }
 
 /// A word that is used, and what it means.
@@ -78,6 +93,9 @@ pub struct Section {
     pub title: String,
     /// Whether it is folded up on a screen until somebody asks for it. It is always there in print.
     pub folded: bool,
+    /// Who wants to know it.
+    #[serde(default)]
+    pub detail: Detail,
     /// Its content, in order.
     pub blocks: Vec<Block>,
     /// Chapters within it.
@@ -138,6 +156,9 @@ pub struct Column {
     pub unit: String,
     /// Whether it holds numbers, which are aligned to the right.
     pub numeric: bool,
+    /// Who wants to know it.
+    #[serde(default)]
+    pub detail: Detail,
 }
 
 /// A value of a table.

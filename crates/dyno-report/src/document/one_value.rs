@@ -1,7 +1,7 @@
 //! Every figure of a cell or run has one value, wherever it is shown: a walk through all that is said of two made-up
 //! campaigns with a closed and an open loop side by side and several repetitions.
 
-use super::model::{Block, Document, Figure, FigureData, Section, Table, Value};
+use super::model::{Block, Detail, Document, Figure, FigureData, Section, Table, Value};
 use super::{of_campaign, of_campaigns, of_comparison};
 use crate::campaign::cells::number;
 use crate::figures::{figure, ms, rate, time};
@@ -154,7 +154,7 @@ impl Truth {
             let (Some(place), workload) = (place, workload.unwrap_or_else(|| "all".to_owned())) else {
                 continue;
             };
-            if let (Some(measure), Some(sides)) = (words("measure"), column("baseline").zip(column("other"))) {
+            if let (Some(measure), Some(sides)) = (words("measure"), column("A").zip(column("B"))) {
                 let measure = measure.trim_end_matches(" (ms)").to_owned();
                 let measure = PERCENTILES
                     .iter()
@@ -331,7 +331,7 @@ fn every_figure_has_one_value_wherever_it_is_shown() {
     let comparison = compare(&one, &other);
     let both = Archive::new(archive.path()).campaigns().unwrap();
     let documents = [
-        of_campaign(&one),
+        of_campaign(&one, Detail::Full),
         of_campaigns(&both, Some(0)),
         of_comparison(&one, &other, &comparison),
     ];
@@ -354,21 +354,18 @@ fn every_figure_has_one_value_wherever_it_is_shown() {
     assert!(told > 40, "{told}");
 
     // In the terminal: each workload of each cell and run, and nothing that is mixed.
-    let show = crate::show::campaign(&one);
+    let show = crate::terminal::campaign(&one);
     let list = crate::list::campaigns(&both);
     let figures = truth.figures.clone();
     let p99 =
         |place: &str, workload: &str| figures[&(one.name(), place.to_owned(), workload.to_owned(), "p99")].clone();
     for run in &one.runs {
-        let words = format!(
-            "update {} ms, ingest {} ms",
-            p99(&run.name(), "update"),
-            p99(&run.name(), "ingest")
-        );
-        assert!(
-            show.contains(&words) && list.contains(&words),
-            "{words} is not in\n{show}{list}"
-        );
+        let p99s = ["update", "ingest"].map(|workload| p99(&run.name(), workload));
+        let words = format!("update {} ms, ingest {} ms", p99s[0], p99s[1]);
+        assert!(list.contains(&words), "{words} is not in\n{list}");
+        let mut lines = show.lines();
+        let shown = lines.any(|line| line.contains(&run.name()) && p99s.iter().all(|p99| line.contains(p99)));
+        assert!(shown, "{} with {p99s:?} is not in\n{show}", run.name());
     }
     for (level, workload) in [("1", "update"), ("1", "ingest"), ("2", "update"), ("2", "ingest")] {
         let row = |line: &&str| line.split_whitespace().take(2).eq([level, workload]);
@@ -378,7 +375,7 @@ fn every_figure_has_one_value_wherever_it_is_shown() {
             .unwrap_or_else(|| panic!("no {workload} in\n{show}"));
         assert_eq!(line.split_whitespace().last(), Some(p99(level, workload).as_str()));
     }
-    let comparison = crate::compare::comparison(&comparison);
+    let comparison = crate::terminal::comparison(&one, &other, &comparison);
     assert!(comparison.contains(&p99("2", "update")), "{comparison}");
     let csv = String::from_utf8(crate::cells_csv::cells_csv(std::slice::from_ref(&one)).unwrap()).unwrap();
     assert_eq!(truth.csv(&one.name(), &csv), 4 * (PERCENTILES.len() + 1));

@@ -1,6 +1,6 @@
 //! Sections and blocks, in fewer words.
 
-use super::model::{Block, Figure, Section, Table};
+use super::model::{Block, Detail, Figure, Section, Table};
 use super::table::without_empty_columns;
 
 /// A section that is open.
@@ -8,9 +8,16 @@ pub(super) fn section(id: impl Into<String>, title: impl Into<String>, blocks: V
     Section {
         id: id.into(),
         title: title.into(),
-        folded: false,
         blocks,
-        sections: Vec::new(),
+        ..Section::default()
+    }
+}
+
+/// A section that is left out where there is no room for everything.
+pub(super) fn in_full(section: Section) -> Section {
+    Section {
+        detail: Detail::Full,
+        ..section
     }
 }
 

@@ -63,10 +63,38 @@ impl<'a> Recorded<'a> {
         Self::of(run, runs, false)
     }
 
+    /// Reads of `run` what sentences and tables say, and nothing that is only drawn.
+    pub fn in_brief(run: &'a Run) -> Self {
+        let times = Times::of(run);
+        let mut recorded = Self::empty(run, &times, 1);
+        for row in run.intervals().into_iter().flatten() {
+            recorded.interval(&row);
+        }
+        recorded.analysis = analysis(run, recorded.tps.values().any(|tps| !tps.is_empty()));
+        recorded
+    }
+
+    fn empty(run: &'a Run, times: &Times, runs: usize) -> Self {
+        let grid = Grid::new(times.interval_s, times.end_s).shared_by(runs);
+        let facts: &[WorkloadFacts] = run.record.as_ref().map_or(&[], |record| record.workloads.as_slice());
+        Self {
+            run,
+            grid,
+            name: run.name(),
+            summary: summary_of(run).map_err(|error| error.to_string()),
+            analysis: None,
+            annotations: Annotations::new(run.name(), times.interval_s, times.end_s),
+            throughput: Throughput::new(grid),
+            latency: Latency::new(grid, facts),
+            tps: IndexMap::new(),
+            samples: None,
+            server: run.traits(),
+        }
+    }
+
     fn of(run: &'a Run, runs: usize, with_samples: bool) -> Self {
         let times = Times::of(run);
         let grid = Grid::new(times.interval_s, times.end_s).shared_by(runs);
-        let server = run.traits();
         let facts: &[WorkloadFacts] = run.record.as_ref().map_or(&[], |record| record.workloads.as_slice());
         // The histograms are by far the most there is to read. Each half of the time is read by a thread of its own,
         // beside everything else.
@@ -78,19 +106,8 @@ impl<'a> Recorded<'a> {
                 let read = move || latency(run, grid, facts, phases, half);
                 (thread::Builder::new().spawn_scoped(scope, read), time_s)
             });
-            let mut recorded = Self {
-                run,
-                grid,
-                name: run.name(),
-                summary: summary_of(run).map_err(|error| error.to_string()),
-                analysis: None,
-                annotations: Annotations::new(run.name(), times.interval_s, times.end_s),
-                throughput: Throughput::new(grid),
-                latency: Latency::new(grid, facts),
-                tps: IndexMap::new(),
-                samples: with_samples.then(|| Sampled::read(run, grid, &server.words)),
-                server,
-            };
+            let mut recorded = Self::empty(run, &times, runs);
+            recorded.samples = with_samples.then(|| Sampled::read(run, grid, &recorded.server.words));
             recorded.annotations.set_phases(phases);
             for row in run.intervals().into_iter().flatten() {
                 recorded.interval(&row);

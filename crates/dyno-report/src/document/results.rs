@@ -2,40 +2,64 @@
 
 use super::latency::OVER_STAGES;
 use super::model::{Block, Table, Value};
-use super::parts::table;
-use super::table::{exactly, ms, number, text, value, words};
-use crate::analysis::other_dips;
-use crate::figures::{one_line, rate};
+use super::parts::{paragraph, table};
+use super::table::{exactly, facts, ms, number, text, value, with_details, words};
+use crate::figures::{count, counted, decimal, figure, one_line, percent, rate, time};
 use crate::growth::largest;
 use dyno_archive::analysis::{Analysis, Dip};
-use dyno_archive::summary::{Latency, Pacing, Summary, WorkloadSummary};
+use dyno_archive::summary::{Latency, Pacing, ScriptSummary, Summary, WorkloadSummary};
 
 /// More dips than this are not read; the deepest are shown.
-const MOST_DIPS: usize = 30;
+const MOST_DIPS: usize = 20;
 
-/// All tables of a summary.
-pub(super) fn tables(summary: &Summary) -> Vec<Block> {
-    let all = [
-        throughput(summary),
-        latency(summary),
+/// All that a summary says: each workload in a sentence, then the tables.
+pub(super) fn blocks(summary: &Summary) -> Vec<Block> {
+    let loads = summary.workloads.iter();
+    let loads = loads.map(|workload| paragraph(load(summary, workload)));
+    let tables = [
+        // The sentences say of what load the throughput is, and the errors have a table.
+        with_details(
+            throughput(summary),
+            &["loop", "clients", "threads", "transactions", "errors"],
+        ),
+        with_details(latency(summary), &["min"]),
         metrics(summary),
         stages(summary),
         scripts(summary),
         errors(summary),
+        setbacks(summary),
+        growth(summary),
+        costs(summary),
     ];
-    all.into_iter().filter_map(table).collect()
+    loads.chain(tables.into_iter().filter_map(table)).collect()
+}
+
+/// Who made the load, and for how long.
+fn load(summary: &Summary, workload: &WorkloadSummary) -> String {
+    let each = workload.transactions_per_client.map_or_else(String::new, |each| {
+        format!(", {} per client", counted(each, "transaction"))
+    });
+    format!(
+        "{}: {} in {} s, {}, {}, {}{each}",
+        workload.name,
+        counted(workload.transactions, "transaction"),
+        decimal(summary.measured_s, 1),
+        counted(workload.clients as u64, "client"),
+        counted(workload.threads as u64, "thread"),
+        crate::figures::pacing(workload.pacing),
+    )
 }
 
 fn throughput(summary: &Summary) -> Table {
     let mut rows: Vec<Vec<Value>> = summary.workloads.iter().map(throughput_row).collect();
     rows.extend(summary.total.filter(|_| !summary.mixes_loops()).map(|total| {
-        let mut row = vec![Value::Nothing(()); 12];
+        let mut row = vec![Value::Nothing(()); 13];
         (row[0], row[4], row[5]) = (words("all"), exactly(total.transactions), value(total.tps));
-        (row[9], row[10]) = (value(total.statements_per_s), exactly(total.errors));
+        (row[10], row[11]) = (value(total.statements_per_s), exactly(total.errors));
         row
     }));
     Table {
-        caption: "Throughput in the measured time".to_owned(),
+        caption: "Throughput".to_owned(),
         columns: vec![
             text("workload"),
             text("loop"),
@@ -46,6 +70,7 @@ fn throughput(summary: &Summary) -> Table {
             number("least", "TPS"),
             number("greatest", "TPS"),
             number("variation", "%"),
+            number("intervals", ""),
             number("statements", "1/s"),
             number("errors", ""),
             number("errors", "%"),
@@ -66,6 +91,7 @@ fn throughput_row(workload: &WorkloadSummary) -> Vec<Value> {
         value(steadiness.map(|steadiness| steadiness.tps_min)),
         value(steadiness.map(|steadiness| steadiness.tps_max)),
         value(steadiness.and_then(|steadiness| steadiness.variation_percent)),
+        steadiness.map_or(Value::Nothing(()), |steadiness| exactly(steadiness.intervals)),
         value(workload.statements_per_s),
         exactly(workload.errors),
         value(workload.error_percent()),
@@ -116,7 +142,8 @@ fn latency(summary: &Summary) -> Table {
     if lag {
         columns.extend([number("mean lag", "ms"), number("maximum lag", "ms")]);
     }
-    let rows = summary.workloads.iter().map(|workload| {
+    let known = |workload: &&WorkloadSummary| workload.latency.is_some() || workload.lag.is_some();
+    let rows = summary.workloads.iter().filter(known).map(|workload| {
         let mut row = vec![words(workload.name.as_str())];
         row.extend(latencies(workload.latency.as_ref()));
         if lag {
@@ -129,9 +156,9 @@ fn latency(summary: &Summary) -> Table {
     });
     Table {
         caption: if summary.stages.is_empty() {
-            "Latency of transactions in the measured time".to_owned()
+            "Transaction latency".to_owned()
         } else {
-            format!("Latency of transactions in the measured time,{OVER_STAGES}; each stage has its own below")
+            format!("Transaction latency{OVER_STAGES}")
         },
         columns,
         rows: rows.collect(),
@@ -169,7 +196,7 @@ fn stages(summary: &Summary) -> Table {
         })
     });
     Table {
-        caption: "Stages of the measured time".to_owned(),
+        caption: "Stages, each with its own latency".to_owned(),
         columns: vec![
             text("stage"),
             text("workload"),
@@ -187,9 +214,21 @@ fn stages(summary: &Summary) -> Table {
 }
 
 fn scripts(summary: &Summary) -> Table {
+    let failed =
+        |script: &ScriptSummary| script.serialization_failures + script.deadlock_failures + script.other_failures;
+    type Count<'a> = (&'static str, &'a dyn Fn(&ScriptSummary) -> u64);
+    let counts: [Count; 3] = [
+        ("failed", &failed),
+        ("retried", &|script| script.retried),
+        ("skipped", &|script| script.skipped),
+    ];
+    let all = || summary.workloads.iter().flat_map(|workload| &workload.scripts);
+    let never = counts
+        .iter()
+        .filter(|(_, count)| all().all(|script| count(script) == 0));
+    let details: Vec<&str> = never.map(|(name, _)| *name).chain(["stddev"]).collect();
     let rows = summary.workloads.iter().flat_map(|workload| {
         workload.scripts.iter().map(move |script| {
-            let failed = script.serialization_failures + script.deadlock_failures + script.other_failures;
             vec![
                 words(workload.name.as_str()),
                 words(one_line(&script.name)),
@@ -198,13 +237,13 @@ fn scripts(summary: &Summary) -> Table {
                 value(script.tps),
                 ms(script.latency_mean_us),
                 ms(script.latency_stddev_us),
-                exactly(failed),
+                exactly(failed(script)),
                 exactly(script.retried),
                 exactly(script.skipped),
             ]
         })
     });
-    Table {
+    let table = Table {
         caption: "Scripts of a mix".to_owned(),
         columns: vec![
             text("workload"),
@@ -219,18 +258,22 @@ fn scripts(summary: &Summary) -> Table {
             number("skipped", ""),
         ],
         rows: rows.collect(),
-    }
+    };
+    with_details(table, &details)
 }
 
 fn errors(summary: &Summary) -> Table {
+    if summary.workloads.iter().all(|workload| workload.errors == 0) {
+        return facts("", [("errors", "none".to_owned())]);
+    }
     let rows = summary.workloads.iter().flat_map(|workload| {
-        let all = (workload.transactions + workload.errors).max(1) as f64;
-        workload.errors_by_state.iter().map(move |error| {
+        let states = workload.errors_by_state.iter();
+        states.map(move |error| {
             vec![
                 words(workload.name.as_str()),
-                words(one_line(&error.sqlstate)),
                 exactly(error.count),
-                value(error.count as f64 * 100.0 / all),
+                value(share(error.count, workload.transactions + workload.errors)),
+                words(one_line(&error.sqlstate)),
                 words(one_line(&error.example)),
             ]
         })
@@ -239,13 +282,104 @@ fn errors(summary: &Summary) -> Table {
         caption: "Errors".to_owned(),
         columns: vec![
             text("workload"),
-            text("SQLSTATE"),
             number("transactions", ""),
             number("share", "%"),
+            text("SQLSTATE"),
             text("first message"),
         ],
         rows: rows.collect(),
     }
+}
+
+/// `part` of `all` in percent; `None` of nothing.
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 * 100.0 / all as f64)
+}
+
+/// What else became of transactions, if anything did.
+fn setbacks(summary: &Summary) -> Table {
+    let several = summary.workloads.len() > 1;
+    let of_workload = |workload: &WorkloadSummary| {
+        let WorkloadSummary {
+            transactions,
+            errors,
+            skipped,
+            late,
+            retried,
+            retries,
+            unfinished,
+            ..
+        } = *workload;
+        let of = |part: u64, all: u64| format!("{} ({})", counted(part, "transaction"), percent(share(part, all)));
+        let begun = transactions + errors;
+        let again = format!("{}, restarted {}", of(retried, begun), counted(retries, "time"));
+        let behind = format!("{}, too far behind schedule to start", of(skipped, begun + skipped));
+        let slow = format!("{}, slower than the latency limit", of(late, transactions));
+        let open = counted(unfinished, "transaction");
+        let named = |what: &str| match several {
+            true => format!("{what}, {}", workload.name),
+            false => what.to_owned(),
+        };
+        let rows = [
+            ("retried", retried, again),
+            ("skipped", skipped, behind),
+            ("late", late, slow),
+            ("unfinished", unfinished, open),
+        ];
+        rows.into_iter()
+            .filter(|(_, number, _)| *number > 0)
+            .map(|(what, _, words)| (named(what), words))
+            .collect::<Vec<_>>()
+    };
+    facts("", summary.workloads.iter().flat_map(of_workload))
+}
+
+/// What connecting took, how busy the machine was, and what dyno itself cost.
+fn costs(summary: &Summary) -> Table {
+    let connections = summary.connection.map(|connection| {
+        format!(
+            "{} in {}; {} each on average, {} at most",
+            count(connection.count),
+            time(connection.total_us),
+            time(connection.mean_us),
+            time(connection.max_us)
+        )
+    });
+    let host = summary.load_host.map(|cpu| {
+        format!(
+            "{} user, {} system, {} iowait, {} steal, {} idle",
+            percent(cpu.user_percent),
+            percent(cpu.system_percent),
+            percent(cpu.iowait_percent),
+            percent(cpu.steal_percent),
+            percent(cpu.idle_percent)
+        )
+    });
+    let completed = summary.workloads.iter().any(|workload| workload.transactions > 0);
+    let failed = summary.workloads.iter().any(|workload| workload.errors > 0);
+    let own = summary.client_cpu.filter(|_| completed || failed).map(|cpu| {
+        let of = match (completed, failed) {
+            (true, true) => "transaction, including failed ones",
+            (true, false) => "transaction",
+            (false, _) => "failed transaction",
+        };
+        let (user, system) = (figure(cpu.user_us), figure(cpu.system_us));
+        format!("{user} µs user, {system} µs system per {of}")
+    });
+    let sampling = summary.sampling.map(|cost| {
+        format!(
+            "{} ms of server time and {} ms of dyno's CPU time per second",
+            figure(cost.server_ms_per_s),
+            figure(cost.dyno_cpu_us_per_s / 1e3)
+        )
+    });
+    let costs = [
+        ("connections", connections),
+        ("load host CPU", host),
+        ("dyno's own CPU", own),
+        ("sampling", sampling),
+    ];
+    facts("", costs.map(|(what, words)| (what, words.unwrap_or_default())))
 }
 
 /// The deepest dips with what was seen, in order of time.
@@ -265,7 +399,11 @@ pub(super) fn dips(analysis: &Analysis) -> Table {
             words(seen.join("; ")),
         ]
     });
-    let more = other_dips(left_out).map_or_else(String::new, |others| format!("; {others}"));
+    let more = match left_out {
+        0 => String::new(),
+        1 => "; run.json has the other dip, which is no deeper".to_owned(),
+        _ => format!("; run.json has the other {left_out} dips, which are no deeper"),
+    };
     Table {
         caption: format!("Dips of the throughput{more}"),
         columns: vec![
@@ -280,7 +418,7 @@ pub(super) fn dips(analysis: &Analysis) -> Table {
 }
 
 /// Tables and indexes before and after the load.
-pub(super) fn growth(summary: &Summary) -> Table {
+fn growth(summary: &Summary) -> Table {
     // As PostgreSQL counts.
     const MB: f64 = 1_048_576.0;
     let rows = largest(&summary.tables).into_iter().map(|growth| {

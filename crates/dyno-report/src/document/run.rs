@@ -2,14 +2,17 @@
 
 use super::latency::{OVER_STAGES, loop_words, percentile_curves};
 use super::model::{Block, Section};
-use super::parts::{figure, list, paragraph, section, table};
+use super::parts::{figure, in_full, list, paragraph, section, table};
 use super::recorded::Recorded;
+use super::table::with_details;
 use super::{metrics, results, statements};
 use crate::campaign::latencies::percentile_words;
-use crate::figures::{one_line, percent, rate};
+use crate::figures::{counted, decimal, duration, one_line, percent, rate};
 use dyno_archive::RunState;
+use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::Resolved;
 use dyno_archive::summary::Summary;
+use std::time::Duration;
 
 /// Everything about a run, for a document that is about it alone.
 pub(super) fn sections(recorded: &Recorded, experiment: Option<&Resolved>) -> Vec<Section> {
@@ -26,14 +29,26 @@ pub(super) fn sections(recorded: &Recorded, experiment: Option<&Resolved>) -> Ve
     over_time.extend(figure(experiment.and_then(metrics)));
     let mut sections = vec![
         section("results", "Results", results(recorded)),
-        section("over-time", "Over time", over_time),
-        section("distribution", "Distribution of latency", percentiles(recorded)),
-        section("statements", "Statements", per_statement(recorded)),
-        section("server", "The server", server(recorded)),
-        section("machine", "The load's machine", machine(recorded)),
+        in_full(section("over-time", "Over time", over_time)),
+        in_full(section(
+            "distribution",
+            "Distribution of latency",
+            percentiles(recorded),
+        )),
+        statements(recorded),
+        in_full(section("server", "The server", server(recorded))),
+        in_full(section("machine", "The load's machine", machine(recorded))),
     ];
-    sections.retain(|section| !section.blocks.is_empty());
+    sections.retain(|section| !section.blocks.is_empty() || !section.sections.is_empty());
     sections
+}
+
+/// The name of a run, and how it ended if it is not complete.
+pub(super) fn name(recorded: &Recorded) -> String {
+    match recorded.run.state {
+        RunState::Complete => recorded.name.clone(),
+        state => format!("{} ({state})", recorded.name),
+    }
 }
 
 /// A run among others, folded: its load over time. `number` tells it from the others.
@@ -81,7 +96,7 @@ pub(super) fn state_words(recorded: &Recorded) -> String {
         RunState::Incomplete => {
             format!("The run ended early{because}. This is what was measured until then.")
         }
-        RunState::Faulty => format!("The run does not count{because}."),
+        RunState::Faulty => format!("This run does not count{because}."),
         RunState::Failed => format!("The run failed{because}."),
     }
 }
@@ -111,34 +126,27 @@ pub(super) fn steady_words(steady: &dyno_archive::analysis::Steady) -> String {
 }
 
 fn results(recorded: &Recorded) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let state = state_words(recorded);
-    blocks.extend((!state.is_empty()).then(|| paragraph(state)));
-    match &recorded.summary {
-        Ok(summary) => blocks.extend(results::tables(summary)),
-        Err(error) => blocks.push(paragraph(format!("There are no figures: {}", one_line(error)))),
+    let mut blocks = match &recorded.summary {
+        Ok(summary) => results::blocks(summary),
+        Err(error) => vec![paragraph(format!("There are no figures: {}", one_line(error)))],
+    };
+    if let Some(analysis) = &recorded.analysis {
+        blocks.extend(table(results::dips(analysis)));
+        let findings = analysis.findings.iter().map(|finding| one_line(finding));
+        blocks.extend(list(dips_in_all(analysis).into_iter().chain(findings).collect()));
     }
-    blocks.extend(
-        recorded
-            .analysis
-            .as_ref()
-            .and_then(|analysis| table(results::dips(analysis))),
-    );
-    blocks.extend(findings(recorded));
     blocks
 }
 
-fn findings(recorded: &Recorded) -> Option<Block> {
-    let analysis = recorded.analysis.as_ref()?;
-    let mut items = vec![steady_words(&analysis.steady)];
-    items.extend(
-        analysis
-            .dip_period_s
-            .map(|period_s| format!("Dips recur about every {period_s:.0} s.")),
-    );
-    items.extend(analysis.findings.iter().map(|finding| one_line(finding)));
-    items.retain(|item| !item.is_empty());
-    list(items)
+/// How long all dips lasted together, and how far they are apart; `None` if there are none.
+fn dips_in_all(analysis: &Analysis) -> Option<String> {
+    let lost_s: f64 = analysis.dips.iter().map(|dip| dip.end_s - dip.start_s).sum();
+    let every = analysis.dip_period_s.map_or_else(String::new, |period_s| {
+        let period = Duration::try_from_secs_f64(period_s).unwrap_or_default();
+        format!(", one every {}", duration(period))
+    });
+    let dips = counted(analysis.dips.len() as u64, "dip");
+    (!analysis.dips.is_empty()).then(|| format!("{dips} of {} s in all{every}.", decimal(lost_s, 0)))
 }
 
 /// The figures of the load over time; heat maps only where there is room for them.
@@ -187,10 +195,21 @@ fn percentiles(recorded: &Recorded) -> Vec<Block> {
     .collect()
 }
 
-fn per_statement(recorded: &Recorded) -> Vec<Block> {
+fn statements(recorded: &Recorded) -> Section {
     let of_clients = recorded.summary.as_ref().ok().map(statements::of_clients);
-    let of_server = statements::of_server(recorded.run, &recorded.server.words);
-    of_clients.into_iter().chain([of_server]).filter_map(table).collect()
+    let of_clients = of_clients.map(|table| with_details(table, &["stddev", "min", "p50", "p99.9"]));
+    let of_server = table(statements::of_server(recorded.run, &recorded.server.words)).map(|block| {
+        let section = section("statements-server", "Counted by the server", vec![block]);
+        in_full(section)
+    });
+    Section {
+        sections: of_server.into_iter().collect(),
+        ..section(
+            "statements",
+            "Statements",
+            of_clients.and_then(table).into_iter().collect(),
+        )
+    }
 }
 
 fn server(recorded: &Recorded) -> Vec<Block> {
@@ -208,13 +227,6 @@ fn server(recorded: &Recorded) -> Vec<Block> {
     )));
     blocks.extend(table(super::happened::others(recorded.run)));
     blocks.extend(figure(sampled.sessions.figure("sessions", annotations)));
-    blocks.extend(
-        recorded
-            .summary
-            .as_ref()
-            .ok()
-            .and_then(|summary| table(results::growth(summary))),
-    );
     blocks
 }
 

@@ -1,7 +1,8 @@
 //! The tables behind the charts.
 
-use super::model::{Column, Table, Value};
+use super::model::{Column, Detail, Table, Value};
 use super::series::{Steps, rounded_s, rounded_to, significant};
+use crate::figures::one_line;
 
 /// What of a series stands in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,12 +75,41 @@ fn only<T>(row: Vec<T>, known: &[bool]) -> Vec<T> {
     places.filter(|(_, known)| **known).map(|(of, _)| of).collect()
 }
 
+/// The columns of a table of facts, each of which has a name and a value.
+pub(crate) const FACTS: [&str; 2] = ["what", "value"];
+
+/// The column of the names of runs.
+pub(crate) const RUN: &str = "run";
+
+/// A table of facts, without those that say nothing.
+pub(super) fn facts(caption: &str, facts: impl IntoIterator<Item = (impl Into<String>, String)>) -> Table {
+    let facts = facts.into_iter().filter(|(_, fact)| !fact.is_empty());
+    Table {
+        caption: caption.to_owned(),
+        columns: FACTS.map(text).into(),
+        rows: facts
+            .map(|(name, fact)| vec![words(name), words(one_line(&fact))])
+            .collect(),
+    }
+}
+
+/// The table with columns that are left out where there is no room for everything.
+pub(super) fn with_details(table: Table, details: &[&str]) -> Table {
+    let mut table = table;
+    let columns = table.columns.iter_mut();
+    columns
+        .filter(|column| details.contains(&column.name.as_str()))
+        .for_each(|column| column.detail = Detail::Full);
+    table
+}
+
 /// A column of numbers.
 pub(super) fn number(name: &str, unit: &str) -> Column {
     Column {
         name: name.to_owned(),
         unit: unit.to_owned(),
         numeric: true,
+        detail: Detail::Brief,
     }
 }
 

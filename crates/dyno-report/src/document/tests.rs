@@ -2,9 +2,9 @@
 
 use super::model::{Figure, FigureData, Section, Sweep, Value};
 use super::*;
-use crate::campaign::overviews::{Fate, campaign};
 use crate::fixture::{staged, two_workloads, write_archive};
 use crate::html;
+use crate::terminal::campaign_tests::{Fate, campaign};
 use dyno_archive::Archive;
 use proptest::prelude::*;
 use std::fs;
@@ -74,7 +74,7 @@ fn a_run_whose_dyno_was_killed_has_its_figures() {
     let archive = tempfile::tempdir().unwrap();
     write_archive(archive.path());
     let campaigns = read(archive.path());
-    let document = of_campaign(&campaigns[2]);
+    let document = of_campaign(&campaigns[2], Detail::Full);
     assert_sound(&document);
     let FigureData::Timeline(throughput) = &figure(&document, "run-throughput").data else {
         panic!()
@@ -114,7 +114,7 @@ fn a_run_of_which_only_the_summary_is_left() {
     let archive = tempfile::tempdir().unwrap();
     write_archive(archive.path());
     let campaigns = read(archive.path());
-    let document = of_campaign(&campaigns[0]);
+    let document = of_campaign(&campaigns[0], Detail::Full);
     assert_sound(&document);
     assert_eq!(document.headlines[0].figure, "12,346 TPS");
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_sweep_with_knee_and_ratios() {
     let campaign = campaign(archive.path(), end, |run| {
         Fate::Complete(tps[(run.number - 1) % 4] * (1.0 + 0.01 * run.repetition as f64))
     });
-    let document = of_campaign(&campaign);
+    let document = of_campaign(&campaign, Detail::Full);
     assert_sound(&document);
     let FigureData::Sweep(sweep) = &figure(&document, "tps-1").data else {
         panic!()
@@ -190,7 +190,7 @@ fn percentiles_of_stages_are_never_put_together() {
     let archive = tempfile::tempdir().unwrap();
     let end = "[factors]\nclients = [1, 8]\n[plan]\norder = \"listed\"\n";
     let campaign = campaign(archive.path(), end, |_| Fate::Found(Box::new(staged())));
-    let document = of_campaign(&campaign);
+    let document = of_campaign(&campaign, Detail::Full);
     assert_sound(&document);
     let (columns, rows) = cell_table(&document);
     let column = |name: &str| columns.iter().position(|column| *column == name).unwrap();
@@ -217,7 +217,7 @@ fn percentiles_of_stages_are_never_put_together() {
     );
     let everything = [
         serde_json::to_string(&document).unwrap(),
-        crate::show::campaign(&campaign),
+        crate::terminal::campaign(&campaign),
         crate::list::campaigns(&[campaign]),
     ];
     // The fixture's p99 over both stages.
@@ -235,7 +235,7 @@ fn what_is_asked_for_is_in_no_ratio() {
         summary.workloads[0].tps = 1_000.0 * run.number as f64;
         Fate::Found(Box::new(summary))
     });
-    let document = of_campaign(&campaign);
+    let document = of_campaign(&campaign, Detail::Full);
     assert_sound(&document);
     let FigureData::Matrix(matrix) = &figure(&document, "ratios").data else {
         panic!()
@@ -251,7 +251,7 @@ fn what_is_asked_for_is_in_no_ratio() {
     );
     // One of 1,000 with 993.8 that were asked for.
     assert!(!serde_json::to_string(&document).unwrap().contains("1993.8"));
-    assert!(!crate::show::campaign(&campaign).contains("1,994"));
+    assert!(!crate::terminal::campaign(&campaign).contains("1,994"));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn a_tie_has_no_winner() {
     let archive = tempfile::tempdir().unwrap();
     let end = "[factors]\nclients = [1, 8]\n[plan]\norder = \"listed\"\n";
     let campaign = campaign(archive.path(), end, |_| Fate::Complete(1_000.0));
-    let headlines = of_campaign(&campaign).headlines;
+    let headlines = of_campaign(&campaign, Detail::Full).headlines;
     assert!(
         headlines[0].verdict.starts_with("The same throughput in all 2 cells"),
         "{headlines:?}"
@@ -273,7 +273,7 @@ fn two_factors_are_lines_and_a_matrix_and_names_are_bars() {
     let end = "[factors]\nclients = [1, 8]\nfull_page_writes = [\"on\", \"off\"]\n[plan]\norder = \
                \"listed\"\nbaseline = { full_page_writes = \"on\" }\n";
     let two = campaign(archive.path(), end, |run| Fate::Complete(1_000.0 * run.number as f64));
-    let document = of_campaign(&two);
+    let document = of_campaign(&two, Detail::Full);
     assert_sound(&document);
     let FigureData::Sweep(sweep) = &figure(&document, "tps-1").data else {
         panic!()
@@ -291,7 +291,7 @@ fn two_factors_are_lines_and_a_matrix_and_names_are_bars() {
     let archive = tempfile::tempdir().unwrap();
     let end = "[factors]\nfull_page_writes = [\"on\", \"off\"]\n[plan]\norder = \"listed\"\n";
     let one = campaign(archive.path(), end, |run| Fate::Complete(1_000.0 * run.number as f64));
-    let document = of_campaign(&one);
+    let document = of_campaign(&one, Detail::Full);
     let FigureData::Bars(bars) = &figure(&document, "tps-1").data else {
         panic!()
     };
@@ -340,7 +340,7 @@ fn what_is_missing_is_said() {
         2 => Fate::Incomplete,
         _ => Fate::NotMade,
     });
-    let document = of_campaign(&partly);
+    let document = of_campaign(&partly, Detail::Full);
     assert_sound(&document);
     let words: Vec<&str> = document.warnings.iter().map(|warning| warning.text.as_str()).collect();
     assert!(
@@ -357,7 +357,7 @@ fn what_is_missing_is_said() {
         fs::write(run.path.join("run.json"), "").unwrap();
     }
     fs::write(partly.path.join("campaign.json"), "{").unwrap();
-    let document = of_campaign(&read(archive.path()).remove(0));
+    let document = of_campaign(&read(archive.path()).remove(0), Detail::Full);
     assert_sound(&document);
     assert!(
         document.warnings[0]
@@ -372,7 +372,7 @@ fn what_is_missing_is_said() {
 fn a_campaign_of_which_nothing_was_made() {
     let archive = tempfile::tempdir().unwrap();
     let empty = campaign(archive.path(), "[factors]\nclients = [1, 8]\n", |_| Fate::NotMade);
-    let document = of_campaign(&empty);
+    let document = of_campaign(&empty, Detail::Full);
     assert_sound(&document);
     assert!(
         document
@@ -393,7 +393,7 @@ fn what_differs_between_runs_is_told_with_its_number_of_runs() {
         .unwrap()
         .replace("PostgreSQL 18.6", "PostgreSQL 9.6");
     fs::write(&path, other).unwrap();
-    let document = of_campaign(&read(archive.path()).remove(0));
+    let document = of_campaign(&read(archive.path()).remove(0), Detail::Full);
     let environment = document
         .sections
         .iter()
@@ -427,7 +427,7 @@ proptest! {
         let path = run.path.join(["intervals.csv", "latency.hlog", "events.jsonl", "run.json"][file]);
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..(bytes.len() as f64 * share) as usize]).unwrap();
-        let document = of_campaign(&read(archive.path())[2]);
+        let document = of_campaign(&read(archive.path())[2], Detail::Full);
         assert_sound(&document);
         prop_assert!(!document.headlines.is_empty());
     }

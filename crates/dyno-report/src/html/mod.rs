@@ -106,7 +106,7 @@ mod tests {
             columns: vec![Column {
                 name: text(),
                 unit: text(),
-                numeric: false,
+                ..Column::default()
             }],
             rows: vec![
                 vec![Value::Text(text())],
@@ -129,7 +129,7 @@ mod tests {
             title: text(),
             folded: true,
             blocks: vec![Block::Figure(figure)],
-            sections: Vec::new(),
+            ..Section::default()
         };
         Document {
             title: text(),
@@ -143,11 +143,11 @@ mod tests {
             warnings: vec![Caution {
                 subject: text(),
                 text: text(),
+                ..Caution::default()
             }],
             sections: vec![Section {
                 id: "outer".to_owned(),
                 title: text(),
-                folded: false,
                 blocks: vec![
                     Block::Text { text: text() },
                     Block::List { items: vec![text()] },
@@ -158,6 +158,7 @@ mod tests {
                     Block::Table(table),
                 ],
                 sections: vec![inner],
+                ..Section::default()
             }],
             ..Document::default()
         }

@@ -49,6 +49,7 @@ fn without_data<'a>(section: &'a Section, figures: &mut Figures<'a>) -> Section 
         id: section.id.clone(),
         title: section.title.clone(),
         folded: section.folded,
+        detail: section.detail,
         blocks,
         sections: section
             .sections

@@ -188,6 +188,7 @@ mod tests {
                     name: "mean".to_owned(),
                     unit: "TPS".to_owned(),
                     numeric: true,
+                    ..Column::default()
                 },
             ],
             rows: vec![
@@ -235,6 +236,7 @@ mod tests {
             warnings: vec![Caution {
                 subject: "all 3 runs".to_owned(),
                 text: "Only 5 intervals.".to_owned(),
+                ..Caution::default()
             }],
             sections: vec![section],
             ..Document::default()

@@ -1,8 +1,8 @@
 //! Charts as people see them.
 
 use super::*;
-use crate::campaign::overviews::{self, Fate};
 use crate::fixture::update;
+use crate::terminal::campaign_tests::{self as campaigns, Fate};
 use dyno_archive::plan::{PlannedRun, Size};
 use dyno_archive::summary::WorkloadFacts;
 use dyno_archive::{CampaignRecord, CampaignWriter, EventKind, EventRecord, RunRecord, RunState};
@@ -19,7 +19,7 @@ const SCREEN: Screen = Screen {
 
 fn fits(text: &str, screen: Screen) {
     // The words beneath are as wide as all text.
-    let charts = text.lines().take_while(|line| !line.starts_with("  steady state"));
+    let charts = text.lines().take_while(|line| !line.starts_with("update: "));
     for line in charts {
         assert!(
             line.chars().count() <= screen.width && line.trim_end() == line,
@@ -118,7 +118,7 @@ fn a_dip_of_one_second_in_eight_hours_is_seen() {
 fn a_sweep_with_a_line_per_level_of_the_other_factor() {
     let archive = tempfile::tempdir().unwrap();
     let end = "[factors]\nclients = [1, 4, 16, 64]\nfull_page_writes = [\"on\", \"off\"]\n[plan]\norder = \"listed\"\n";
-    let campaign = overviews::campaign(archive.path(), end, |planned| {
+    let campaign = campaigns::campaign(archive.path(), end, |planned| {
         let clients: f64 = planned.cell["clients"].parse().unwrap();
         let most = if planned.cell["full_page_writes"] == "on" {
             9_000.0
@@ -147,11 +147,11 @@ fn what_cannot_be_drawn_says_why() {
             .ends_with("001-rep1 has no complete interval")
     );
     let end = "[factors]\nfull_page_writes = [\"on\", \"off\"]\n";
-    let campaign = overviews::campaign(archive.path(), end, |_| Fate::Found(Box::new(update())));
+    let campaign = campaigns::campaign(archive.path(), end, |_| Fate::Found(Box::new(update())));
     let why = super::campaign(&campaign, SCREEN).unwrap_err();
     assert!(why.contains("has numbers as levels"), "{why}");
     let end = "[factors]\nclients = [1, 4]\n";
-    let campaign = overviews::campaign(archive.path(), end, |_| Fate::Failed("the server did not start"));
+    let campaign = campaigns::campaign(archive.path(), end, |_| Fate::Failed("the server did not start"));
     assert!(
         super::campaign(&campaign, SCREEN)
             .unwrap_err()

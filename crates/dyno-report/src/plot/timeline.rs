@@ -3,10 +3,10 @@
 use super::Screen;
 use super::axis::Axis;
 use super::chart::{Chart, Curve, Row, draw};
-use crate::analysis::in_short;
+use crate::document::in_short;
 use crate::figures::{counted, one_line};
-use crate::show::analysis_of;
-use dyno_analysis::summary::{is_complete, summary_of};
+use crate::terminal::headlines;
+use dyno_analysis::summary::is_complete;
 use dyno_archive::plan::WARMUP;
 use dyno_archive::{EventKind, Run};
 use indexmap::IndexMap;
@@ -43,8 +43,7 @@ pub(super) fn run(run: &Run, screen: Screen) -> Result<String, String> {
             run.path.display()
         ));
     };
-    let figures = summary_of(run).ok();
-    let analysis = figures.as_ref().and_then(|figures| analysis_of(run, figures));
+    let (results, analysis) = in_short(run);
     let charts: Vec<Chart> = curves
         .into_iter()
         .map(|(workload, points)| chart(run, &workload, points))
@@ -64,10 +63,8 @@ pub(super) fn run(run: &Run, screen: Screen) -> Result<String, String> {
     let unit = |axis: &Axis| format!("time since the load began ({})", axis.time_unit());
     let mut text = format!("{} ({})\n\n", run.name(), run.state);
     text.push_str(&draw(&charts, x, unit, &rows, screen));
-    let words = analysis.as_ref().map(in_short).filter(|words| !words.is_empty());
-    if let Some(words) = words {
-        text.push_str(&format!("\n{words}"));
-    }
+    text.push('\n');
+    text.push_str(&headlines(&results));
     Ok(text)
 }
 

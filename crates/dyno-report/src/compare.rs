@@ -1,4 +1,4 @@
-//! The words of comparisons: the same in text and in documents.
+//! The words of comparisons.
 
 use crate::figures::{self, decimal, one_line};
 use dyno_analysis::comparison::{CellComparison, Comparison, Loss, Side, Verdict, WorkloadComparison};
@@ -168,6 +168,19 @@ pub(crate) fn excerpts(one: &str, another: &str) -> (String, String) {
         excerpt
     };
     (excerpt(&one), excerpt(&another))
+}
+
+/// A gate: says which measures became worse by at least `least` (a share), or nothing if none did.
+#[must_use]
+pub fn losses(comparison: &Comparison, least: f64) -> Option<String> {
+    let losses = comparison.losses(least);
+    let first = losses.first()?;
+    let others = match losses.len() - 1 {
+        0 => String::new(),
+        1 => ", and 1 other measure is worse".to_owned(),
+        more => format!(", and {more} other measures are worse"),
+    };
+    Some(loss(first) + &others)
 }
 
 #[cfg(test)]

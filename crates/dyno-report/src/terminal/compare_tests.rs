@@ -1,7 +1,8 @@
 //! Comparisons as people see them.
 
-use super::*;
-use crate::campaign::overviews::{Fate, campaign};
+use super::campaign_tests::{Fate, campaign};
+use super::comparison;
+use crate::compare::losses;
 use crate::fixture::{two_workloads, update};
 use dyno_analysis::comparison::compare;
 use dyno_archive::Campaign;
@@ -30,7 +31,7 @@ fn repeated(archive: &Path, times: usize, end: &str, tps: f64, p99_us: f64) -> C
 }
 
 fn text(baseline: &Campaign, candidate: &Campaign) -> String {
-    let text = comparison(&compare(baseline, candidate));
+    let text = comparison(baseline, candidate, &compare(baseline, candidate));
     let width = text.lines().map(|line| line.chars().count()).max();
     assert!(width <= Some(100), "{text}");
     text

@@ -1,11 +1,11 @@
 //! Campaigns as people see them.
 
-use super::*;
+use super::overview;
 use crate::fixture::{two_workloads, update};
 use dyno_archive::analysis::{Analysis, Cause, Dip, Steady};
 use dyno_archive::plan::{PlannedRun, Size};
 use dyno_archive::summary::{StageSummary, StageWorkload, Summary, Total, WorkloadFacts};
-use dyno_archive::{Archive, CampaignRecord, CampaignWriter, RunRecord};
+use dyno_archive::{Archive, Campaign, CampaignRecord, CampaignWriter, RunRecord, RunState};
 use dyno_lab::experiment::Experiment;
 use insta::assert_snapshot;
 use std::path::Path;
@@ -171,6 +171,6 @@ fn a_run_with_all_that_there_can_be_to_say() {
         ..Analysis::default()
     })
     .unwrap();
-    let text = crate::show::run(&kept).replace(&archive.path().display().to_string(), "archive");
+    let text = super::run(&campaign, &kept).replace(&archive.path().display().to_string(), "archive");
     assert_snapshot!(text);
 }

@@ -6,6 +6,14 @@ pub(crate) use dyno_archive::figures::{counted, decimal, percent};
 use dyno_archive::summary::Pacing;
 use std::time::Duration;
 
+/// A number of a table as every form writes it, without its `unit`.
+pub(crate) fn in_unit(number: f64, unit: &str) -> String {
+    match unit {
+        "%" => percent(number).trim_end_matches(" %").to_owned(),
+        _ => figure(number),
+    }
+}
+
 /// A number of transactions or statements per second, or a metric; `-` if there is none.
 #[must_use]
 pub fn rate(per_second: impl Into<Option<f64>>) -> String {
@@ -152,6 +160,16 @@ mod tests {
             (rate(0.0177), rate(None), rate(f64::NAN)),
             ("0.0177".to_owned(), "-".to_owned(), "-".to_owned())
         );
+    }
+
+    #[test]
+    fn shares_are_written_alike_in_sentences_and_tables() {
+        let share = |share| in_unit(share, "%");
+        assert_eq!(
+            (share(3.21), share(0.02), share(100.0)),
+            ("3.2".into(), "<0.1".into(), "100.0".into())
+        );
+        assert_eq!(in_unit(3.21, "TPS"), "3.21");
     }
 
     #[test]

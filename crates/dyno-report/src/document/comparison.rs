@@ -35,7 +35,7 @@ pub(super) fn section(id: &str, comparison: &Comparison) -> Section {
         blocks.push(Block::Figure(ratios(id, comparison, &measured)));
         blocks.push(Block::Figure(throughput(id, comparison, &measured)));
         blocks.push(paragraph(
-            "Each table has the means over runs, their ratio, the ends of its 95 % interval, and the verdict on B.",
+            "Each table: means over runs, their ratio, its 95 % interval (from, to), and the verdict on B.",
         ));
     }
     let unknown = |verdict: &Verdict| matches!(verdict, Verdict::CannotTellYet { more_runs: Some(_) });

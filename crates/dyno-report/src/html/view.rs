@@ -1,7 +1,7 @@
 //! What the template sees: the document without the data of its figures, which the page carries apart.
 
 use crate::document::model::{Block, Document, Figure, FigureData, Section, Timeline};
-use crate::figures::figure;
+use crate::figures::in_unit;
 use minijinja::value::ValueKind;
 use std::collections::BTreeMap;
 
@@ -59,11 +59,11 @@ fn without_data<'a>(section: &'a Section, figures: &mut Figures<'a>) -> Section 
     }
 }
 
-/// A value of a table as people read it: numbers as figures are written, nothing as a dash.
-pub(super) fn cell(value: minijinja::Value) -> String {
+/// A value of a table as people read it: numbers as figures with this unit are written, nothing as a dash.
+pub(super) fn cell(value: minijinja::Value, unit: &str) -> String {
     match value.kind() {
         ValueKind::None | ValueKind::Undefined => "–".to_owned(),
-        ValueKind::Number => f64::try_from(value).map_or_else(|_| "–".to_owned(), figure),
+        ValueKind::Number => f64::try_from(value).map_or_else(|_| "–".to_owned(), |number| in_unit(number, unit)),
         _ => value.to_string(),
     }
 }
@@ -74,8 +74,8 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_a_dash() {
-        assert_eq!(cell(minijinja::Value::from(())), "–");
-        assert_eq!(cell(minijinja::Value::from("<b>")), "<b>");
-        assert_eq!(cell(minijinja::Value::from(2_500.0)), "2,500");
+        assert_eq!(cell(minijinja::Value::from(()), ""), "–");
+        assert_eq!(cell(minijinja::Value::from("<b>"), ""), "<b>");
+        assert_eq!(cell(minijinja::Value::from(2_500.0), "ms"), "2,500");
     }
 }

@@ -1,7 +1,7 @@
 //! A document as Markdown, for a repository or a blog: text, tables, and pictures that lie beside it.
 
 use crate::document::model::{Block, Document, Section, Table, Value};
-use crate::figures::figure;
+use crate::figures::in_unit;
 use std::fmt::Write;
 
 /// The paper of `document`. `picture` gives the address of a figure's picture by its id, relative to the paper;
@@ -136,7 +136,8 @@ fn table(paper: &mut String, table: &Table) {
             .map(|column| if column.numeric { "--:" } else { "---" }.to_owned()),
     );
     for values in &table.rows {
-        row(paper, values.iter().map(value));
+        let units = table.columns.iter().map(|column| column.unit.as_str());
+        row(paper, values.iter().zip(units).map(|(of, unit)| value(of, unit)));
     }
     paper.push('\n');
 }
@@ -147,10 +148,10 @@ fn row(paper: &mut String, values: impl Iterator<Item = String>) {
     paper.push('\n');
 }
 
-fn value(value: &Value) -> String {
+fn value(value: &Value, unit: &str) -> String {
     match value {
         Value::Nothing(()) => "–".to_owned(),
-        Value::Number(value) => figure(*value),
+        Value::Number(number) => in_unit(*number, unit),
         Value::Text(words) => text(words),
     }
 }

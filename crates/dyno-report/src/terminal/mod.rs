@@ -17,7 +17,7 @@ mod run_tests;
 use crate::document::model::{Block, Caution, Column, Detail, Document, Headline, Section, Table, Value};
 use crate::document::table::{FACTS, RUN};
 use crate::document::{of_campaign, of_comparison_in_brief, of_finished, of_run};
-use crate::figures::{figure, one_line};
+use crate::figures::{in_unit, one_line};
 use crate::table::{self as layout, INDENT};
 use dyno_analysis::comparison::Comparison;
 use dyno_analysis::progress::FinishedRun;
@@ -180,8 +180,10 @@ pub(crate) fn table(table: &Table) -> String {
     let is_brief = |(_, column): &(usize, &Column)| column.detail == Detail::Brief;
     let shown: Vec<(usize, &Column)> = table.columns.iter().enumerate().filter(is_brief).collect();
     let rows = table.rows.iter().map(|row| {
-        let values = shown.iter().filter_map(|(place, _)| row.get(*place));
-        values.map(value).collect::<Vec<_>>()
+        let values = shown
+            .iter()
+            .filter_map(|(place, column)| Some((row.get(*place)?, column)));
+        values.map(|(of, column)| value(of, &column.unit)).collect::<Vec<_>>()
     });
     if shown.iter().map(|(_, column)| column.name.as_str()).eq(FACTS) {
         return layout::table(&[], &[0, 1], rows);
@@ -217,10 +219,10 @@ pub(crate) fn table(table: &Table) -> String {
     caption + &layout::with_names(&header, &texts, names.as_slice(), rows)
 }
 
-fn value(value: &Value) -> String {
+fn value(value: &Value, unit: &str) -> String {
     match value {
         Value::Nothing(()) => "-".to_owned(),
-        Value::Number(value) => figure(*value),
+        Value::Number(number) => in_unit(*number, unit),
         Value::Text(words) => one_line(words),
     }
 }

@@ -155,7 +155,7 @@ fn of_many_dips_the_deepest_are_shown() {
         .lines()
         .filter_map(|line| line.trim_end().strip_suffix("  unknown")?.split_whitespace().last())
         .collect();
-    assert_eq!((depths.len(), depths[0]), (20, "22"), "{text}");
+    assert_eq!((depths.len(), depths[0]), (20, "22.0"), "{text}");
 }
 
 #[test]

@@ -245,7 +245,7 @@ mod tests {
         let told = |texts: &[&str]| -> Vec<String> {
             let mut cautions = Cautions::default();
             for (number, text) in texts.iter().enumerate() {
-                cautions.events(&format!("run {number}"), [(*text).to_owned()].into_iter());
+                cautions.events(&format!("run {number}"), [(*text).to_owned()]);
             }
             cautions.all().into_iter().map(|caution| caution.text).collect()
         };

@@ -42,18 +42,19 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
         let about = table(about_run(run)).into_iter().collect();
         result.sections.push(section("environment-run", "The run", about));
     }
+    // Of many runs each has its own address.
+    let of_runs = |section: Section| if runs.len() > 1 { in_full(section) } else { section };
     let server = table(server(&runs)).into_iter().collect();
     result
         .sections
-        .push(section("environment-server", "The server", server));
+        .push(of_runs(section("environment-server", "The server", server)));
     let settings = table(settings(&runs)).into_iter().collect();
     let settings = section("environment-settings", "Settings of the server", settings);
     result.sections.push(in_full(settings));
-    result.sections.push(section(
-        "environment-host",
-        "The load's machine",
-        table(host(&runs)).into_iter().collect(),
-    ));
+    let host = table(host(&runs)).into_iter().collect();
+    result
+        .sections
+        .push(of_runs(section("environment-host", "The load's machine", host)));
     for (number, (_, resolved)) in experiments(parts).into_iter().enumerate() {
         let id = |part: &str| format!("environment-{part}-{}", number + 1);
         let of_experiment = [

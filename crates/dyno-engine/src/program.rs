@@ -28,6 +28,15 @@ pub enum Action {
         /// Whether the program wants its results.
         results: bool,
     },
+    /// Prepare a statement of the client's own, with the text that [`Program::write_text`] writes. Not within a
+    /// pipeline. It takes the next number, even if the server refuses it, and can be executed from then on, also over
+    /// connections that the client gets later.
+    Prepare {
+        /// The statement's number.
+        statement: usize,
+        /// How many values an execution has: `$1` to `$parameters` in the text.
+        parameters: usize,
+    },
     /// Do nothing for this long.
     Sleep(Duration),
     /// Begin a pipeline: do not wait for replies from now on. These of its statements are made known to the server
@@ -47,6 +56,17 @@ pub enum Action {
     Fail,
 }
 
+impl Action {
+    /// Execute a statement whose results the program does not want.
+    #[must_use]
+    pub fn execute(statement: usize) -> Self {
+        Self::Execute {
+            statement,
+            results: false,
+        }
+    }
+}
+
 /// What the last action brought.
 #[derive(Clone, Copy, Debug)]
 pub enum Resume<'a> {
@@ -64,7 +84,10 @@ pub enum Resume<'a> {
 
 /// What clients do, shared by all clients of a workload. Each client has a state of its own.
 ///
-/// Statements are numbered: first those of [`Program::statements`], which all clients share.
+/// Statements are numbered: first those of [`Program::statements`], which all clients share, then those that the client
+/// comes upon while it runs, in the order in which it does so. It may [prepare](Action::Prepare) them or send their
+/// texts ([`Action::Query`]). Each is counted under the text that it has when it is used first, together with those of
+/// the same text of other clients.
 pub trait Program: Send + Sync {
     /// One client's variables, random state and place in the program.
     type State: Send;
@@ -81,11 +104,15 @@ pub trait Program: Send + Sync {
     /// The program cannot go on, for example because an expression divides by zero.
     fn next(&self, state: &mut Self::State, resume: Resume<'_>) -> Result<Action, ProgramError>;
 
-    /// The values for the execution of a statement.
-    fn parameters<'a>(&'a self, state: &'a Self::State, statement: usize) -> impl Parameters + 'a;
+    /// The values for the execution of a statement; none if nothing else is said.
+    fn parameters<'a>(&'a self, _state: &'a Self::State, _statement: usize) -> impl Parameters + 'a {}
 
-    /// Appends the text of a statement as it is sent.
-    fn write_text(&self, state: &Self::State, statement: usize, out: &mut Vec<u8>);
+    /// Appends the text of a statement as it is sent: as a person wrote it, if nothing else is said.
+    fn write_text(&self, _state: &Self::State, statement: usize, out: &mut Vec<u8>) {
+        if let Some(text) = self.statements().get(statement) {
+            out.extend_from_slice(&dyno_text::encode(text));
+        }
+    }
 }
 
 /// What a front end that speaks of scripts and their commands wants to know of a program beside. A program that has
@@ -97,8 +124,12 @@ pub trait Scripted: Program {
     /// The state of a new thread, which counts from 0 within the workload.
     fn thread(&self, thread: usize) -> Self::Thread;
 
-    /// The random numbers of a thread's schedule in an open loop.
-    fn schedule(&self, thread: usize) -> Draws;
+    /// The random numbers of a thread's schedule in an open loop. A program without seeds of its own has the same in
+    /// each run.
+    fn schedule(&self, thread: usize) -> Draws {
+        let mut random = fastrand::Rng::with_seed(thread as u64);
+        Box::new(move || random.f64())
+    }
 
     /// The number of commands of each script.
     fn commands(&self) -> Vec<usize> {
@@ -141,6 +172,25 @@ pub struct Shown {
     pub command: usize,
     /// What it shows.
     pub text: String,
+}
+
+/// A program uses statements of its clients' own in a way that nothing can come of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misuse {
+    /// It leaves numbers out, or prepares one twice.
+    #[error("statement {given} is new where {next} is the next number")]
+    Number {
+        /// The number that it gives.
+        given: usize,
+        /// The next number of the client.
+        next: usize,
+    },
+    /// It executes what it did not prepare.
+    #[error("statement {0} is executed but was not prepared")]
+    Unprepared(usize),
+    /// It prepares a statement, or sends a text, within a pipeline.
+    #[error("statement {0} is prepared or sent as text within a pipeline")]
+    InPipeline(usize),
 }
 
 /// Why a program cannot go on, in an error of its language that says where.

@@ -26,6 +26,13 @@ pub(crate) enum Message {
     Lost {
         message: String,
     },
+    /// A statement is counted at this place that the program did not list: one of this text, or without one
+    /// [`MOST_STATEMENTS`](dyno_record::MOST_STATEMENTS) and all others.
+    Statement {
+        workload: usize,
+        place: usize,
+        text: Option<String>,
+    },
     ClientEvent(ClientEvent),
     /// The thread waits until the other end of the channel is dropped.
     Awaited(ClientEvent, SyncSender<()>),

@@ -1,10 +1,12 @@
-//! Once a load is under way nothing is allocated for a transaction that succeeds, over any transport.
+//! Once a load is under way nothing is allocated for a transaction that succeeds, over any transport; and many
+//! statements take little memory.
 #![allow(unsafe_code)]
 
 #[macro_use]
 mod support;
 
 use dyno_engine::{Pacing, Stop, TransportChoice, drive};
+use dyno_record::MOST_STATEMENTS;
 use dyno_wire::Protocol;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -18,6 +20,10 @@ struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
+/// Bytes that are allocated, and the most that ever were.
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+static MOST_BYTES: AtomicUsize = AtomicUsize::new(0);
+
 thread_local! {
     /// Whether what this thread allocates does not count: it is the server's.
     static EXEMPT: Cell<bool> = const { Cell::new(false) };
@@ -29,22 +35,35 @@ fn count() {
     }
 }
 
+fn take(bytes: usize) {
+    let now = BYTES.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    MOST_BYTES.fetch_max(now, Ordering::Relaxed);
+}
+
+fn give_back(bytes: usize) {
+    BYTES.fetch_sub(bytes, Ordering::Relaxed);
+}
+
 // SAFETY: every call is handed on to the system's allocator; neither the counter nor the plain thread-local cell
 // allocates anything.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
+        take(layout.size());
         // SAFETY: the caller keeps GlobalAlloc's contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        give_back(layout.size());
         // SAFETY: the caller keeps GlobalAlloc's contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
+        take(size);
+        give_back(layout.size());
         // SAFETY: the caller keeps GlobalAlloc's contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -100,5 +119,37 @@ fn a_transaction_allocates_nothing(transport: TransportChoice) {
             assert!(some > 0, "the counter counts");
         }
     }
+    drop(alone);
+}
+
+#[test]
+fn a_thousand_statements_take_less_than_100_mb() {
+    const STATEMENTS: u64 = 1000;
+    let alone = ALONE.lock();
+    // Each takes as long as the number of requests says, so that its latencies differ.
+    let server = ScriptedServer::start(|_, request, _| Behaviour::Answer(Duration::from_micros(request as u64 % 700)));
+    let script: String = (0..STATEMENTS).map(|number| format!("select {number};\n")).collect();
+    let mut load = script_load(
+        TransportChoice::Auto,
+        &server,
+        Protocol::Prepared,
+        2,
+        4,
+        &[(script.as_str(), 1)],
+    );
+    // Several recordings are under way.
+    load.interval = Duration::from_millis(50);
+    let mut keep = Keep::default();
+    let before = BYTES.load(Ordering::Relaxed);
+    MOST_BYTES.store(before, Ordering::Relaxed);
+    drive(&load, &mut keep, &Stop::new()).expect("the load runs");
+    let most = MOST_BYTES.load(Ordering::Relaxed) - before;
+    let total = keep.total(0);
+    assert_eq!(total.transactions, 8);
+    let counts: Vec<_> = total.statement_latency.iter().map(|latency| latency.count()).collect();
+    assert_eq!(counts.len(), MOST_STATEMENTS + 1);
+    assert!(counts[..MOST_STATEMENTS].iter().all(|count| *count == 8), "{counts:?}");
+    assert_eq!(counts.iter().sum::<u64>(), 8 * STATEMENTS);
+    assert!(most < 100_000_000, "{most} bytes");
     drop(alone);
 }

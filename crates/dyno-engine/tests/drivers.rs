@@ -3,152 +3,18 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
 
+#[path = "drivers/case.rs"]
+mod case;
 #[path = "drivers/library.rs"]
 mod library;
+#[path = "drivers/policies.rs"]
+mod policies;
+#[path = "drivers/unlisted.rs"]
+mod unlisted;
 
-use dyno_engine::backend::Driver;
-use dyno_engine::backend::blocking::BlockingDriver;
-use dyno_engine::{
-    Address, ClientEvent, Connected, Ending, Endpoint, FailurePolicy, Load, Observer, Outcome, Phase, Preparing,
-    Program, Stop, WireDriver, Workload, drive,
-};
-use dyno_record::{Interval, Recording};
-use dyno_script::{Script, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
-use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server};
-use dyno_wire::{PgConfig, PgSession, Protocol};
-use library::Postgres;
-use std::ops::ControlFlow;
-use std::sync::{Arc, LazyLock};
+use case::{Case, SERVER, execute};
+use dyno_engine::Ending;
 use std::time::{Duration, Instant};
-
-/// The server of this test binary.
-static SERVER: LazyLock<Server> = LazyLock::new(|| {
-    let mut options = EmbeddedOptions::new(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("dyno-home"));
-    "tests-drivers".clone_into(&mut options.cluster);
-    let embedded = Embedded::prepare(&options, &mut |_| ()).unwrap();
-    embedded.start(&[], &mut |_| ()).unwrap()
-});
-
-/// What a load came to.
-struct Came {
-    outcome: Outcome,
-    recording: Recording,
-    events: Vec<String>,
-}
-
-#[derive(Default)]
-struct Keep {
-    recording: Recording,
-    events: Vec<String>,
-}
-
-impl Observer for Keep {
-    fn connected(&mut self, _: &Connected) {}
-
-    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
-        self.recording.add(&interval.recordings[0]);
-        ControlFlow::Continue(())
-    }
-
-    fn client_event(&mut self, event: &ClientEvent) {
-        self.events.push(format!("{event:?}"));
-    }
-}
-
-/// A load of one script.
-struct Case {
-    script: &'static str,
-    clients: usize,
-    /// For each client; `None`: for this long.
-    transactions: Option<u64>,
-    lasts: Duration,
-}
-
-impl Case {
-    fn of(script: &'static str, clients: usize, transactions: u64) -> Self {
-        Self {
-            script,
-            clients,
-            transactions: Some(transactions),
-            lasts: Duration::MAX,
-        }
-    }
-
-    fn load<D: Driver>(&self, driver: impl FnOnce(&ScriptProgram) -> D) -> Load<D, ScriptProgram> {
-        let mut symbols = Symbols::new();
-        let script = Script::parse("test", self.script, &mut symbols).unwrap();
-        let program = ScriptProgram::new(ScriptSet {
-            scripts: vec![(Arc::new(script), 1)],
-            variables: Variables::new(&symbols),
-            client_id: symbols.lookup("client_id"),
-            seeds: Seeds::draw(1, self.clients, 1, false),
-            protocol: Protocol::Prepared,
-        });
-        let workload = Workload {
-            transactions_per_client: self.transactions,
-            failures: FailurePolicy {
-                max_tries: Some(50),
-                ..FailurePolicy::default()
-            },
-            ..Workload::new("one", self.clients, driver(&program), program)
-        };
-        Load {
-            interval: Duration::from_millis(100),
-            grace: Duration::from_millis(200),
-            record_finishing: self.transactions.is_some(),
-            ..Load::new(vec![workload], vec![Phase::new("run", self.lasts)])
-        }
-    }
-
-    /// Runs it over each driver.
-    fn each(&self, check: impl Fn(&str, Came)) {
-        check("wire", run(&self.load(wire)));
-        check("blocking", run(&self.load(blocking)));
-    }
-}
-
-fn wire(program: &ScriptProgram) -> WireDriver<PgSession> {
-    let config = Arc::new(PgConfig {
-        user: "postgres".to_owned(),
-        database: "postgres".to_owned(),
-        ..PgConfig::default()
-    });
-    WireDriver {
-        endpoints: vec![Endpoint {
-            address: Address::Unix(library::socket(&SERVER)),
-            tls: None,
-            required_peer: None,
-            connect_timeout: Duration::from_secs(30),
-        }],
-        session: Box::new(move |_, _| PgSession::new(Arc::clone(&config))),
-        statements: program.encode::<PgSession>().unwrap(),
-        texts: program.statements(),
-        preparing: Preparing::OnFirstUse,
-    }
-}
-
-fn blocking(program: &ScriptProgram) -> BlockingDriver<Postgres> {
-    BlockingDriver::new(Postgres::new(&SERVER, program))
-}
-
-fn run<D: Driver>(load: &Load<D, ScriptProgram>) -> Came {
-    let mut keep = Keep::default();
-    let outcome = drive(load, &mut keep, &Stop::new()).unwrap();
-    Came {
-        outcome,
-        recording: keep.recording,
-        events: keep.events,
-    }
-}
-
-fn execute(sql: &str) {
-    SERVER
-        .connection("postgres")
-        .connect()
-        .unwrap()
-        .batch_execute(sql)
-        .unwrap();
-}
 
 #[test]
 fn transactions_are_executed_and_counted() {
@@ -208,10 +74,9 @@ fn a_lost_connection_ends_its_client() {
 #[test]
 fn what_is_executed_at_the_end_is_cancelled() {
     let case = Case {
-        script: "select pg_sleep(600);",
-        clients: 2,
         transactions: None,
         lasts: Duration::from_millis(300),
+        ..Case::of("select pg_sleep(600);", 2, 0)
     };
     case.each(|driver, came| {
         assert_eq!(came.outcome.unfinished, [2], "{driver}");

@@ -6,9 +6,7 @@
 
 use crate::error::{ErrorClass, ErrorCode};
 use crate::histogram::LatencyHistogram;
-#[cfg(doc)]
-use crate::sparse::MOST_STATEMENTS;
-use crate::sparse::SparseHistogram;
+use crate::sparse::{MOST_STATEMENTS, SparseHistogram};
 use serde::{Deserialize, Serialize};
 
 /// What one workload did in one interval: of one thread, or summed over its threads.
@@ -230,6 +228,24 @@ impl Recording {
                 example: describe(),
             }),
         }
+    }
+
+    /// Counts the duration of a statement, at its place in [`Recording::statement_latency`]. A place that is not there
+    /// yet comes into being.
+    #[inline]
+    pub fn record_statement(&mut self, place: usize, duration_ns: u64) {
+        let place = place.min(MOST_STATEMENTS);
+        if place >= self.statement_latency.len() {
+            self.make_room(place);
+        }
+        if let Some(latency) = self.statement_latency.get_mut(place) {
+            latency.record(duration_ns);
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self, place: usize) {
+        self.statement_latency.resize_with(place + 1, SparseHistogram::default);
     }
 
     /// Adds everything `other` counted.

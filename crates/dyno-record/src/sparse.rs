@@ -77,6 +77,10 @@ impl SparseHistogram {
         if self.index.is_empty() {
             self.index.resize(PAGES, NO_PAGE);
         }
+        if self.pages.len() == self.pages.capacity() {
+            // Twice the room would be much for many statements.
+            self.pages.reserve_exact(self.pages.len() / 4 + 1);
+        }
         let page = self.pages.len() as u16;
         self.pages.push([0; PAGE]);
         self.index[number] = page;
@@ -204,6 +208,24 @@ mod tests {
             }
             assert_eq!(statement.pages.capacity(), room);
         }
+    }
+
+    /// A thread has one recording in use, and one or two on their way to the collector and back.
+    #[test]
+    fn three_recordings_of_many_statements_take_less_than_100_mb() {
+        let mut recording = SparseHistogram::of_statements(1000);
+        for statement in &mut recording {
+            for duration_ns in (50_000..50_000_000).step_by(5_000) {
+                statement.record(duration_ns);
+            }
+        }
+        let pages = |statement: &SparseHistogram| statement.pages.capacity() * size_of::<[u64; PAGE]>();
+        let index = |statement: &SparseHistogram| statement.index.capacity() * size_of::<u16>();
+        let bytes: usize = recording
+            .iter()
+            .map(|statement| pages(statement) + index(statement))
+            .sum();
+        assert!(3 * bytes < 100_000_000, "{bytes} bytes each");
     }
 
     proptest! {

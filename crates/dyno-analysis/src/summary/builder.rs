@@ -226,6 +226,15 @@ impl SummaryBuilder {
         }
     }
 
+    /// A workload executes a statement that was not known before, or several that are counted together. It is counted
+    /// behind those that are known.
+    pub fn come_upon(&mut self, workload: usize, text: &str) {
+        if let Some(workload) = self.workloads.get_mut(workload) {
+            workload.facts.statements.push(text.to_owned());
+            workload.statement_latencies.push(SparseHistogram::default());
+        }
+    }
+
     /// Adds latencies of one of a workload's statements.
     pub(crate) fn statement(&mut self, workload: usize, index: usize, add: impl Fn(&mut SparseHistogram)) {
         let workload = self.workloads.get_mut(workload);

@@ -3,12 +3,12 @@
 //! Where a database's protocol is not spoken by `dyno-wire`, a driver from elsewhere is better than none. Such a
 //! library gives its answer as what a call returns, so a request is executed when it is asked for and its reply told
 //! with the next [`Backend::poll`]. A thread that waits in a call cannot end it; [`Driver::interrupt`] does that from
-//! another one.
+//! another one. Nor can it report an interval meanwhile: one in which a call is under way is told when the call is over.
 
 use super::{Backend, Driver, Limit, Opened, Owner, Wait, Work};
 use crate::backend::ConnectError;
 use crate::backend::wire::transport::TransportKind;
-use dyno_wire::{CapturedResult, Parameters, Reply, ServerError, TransactionStatus};
+use dyno_wire::{CapturedResult, Parameters, Reply, ServerError, TransactionStatus, WireError};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +46,13 @@ pub trait Connection: Send {
     /// # Errors
     /// As for [`execute`](Self::execute).
     fn query(&mut self, text: &[u8], results: bool) -> io::Result<Answer>;
+
+    /// Prepares the statement of this number, which is none of the workload's, for [`execute`](Self::execute). One that
+    /// the server refuses is refused again when it is executed.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    fn define(&mut self, statement: usize, text: &str) -> io::Result<Answer>;
 
     /// Whether a transaction is open.
     fn in_transaction(&self) -> TransactionStatus;
@@ -141,6 +148,7 @@ impl<L: Library> Driver for BlockingDriver<L> {
             pipeline: None,
             results: Vec::new(),
             error: None,
+            own: Vec::new(),
         }))
     }
 }
@@ -162,6 +170,8 @@ struct BlockingBackend<C> {
     pipeline: Option<Reply>,
     results: Vec<CapturedResult>,
     error: Option<ServerError>,
+    /// The client's own statements, by number.
+    own: Vec<(usize, String)>,
 }
 
 impl<C: Connection> BlockingBackend<C> {
@@ -210,6 +220,19 @@ impl<C: Connection> Backend for BlockingBackend<C> {
         self.told.extend(reply.map(Told::Reply));
         text.clear();
         self.text = text;
+    }
+
+    fn define(
+        &mut self,
+        _client: usize,
+        statement: usize,
+        text: &str,
+        _parameter_count: usize,
+    ) -> Result<(), WireError> {
+        self.own.push((statement, text.to_owned()));
+        let reply = self.call(|connection| connection.define(statement, text));
+        self.told.extend(reply.map(Told::Reply));
+        Ok(())
     }
 
     fn prepare(&mut self, _client: usize, _statement: usize) -> bool {
@@ -264,7 +287,11 @@ impl<C: Connection> Backend for BlockingBackend<C> {
     }
 
     fn adopt(&mut self, _client: usize, opened: Opened<C>) -> io::Result<()> {
-        self.connection = Some(opened.connection);
+        let mut connection = opened.connection;
+        for (statement, text) in &self.own {
+            connection.define(*statement, text)?;
+        }
+        self.connection = Some(connection);
         self.pipeline = None;
         Ok(())
     }

@@ -16,7 +16,7 @@ pub use wire::driver::{LoggedIn, WireDriver};
 
 pub use wire::transport::Wait;
 
-use dyno_wire::{CapturedResult, Parameters, Reply, ServerError, TransactionStatus};
+use dyno_wire::{CapturedResult, Parameters, Reply, ServerError, TransactionStatus, WireError};
 use std::io;
 use std::time::Duration;
 use wire::transport::TransportKind;
@@ -81,7 +81,7 @@ pub trait Work<C> {
 
 /// The connections of a thread's clients, who count from 0 within the thread.
 ///
-/// Each call of [`prepare`](Backend::prepare) that gives `true`, of [`execute`](Backend::execute), of
+/// Each call of [`prepare`](Backend::prepare) that gives `true`, of [`define`](Backend::define), of [`execute`](Backend::execute), of
 /// [`query`](Backend::query) and of [`sync`](Backend::sync) brings [`Owner::replied`] once, in order, or
 /// [`Owner::lost`]. Nothing is told from within these calls, only from [`send`](Backend::send) and
 /// [`poll`](Backend::poll).
@@ -94,6 +94,13 @@ pub trait Backend: Sized {
 
     /// Executes the text that `write` appends.
     fn query(&mut self, client: usize, write: impl FnOnce(&mut Vec<u8>), results: bool);
+
+    /// Gives a client a statement of its own, under a number that neither the driver nor the client has used, and makes
+    /// it known to the server by itself. The client keeps it when it gets another connection.
+    ///
+    /// # Errors
+    /// The protocol cannot carry it. Then no reply will come.
+    fn define(&mut self, client: usize, statement: usize, text: &str, parameter_count: usize) -> Result<(), WireError>;
 
     /// Makes a statement known to the server by itself. Gives `false` if that is not needed: then no reply will come.
     fn prepare(&mut self, client: usize, statement: usize) -> bool;

@@ -42,9 +42,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
                 let client = &self.clients[index];
                 self.event(ClientEvent::Reconnected {
                     workload: self.number,
-                    client: client.number,
+                    client: client.rare.number,
                     endpoint: self.backend.endpoint(index),
-                    after: Duration::from_nanos(now_ns.saturating_sub(client.lost_ns)),
+                    after: Duration::from_nanos(now_ns.saturating_sub(client.rare.lost_ns)),
                 });
                 self.choose(index);
                 self.line_up(index, now_ns);
@@ -94,9 +94,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let client = &mut self.clients[index];
         client.connected = true;
         client.piping = false;
-        client.outstanding = 0;
-        client.accepting.clear();
-        client.loss = None;
+        client.rare.outstanding = 0;
+        client.rare.accepting.clear();
+        client.rare.loss = None;
         Ok(())
     }
 

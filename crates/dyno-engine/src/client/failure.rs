@@ -44,7 +44,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             self.report_failure(index, &failure);
         }
         let client = &mut self.clients[index];
-        client.failure = Some(failure);
+        client.rare.failure = Some(failure);
         if self.backend.in_transaction(index) == TransactionStatus::Idle {
             return self.conclude(index, now_ns);
         }
@@ -70,7 +70,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// Decides what becomes of a transaction that failed and is rolled back.
     fn conclude(&mut self, index: usize, now_ns: u64) {
         let client = &mut self.clients[index];
-        let Some(failure) = client.failure.take() else {
+        let Some(failure) = client.rare.failure.take() else {
             return self.rest(index, now_ns);
         };
         let policy = &self.workload.failures;
@@ -87,7 +87,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             let client = &self.clients[index];
             self.event(ClientEvent::Concluded {
                 workload: self.number,
-                client: client.number,
+                client: client.rare.number,
                 tries: client.tries,
                 elapsed: std::time::Duration::from_nanos(elapsed_ns),
                 again,
@@ -111,7 +111,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let client = &self.clients[index];
         self.event(ClientEvent::Failed {
             workload: self.number,
-            client: client.number,
+            client: client.rare.number,
             script: program.script(&client.program),
             command: program.command(&client.program),
             error: Box::new(failure.error.clone()),
@@ -137,7 +137,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let client = &self.clients[index];
         self.event(ClientEvent::Aborted {
             workload: self.number,
-            client: client.number,
+            client: client.rare.number,
             script: program.script(&client.program),
             command: program.command(&client.program),
             why,
@@ -161,17 +161,15 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         self.show_notices(index);
         let client = &mut self.clients[index];
         let executing = client.waiting.is_running();
-        let lost_before = client.loss.is_some();
-        let Loss { error, cause } = *client.loss.take().unwrap_or_else(|| {
-            Box::new(Loss {
-                // The server's last words, if any, say more than the closed socket.
-                error: self.backend.error(index).cloned(),
-                cause: cause.to_string(),
-            })
+        let lost_before = client.rare.loss.is_some();
+        let Loss { error, cause } = client.rare.loss.take().unwrap_or_else(|| Loss {
+            // The server's last words, if any, say more than the closed socket.
+            error: self.backend.error(index).cloned(),
+            cause: cause.to_string(),
         });
         let doing = match client.waiting {
             Waiting::Rollback => Doing::RollingBack,
-            Waiting::Acceptance => Doing::Preparing,
+            Waiting::Acceptance | Waiting::Definition => Doing::Preparing,
             // What is lost later is lost while the statement is executed: making it known takes no time.
             _ if self.backend.is_introducing(index) && lost_before => Doing::Preparing,
             _ => Doing::Executing,
@@ -188,7 +186,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             Waiting::Wake | Waiting::Turn if self.workload.failures.on_error == OnError::AbortClient => {
                 // As in pgbench, a client notices when it wants something of the server.
                 client.connected = true;
-                client.loss = Some(Box::new(Loss { error, cause }));
+                client.rare.loss = Some(Loss { error, cause });
             }
             _ if self.workload.failures.on_error == OnError::AbortClient => {
                 if self.workload.trace {
@@ -218,8 +216,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         self.idle.retain(|&other| other != index);
         self.runnable.retain(|&other| other != index);
         let client = &mut self.clients[index];
-        client.lost_ns = now_ns;
-        client.failure = None;
+        client.rare.lost_ns = now_ns;
+        client.rare.failure = None;
         client.waiting = Waiting::Replacement;
         client.done += u64::from(executing);
         if client.done >= self.transactions {

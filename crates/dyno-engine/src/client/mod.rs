@@ -5,6 +5,7 @@
 
 mod connection;
 mod failure;
+pub(crate) mod own;
 pub(crate) mod pacing;
 mod pipeline;
 mod record;
@@ -26,9 +27,10 @@ use crate::report::{Message, Reporting, SliceReport, WorkerSummary};
 use crate::timeline::{Slice, Timeline};
 use dyno_record::Recording;
 use dyno_wire::Reply;
+use own::Places;
 use pacing::Schedule;
 use stage::Pace;
-use state::{Client, Waiting};
+use state::Client;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
@@ -80,6 +82,10 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     timeline: Timeline,
     /// When no transaction begins any more.
     end_ns: u64,
+    /// How many statements the program lists.
+    listed: usize,
+    /// Where others are counted.
+    places: &'a Places,
     /// The slice being recorded, if any still is.
     slice: Option<Slice>,
     /// When the next one is to begin, or no transaction any more.
@@ -128,6 +134,8 @@ pub(crate) struct Share<'a, D: Driver, P: Scripted> {
     pub record_finishing: bool,
     /// Whether something of the workload has ever worked.
     pub succeeded: &'a AtomicBool,
+    /// Where statements are counted that the program does not list.
+    pub places: &'a Places,
     pub reporting: Reporting,
 }
 
@@ -224,26 +232,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             .map(|number| {
                 let mut state = workload.program.state(number);
                 workload.program.choose(&mut thread, &mut state);
-                Client {
-                    program: state,
-                    waiting: Waiting::Turn,
-                    connected,
-                    scheduled: false,
-                    piping: false,
-                    outstanding: 0,
-                    tries: 1,
-                    number,
-                    transaction_ns: 0,
-                    lag_ns: 0,
-                    statement_ns: 0,
-                    free_ns: 0,
-                    wake_ns: 0,
-                    lost_ns: 0,
-                    done: 0,
-                    accepting: VecDeque::new(),
-                    loss: None,
-                    failure: None,
-                }
+                Client::new(number, state, connected)
             })
             .collect();
         let context = LogContext {
@@ -276,6 +265,8 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             over,
             ended: 0,
             boundary_ns: boundary_ns(slice, end_ns, over),
+            listed: workload.program.statements().len(),
+            places: share.places,
             slice,
             record_finishing: share.record_finishing,
             recording: record::recording(workload),

@@ -20,10 +20,10 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         // isolation level.
         for statement in statements {
             if self.backend.prepare(index, statement) {
-                client.accepting.push_back(statement);
+                client.rare.accepting.push_back(statement);
             }
         }
-        if client.accepting.is_empty() {
+        if client.rare.accepting.is_empty() {
             return false;
         }
         client.waiting = Waiting::Acceptance;
@@ -34,8 +34,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     #[cold]
     pub(super) fn accepted(&mut self, index: usize, reply: Reply, mut now_ns: u64) {
         let client = &mut self.clients[index];
-        let statement = client.accepting.pop_front();
-        let waiting = !client.accepting.is_empty();
+        let statement = client.rare.accepting.pop_front();
+        let waiting = !client.rare.accepting.is_empty();
         if let Some(statement) = statement.filter(|_| self.workload.trace) {
             self.trace(index, Trace::Preparing(statement));
         }
@@ -54,7 +54,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         if let Some(error) = self.backend.error(index) {
             self.event(ClientEvent::Unprepared {
                 workload: self.number,
-                client: client.number,
+                client: client.rare.number,
                 error: Box::new(error.clone()),
                 query: self.text(index, statement),
             });
@@ -71,7 +71,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// What the pipeline has executed so far fails or succeeds by itself.
     pub(super) fn sync_pipeline(&mut self, index: usize) {
         self.backend.sync(index);
-        self.clients[index].outstanding += 1;
+        self.clients[index].rare.outstanding += 1;
     }
 
     /// Ends the pipeline and waits for its replies.
@@ -90,22 +90,22 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             self.recording.statements += reply.completed;
         }
         let client = &mut self.clients[index];
-        client.outstanding = client.outstanding.saturating_sub(1);
+        client.rare.outstanding = client.rare.outstanding.saturating_sub(1);
         if reply.failed
-            && client.failure.is_none()
+            && client.rare.failure.is_none()
             && let Some(error) = self.backend.error(index)
         {
-            client.failure = Some(Box::new(Failure {
+            client.rare.failure = Some(Box::new(Failure {
                 error: error.clone(),
                 completed: 0,
                 query: None,
                 copy_refused: reply.copy_refused,
             }));
         }
-        if client.waiting != Waiting::Pipeline || client.outstanding > 0 {
+        if client.waiting != Waiting::Pipeline || client.rare.outstanding > 0 {
             return;
         }
-        match client.failure.take() {
+        match client.rare.failure.take() {
             Some(failure) => self.went_wrong(index, failure, now_ns),
             None => {
                 self.command_done(index, &mut now_ns);

@@ -6,7 +6,7 @@ use crate::backend::{Backend, Driver};
 use crate::load::Workload;
 use crate::log::{LogEntry, LoggedOutcome};
 use crate::program::Scripted;
-use dyno_record::{CommandRecording, ErrorClass, MOST_STATEMENTS, Recording, ScriptRecording};
+use dyno_record::{CommandRecording, ErrorClass, Recording, ScriptRecording};
 use dyno_wire::ServerError;
 
 /// An empty recording for a workload.
@@ -31,9 +31,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     pub(super) fn record_statement(&mut self, index: usize, statement: usize, now_ns: u64) {
         if self.slice.is_some() {
             self.recording.statements += 1;
-            if let Some(latency) = self.recording.statement_latency.get_mut(statement.min(MOST_STATEMENTS)) {
-                latency.record(now_ns.saturating_sub(self.clients[index].statement_ns));
-            }
+            let place = self.place(index, statement);
+            let duration_ns = now_ns.saturating_sub(self.clients[index].statement_ns);
+            self.recording.record_statement(place, duration_ns);
         }
         if self.workload.time_commands {
             self.record_command(index, now_ns);
@@ -171,7 +171,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         if let (Some(log), Some(slice)) = (&mut self.log, self.slice) {
             let client = &self.clients[index];
             log.transaction(&LogEntry {
-                client: client.number,
+                client: client.rare.number,
                 number: client.done + 1,
                 script: self.workload.program.script(&client.program),
                 outcome,

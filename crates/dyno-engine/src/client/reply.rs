@@ -26,9 +26,10 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
                     self.step(index, Resume::Done, now_ns);
                 }
             }
+            Waiting::Definition => self.defined(index, reply, now_ns),
             Waiting::Acceptance => self.accepted(index, reply, now_ns),
             Waiting::Pipeline => self.piped(index, reply, now_ns),
-            Waiting::Wake if self.clients[index].outstanding > 0 => self.piped(index, reply, now_ns),
+            Waiting::Wake if self.clients[index].rare.outstanding > 0 => self.piped(index, reply, now_ns),
             Waiting::Rollback => self.rolled_back(index, reply, now_ns),
             // A reply that nobody asked for belongs to no transaction.
             _ => {}
@@ -71,7 +72,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     #[cold]
     pub(super) fn show_notices(&mut self, index: usize) {
-        let number = self.clients[index].number;
+        let number = self.clients[index].rare.number;
         for notice in self.backend.take_notices(index) {
             self.event(ClientEvent::Notice {
                 workload: self.number,

@@ -1,5 +1,9 @@
 //! What a thread keeps of each of its clients.
+//!
+//! With many clients the CPU's cache has forgotten a client when its next reply comes, so what each transaction looks at
+//! lies together, and what only some do lies elsewhere.
 
+use super::own::Own;
 use crate::client_event::AbortReason;
 use dyno_wire::ServerError;
 use std::collections::VecDeque;
@@ -11,6 +15,8 @@ pub(super) enum Waiting {
     Reply(Asked),
     /// The server's word on the statements of the pipeline that is about to begin.
     Acceptance,
+    /// The server's word on a statement of its own.
+    Definition,
     /// The replies to its pipeline.
     Pipeline,
     /// The reply to the rollback after an error.
@@ -60,14 +66,21 @@ impl Waiting {
     /// Whether a transaction is under way.
     pub fn is_running(self) -> bool {
         match self {
-            Self::Reply(_) | Self::Acceptance | Self::Pipeline | Self::Rollback | Self::Wake | Self::Connection => true,
+            Self::Reply(_)
+            | Self::Acceptance
+            | Self::Definition
+            | Self::Pipeline
+            | Self::Rollback
+            | Self::Wake
+            | Self::Connection => true,
             Self::Replacement | Self::Turn | Self::Finished | Self::Never => false,
         }
     }
 }
 
+/// A client. What the engine itself looks at for each transaction takes one line of the cache, the first one.
+#[repr(C, align(64))]
 pub(super) struct Client<P> {
-    pub program: P,
     pub waiting: Waiting,
     /// Whether it has a connection.
     pub connected: bool,
@@ -75,32 +88,70 @@ pub(super) struct Client<P> {
     pub scheduled: bool,
     /// Whether a pipeline is open.
     pub piping: bool,
-    /// Parts of the pipeline whose reply is to come.
-    pub outstanding: u32,
     /// How often the transaction was begun.
     pub tries: u32,
-    /// Its number within the workload.
-    pub number: usize,
     /// The instant from which the transaction's latency counts.
     pub transaction_ns: u64,
-    /// How long after its scheduled instant the transaction began.
-    pub lag_ns: u64,
     /// When the command under way began.
     pub statement_ns: u64,
+    /// How long after its scheduled instant the transaction began.
+    pub lag_ns: u64,
     /// Since when it waits for its next transaction.
     pub free_ns: u64,
+    /// Transactions that are over, whatever their end.
+    pub done: u64,
+    /// What transactions that go well have no use for.
+    pub rare: Box<Rare>,
+    pub program: P,
+}
+
+/// What a client needs in sleep and in pipelines, after errors, and for statements of its own.
+pub(super) struct Rare {
+    /// Its number within the workload.
+    pub number: usize,
+    /// Parts of the pipeline whose reply is to come.
+    pub outstanding: u32,
     /// When it is to be woken, if it still is to be then.
     pub wake_ns: u64,
     /// When its connection was lost.
     pub lost_ns: u64,
-    /// Transactions that are over, whatever their end.
-    pub done: u64,
     /// Statements of which the server is asked whether it accepts them, in order.
     pub accepting: VecDeque<usize>,
     /// Its connection is lost, which it has not noticed yet because it did not need it.
-    pub loss: Option<Box<Loss>>,
+    pub loss: Option<Loss>,
     /// What went wrong with the transaction, until it is decided what becomes of it.
     pub failure: Option<Box<Failure>>,
+    /// The statements that its program did not list, from the first number after those.
+    pub own: Vec<Own>,
+}
+
+impl<P> Client<P> {
+    /// The client of this number within the workload, with the state of its program.
+    pub fn new(number: usize, program: P, connected: bool) -> Self {
+        Self {
+            waiting: Waiting::Turn,
+            connected,
+            scheduled: false,
+            piping: false,
+            tries: 1,
+            transaction_ns: 0,
+            statement_ns: 0,
+            lag_ns: 0,
+            free_ns: 0,
+            done: 0,
+            rare: Box::new(Rare {
+                number,
+                outstanding: 0,
+                wake_ns: 0,
+                lost_ns: 0,
+                accepting: VecDeque::new(),
+                loss: None,
+                failure: None,
+                own: Vec::new(),
+            }),
+            program,
+        }
+    }
 }
 
 /// How a connection was lost.
@@ -134,5 +185,15 @@ impl Failure {
                 query: self.query,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_transaction_looks_at_takes_one_line_of_the_cache() {
+        assert!(std::mem::offset_of!(Client<u64>, program) <= 64);
     }
 }

@@ -17,7 +17,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     pub(super) fn trace(&self, index: usize, trace: Trace) {
         self.event_and_wait(ClientEvent::Traced {
             workload: self.number,
-            client: self.clients[index].number,
+            client: self.clients[index].rare.number,
             trace,
         });
     }
@@ -43,6 +43,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             }
             Ok(Action::Execute { statement, .. }) => self.trace_executing(index, Asked::new(*statement, false, false)),
             Ok(Action::Query { statement, .. }) => self.trace_executing(index, Asked::new(*statement, true, false)),
+            Ok(Action::Prepare { statement, .. }) => self.trace(index, Trace::Preparing(*statement)),
             Ok(Action::End | Action::Fail) => {}
             Ok(_) | Err(_) => self.trace(
                 index,
@@ -92,8 +93,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
                 for _ in 0..reply.completed + 1 {
                     self.trace(index, Trace::Receiving);
                 }
-                if !reply.failed && client.failure.is_none() {
-                    self.trace(index, Trace::PipelineEnding(client.outstanding));
+                if !reply.failed && client.rare.failure.is_none() {
+                    self.trace(index, Trace::PipelineEnding(client.rare.outstanding));
                 }
             }
             _ => {}

@@ -29,8 +29,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             self.sleeping.pop();
             // A client that lost its connection in its sleep has other things to do.
             let client = &mut self.clients[index];
-            if client.wake_ns == wake_ns {
-                client.wake_ns = u64::MAX;
+            if client.rare.wake_ns == wake_ns {
+                client.rare.wake_ns = u64::MAX;
                 self.wake(index, now_ns);
             }
         }
@@ -47,7 +47,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     /// A client does nothing until then.
     pub(super) fn sleep(&mut self, index: usize, wake_ns: u64) {
-        self.clients[index].wake_ns = wake_ns;
+        self.clients[index].rare.wake_ns = wake_ns;
         self.sleeping.push(Reverse((wake_ns, index)));
     }
 
@@ -138,6 +138,12 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             if let Some(shown) = program.shown(&self.clients[index].program) {
                 self.show(index, shown);
             }
+            if let Ok(Action::Execute { statement, .. } | Action::Query { statement, .. }) = action
+                && statement >= self.listed
+                && let Err(error) = self.check_own(index, statement, matches!(action, Ok(Action::Query { .. })))
+            {
+                return self.broken(index, error);
+            }
             let client = &mut self.clients[index];
             match action {
                 Ok(Action::Execute { statement, .. }) if client.piping => {
@@ -146,6 +152,13 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
                 }
                 Ok(Action::Execute { statement, results }) => {
                     return self.execute(index, Asked::new(statement, false, results), now_ns);
+                }
+                Ok(Action::Prepare { statement, parameters }) => {
+                    client.statement_ns = now_ns;
+                    if let Err(error) = self.define(index, statement, parameters) {
+                        self.broken(index, error);
+                    }
+                    return;
                 }
                 Ok(Action::Query { statement, results }) => {
                     return self.execute(index, Asked::new(statement, true, results), now_ns);
@@ -302,7 +315,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let client = &self.clients[index];
         self.event_and_wait(ClientEvent::Shown {
             workload: self.number,
-            client: client.number,
+            client: client.rare.number,
             script: self.workload.program.script(&client.program),
             shown,
         });

@@ -4,6 +4,7 @@ use super::connecting::InitialConnections;
 use crate::backend::Driver;
 use crate::backend::wire::transport::{Chosen, TransportKind};
 use crate::client::Share;
+use crate::client::own::Places;
 use crate::client::pacing::Schedule;
 use crate::clock::{Clock, duration_ns};
 use crate::cpus;
@@ -24,6 +25,8 @@ pub(super) struct Portion {
     pub part: usize,
     pub clients: std::ops::Range<usize>,
     pub transport: TransportKind,
+    /// Where statements are counted that the program does not list: the threads of a workload share it.
+    places: Arc<Places>,
     /// Whether something of the workload has ever worked: its threads share it.
     succeeded: Arc<AtomicBool>,
 }
@@ -38,6 +41,7 @@ pub(super) fn share_out<D: Driver, P: Scripted>(
     let threads = workload.parts();
     let mut next = 0;
     let succeeded = Arc::new(AtomicBool::new(false));
+    let places = Arc::new(Places::new(workload.program.statements().len()));
     let portion = |part| {
         let begin = next;
         next += (workload.clients - begin).div_ceil(threads - part);
@@ -50,6 +54,7 @@ pub(super) fn share_out<D: Driver, P: Scripted>(
             } else {
                 chosen.kind(next - begin)
             },
+            places: Arc::clone(&places),
             succeeded: Arc::clone(&succeeded),
         }
     };
@@ -119,6 +124,7 @@ pub(super) fn client_thread<D: Driver, P: Scripted>(
         grace: load.grace,
         record_finishing: load.record_finishing,
         succeeded: &portion.succeeded,
+        places: &portion.places,
         reporting,
     };
     let summary = workload.driver.run(connections, portion.transport, share);

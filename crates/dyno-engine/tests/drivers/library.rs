@@ -3,10 +3,10 @@
 use dyno_engine::backend::Limit;
 use dyno_engine::backend::blocking::{Answer, Connection, Interrupter, Library};
 use dyno_engine::{ConnectError, Program};
-use dyno_script::ScriptProgram;
 use dyno_target::postgres::address::Host;
 use dyno_target::postgres::embedded::Server;
-use dyno_wire::{CapturedResult, ErrorCode, Parameters, ServerError, TransactionStatus};
+use dyno_wire::{CapturedResult, ErrorClass, ErrorCode, Parameters, ServerError, TransactionStatus};
+use postgres::error::SqlState;
 use postgres::types::private::BytesMut;
 use postgres::types::{Format, IsNull, ToSql, Type};
 use postgres::{Client, Config, NoTls, Statement};
@@ -33,7 +33,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    pub fn new(server: &Server, program: &ScriptProgram) -> Self {
+    pub fn new<P: Program>(server: &Server, program: &P) -> Self {
         let mut config = Config::new();
         config
             .host_path(folder(server))
@@ -112,6 +112,7 @@ impl Session {
                 }
                 Ok(Answer {
                     error: Some(ServerError {
+                        class: class(said.code()),
                         severity: said.severity().to_owned(),
                         code: ErrorCode::new(said.code().code()),
                         message: said.message().to_owned(),
@@ -162,6 +163,20 @@ impl Connection for Session {
         self.answer(&text, done, |()| Answer::default())
     }
 
+    fn define(&mut self, statement: usize, text: &str) -> io::Result<Answer> {
+        let known = self.texts.len().max(statement + 1);
+        self.texts.resize(known, String::new());
+        self.prepared.resize(known, None);
+        text.clone_into(&mut self.texts[statement]);
+        match self.client.prepare(text) {
+            Ok(prepared) => {
+                self.prepared[statement] = Some(prepared);
+                Ok(Answer::default())
+            }
+            Err(error) => self.answer::<()>(text, Err(error), |()| Answer::default()),
+        }
+    }
+
     fn in_transaction(&self) -> TransactionStatus {
         self.status
     }
@@ -175,6 +190,16 @@ impl Connection for Session {
 
     fn close(self) {
         let _ = self.client.close();
+    }
+}
+
+/// What an error means, as far as the tests provoke it.
+fn class(code: &SqlState) -> ErrorClass {
+    match *code {
+        SqlState::T_R_SERIALIZATION_FAILURE => ErrorClass::Serialization,
+        SqlState::T_R_DEADLOCK_DETECTED => ErrorClass::Deadlock,
+        _ if code.code().starts_with("42") => ErrorClass::Statement,
+        _ => ErrorClass::Other,
     }
 }
 

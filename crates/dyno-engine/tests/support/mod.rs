@@ -5,13 +5,13 @@ pub mod scripted_server;
 pub mod stopwatch;
 
 use dyno_engine::{
-    Action, Address, ClientEvent, Connected, Cpus, Draws, Endpoint, FailurePolicy, Load, Observer, OnBrokenScript,
-    OnError, Pacing, Phase, Preparing, Program, ProgramError, Resume, Scripted, ThreadOptions, TransportChoice,
-    WireDriver, Workload,
+    Action, Address, ClientEvent, Connected, Cpus, Endpoint, FailurePolicy, Load, Observer, OnBrokenScript, OnError,
+    Pacing, Phase, Preparing, Program, ProgramError, Resume, Scripted, ThreadOptions, TransportChoice, WireDriver,
+    Workload,
 };
 use dyno_record::{Interval, Recording};
-use dyno_script::{Random, Script, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
-use dyno_wire::{Parameters, PgConfig, PgSession, PgStatement, Protocol};
+use dyno_script::{Script, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
+use dyno_wire::{PgConfig, PgSession, PgStatement, Protocol};
 use scripted_server::ScriptedServer;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -31,19 +31,10 @@ impl Program for OneStatement {
 
     fn next(&self, (): &mut (), resume: Resume<'_>) -> Result<Action, ProgramError> {
         Ok(match resume {
-            Resume::Begin | Resume::Again => Action::Execute {
-                statement: 0,
-                results: false,
-            },
+            Resume::Begin | Resume::Again => Action::execute(0),
             Resume::Failed(_) => Action::Fail,
             Resume::Done | Resume::Results(_) => Action::End,
         })
-    }
-
-    fn parameters<'a>(&'a self, (): &'a (), _statement: usize) -> impl Parameters + 'a {}
-
-    fn write_text(&self, (): &(), _statement: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"select 1");
     }
 }
 
@@ -51,11 +42,6 @@ impl Scripted for OneStatement {
     type Thread = ();
 
     fn thread(&self, _thread: usize) {}
-
-    fn schedule(&self, thread: usize) -> Draws {
-        let mut random = Random::new(thread as u64);
-        Box::new(move || random.unit())
-    }
 }
 
 /// Makes tests of functions that take a transport: one for each of them.

@@ -8,7 +8,7 @@ use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::{ClientCpu, Connection, HostCpu, Summary, Warning};
 use dyno_archive::{EventKind, EventRecord, RunWriter};
 use dyno_engine::{AbortReason, ClientEvent, Connected, Observer, TransportKind};
-use dyno_record::{Interval, LatencyHistogram};
+use dyno_record::{Interval, LatencyHistogram, MOST_STATEMENTS};
 use dyno_target::host::{CpuMeter, CpuShares};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -150,6 +150,18 @@ fn reason(why: &AbortReason) -> String {
     }
 }
 
+/// Says of a workload of `all` statements, or of more than can be told, that not each has latencies of its own.
+pub(super) fn told_together(workload: &str, all: Option<usize>) -> String {
+    let has = match all {
+        Some(all) => format!("has {all} statements"),
+        None => format!("executes more than {MOST_STATEMENTS} different statements"),
+    };
+    format!(
+        "\"{workload}\" {has}: the latencies of the first {MOST_STATEMENTS} are recorded separately, those of the \
+         others together."
+    )
+}
+
 /// This process's CPU time, user and system.
 fn own_cpu() -> (Duration, Duration) {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else {
@@ -230,6 +242,23 @@ impl Observer for Recorder<'_> {
         }
         self.progress.live(&live);
         ControlFlow::Continue(())
+    }
+
+    fn statement(&mut self, workload: usize, place: usize, text: Option<&str>) {
+        let Some(facts) = self.writer.record_mut().workloads.get_mut(workload) else {
+            return;
+        };
+        if text.is_none() {
+            self.warnings.push(Warning::Note {
+                text: told_together(&facts.name, None),
+            });
+        }
+        // Those that share the last place may share it with some that were known before.
+        if place >= facts.statements.len() {
+            let text = text.unwrap_or("(all other statements together)");
+            facts.statements.push(text.to_owned());
+            self.builder.come_upon(workload, text);
+        }
     }
 
     fn client_event(&mut self, event: &ClientEvent) {
@@ -358,7 +387,10 @@ mod tests {
             command: 0,
             why: AbortReason::OpenTransaction,
         });
+        recorder.statement(workload, 1, Some("select 2"));
+        recorder.statement(workload, MOST_STATEMENTS, None);
         let mut recording = Recording::new(1);
+        recording.record_statement(1, 5_000);
         recording.transactions = 10;
         recording.errors = 2;
         let interval = Interval {
@@ -391,7 +423,19 @@ mod tests {
         assert_eq!((record.phases[0].planned_s, record.phases[0].end_s), (None, Some(0.3)));
         let workload = &summary_of(&run).unwrap().workloads[0];
         assert_eq!((workload.transactions, workload.transactions_per_client), (10, Some(5)));
+        let statements: Vec<_> = workload
+            .statement_latencies
+            .iter()
+            .map(|one| (one.sql.as_str(), one.count))
+            .collect();
+        assert_eq!(statements[..2], [("select 1", 0), ("select 2", 1)]);
+        assert_eq!(record.workloads[0].statements[1], "select 2");
         let warnings = summary_of(&run).unwrap().warnings;
+        let together = Warning::Note {
+            text: told_together("pgbench", None),
+        };
+        assert!(together.to_string().contains("256"));
+        assert!(warnings.contains(&together));
         let aborted = |warning: &&Warning| {
             matches!(
                 warning,

@@ -3,7 +3,7 @@
 //! It does not matter who plans and drives the load. A campaign of experiments records each run, and so
 //! does `dyno pgbench --archive`; both leave the same folder behind.
 
-use super::recorder::Recorder;
+use super::recorder::{Recorder, told_together};
 use super::sampling::Sampling;
 use super::threads;
 use super::{Progress, RunError, ceiling, settings};
@@ -126,13 +126,7 @@ impl<'a> RunRecording<'a> {
             .iter()
             .zip(&entry.statements)
             .filter(|(_, statements)| statements.len() > MOST_STATEMENTS)
-            .map(|(workload, statements)| {
-                let (name, all) = (&workload.name, statements.len());
-                format!(
-                    "\"{name}\" has {all} statements: the latencies of the first {MOST_STATEMENTS} are recorded \
-                     separately, those of the others together."
-                )
-            })
+            .map(|(workload, statements)| told_together(&workload.name, Some(statements.len())))
             .collect();
         let workloads = experiment.workloads.iter().zip(entry.statements);
         let facts: Vec<_> = workloads

@@ -12,7 +12,7 @@ pub(crate) mod transport;
 use super::{Backend, ConnectError, Driver, Limit, Opened, Owner, Work};
 use cancel::cancel;
 use driver::{LoggedIn, WireDriver};
-use dyno_wire::{CapturedResult, Event, Parameters, ServerError, Session, TransactionStatus, WireError};
+use dyno_wire::{CapturedResult, Event, Parameters, Protocol, ServerError, Session, TransactionStatus, WireError};
 use std::io;
 use std::mem;
 use std::ops::Range;
@@ -112,12 +112,28 @@ impl<S: Session> Line<S> {
     }
 }
 
+/// A statement: one of those that all clients share, or one of a client's own.
+#[inline]
+fn statement<'a, S: Session>(
+    driver: &'a WireDriver<S>,
+    own: &'a [Vec<Option<S::Statement>>],
+    client: usize,
+    number: usize,
+) -> Option<&'a S::Statement> {
+    match driver.statements.get(number) {
+        Some(shared) => Some(shared),
+        None => own[client].get(number - driver.statements.len())?.as_ref(),
+    }
+}
+
 /// The connections of a thread.
 struct WireBackend<'a, S: Session, T> {
     driver: &'a WireDriver<S>,
     /// Taken out while it tells of what arrived.
     transport: Option<T>,
     lines: Vec<Line<S>>,
+    /// The statements of each client's own, by their numbers after those of the driver.
+    own: Vec<Vec<Option<S::Statement>>>,
     /// What is to be sent at the end of the round, for all clients.
     bytes: Vec<u8>,
     /// Whose each part of it is.
@@ -131,6 +147,7 @@ impl<'a, S: Session, T: Transport> WireBackend<'a, S, T> {
         Self {
             driver,
             transport: Some(transport),
+            own: lines.iter().map(|_| Vec::new()).collect(),
             lines,
             bytes: Vec::new(),
             parts: Vec::new(),
@@ -208,13 +225,16 @@ impl<S: Session, T: Transport> Backend for WireBackend<'_, S, T> {
     type Connection = LoggedIn<S>;
 
     #[inline]
-    fn execute(&mut self, client: usize, statement: usize, parameters: &impl Parameters, results: bool) {
+    fn execute(&mut self, client: usize, number: usize, parameters: &impl Parameters, results: bool) {
+        // The engine asks for none that is not there.
+        let Some(encoded) = statement(self.driver, &self.own, client, number) else {
+            return;
+        };
         let line = &mut self.lines[client];
         if results {
             line.session.capture();
         }
         let start = self.bytes.len();
-        let encoded = &self.driver.statements[statement];
         line.session.execute(encoded, parameters, &mut self.bytes);
         self.ask(client, start);
     }
@@ -229,28 +249,46 @@ impl<S: Session, T: Transport> Backend for WireBackend<'_, S, T> {
         self.ask(client, start);
     }
 
-    fn prepare(&mut self, client: usize, statement: usize) -> bool {
+    fn define(&mut self, client: usize, statement: usize, text: &str, parameter_count: usize) -> Result<(), WireError> {
+        let encoded = S::encode(statement, text, parameter_count, Protocol::Prepared)?;
         let start = self.bytes.len();
-        let session = &mut self.lines[client].session;
-        let awaited = session.prepare(&self.driver.statements[statement], &mut self.bytes);
+        self.lines[client].session.prepare(&encoded, &mut self.bytes);
+        self.ask(client, start);
+        let own = &mut self.own[client];
+        let place = statement - self.driver.statements.len();
+        own.resize_with(place + 1, || None);
+        own[place] = Some(encoded);
+        Ok(())
+    }
+
+    fn prepare(&mut self, client: usize, number: usize) -> bool {
+        let Some(encoded) = statement(self.driver, &self.own, client, number) else {
+            return false;
+        };
+        let start = self.bytes.len();
+        let awaited = self.lines[client].session.prepare(encoded, &mut self.bytes);
         if awaited {
             self.ask(client, start);
         }
         awaited
     }
 
-    fn knows(&self, client: usize, statement: usize) -> bool {
-        self.lines[client].session.knows(&self.driver.statements[statement])
+    fn knows(&self, client: usize, number: usize) -> bool {
+        let encoded = statement(self.driver, &self.own, client, number);
+        encoded.is_none_or(|encoded| self.lines[client].session.knows(encoded))
     }
 
     fn is_introducing(&self, client: usize) -> bool {
         self.lines[client].session.is_introducing()
     }
 
-    fn queue(&mut self, client: usize, statement: usize, parameters: &impl Parameters) {
+    fn queue(&mut self, client: usize, number: usize, parameters: &impl Parameters) {
+        let Some(encoded) = statement(self.driver, &self.own, client, number) else {
+            return;
+        };
         let start = self.bytes.len();
         let session = &mut self.lines[client].session;
-        session.queue(&self.driver.statements[statement], parameters, &mut self.bytes);
+        session.queue(encoded, parameters, &mut self.bytes);
         self.ask(client, start);
     }
 

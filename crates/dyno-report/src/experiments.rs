@@ -3,7 +3,7 @@
 use crate::figures::{bytes, count, counted, duration, pacing};
 use crate::table::{facts, paragraph, table};
 use dyno_analysis::room;
-use dyno_archive::plan::{Factor, Order, Plan, Resolved, Stage, Workload};
+use dyno_archive::plan::{Address, Factor, Order, Plan, Resolved, Stage, Workload};
 use dyno_archive::summary::Pacing;
 use indexmap::{IndexMap, IndexSet};
 use std::collections::BTreeSet;
@@ -59,22 +59,25 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
     if !varied("target") {
         rows.push(row("target", "", target.to_owned()));
     }
-    let named = first
-        .parameters
-        .iter()
-        .map(|(name, value)| ("parameter", name, value.to_string()));
-    let settings = first
-        .settings
-        .iter()
-        .map(|(name, value)| ("setting", name, value.clone()));
-    let same = named.chain(settings).filter(|(_, name, _)| !varied(name));
-    rows.extend(same.map(|(kind, name, value)| row(kind, name, value)));
-    let data = &first.data;
-    let sql = |name: &str, text: &str| (!text.trim().is_empty()).then(|| row("data", name, text.trim().to_owned()));
-    rows.extend(sql("setup", &data.setup));
-    let fills = data.fill.iter();
-    rows.extend(fills.map(|fill| row("data", &fill.table, counted(fill.rows, "row"))));
-    rows.extend(sql("finish", &data.finish));
+    let databases = databases(plan, varied("target"));
+    rows.extend(said_of(&databases, |cells| {
+        let [experiment, ..] = cells else { return Vec::new() };
+        let named = experiment.parameters.iter();
+        let named = named.map(|(name, value)| ("parameter", name, value.to_string()));
+        let settings = experiment.settings.iter();
+        let settings = settings.map(|(name, value)| ("setting", name, value.clone()));
+        let same = named.chain(settings).filter(|(_, name, _)| !varied(name));
+        same.map(|(kind, name, value)| row(kind, name, value)).collect()
+    }));
+    rows.extend(said_of(&databases, |cells| {
+        let [experiment, ..] = cells else { return Vec::new() };
+        let data = &experiment.data;
+        let sql = |name: &str, text: &str| (!text.trim().is_empty()).then(|| row("data", name, text.trim().to_owned()));
+        let fills = data.fill.iter();
+        let fills = fills.map(|fill| row("data", &fill.table, counted(fill.rows, "row")));
+        let (setup, finish) = (sql("setup", &data.setup), sql("finish", &data.finish));
+        setup.into_iter().chain(fills).chain(finish).collect()
+    }));
     let mut workloads: IndexMap<&str, Vec<(&Workload, &[Stage])>> = IndexMap::new();
     for experiment in plan.cells.iter().map(|cell| &cell.experiment) {
         for workload in &experiment.workloads {
@@ -85,7 +88,7 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
     rows.extend(
         workloads
             .into_iter()
-            .map(|(name, cells)| row("workload", name, how(&cells))),
+            .map(|(name, cells)| row("workload", name, how(&cells) + &scripts(&databases, name))),
     );
     let phases = first.phases();
     rows.extend(
@@ -132,11 +135,58 @@ fn how(cells: &[(&Workload, &[Stage])]) -> String {
     if !workload.start_delay.is_zero() {
         how.push_str(&format!(", {} after the others", duration(workload.start_delay)));
     }
-    for (script, _) in workload.scripts.iter() {
-        how.push('\n');
-        how.push_str(script.script.trim());
-    }
     how
+}
+
+/// The cells of each database that is measured, with its address as it may be shown; all of them together if there is
+/// only one.
+fn databases(plan: &Plan, are_several: bool) -> IndexMap<&str, Vec<&Resolved>> {
+    let mut databases: IndexMap<&str, Vec<&Resolved>> = IndexMap::new();
+    for experiment in plan.cells.iter().map(|cell| &cell.experiment) {
+        let target = experiment.target.as_ref().filter(|_| are_several);
+        databases
+            .entry(target.map_or("", Address::shown))
+            .or_default()
+            .push(experiment);
+    }
+    databases
+}
+
+/// What the first cells of the databases say, once where it is the same; what only some say, with their addresses.
+fn said_of(
+    databases: &IndexMap<&str, Vec<&Resolved>>,
+    say: impl Fn(&[&Resolved]) -> Vec<Vec<String>>,
+) -> Vec<Vec<String>> {
+    let mut said: IndexMap<Vec<String>, Vec<&str>> = IndexMap::new();
+    for (target, cells) in databases {
+        for row in say(cells) {
+            said.entry(row).or_default().push(target);
+        }
+    }
+    let each = said.into_iter().map(|(mut row, targets)| {
+        if targets.len() < databases.len()
+            && let Some(what) = row.last_mut()
+        {
+            what.push_str(&format!(" (on {})", targets.join(", ")));
+        }
+        row
+    });
+    each.collect()
+}
+
+/// The scripts of a workload on each database, each on a line of its own.
+fn scripts(databases: &IndexMap<&str, Vec<&Resolved>>, workload: &str) -> String {
+    let rows = said_of(databases, |cells| {
+        let mut workloads = cells.iter().flat_map(|cell| &cell.workloads);
+        let scripts = workloads
+            .find(|known| known.name == workload)
+            .into_iter()
+            .flat_map(|known| known.scripts.iter());
+        scripts
+            .map(|(script, _)| vec![format!("\n{}", script.script.trim())])
+            .collect()
+    });
+    rows.concat().concat()
 }
 
 /// From the least to the most of something.
@@ -308,6 +358,13 @@ mod tests {
         let text = super::plan(&plan, "embedded", "archive");
         let told: Vec<_> = text.lines().skip_while(|line| !line.contains("workload")).collect();
         assert_snapshot!(told[..told.len() - 50].join("\n"));
+    }
+
+    #[test]
+    fn what_is_for_one_database_has_its_address() {
+        let text = dry_run(&[("target", "embedded,embedded:mariadb"), ("plan.order", "listed")], 1);
+        let told: Vec<_> = text.lines().take_while(|line| !line.contains("phase")).collect();
+        assert_snapshot!(told.join("\n"));
     }
 
     #[test]

@@ -22,6 +22,12 @@ impl Address {
     pub fn given(&self) -> &str {
         &self.given
     }
+
+    /// As it may be shown, without its passwords.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
 }
 
 /// What stands in an archive. Nothing else becomes an address without being told what of it may be shown.

@@ -1,8 +1,8 @@
 //! MariaDB through the same doors as PostgreSQL: a private server, loads that read and write, the archive, the report,
 //! and a comparison with PostgreSQL.
 
-use crate::support::{Desk, Home, processes_in, run_folders, wait_for};
-use dyno_target::mysql::embedded::MARIADB_VERSION;
+use crate::support::{Desk, Ended, Home, RunFolder, processes_in, run_folders, wait_for};
+use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions, MARIADB_VERSION};
 
 const READ: &str = "\\set id random(1, :rows)\nselect * from tbl where id = :id;";
 const WRITE: &str = "\\set id random(1, :rows)\nupdate tbl set crt_time = now() where id = :id;";
@@ -59,14 +59,8 @@ fn loads_run_on_a_private_server_and_are_reported_and_compared() {
         );
     }
     desk.embedded(&home, "prepared.toml --target embedded").expect(0);
-    let mut campaigns: Vec<_> = std::fs::read_dir(desk.archive())
-        .unwrap()
-        .map(|campaign| campaign.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with("prepared"))
-        .collect();
-    campaigns.sort();
-    let [mariadb, postgres] = &campaigns[..] else {
-        panic!("{campaigns:?}")
+    let [mariadb, postgres] = &campaigns(&desk, "prepared")[..] else {
+        panic!("two campaigns")
     };
     desk.dyno(&format!("report {mariadb}")).expect(0);
     let compared = desk.dyno(&format!("compare {mariadb} {postgres}")).expect(0).stdout;
@@ -84,4 +78,190 @@ fn a_statement_that_the_server_refuses_is_shown_with_its_number() {
         .says("select * from nosuch")
         .says("doesn't exist");
     assert_no_server(&home);
+}
+
+/// What makes the experiments that come with dyno a matter of seconds.
+const SHORT: &str = "--set measure=1s --set warmup=0s --set interval=500ms";
+
+/// The settings that would take more room than such a run needs, by target.
+const SMALL: [(&str, &str); 2] = [
+    (
+        "embedded:mariadb",
+        "--set innodb_buffer_pool_size=64MB --set innodb_log_file_size=16MB",
+    ),
+    ("embedded", "--set shared_buffers=64MB"),
+];
+
+/// The folders of the campaigns of an experiment, the oldest first.
+fn campaigns(desk: &Desk, name: &str) -> Vec<String> {
+    let folders = std::fs::read_dir(desk.archive()).unwrap();
+    let names = folders.map(|campaign| campaign.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|campaign| campaign.ends_with(name)).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_experiments_that_come_with_dyno_are_written_for_it_or_say_so() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    let rows = |name: &str| if name == "pk-insert" { "" } else { "--set rows=500" };
+    for (name, setup, statement) in [
+        ("pk-select", "crt_time timestamp(6)", "select * from tbl"),
+        ("pk-update", "crt_time timestamp(6)", "set crt_time = now(6)"),
+        ("pk-insert", "id int auto_increment", "insert into tbl"),
+    ] {
+        for (target, settings) in SMALL {
+            let words = format!(
+                "{name} --size small {SHORT} {settings} {} --target {target}",
+                rows(name)
+            );
+            let said = desk.embedded(&home, &words).expect(0);
+            let said = said.shows("errors none").stdout;
+            assert!(!said.contains(", not "), "{said}");
+        }
+        // The newest are those of this experiment, MariaDB's first.
+        let runs = run_folders(&desk.archive());
+        let [.., mariadb, postgres] = &runs[..] else {
+            panic!("two runs")
+        };
+        let archived = |run: &RunFolder| run.campaign()["experiment"].clone();
+        let experiment = archived(mariadb);
+        assert_eq!(experiment["target"], "embedded:mariadb");
+        assert!(
+            experiment["data"]["setup"].as_str().unwrap().contains(setup),
+            "{experiment}"
+        );
+        let script = experiment["workloads"][0]["script"].as_str().unwrap();
+        assert!(script.contains(statement), "{script}");
+        let settings = experiment["settings"].as_object().unwrap();
+        assert!(settings.keys().all(|name| name.starts_with("innodb_")), "{settings:?}");
+        let found = mariadb.record()["server"]["settings"].clone();
+        let found = found
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|setting| setting["name"] == "innodb_buffer_pool_size");
+        assert_eq!(found.unwrap()["value"], (64 << 20).to_string());
+        assert_eq!(archived(postgres)["settings"]["shared_buffers"], "64MB");
+        let [mariadb, postgres] = &campaigns(&desk, name)[..] else {
+            panic!("{name}")
+        };
+        desk.dyno(&format!("report {mariadb}")).expect(0);
+        desk.dyno(&format!("show {mariadb}")).expect(0).shows(statement);
+        let compared = desk.dyno(&format!("compare {mariadb} {postgres}")).expect(0);
+        compared.shows("1 run of A against 1 of B");
+    }
+    let made = run_folders(&desk.archive()).len();
+    desk.embedded(&home, "direct-pg --target embedded:mariadb")
+        .expect(1)
+        .says("`direct-pg` is not written for MariaDB and MySQL, only for PostgreSQL")
+        .says("pk-select, pk-update, pk-insert");
+    // What is set for the wrong database is for the server to refuse, not to be left out.
+    desk.embedded(
+        &home,
+        "pk-select --set rows=500 --set shared_buffers=1GB --target embedded:mariadb",
+    )
+    .expect(1)
+    .says("shared_buffers");
+    assert_eq!(run_folders(&desk.archive()).len(), made);
+
+    let clean = |words: &str| {
+        let mut command = desk.command(["clean"].into_iter().chain(words.split_whitespace()));
+        Ended::of(command.env("DYNO_HOME", home.path()))
+    };
+    let cluster = format!("mariadb-clusters/{MARIADB_VERSION}/main");
+    clean("").expect(0).shows(&format!("{cluster} cluster"));
+    clean(&format!("{cluster} --yes"))
+        .expect(0)
+        .says(&format!("Removed {cluster}"));
+    let left = clean("").expect(0).stdout;
+    assert!(
+        !left.contains("mariadb-clusters") && left.contains("clusters/"),
+        "{left}"
+    );
+    assert!(!home.path().join(cluster).join("data").exists());
+}
+
+#[test]
+fn one_campaign_measures_both_databases() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    let words = format!("pk-update --size small {SHORT} --set rows=500 --set target=embedded:18,embedded:mariadb");
+    desk.embedded(&home, &words).expect(0).shows("embedded:mariadb");
+    let runs = run_folders(&desk.archive());
+    assert_eq!(runs.len(), 2);
+    for run in &runs {
+        assert_eq!(run.state(), "complete", "{}", run.0.display());
+    }
+    let [campaign] = &campaigns(&desk, "pk-update")[..] else {
+        panic!("one campaign")
+    };
+    desk.dyno(&format!("report {campaign}")).expect(0);
+    assert_no_server(&home);
+}
+
+#[test]
+fn a_server_that_is_not_ours_is_set_and_put_back() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    let mut options = EmbeddedOptions::new(home.path().to_owned());
+    "borrowed".clone_into(&mut options.cluster);
+    let embedded = Embedded::prepare(&options, &mut |_| ()).unwrap();
+    let server = embedded.start(&[], &mut |_| ()).unwrap();
+    let info = server.connection_tcp("mysql");
+    let mut client = info.connect().unwrap();
+    let names = [
+        "innodb_buffer_pool_size",
+        "innodb_flush_log_at_trx_commit",
+        "innodb_log_file_size",
+    ];
+    let mut values = || {
+        names.map(|name| {
+            let query = format!("select @@global.{name}");
+            client.query_first::<u64>(&query).unwrap().unwrap()
+        })
+    };
+    let usual = values();
+    let password = info
+        .password
+        .as_ref()
+        .map(|password| password.reveal().to_vec())
+        .unwrap();
+    let password = String::from_utf8(password).unwrap();
+    let target = format!("mysql://root:{password}@127.0.0.1:{}/mysql", server.port());
+    let settings = [
+        "--set",
+        "innodb_buffer_pool_size=96MB",
+        "--set",
+        "innodb_flush_log_at_trx_commit=2",
+        "--set",
+        "innodb_log_file_size=32MB",
+        "--set",
+        "settings.innodb_page_size=8kB",
+    ];
+    let tiny = [
+        "pk-update",
+        "--set",
+        "rows=500",
+        "--set",
+        "measure=1s",
+        "--set",
+        "warmup=0s",
+    ];
+    desk.alone_on(&target, tiny.into_iter().chain(settings))
+        .expect(0)
+        .says("Restoring the server's settings")
+        .shows("innodb_page_size is 16384, not 8192: it takes effect when the server starts")
+        .shows("innodb_flush_log_at_trx_commit = 2");
+    let [run] = &run_folders(&desk.archive())[..] else {
+        panic!("one run")
+    };
+    let found = run.record()["server"]["settings"].clone();
+    let found = |name: &str| {
+        let setting = found.as_array().unwrap().iter().find(|setting| setting["name"] == name);
+        setting.unwrap()["value"].as_str().unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!(names.map(found), [96 << 20, 2, 32 << 20]);
+    wait_for("the buffer pool's usual size", || values() == usual);
+    let refused = desk.alone_on(&target, tiny.into_iter().chain(["--set", "work_mem=1MB"]));
+    refused.expect(1).says("this server has no setting work_mem");
+    assert_eq!(values(), usual);
 }

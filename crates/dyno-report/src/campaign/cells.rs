@@ -1,11 +1,11 @@
 //! The cells of a campaign with what was measured in each.
 
-use super::latencies::{Percentiles, Whose, in_one, stages_of, takes_part};
+use super::latencies::{Percentiles, in_one, stages_of, takes_part};
 use crate::figures::rate;
 use dyno_analysis::summary::{latency_over_runs, over_runs, summary_of};
 use dyno_archive::summary::{Latency, Pacing, Summary, Warning, WorkloadSummary};
 use dyno_archive::{Campaign, Run, RunState};
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 
 /// One level for each factor.
 pub(crate) type Levels = IndexMap<String, String>;
@@ -152,22 +152,6 @@ impl Cell {
         }
     }
 
-    /// The 99th percentile in microseconds, run by run.
-    pub fn p99s_us(&self, whose: &Whose) -> Vec<f64> {
-        let Some(workload) = self.workload(whose.workload.as_deref()) else {
-            return Vec::new();
-        };
-        match &whose.stage {
-            None => workload.latencies.iter().map(|latency| latency.p99_us).collect(),
-            Some(stage) => workload.stages.get(stage).map_or_else(Vec::new, OfStage::p99s_us),
-        }
-    }
-
-    /// The same over all runs.
-    pub fn p99_us(&self, whose: &Whose) -> Option<f64> {
-        over_runs(&self.p99s_us(whose))
-    }
-
     /// Whether the load has several stages.
     pub fn is_staged(&self) -> bool {
         self.workloads.values().any(|workload| !workload.stages.is_empty())
@@ -229,7 +213,8 @@ impl Cell {
 }
 
 impl OfStage {
-    fn p99s_us(&self) -> Vec<f64> {
+    /// The 99th percentile in microseconds, run by run.
+    pub fn p99s_us(&self) -> Vec<f64> {
         self.percentiles.iter().map(|run| run.p99_us).collect()
     }
 
@@ -275,24 +260,6 @@ fn variation(runs: &[f64], within_percent: Option<f64>) -> Option<f64> {
             runs.variation().map(|share| share * 100.0)
         }
     }
-}
-
-/// Whose latencies there are to tell apart: each workload by its name where any cell has several, else the only one
-/// of each cell, without a name.
-pub(crate) fn workload_names(cells: &[Cell]) -> Vec<Option<&str>> {
-    if cells.iter().all(|cell| cell.workloads.len() < 2) {
-        return vec![None];
-    }
-    let names: IndexSet<&str> = cells
-        .iter()
-        .flat_map(|cell| cell.workloads.keys().map(String::as_str))
-        .collect();
-    names.into_iter().map(Some).collect()
-}
-
-/// `what`, and of which workload where there are several.
-pub(crate) fn of_workload(what: &str, workload: Option<&str>) -> String {
-    workload.map_or_else(|| what.to_owned(), |workload| format!("{what} of {workload}"))
 }
 
 /// A factor for tests.

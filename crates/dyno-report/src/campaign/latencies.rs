@@ -1,11 +1,9 @@
-//! Whose latency is told: that of one workload under one load. Percentiles of several workloads, or of stages whose
-//! loads differ, are never put together.
+//! Percentiles of one workload under one load. Those of several workloads, or of stages whose loads differ, are never
+//! put together.
 
-use super::cells::{Cell, of_workload, workload_names};
 use crate::figures::{ms, time};
 use dyno_archive::Run;
 use dyno_archive::summary::{Latency, StageSummary, StageWorkload, Summary, WorkloadSummary};
-use indexmap::IndexSet;
 
 /// What is said of a whole among its stages, none of which can have that name.
 pub(crate) const ALL_STAGES: &str = "all stages";
@@ -43,56 +41,6 @@ impl Percentiles {
             p99_9_us: None,
             max_us: None,
         })
-    }
-}
-
-/// Whose latency there is to tell apart: that of each workload by its name where any cell has several, and in each
-/// stage where any has several.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Whose {
-    /// `None`: the only one of each cell.
-    pub workload: Option<String>,
-    /// `None`: all of the time measured, with one load.
-    pub stage: Option<String>,
-}
-
-impl Whose {
-    /// `what`, and of which workload in which stage.
-    pub fn words(&self, what: &str) -> String {
-        let what = of_workload(what, self.workload.as_deref());
-        match &self.stage {
-            Some(stage) => format!("{what} in {stage}"),
-            None => what,
-        }
-    }
-
-    /// The workload, the stage, or both; `None` where nothing tells them from others.
-    pub fn name(&self) -> Option<String> {
-        match (&self.workload, &self.stage) {
-            (Some(workload), Some(stage)) => Some(format!("{workload} in {stage}")),
-            (only, None) | (None, only) => only.clone(),
-        }
-    }
-
-    /// Everybody's among `cells`.
-    pub fn all(cells: &[Cell]) -> Vec<Self> {
-        let of_workload = |name: Option<&str>| {
-            let workloads = || cells.iter().filter_map(move |cell| cell.workload(name));
-            let stages: IndexSet<&String> = workloads().flat_map(|workload| workload.stages.keys()).collect();
-            let whole = stages.is_empty() || workloads().any(|workload| !workload.latencies.is_empty());
-            let stages = stages.into_iter().map(|stage| Some(stage.clone()));
-            let all: Vec<Self> = whole
-                .then_some(None)
-                .into_iter()
-                .chain(stages)
-                .map(|stage| Self {
-                    workload: name.map(str::to_owned),
-                    stage,
-                })
-                .collect();
-            all
-        };
-        workload_names(cells).into_iter().flat_map(of_workload).collect()
     }
 }
 

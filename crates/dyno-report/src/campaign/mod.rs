@@ -7,6 +7,7 @@ pub(crate) mod cells;
 pub(crate) mod kept;
 pub(crate) mod latencies;
 pub(crate) mod ratio;
+pub(crate) mod whose;
 
 use crate::figures::one_line;
 use cells::{Cell, Factor, number};

@@ -3,9 +3,9 @@
 use super::model::{Figure, FigureData, Matrix, MatrixCell, Table, Value};
 use super::series::significant;
 use super::table::{ms, number, text, value, words};
-use crate::campaign::cells::{Cell, Factor, Levels, of_workload, whose_tps, workload_names};
-use crate::campaign::latencies::Whose;
+use crate::campaign::cells::{Cell, Factor, Levels, whose_tps};
 use crate::campaign::ratio::{Ratio, has_ratios, ratio_of};
+use crate::campaign::whose::{Whose, of_workload, workload_names};
 use crate::campaign::{Column, column_cells, column_name, columns, rows_of};
 use crate::figures::{counted, one_line};
 use dyno_analysis::summary::over_runs;

@@ -1,8 +1,8 @@
 //! What is measured in each cell of a campaign, as it is drawn over factors.
 
 use super::throughput::names;
-use crate::campaign::cells::{Cell, extremes, of_workload, whose_tps};
-use crate::campaign::latencies::Whose;
+use crate::campaign::cells::{Cell, extremes, whose_tps};
+use crate::campaign::whose::{Whose, of_workload};
 use crate::figures::rate;
 use dyno_analysis::summary::over_runs;
 use indexmap::IndexSet;

@@ -4,8 +4,8 @@
 use super::Screen;
 use super::axis::Axis;
 use super::chart::{Chart, Curve, Row, draw};
-use crate::campaign::cells::{Cell, Factor, cells, factors, number, of_workload, whose_tps};
-use crate::campaign::latencies::Whose;
+use crate::campaign::cells::{Cell, Factor, cells, factors, number, whose_tps};
+use crate::campaign::whose::{Whose, of_workload};
 use crate::campaign::{column_cells, column_name, columns, knee_of};
 use crate::figures::one_line;
 use dyno_archive::Campaign;

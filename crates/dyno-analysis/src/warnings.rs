@@ -60,7 +60,8 @@ fn no_steady_state(steady: &Steady, measured_s: f64) -> Option<Warning> {
 fn few_checkpoints(record: &RunRecord, recording: &Recording, measured_s: f64) -> Option<Warning> {
     const WRITES_BYTES_PER_S: f64 = 100_000.0;
     let writes = recording.log_bytes.as_ref()?.usual.median > WRITES_BYTES_PER_S;
-    let timeout_s = record.traits().checkpoint_every_s?;
+    let server = record.traits();
+    let timeout_s = server.checkpoint_every_s?;
     // Where the amount of log brings them about, they come more often.
     let starts: Vec<f64> = recording
         .checkpoints
@@ -69,7 +70,11 @@ fn few_checkpoints(record: &RunRecord, recording: &Recording, measured_s: f64) -
         .collect();
     let gaps: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let cycle_s = dyno_stats::median(&gaps).map_or(timeout_s, |gap| gap.min(timeout_s));
-    (writes && catches_few(measured_s, cycle_s)).then_some(Warning::FewCheckpoints { measured_s, cycle_s })
+    (writes && catches_few(measured_s, cycle_s)).then_some(Warning::FewCheckpoints {
+        measured_s,
+        cycle_s,
+        setting: server.settings.checkpoint_time,
+    })
 }
 
 fn catches_few(measured_s: f64, cycle_s: f64) -> bool {
@@ -118,7 +123,10 @@ fn slow_clock(record: &RunRecord) -> Option<Warning> {
 fn swapping(run: &Run, recording: &Recording) -> Option<Warning> {
     let bytes = growth(run, recording, Meaning::SwapOutBytes)?;
     const NOTABLE_BYTES: f64 = 1_048_576.0;
-    (bytes >= NOTABLE_BYTES).then_some(Warning::Swapping { bytes: bytes as u64 })
+    (bytes >= NOTABLE_BYTES).then(|| Warning::Swapping {
+        bytes: bytes as u64,
+        settings: run.traits().settings.memory,
+    })
 }
 
 fn costly_samples(record: &RunRecord) -> Option<Warning> {

@@ -150,6 +150,16 @@ pub fn traits(server: &Value) -> ServerTraits {
     }
 }
 
+/// The names by which warnings speak of settings.
+pub(crate) fn memory_settings() -> Vec<String> {
+    traits(&Value::Null).settings.memory
+}
+
+/// The same of the longest time between checkpoints.
+pub(crate) fn checkpoint_time() -> String {
+    traits(&Value::Null).settings.checkpoint_time
+}
+
 /// How many rows of `table` in `run.json` were read or changed, and how many of them were updated or deleted, since
 /// the server counts; none where it may not be read.
 pub(crate) fn rows_of(table: &Value) -> Option<[f64; 2]> {

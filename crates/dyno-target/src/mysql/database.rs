@@ -5,7 +5,8 @@ use super::facts::{not_durable, server_facts};
 use super::sampler::ServerSampler;
 use super::sizes::database_sizes;
 use super::values::same_value;
-use super::{Client, ClientError};
+use super::{Client, ClientError, process};
+use crate::host::{Heartbeat, HostSampler, ServerProcesses, StallWatch};
 use crate::stopping::unless_stopped;
 use crate::target::{
     Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
@@ -88,13 +89,23 @@ impl Database for MysqlDatabase {
     }
 
     fn samplers(&self, stop: &AtomicBool) -> Option<SamplerSet> {
-        let info = self.info.clone();
-        unless_stopped(stop, move || SamplerSet {
-            samplers: vec![Box::new(ServerSampler::new(&info))],
-            warnings: vec![
-                "of a MariaDB or MySQL server only its counters are read: waits, statements and its log are not"
-                    .to_owned(),
-            ],
+        let (info, local) = (self.info.clone(), self.is_local());
+        unless_stopped(stop, move || {
+            let processes = ServerProcesses::default();
+            if local && let Ok(mut client) = info.connect() {
+                process::find(&processes, &mut client);
+            }
+            SamplerSet {
+                samplers: vec![
+                    Box::new(StallWatch::new(Heartbeat::new(processes.clone()))),
+                    Box::new(ServerSampler::new(&info)),
+                    Box::new(HostSampler::new(processes)),
+                ],
+                warnings: vec![
+                    "of a MariaDB or MySQL server only its counters are read: waits, statements and its log are not"
+                        .to_owned(),
+                ],
+            }
         })
     }
 

@@ -21,6 +21,7 @@ mod error;
 mod external;
 mod instance;
 mod lock;
+mod process;
 mod refusal;
 mod settings;
 mod traits;

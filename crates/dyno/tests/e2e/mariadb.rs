@@ -36,6 +36,30 @@ fn counts(desk: &Desk, counter: &str) -> (u64, u64) {
     (number(&run.rows("server.csv").last().unwrap()[counter]), transactions)
 }
 
+/// Fails unless the report of the load that wrote last shows what the server and its machine did, in MariaDB's words.
+fn assert_speaks_of_mariadb(desk: &Desk) {
+    let runs = run_folders(&desk.archive());
+    let wrote = runs.iter().rfind(|run| run.0.to_string_lossy().contains("simple"));
+    let campaign = wrote.unwrap().0.parent().unwrap().to_owned();
+    let said = desk.dyno(&format!("report {} --format json --output -", campaign.display()));
+    let said = said.expect(0).stdout;
+    for words in [
+        "Redo log and checkpoints",
+        "Redo log since the last checkpoint",
+        "Pages written",
+        "not found in the buffer pool",
+        "waiting for a lock",
+        "Old versions of rows",
+        "CPU by process group: server",
+        "Storage: written",
+    ] {
+        assert!(said.contains(words), "no {words} in {said}");
+    }
+    for words in ["WAL", "shared buffers", "pg_stat", "ull page image"] {
+        assert!(!said.contains(words), "{words} in {said}");
+    }
+}
+
 #[test]
 fn loads_run_on_a_private_server_and_are_reported_and_compared() {
     let (desk, home) = (Desk::new(), Home::with_mariadb());
@@ -63,6 +87,7 @@ fn loads_run_on_a_private_server_and_are_reported_and_compared() {
         panic!("two campaigns")
     };
     desk.dyno(&format!("report {mariadb}")).expect(0);
+    assert_speaks_of_mariadb(&desk);
     let compared = desk.dyno(&format!("compare {mariadb} {postgres}")).expect(0).stdout;
     assert!(compared.contains("1 run of A against 1 of B"), "{compared}");
     assert_no_server(&home);

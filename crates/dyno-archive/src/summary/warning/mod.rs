@@ -2,6 +2,7 @@
 
 mod text;
 
+use crate::earlier;
 use crate::summary::{Lag, WorkloadSummary};
 use dyno_record::Shape;
 use serde::{Deserialize, Serialize};
@@ -134,6 +135,9 @@ pub enum Warning {
         measured_s: f64,
         /// The time from one checkpoint to the next, in seconds.
         cycle_s: f64,
+        /// The setting that it follows from.
+        #[serde(default = "earlier::checkpoint_time")]
+        setting: String,
     },
     /// dyno's threads had no time left.
     LoadGeneratorBusy {
@@ -182,6 +186,9 @@ pub enum Warning {
     Swapping {
         /// How much.
         bytes: u64,
+        /// The settings by which the server takes more or less memory.
+        #[serde(default = "earlier::memory_settings")]
+        settings: Vec<String>,
     },
     /// Reading the server's counters took long.
     CostlySamples {

@@ -184,10 +184,14 @@ impl fmt::Display for Warning {
                 "There is no steady state: {reason}. A mean says little about such a run; warm up longer, measure \
                  longer, or look for the cause."
             ),
-            Self::FewCheckpoints { measured_s, cycle_s } => write!(
+            Self::FewCheckpoints {
+                measured_s,
+                cycle_s,
+                setting,
+            } => write!(
                 f,
                 "{measured_s:.0} s cover fewer than four checkpoint cycles of {cycle_s:.0} s: the mean depends on how \
-                 many checkpoints fell into that time. Measure at least {:.0} s, or set checkpoint_timeout lower.",
+                 many checkpoints fell into that time. Measure at least {:.0} s, or set {setting} lower.",
                 4.0 * cycle_s
             ),
             Self::LoadGeneratorBusy {
@@ -261,11 +265,12 @@ impl fmt::Display for Warning {
                 "The processors of dyno's machine save power (governor {governor}), so their speed depends on the \
                  load. Set the governor to performance."
             ),
-            Self::Swapping { bytes } => write!(
+            Self::Swapping { bytes, settings } => write!(
                 f,
                 "The machine swapped {} MB of memory to disk during the run. Give the server less memory \
-                 (shared_buffers, work_mem), or stop whatever else runs there.",
-                count(bytes / 1_048_576)
+                 ({}), or stop whatever else runs there.",
+                count(bytes / 1_048_576),
+                settings.join(", ")
             ),
             Self::CostlySamples { ms_per_s } => write!(
                 f,

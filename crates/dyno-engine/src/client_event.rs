@@ -1,7 +1,7 @@
 //! What the threads of a load have to say while it runs, for a person to read.
 
-use crate::backend::ConnectError;
 use crate::program::{ProgramError, Shown};
+use dyno_connect::ConnectError;
 use dyno_wire::ServerError;
 use std::time::Duration;
 

@@ -21,15 +21,16 @@ mod signals;
 mod timeline;
 
 pub use backend::wire::transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};
-pub use backend::{ConnectError, Driver, WireDriver};
+pub use backend::{Driver, WireDriver};
 pub use client::pacing::Draws;
 pub use client_event::{AbortReason, ClientEvent, Doing, Trace};
 pub use collect::drive;
 pub use cpus::{Cpus, CpusError};
 pub use descriptors::{TooFewDescriptors, allow_descriptors, raise_descriptor_limit};
+pub use dyno_connect::{Address, ConnectError, Endpoint, Limit, Stop, Tls};
 pub use load::{
-    Address, Connecting, Endpoint, FailurePolicy, Load, NewSession, OnBrokenScript, OnError, Pacing, Phase, Preparing,
-    Span, Stage, Stop, ThreadOptions, Tls, Workload,
+    Connecting, FailurePolicy, Load, NewSession, OnBrokenScript, OnError, Pacing, Phase, Preparing, Span, Stage,
+    ThreadOptions, Workload,
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
 pub use outcome::{Connected, DriveError, Ending, Observer, Outcome};

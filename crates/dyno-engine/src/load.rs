@@ -8,11 +8,6 @@ use crate::backend::wire::transport::TransportChoice;
 use crate::cpus::Cpus;
 use crate::log::NewLog;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Everything one call of [`drive`](crate::drive()) does, with drivers `D`, programs `P` and logs `L`.
@@ -315,92 +310,4 @@ pub enum Pacing {
         /// Transactions per second, above 0.
         rate_per_s: f64,
     },
-}
-
-/// Where and how to connect.
-#[derive(Clone)]
-pub struct Endpoint {
-    /// The address.
-    pub address: Address,
-    /// How to go about TLS; `None`: never.
-    pub tls: Option<Tls>,
-    /// Whose process a server on a unix socket must be; `None`: anybody's.
-    pub required_peer: Option<dyno_wire::RequiredPeer>,
-    /// How long connecting and logging in may take.
-    pub connect_timeout: Duration,
-}
-
-/// The address of a server, already resolved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Address {
-    /// Addresses of one host, tried in turn.
-    Tcp(Vec<SocketAddr>),
-    /// The path of a unix socket.
-    Unix(PathBuf),
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unix(path) => write!(f, "unix socket {}", path.display()),
-            Self::Tcp(addresses) => match addresses.first() {
-                Some(first) => write!(f, "{first}"),
-                None => f.write_str("a host without address"),
-            },
-        }
-    }
-}
-
-/// TLS for a connection.
-#[derive(Clone)]
-pub struct Tls {
-    /// Whether the server may decline TLS, and how strictly it is verified.
-    pub mode: dyno_wire::tls::SslMode,
-    /// Roots, client certificate and verifier.
-    pub config: Arc<rustls::ClientConfig>,
-    /// The name that the server's certificate is checked against.
-    pub server_name: String,
-}
-
-/// Asks a running load to end early; clones share one flag.
-#[derive(Clone, Debug, Default)]
-pub struct Stop {
-    flag: Arc<AtomicBool>,
-    /// When this asks to stop, so does the flag.
-    outer: Option<Arc<Stop>>,
-}
-
-impl Stop {
-    /// A flag not yet raised.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// A flag for a part of what this one is for: it counts as raised when this one is, and raising it ends that
-    /// part alone.
-    #[must_use]
-    pub fn within(&self) -> Self {
-        Self {
-            flag: Arc::default(),
-            outer: Some(Arc::new(self.clone())),
-        }
-    }
-
-    /// Asks the load to end: no transaction begins from now on.
-    pub fn request(&self) {
-        self.flag.store(true, Ordering::Relaxed);
-    }
-
-    /// The flag itself, for code that knows nothing of loads. True asks to stop. What it is within is not seen in it.
-    #[must_use]
-    pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.flag)
-    }
-
-    /// Whether the end was asked for.
-    #[must_use]
-    pub fn requested(&self) -> bool {
-        self.flag.load(Ordering::Relaxed) || self.outer.as_ref().is_some_and(|outer| outer.requested())
-    }
 }

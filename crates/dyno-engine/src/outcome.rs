@@ -1,12 +1,12 @@
 //! What comes of a load: how it came up, what it tells on its way, and why it ended.
 
-use crate::backend::ConnectError;
 use crate::backend::wire::transport::{TransportKind, UringUnavailable};
 use crate::client_event::ClientEvent;
 use crate::descriptors::TooFewDescriptors;
-#[cfg(doc)]
-use crate::load::Stop;
 use crate::program::ProgramError;
+use dyno_connect::ConnectError;
+#[cfg(doc)]
+use dyno_connect::Stop;
 use dyno_record::{Interval, LatencyHistogram};
 use dyno_wire::ServerError;
 use std::collections::BTreeSet;

@@ -16,7 +16,6 @@ mod scripts;
 
 pub use bytes::{BytesError, from_bytes, to_bytes};
 pub use check::InvalidPlan;
-pub use connect::MysqlError;
 pub use log::{LogError, LogPlan, OpenLog, no_log};
 pub use plan::{Access, LoadPlan, Server, WorkloadPlan};
 pub use ready::{LoadError, Ready};

@@ -1,10 +1,11 @@
 //! From a plan to the load that the engine drives.
 
-use crate::connect::{self, Connector, MysqlError};
+use crate::connect::{self, Connector};
 use crate::log::{LogError, OpenLog};
 use crate::plan::{LoadPlan, Server};
 use dyno_engine::{DriveError, Load, Observer, Outcome, Program, Stop, WireDriver, drive};
 use dyno_script::{ScriptError, ScriptProgram};
+use dyno_target::mysql::EndpointError;
 use dyno_target::postgres::address::ConnectError;
 use dyno_wire::{MySession, PgSession, Session, WireError};
 
@@ -30,7 +31,7 @@ pub enum LoadError {
     Postgres(#[from] ConnectError),
     /// A MariaDB or MySQL server cannot be connected to.
     #[error(transparent)]
-    Mysql(#[from] MysqlError),
+    Mysql(#[from] EndpointError),
     /// A log cannot be opened.
     #[error(transparent)]
     Log(#[from] LogError),

@@ -53,9 +53,8 @@ fn said(first: Vec<u8>, then: Vec<u8>, hangs_up: bool) -> String {
     let mut info = ConnectionInfo::resolve(&address, &|_| None).unwrap();
     info.connect_timeout = Duration::from_millis(300);
     let error = info.connect().unwrap_err().to_string();
-    let (place, why) = error.split_at(format!("cannot connect to mysql://ann@127.0.0.1:{port}/shop: ").len());
-    assert!(place.ends_with("/shop: "), "{error}");
-    why.to_owned()
+    assert!(error.contains(&format!("127.0.0.1:{port}")), "{error}");
+    error.replace(&format!("127.0.0.1:{port}"), "ADDRESS")
 }
 
 #[test]
@@ -65,42 +64,40 @@ fn servers_that_do_not_let_us_in_are_told_apart() {
     let switches = packet(2, b"\xfegssapi\x00data");
     let greets = greeting("mysql_native_password");
     let half = greets[..20].to_vec();
-    let unknown = "the server asks for a log-in by ";
+    let stranger = "the server at ADDRESS does not follow the protocol: ";
     for (what, expected) in [
-        (said(refuses, vec![], true), "ERROR 1040 (HY000): Too many connections"),
+        (
+            said(refuses, vec![], true),
+            "the server at ADDRESS refused the connection: ERROR:  Too many connections",
+        ),
         (
             said(greets.clone(), refuses_later, true),
-            "ERROR 1045 (28000): Access denied for user 'ann'",
+            "the server at ADDRESS refused the connection: ERROR:  Access denied for user 'ann'",
         ),
         (
             said(greets.clone(), switches, true),
-            &format!("{unknown}the plug-in gssapi, which is not supported; "),
+            "the server at ADDRESS does not follow the protocol: the server asks for a log-in by the plug-in \"gssapi\", \
+             which is not supported; ",
         ),
         (
             said(half.clone(), vec![], true),
-            "the server closed the connection before the log-in was complete; ",
+            "the server at ADDRESS did not greet: ",
         ),
-        (
-            said(vec![], vec![], true),
-            "the server closed the connection before the log-in was complete; ",
-        ),
+        (said(vec![], vec![], true), "the server at ADDRESS did not greet: "),
         (
             said(greets, vec![], true),
-            "the server closed the connection before the log-in was complete; ",
+            "the connection to ADDRESS broke while logging in: the server closed the connection",
         ),
         (
             said(half, vec![], false),
-            "no answer within 0.3 s; a MariaDB or MySQL server speaks first, ",
+            "the server at ADDRESS did not greet: no answer within ",
         ),
         (
             said(vec![], vec![], false),
-            "no answer within 0.3 s; a MariaDB or MySQL server speaks first, ",
+            "the server at ADDRESS did not greet: no answer within ",
         ),
-        (
-            said(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec(), vec![], false),
-            "what answers there ",
-        ),
-        (said(packet(0, b"\x09ancient\0"), vec![], true), "what answers there "),
+        (said(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec(), vec![], false), stranger),
+        (said(packet(0, b"\x09ancient\0"), vec![], true), stranger),
     ] {
         assert!(what.starts_with(expected), "{what}\n{expected}");
         assert!(!what.contains('\n') && !what.contains("secret"), "{what}");
@@ -117,13 +114,13 @@ fn a_server_that_is_not_there_is_said_to_be_none() {
     let tcp = refused(format!("mysql://ann@127.0.0.1:{port}/shop"));
     assert!(tcp.contains("Connection refused"), "{tcp}");
     assert!(
-        tcp.ends_with("is the server running, and does it listen there?"),
+        tcp.ends_with("is it running, and does it accept connections there?"),
         "{tcp}"
     );
     let unix = refused("mysql://ann@localhost/shop?socket=/nowhere/mysqld.sock".to_owned());
     assert!(unix.contains("No such file"), "{unix}");
     assert!(
-        unix.ends_with("is the server running, and does it listen there?"),
+        unix.ends_with("is it running, and does it accept connections there?"),
         "{unix}"
     );
 }

@@ -6,8 +6,8 @@
 //! another one. Nor can it report an interval meanwhile: one in which a call is under way is told when the call is over.
 
 use super::{Backend, Driver, Limit, Opened, Owner, Wait, Work};
-use crate::backend::ConnectError;
 use crate::backend::wire::transport::TransportKind;
+use dyno_connect::ConnectError;
 use dyno_wire::{CapturedResult, Parameters, Reply, ServerError, TransactionStatus, WireError};
 use std::collections::VecDeque;
 use std::io;

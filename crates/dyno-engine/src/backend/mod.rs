@@ -6,16 +6,13 @@
 //! calls a library that blocks is its own affair.
 
 pub mod blocking;
-mod error;
-mod limit;
 pub(crate) mod wire;
 
-pub use error::ConnectError;
-pub use limit::Limit;
 pub use wire::driver::{LoggedIn, WireDriver};
 
 pub use wire::transport::Wait;
 
+use dyno_connect::{ConnectError, Limit};
 use dyno_wire::{CapturedResult, Parameters, Reply, ServerError, TransactionStatus, WireError};
 use std::io;
 use std::time::Duration;

@@ -5,11 +5,10 @@
 
 use super::Clients;
 use super::state::Waiting;
-use crate::backend::ConnectError;
-use crate::backend::Limit;
 use crate::backend::{Backend, Driver};
 use crate::client_event::{AbortReason, ClientEvent};
 use crate::program::Scripted;
+use dyno_connect::{ConnectError, Limit};
 use std::time::{Duration, Instant};
 
 /// How long to wait before trying again to replace a lost connection.

@@ -1,10 +1,10 @@
 //! Gathers what threads record into intervals, and works out how the load ended.
 
 use super::overtime::Overtime;
-use crate::load::Stop;
 use crate::outcome::{Ending, Observer, Outcome};
 use crate::report::{Message, SliceReport, WorkerSummary};
 use crate::timeline::Slice;
+use dyno_connect::Stop;
 use dyno_record::{Interval, Recording};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};

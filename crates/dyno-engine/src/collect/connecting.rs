@@ -4,13 +4,12 @@
 //! clients, several connections are therefore under way at once, but only so many: the server's queue of those that
 //! it has yet to accept is short, and more would come up no sooner.
 
-use crate::backend::ConnectError;
-use crate::backend::Limit;
 use crate::backend::{Driver, Opened};
 use crate::descriptors::allow_descriptors;
-use crate::load::{Stop, Workload};
+use crate::load::Workload;
 use crate::outcome::DriveError;
 use crate::program::Scripted;
+use dyno_connect::{ConnectError, Limit, Stop};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

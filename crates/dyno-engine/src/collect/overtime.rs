@@ -1,6 +1,6 @@
 //! Ends what threads still wait for when a load is over: a thread that waits in a library's call cannot do it itself.
 
-use crate::load::Stop;
+use dyno_connect::Stop;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! The crate `postgres` as a library that blocks.
 
-use dyno_engine::backend::Limit;
+use dyno_engine::Limit;
 use dyno_engine::backend::blocking::{Answer, Connection, Interrupter, Library};
 use dyno_engine::{ConnectError, Program};
 use dyno_target::postgres::address::Host;

@@ -3,7 +3,6 @@
 mod mysql;
 mod postgres;
 
-pub use mysql::MysqlError;
 pub(crate) use mysql::connector as mysql;
 pub(crate) use postgres::connector as postgres;
 

@@ -17,12 +17,13 @@ pub mod sizes;
 
 mod client;
 mod database;
+mod endpoint;
 mod error;
 mod external;
 mod instance;
 mod lock;
 mod process;
-mod refusal;
+mod row;
 mod settings;
 mod traits;
 mod values;
@@ -35,6 +36,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use client::{Client, ClientError};
 pub use database::MysqlDatabase;
+pub use endpoint::EndpointError;
 pub use error::ConnectError;
 
 /// MariaDB and MySQL among the kinds of databases.

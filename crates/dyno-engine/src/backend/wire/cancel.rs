@@ -1,10 +1,7 @@
 //! Asks servers to give up what they still execute for a load that has ended, so that it does not go on without us.
 
-use super::connect;
-use super::dial::dial;
 use super::driver::WireDriver;
-use crate::backend::{ConnectError, Limit};
-use crate::load::{Address, Stop};
+use dyno_connect::{Address, ConnectError, Limit, Stop, dial, log_in};
 use dyno_wire::{Cancel, Session};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
@@ -42,15 +39,20 @@ fn execute<S: Session>(driver: &WireDriver<S>, endpoint: usize, statements: &[St
         stop: &Stop::new(),
         until: Instant::now().checked_add(CANCEL_PATIENCE),
     };
-    let (mut opening, mut session) = connect::log_in_somehow(driver, endpoint, limit)?;
+    let (mut opening, mut session) = log_in(
+        &driver.endpoints[endpoint],
+        |tls| (driver.session)(endpoint, tls),
+        limit,
+    )?;
     let mut out = Vec::new();
     for statement in statements {
         session.query(|text| text.extend_from_slice(statement.as_bytes()), &mut out);
         // One that is refused was for a session that has ended meanwhile.
-        opening.converse(&mut session, &mut out)?;
+        opening.ask(&mut session, &mut out, "cancelling")?;
+        out.clear();
     }
     session.terminate(&mut out);
-    opening.send_plain(&out)
+    opening.tell(&out, CANCEL_PATIENCE)
 }
 
 /// Sends each request on a connection of its own, several at a time: each takes some trips to and fro. Whoever meets

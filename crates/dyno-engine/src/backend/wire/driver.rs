@@ -1,7 +1,8 @@
 //! What the clients of a workload share to reach a server in its own protocol.
 
 use super::transport::Connection;
-use crate::load::{Endpoint, NewSession, Preparing};
+use crate::load::{NewSession, Preparing};
+use dyno_connect::Endpoint;
 use dyno_wire::Session;
 
 /// A server that is spoken to in its own protocol, through the engine's event loop.

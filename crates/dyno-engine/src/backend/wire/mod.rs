@@ -5,7 +5,6 @@
 
 mod cancel;
 mod connect;
-mod dial;
 pub(crate) mod driver;
 pub(crate) mod transport;
 

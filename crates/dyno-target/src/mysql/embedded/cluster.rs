@@ -42,6 +42,7 @@ fn install_db(installation: &Installation, place: &Place, fresh: &Path) -> Resul
     let accounts = place.write_private(ACCOUNTS, &accounts(&place.password))?;
     let option = |name: &str, value: &Path| format!("--{name}={}", value.display());
     let mut command = place.command(&installation.install, &place.folder);
+    own_temporary_files(&mut command, place);
     command
         // First, as the script's help asks: the options of other servers on this machine are not ours.
         .arg("--no-defaults")
@@ -54,6 +55,12 @@ fn install_db(installation: &Installation, place: &Place, fresh: &Path) -> Resul
             "--skip-name-resolve",
         ]);
     Ok(command)
+}
+
+/// Keeps a server's temporary files in the cluster's folder: a server that starts deletes those of every other one in
+/// the same folder, also of one that is running.
+pub(super) fn own_temporary_files(command: &mut Command, place: &Place) {
+    command.env("TMPDIR", &place.folder);
 }
 
 /// Gives the superuser a password wherever it connects from. The script runs this in a server that does not look at

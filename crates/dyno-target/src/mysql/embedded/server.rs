@@ -1,5 +1,6 @@
 //! MariaDB's server: how it is started, and where it is.
 
+use super::cluster::own_temporary_files;
 use super::installation::Installation;
 use super::{EmbeddedError, MARIADB, SUPERUSER};
 use crate::embedded::cluster::{Listening, Programs};
@@ -81,6 +82,7 @@ impl Programs for Installation {
 
     fn arguments(&self, command: &mut Command, place: &Place, at: Listening<'_>, settings: &[(String, String)]) {
         let option = |name: &str, value: &Path| format!("--{name}={}", value.display());
+        own_temporary_files(command, place);
         command
             .arg("--no-defaults")
             .arg(option("basedir", &self.base))

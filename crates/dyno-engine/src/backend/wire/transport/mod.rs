@@ -15,7 +15,7 @@ mod uring;
 pub(crate) use blocking::Blocking;
 pub(crate) use choice::Chosen;
 pub use choice::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};
-pub use connection::{Connection, Socket};
+pub use connection::Connection;
 pub(crate) use readiness::Readiness;
 #[cfg(target_os = "linux")]
 pub(crate) use uring::Uring;

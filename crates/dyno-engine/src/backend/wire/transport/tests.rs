@@ -1,6 +1,7 @@
 //! What every transport has to do, tried on pairs of sockets.
 
-use super::{Arrival, Blocking, Connection, Readiness, SLACK, Socket, Transport, Wait};
+use super::{Arrival, Blocking, Connection, Readiness, SLACK, Transport, Wait};
+use dyno_connect::Socket;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};

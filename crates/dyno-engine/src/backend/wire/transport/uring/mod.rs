@@ -11,9 +11,10 @@
 mod buffers;
 mod operation;
 
-use super::connection::{closed_by_peer, is_gone};
+use super::connection::closed_by_peer;
 use super::{Arrival, Connection, Transport, Wait};
 use buffers::Buffers;
+use dyno_connect::is_gone;
 use io_uring::squeue::Entry;
 use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue};

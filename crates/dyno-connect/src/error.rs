@@ -1,4 +1,4 @@
-//! Why a connection could not be made.
+//! Why there is no connection, for a person to read.
 
 use dyno_wire::tls::TlsError;
 use dyno_wire::{ErrorClass, ErrorCode, OtherDatabase, ServerError, WireError};
@@ -27,14 +27,16 @@ pub enum ConnectError {
         /// What the system said.
         cause: io::Error,
     },
-    /// Nothing, or not all, of what a server says first came in time.
+    /// Nothing, or not all, of what a server says first came.
     #[error(
-        "the server at {address} did not greet in time; a {database} server speaks first, so another one may be \
+        "the server at {address} did not greet: {cause}; a {database} server speaks first, so another one may be \
          listening there"
     )]
     NoGreeting {
         /// Where.
         address: String,
+        /// What came instead.
+        cause: io::Error,
         /// Whose protocol we speak.
         database: &'static str,
     },
@@ -116,17 +118,20 @@ pub enum ConnectError {
 
 impl ConnectError {
     /// The same if it happened while the server was to speak first.
-    pub(super) fn of_greeting(self, database: &'static str) -> Self {
+    pub(crate) fn of_greeting(self, database: &'static str) -> Self {
         match self {
-            Self::Broken { address, cause, .. } if cause.kind() == io::ErrorKind::TimedOut => {
-                Self::NoGreeting { address, database }
-            }
+            Self::Broken { address, cause, .. } => Self::NoGreeting {
+                address,
+                cause,
+                database,
+            },
             error => error,
         }
     }
 
     /// Whether another endpoint may do better.
-    pub(super) fn is_elsewhere_better(&self) -> bool {
+    #[must_use]
+    pub fn is_elsewhere_better(&self) -> bool {
         match self {
             Self::Unreachable { .. }
             | Self::Broken { .. }
@@ -146,7 +151,8 @@ impl ConnectError {
     }
 
     /// The same as the error that a transaction fails with.
-    pub(crate) fn into_server_error(self) -> ServerError {
+    #[must_use]
+    pub fn into_server_error(self) -> ServerError {
         match self {
             Self::Refused { error, .. } => *error,
             Self::Everywhere(mut errors) => errors.pop().map(Self::into_server_error).unwrap_or_default(),

@@ -1,8 +1,6 @@
 //! Gets a socket to a server's address, within a time limit and until somebody asks to stop.
 
-use super::transport::Socket;
-use crate::backend::{ConnectError, Limit};
-use crate::load::Address;
+use crate::{Address, ConnectError, Socket, Stop};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
@@ -16,9 +14,30 @@ use std::time::{Duration, Instant};
 /// Blocking calls wait this long at a time, so that a request to stop is noticed.
 const PATIENCE: Duration = Duration::from_millis(200);
 
+/// What ends the opening of a connection before its time.
+#[derive(Clone, Copy)]
+pub struct Limit<'a> {
+    /// Asks to stop.
+    pub stop: &'a Stop,
+    /// From then on it is of no use.
+    pub until: Option<Instant>,
+}
+
+impl Limit<'_> {
+    /// When something that begins now and may take so long has taken too long.
+    #[must_use]
+    pub fn deadline(self, timeout: Duration) -> Instant {
+        let deadline = Instant::now() + timeout;
+        self.until.map_or(deadline, |until| until.min(deadline))
+    }
+}
+
 /// Connects to a server, and has blocking calls on the socket return every now and then, so that a request to stop is
 /// noticed.
-pub(crate) fn dial(address: &Address, timeout: Duration, limit: Limit<'_>) -> Result<Socket, ConnectError> {
+///
+/// # Errors
+/// Nobody answers there, or a stop was asked for.
+pub fn dial(address: &Address, timeout: Duration, limit: Limit<'_>) -> Result<Socket, ConnectError> {
     let unreachable = |cause| ConnectError::Unreachable {
         address: address.to_string(),
         cause,

@@ -1,7 +1,6 @@
 //! Servers that speak first, as MySQL's do.
 
 use super::*;
-use crate::load::Stop;
 use dyno_wire::tls::{ClientOptions, client_config};
 use dyno_wire::{MyConfig, MySession};
 use std::io::{Read, Write};
@@ -72,8 +71,9 @@ fn start_within(
         address: address.to_string(),
         doing: "logging in",
         patience: timeout,
-        deadline: limit.deadline(timeout),
-        limit,
+        deadline: Some(limit.deadline(timeout)),
+        stop: stop.clone(),
+        until: None,
     };
     let mut session = MySession::new(Arc::new(MyConfig {
         user: "bench".into(),
@@ -161,11 +161,11 @@ fn what_greets_otherwise_gets_one_sentence() {
         format!("{before}{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
     };
     let half = &greeting(false)[..20];
-    let silent = "the server at  did not greet in time; a MySQL or MariaDB server speaks first, so another one may be \
-                  listening there";
+    let hint = "a MySQL or MariaDB server speaks first, so another one may be listening there";
+    let silent = format!("the server at  did not greet: no answer within the connect timeout; {hint}");
     assert_eq!(said(b"", wait), silent);
     assert_eq!(said(half, wait), silent);
-    let closed = "the connection to  broke while logging in: the server closed the connection";
+    let closed = format!("the server at  did not greet: the server closed the connection; {hint}");
     assert_eq!(said(b"", drop), closed);
     assert_eq!(said(half, drop), closed);
     assert_eq!(

@@ -1,0 +1,21 @@
+//! Connections to servers, opened with blocking calls: the one way in for the clients of a load and for what is asked
+//! beside it.
+//!
+//! A `dyno_wire::Session` says what is said; here are the sockets, TLS, time limits and requests to stop around it, and
+//! the sentences for what goes wrong.
+
+mod client;
+mod dial;
+mod endpoint;
+mod error;
+mod opening;
+mod socket;
+mod stop;
+
+pub use client::{Client, ClientError};
+pub use dial::{Limit, dial};
+pub use endpoint::{Address, Endpoint, Tls};
+pub use error::ConnectError;
+pub use opening::{Opening, log_in};
+pub use socket::{Socket, is_gone};
+pub use stop::Stop;

@@ -1,0 +1,350 @@
+//! Opens a connection with blocking calls: dials, moves the session's bytes until it is logged in, and shakes hands when
+//! the session asks for TLS. What is said is the session's business; who is spoken to, and for how long, is decided
+//! here.
+
+use crate::dial::{Limit, dial};
+use crate::{Address, ConnectError, Endpoint, Socket, Stop, Tls};
+use dyno_wire::tls::{self, Encryption, SslMode, TlsError};
+use dyno_wire::{Event, Session, WireError};
+use rustix::io::Errno;
+use rustix::net::{self, RecvFlags, SendFlags, sockopt};
+use rustls::ClientConnection;
+use std::io::{self, BufRead, Write};
+use std::time::{Duration, Instant};
+
+/// A connection on which a session starts.
+pub struct Opening {
+    socket: Socket,
+    tls: Option<ClientConnection>,
+    address: String,
+    doing: &'static str,
+    /// How long each part of connecting may take.
+    patience: Duration,
+    /// When the part under way has taken too long, however much the server says; `None`: never.
+    deadline: Option<Instant>,
+    stop: Stop,
+    /// From then on the connection is of no use.
+    until: Option<Instant>,
+}
+
+/// With TLS optional, what one way of connecting is refused is tried the other way, as libpq does.
+///
+/// `session` makes the session of an attempt: encrypted this strictly, or not at all.
+///
+/// # Errors
+/// The server cannot be reached, does not let us in, or the limit is reached.
+pub fn log_in<S: Session>(
+    endpoint: &Endpoint,
+    session: impl Fn(Option<SslMode>) -> S,
+    limit: Limit<'_>,
+) -> Result<(Opening, S), ConnectError> {
+    let tls = match &endpoint.address {
+        Address::Tcp(_) => endpoint.tls.as_ref(),
+        Address::Unix(_) => None,
+    };
+    let mode = tls.map_or(SslMode::Disable, |tls| tls.mode);
+    let mut attempts = mode.attempts().iter().peekable();
+    loop {
+        let encryption = attempts.next().copied().unwrap_or(Encryption::Plain);
+        let tls = tls.filter(|_| encryption == Encryption::Tls);
+        let opened = log_in_once(endpoint, &session, tls, limit);
+        let refused = matches!(
+            opened,
+            Err(ConnectError::Tls(_) | ConnectError::Handshake { .. } | ConnectError::Refused { .. })
+        );
+        if !refused || attempts.peek().is_none() {
+            return opened;
+        }
+    }
+}
+
+fn log_in_once<S: Session>(
+    endpoint: &Endpoint,
+    session: impl Fn(Option<SslMode>) -> S,
+    tls: Option<&Tls>,
+    limit: Limit<'_>,
+) -> Result<(Opening, S), ConnectError> {
+    let mut opening = Opening {
+        socket: dial(&endpoint.address, endpoint.connect_timeout, limit)?,
+        tls: None,
+        address: endpoint.address.to_string(),
+        doing: "logging in",
+        patience: endpoint.connect_timeout,
+        deadline: Some(limit.deadline(endpoint.connect_timeout)),
+        stop: limit.stop.clone(),
+        until: limit.until,
+    };
+    opening.check_peer(endpoint)?;
+    let mut session = session(tls.map(|tls| tls.mode));
+    opening.start(&mut session, tls)?;
+    Ok((opening, session))
+}
+
+impl Opening {
+    /// Sends what is appended to `out` and waits, as long as one part of connecting may take, for what comes of it.
+    /// `doing` names it in messages.
+    ///
+    /// # Errors
+    /// The connection breaks, or the limit is reached.
+    pub fn ask<S: Session>(
+        &mut self,
+        session: &mut S,
+        out: &mut Vec<u8>,
+        doing: &'static str,
+    ) -> Result<Event, ConnectError> {
+        self.doing = doing;
+        let deadline = Instant::now() + self.patience;
+        self.deadline = Some(self.until.map_or(deadline, |until| until.min(deadline)));
+        self.converse(session, out)
+    }
+
+    /// The same without a limit of time.
+    pub(crate) fn ask_at_leisure<S: Session>(
+        &mut self,
+        session: &mut S,
+        out: &mut Vec<u8>,
+    ) -> Result<Event, ConnectError> {
+        self.doing = "waiting for an answer";
+        self.deadline = None;
+        self.converse(session, out)
+    }
+
+    /// Says this, within `limit`, without waiting for an answer.
+    ///
+    /// # Errors
+    /// The connection breaks, or the limit is reached.
+    pub fn tell(&mut self, bytes: &[u8], limit: Duration) -> Result<(), ConnectError> {
+        self.deadline = Some(Instant::now() + limit);
+        self.send_plain(bytes)
+    }
+
+    /// The socket, and TLS on it if that was agreed on.
+    #[must_use]
+    pub fn into_parts(self) -> (Socket, Option<ClientConnection>) {
+        (self.socket, self.tls)
+    }
+
+    fn broken(&self, cause: io::Error) -> ConnectError {
+        ConnectError::Broken {
+            address: self.address.clone(),
+            doing: self.doing,
+            cause,
+        }
+    }
+
+    fn handshake(&self, cause: rustls::Error) -> ConnectError {
+        ConnectError::Handshake {
+            address: self.address.clone(),
+            cause,
+        }
+    }
+
+    fn protocol(&self, cause: WireError) -> ConnectError {
+        let address = self.address.clone();
+        match cause {
+            WireError::Server(error) => ConnectError::Refused { address, error },
+            WireError::AuthenticationRefused(why) => ConnectError::Distrusted { address, why },
+            WireError::SessionKind(why) => ConnectError::Unwanted { address, why },
+            WireError::Tls(error) => ConnectError::Tls(*error),
+            WireError::OtherDatabase(other) => ConnectError::OtherDatabase { address, other },
+            cause => ConnectError::Protocol { address, cause },
+        }
+    }
+
+    /// Looks whose process is at the other end of a unix socket.
+    fn check_peer(&self, endpoint: &Endpoint) -> Result<(), ConnectError> {
+        if let (Address::Unix(_), Some(peer)) = (&endpoint.address, &endpoint.required_peer) {
+            let credentials = sockopt::socket_peercred(&self.socket).map_err(|error| self.broken(error.into()))?;
+            let judged = peer.judge(credentials.uid.as_raw());
+            judged.map_err(|cause| self.protocol(cause))?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is still time. Asked before each call: a server may say something all the time and never come
+    /// to an end.
+    fn check_time(&self) -> Result<(), ConnectError> {
+        if self.stop.requested() {
+            return Err(ConnectError::Stopped);
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            let cause = io::Error::new(io::ErrorKind::TimedOut, "no answer within the connect timeout");
+            return Err(self.broken(cause));
+        }
+        Ok(())
+    }
+
+    /// Receives once, waiting until the deadline.
+    fn receive(&self, buffer: &mut [u8]) -> Result<usize, ConnectError> {
+        loop {
+            self.check_time()?;
+            match net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
+                Ok((_, 0)) => {
+                    let cause = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
+                    return Err(self.broken(cause));
+                }
+                Ok((_, received)) => return Ok(received),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(self.broken(error.into())),
+            }
+        }
+    }
+
+    /// Sends everything, waiting until the deadline.
+    fn send(&self, mut bytes: &[u8]) -> Result<(), ConnectError> {
+        while !bytes.is_empty() {
+            self.check_time()?;
+            match net::send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(self.broken(error.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Shakes hands.
+    fn encrypt(&mut self, tls: &Tls) -> Result<ClientConnection, ConnectError> {
+        self.doing = "agreeing on TLS";
+        let name = tls::server_name(tls.mode, &tls.server_name)?;
+        let mut session = ClientConnection::new(tls.config.clone(), name).map_err(|error| self.handshake(error))?;
+        session.set_buffer_limit(None);
+        let mut out = Vec::new();
+        let mut buffer = vec![0; 16 * 1024];
+        while session.is_handshaking() {
+            while session.wants_write() {
+                session.write_tls(&mut out).map_err(|error| self.broken(error))?;
+            }
+            self.send(&out)?;
+            out.clear();
+            if session.is_handshaking() {
+                let received = self.receive(&mut buffer)?;
+                let mut encrypted = &buffer[..received];
+                while !encrypted.is_empty() {
+                    session.read_tls(&mut encrypted).map_err(|error| self.broken(error))?;
+                    if let Err(error) = session.process_new_packets() {
+                        // Tell the server why, as TLS asks for, before giving up.
+                        let _ = session.write_tls(&mut out);
+                        let _ = self.send(&out);
+                        return Err(self.handshake(error));
+                    }
+                }
+            }
+        }
+        while session.wants_write() {
+            session.write_tls(&mut out).map_err(|error| self.broken(error))?;
+        }
+        self.send(&out)?;
+        self.doing = "logging in";
+        Ok(session)
+    }
+
+    /// Starts the session: exchanges messages, and agrees on TLS when it says so, until it is ready for requests.
+    fn start<S: Session>(&mut self, session: &mut S, tls: Option<&Tls>) -> Result<(), ConnectError> {
+        let mut out = Vec::new();
+        let begun = session.start(&mut out);
+        let mut event = begun.map_err(|cause| self.protocol(cause))?;
+        let mut greets = out.is_empty();
+        while event != Event::Started {
+            if event != Event::StartTls {
+                let said = self.converse(session, &mut out);
+                event = said.map_err(|error| if greets { error.of_greeting(S::DATABASE) } else { error })?;
+                greets = false;
+                continue;
+            }
+            self.send(&out)?;
+            out.clear();
+            let Some(tls) = tls.filter(|_| self.tls.is_none()) else {
+                return Err(self.broken(io::Error::other("the session asks for TLS out of turn")));
+            };
+            let encrypted = self.encrypt(tls)?;
+            let begun = session.encrypted(&encrypted, &mut out);
+            event = begun.map_err(|cause| self.protocol(cause))?;
+            self.tls = Some(encrypted);
+        }
+        self.send_plain(&out)
+    }
+
+    /// Sends `out` and exchanges messages until the session has more to tell than that it needs input. Gives the last
+    /// that it told.
+    fn converse<S: Session>(&mut self, session: &mut S, out: &mut Vec<u8>) -> Result<Event, ConnectError> {
+        let mut buffer = vec![0; 16 * 1024];
+        let mut plain = Vec::new();
+        loop {
+            self.send_plain(out)?;
+            out.clear();
+            plain.clear();
+            self.receive_plain(&mut buffer, &mut plain)?;
+            let mut input = plain.as_slice();
+            let mut told = Event::NeedInput;
+            while !input.is_empty() {
+                let (used, event) = session.receive(input, out).map_err(|cause| self.protocol(cause))?;
+                input = &input[used..];
+                if event == Event::StartTls && !input.is_empty() {
+                    return Err(TlsError::UnencryptedBytes(input.len()).into());
+                }
+                if event != Event::NeedInput {
+                    told = event;
+                }
+            }
+            if told != Event::NeedInput {
+                return Ok(told);
+            }
+        }
+    }
+
+    fn send_plain(&mut self, bytes: &[u8]) -> Result<(), ConnectError> {
+        let Some(mut session) = self.tls.take() else {
+            return self.send(bytes);
+        };
+        let mut out = Vec::new();
+        let mut written = session.writer().write_all(bytes);
+        while written.is_ok() && session.wants_write() {
+            written = session.write_tls(&mut out).map(drop);
+        }
+        self.tls = Some(session);
+        written.map_err(|error| self.broken(error))?;
+        self.send(&out)
+    }
+
+    fn receive_plain(&mut self, buffer: &mut [u8], plain: &mut Vec<u8>) -> Result<(), ConnectError> {
+        loop {
+            let Some(session) = &mut self.tls else {
+                let received = self.receive(buffer)?;
+                plain.extend_from_slice(&buffer[..received]);
+                return Ok(());
+            };
+            let mut failure = None;
+            let mut reader = session.reader();
+            match reader.fill_buf() {
+                Ok(bytes) => {
+                    let length = bytes.len();
+                    plain.extend_from_slice(bytes);
+                    reader.consume(length);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => failure = Some(error),
+            }
+            if let Some(error) = failure {
+                return Err(self.broken(error));
+            }
+            if !plain.is_empty() {
+                return Ok(());
+            }
+            let received = self.receive(buffer)?;
+            let mut encrypted = &buffer[..received];
+            let Some(session) = &mut self.tls else { continue };
+            let mut result = Ok(());
+            while result.is_ok() && !encrypted.is_empty() {
+                result = session
+                    .read_tls(&mut encrypted)
+                    .and_then(|_| session.process_new_packets().map_err(io::Error::other))
+                    .map(drop);
+            }
+            result.map_err(|error| self.broken(error))?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,8 @@
 //! Reading the sampled tables of a run: `host.csv` and `server.csv`, which have a column per counter, and
 //! `waits.csv` and `processes.csv`, which have a row per thing seen.
 //!
-//! Columns are asked for by what they mean. Runs may last for days, so only those asked for are kept. A file that is missing or damaged reads as far
-//! as it goes.
+//! Columns are asked for by what they mean. Runs may last for days, so only those asked for are kept. A file that is
+//! missing or damaged reads as far as it goes.
 
 use crate::earlier;
 use crate::intervals::WholeLines;

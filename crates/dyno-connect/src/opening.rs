@@ -1,6 +1,6 @@
-//! Opens a connection with blocking calls: dials, moves the session's bytes until it is logged in, and shakes hands when
-//! the session asks for TLS. What is said is the session's business; who is spoken to, and for how long, is decided
-//! here.
+//! Opens a connection with blocking calls: dials, moves the session's bytes until it is logged in, and shakes hands
+//! when the session asks for TLS. What is said is the session's business; who is spoken to, and for how long, is
+//! decided here.
 
 use crate::dial::{Limit, dial};
 use crate::{Address, ConnectError, Endpoint, Socket, Stop, Tls};

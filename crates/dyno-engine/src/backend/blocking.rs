@@ -3,7 +3,8 @@
 //! Where a database's protocol is not spoken by `dyno-wire`, a driver from elsewhere is better than none. Such a
 //! library gives its answer as what a call returns, so a request is executed when it is asked for and its reply told
 //! with the next [`Backend::poll`]. A thread that waits in a call cannot end it; [`Driver::interrupt`] does that from
-//! another one. Nor can it report an interval meanwhile: one in which a call is under way is told when the call is over.
+//! another one. Nor can it report an interval meanwhile: one in which a call is under way is told when the call is
+//! over.
 
 use super::{Backend, Driver, Limit, Opened, Owner, Wait, Work};
 use crate::backend::wire::transport::TransportKind;

@@ -78,10 +78,10 @@ pub trait Work<C> {
 
 /// The connections of a thread's clients, who count from 0 within the thread.
 ///
-/// Each call of [`prepare`](Backend::prepare) that gives `true`, of [`define`](Backend::define), of [`execute`](Backend::execute), of
-/// [`query`](Backend::query) and of [`sync`](Backend::sync) brings [`Owner::replied`] once, in order, or
-/// [`Owner::lost`]. Nothing is told from within these calls, only from [`send`](Backend::send) and
-/// [`poll`](Backend::poll).
+/// Each call of [`prepare`](Backend::prepare) that gives `true`, of [`define`](Backend::define), of
+/// [`execute`](Backend::execute), of [`query`](Backend::query) and of [`sync`](Backend::sync) brings
+/// [`Owner::replied`] once, in order, or [`Owner::lost`]. Nothing is told from within these calls, only from
+/// [`send`](Backend::send) and [`poll`](Backend::poll).
 pub trait Backend: Sized {
     /// A connection that is logged in.
     type Connection;

@@ -1,7 +1,7 @@
 //! What a thread keeps of each of its clients.
 //!
-//! With many clients the CPU's cache has forgotten a client when its next reply comes, so what each transaction looks at
-//! lies together, and what only some do lies elsewhere.
+//! With many clients the CPU's cache has forgotten a client when its next reply comes, so what each transaction looks
+//! at lies together, and what only some do lies elsewhere.
 
 use super::own::Own;
 use crate::client_event::AbortReason;

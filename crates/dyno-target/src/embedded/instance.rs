@@ -12,7 +12,8 @@ const ENDING: Duration = Duration::from_millis(200);
 
 /// What each database does in its own way for a campaign that holds its private server.
 pub(crate) trait Measured: Programs {
-    /// The settings for a server of this release, whose sizes are absolute by now, with connections enough for the load.
+    /// The settings for a server of this release, whose sizes are absolute by now, with connections enough for the
+    /// load.
     fn fit(settings: Vec<(String, String)>, clients: usize, release: &str) -> Result<Mapped, TargetError>;
 
     /// As [`Instance::prepare`].

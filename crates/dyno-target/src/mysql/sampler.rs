@@ -10,8 +10,8 @@ use dyno_record::{Meaning, Series, Value};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// What is sampled, with what it means as far as that is asked for. A server that has not one of these, such as MySQL the age of the checkpoint, leaves its column
-/// empty.
+/// What is sampled, with what it means as far as that is asked for. A server that has not one of these, such as MySQL
+/// the age of the checkpoint, leaves its column empty.
 const STATUS: [(&str, Option<Meaning>); 35] = [
     // Statements. A statement outside a transaction commits without a `Com_commit`.
     ("Com_commit", None),

@@ -62,7 +62,8 @@ fn read(client: &mut Client, scope: &Scope) -> Result<DatabaseSizes, postgres::E
     let query = format!(
         "select n.nspname::text, c.relname::text, pg_table_size(c.oid), pg_indexes_size(c.oid), c.reltuples::float8,
                 (select row_to_json(s)::text from pg_stat_all_tables s where s.relid = c.oid),
-                (select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) + n_tup_ins + n_tup_upd + n_tup_del)::float8
+                (select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)
+                         + n_tup_ins + n_tup_upd + n_tup_del)::float8
                    from pg_stat_all_tables s where s.relid = c.oid),
                 (select (n_tup_upd + n_tup_del)::float8 from pg_stat_all_tables s where s.relid = c.oid)
            {} order by 1, 2",

@@ -3,7 +3,6 @@
 //! works out by itself when the transactions of an open loop are due.
 
 use super::scripted_server::ScriptedServer;
-use dyno_script::Random;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Mutex;
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 /// distributed as between independent arrivals.
 #[derive(Clone)]
 pub struct Arrivals {
-    random: Random,
+    random: fastrand::Rng,
     mean: Duration,
     next: Duration,
 }
@@ -23,7 +22,7 @@ impl Arrivals {
     pub fn of_threads(threads: usize, rate_per_s: f64) -> Vec<Self> {
         let mean = Duration::from_secs_f64(threads as f64 / rate_per_s);
         let of_thread = |thread| Self {
-            random: Random::new(thread),
+            random: fastrand::Rng::with_seed(thread),
             mean,
             next: Duration::ZERO,
         };
@@ -35,7 +34,7 @@ impl Iterator for Arrivals {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        let gap = -(1.0 - self.random.unit()).ln();
+        let gap = -(1.0 - self.random.f64()).ln();
         self.next += self.mean.mul_f64(gap);
         Some(self.next)
     }

@@ -18,6 +18,8 @@ pub struct Opening {
     tls: Option<ClientConnection>,
     address: String,
     doing: &'static str,
+    /// The server speaks first, and has not said enough yet to be answered.
+    awaits_greeting: bool,
     /// How long each part of connecting may take.
     patience: Duration,
     /// When the part under way has taken too long, however much the server says; `None`: never.
@@ -69,6 +71,7 @@ fn log_in_once<S: Session>(
         tls: None,
         address: endpoint.address.to_string(),
         doing: "logging in",
+        awaits_greeting: false,
         patience: endpoint.connect_timeout,
         deadline: Some(limit.deadline(endpoint.connect_timeout)),
         stop: limit.stop.clone(),
@@ -244,12 +247,14 @@ impl Opening {
         let mut out = Vec::new();
         let begun = session.start(&mut out);
         let mut event = begun.map_err(|cause| self.protocol(cause))?;
-        let mut greets = out.is_empty();
+        self.awaits_greeting = out.is_empty();
         while event != Event::Started {
             if event != Event::StartTls {
                 let said = self.converse(session, &mut out);
-                event = said.map_err(|error| if greets { error.of_greeting(S::DATABASE) } else { error })?;
-                greets = false;
+                event = match said {
+                    Err(error) if self.awaits_greeting => return Err(error.of_greeting(S::DATABASE)),
+                    said => said?,
+                };
                 continue;
             }
             self.send(&out)?;
@@ -280,6 +285,7 @@ impl Opening {
             while !input.is_empty() {
                 let (used, event) = session.receive(input, out).map_err(|cause| self.protocol(cause))?;
                 input = &input[used..];
+                self.awaits_greeting &= out.is_empty() && event == Event::NeedInput;
                 if event == Event::StartTls && !input.is_empty() {
                     return Err(TlsError::UnencryptedBytes(input.len()).into());
                 }

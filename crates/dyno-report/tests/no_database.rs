@@ -35,7 +35,7 @@ const NAMES: [&str; 25] = [
     "threads_running",
 ];
 
-/// Files that are tests alone.
+/// How the names of files end that are tests alone.
 const TESTS: [&str; 4] = ["tests.rs", "cases.rs", "fixture.rs", "overviews.rs"];
 
 /// The name of a database's counter, setting or wait in a line of Rust.
@@ -50,9 +50,19 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     let (folders, files): (Vec<_>, Vec<_>) = items.partition(|path| path.is_dir());
     let files = files.into_iter().filter(|path| {
         let name = path.file_name().unwrap().to_string_lossy();
-        name.ends_with(".rs") && !TESTS.contains(&&*name)
+        name.ends_with(".rs") && !TESTS.iter().any(|tests| name.ends_with(tests))
     });
     files.chain(folders.iter().flat_map(|folder| sources(folder))).collect()
+}
+
+/// A file's text up to the module of tests in it. One in a file of its own may be named anywhere.
+fn before_tests(text: &str) -> &str {
+    let within = |(at, mark): &(usize, &str)| {
+        let rest = text[at + mark.len()..].trim_start();
+        rest.lines().next().is_some_and(|line| line.ends_with('{'))
+    };
+    let found = text.match_indices("#[cfg(test)]").find(within);
+    &text[..found.map_or(text.len(), |(at, _)| at)]
 }
 
 #[test]
@@ -62,7 +72,7 @@ fn no_source_knows_a_database_by_its_names() {
         assert!(files.len() > 10, "{folder}: {} files", files.len());
         for file in files {
             let text = fs::read_to_string(&file).unwrap();
-            let code = text.split("#[cfg(test)]").next().unwrap();
+            let code = before_tests(&text);
             let lines = code.lines().enumerate();
             for (number, line) in lines.filter(|(_, line)| !line.trim_start().starts_with("//")) {
                 let found = name_in(line);
@@ -78,4 +88,6 @@ fn a_name_is_known_when_it_is_seen() {
     assert_eq!(name_in("    (\"LWLock\", _) => Some(Wait::Wal),"), Some("lwlock"));
     assert_eq!(name_in("    row.wait_event_type.clone()"), Some("wait_event"));
     assert_eq!(name_in("    samples.column(Meaning::LogBytes)"), None);
+    let code = "#[cfg(test)]\nmod tests;\nuse a;\n";
+    assert_eq!(before_tests(&format!("{code}#[cfg(test)]\nmod cases {{\n}}\n")), code);
 }

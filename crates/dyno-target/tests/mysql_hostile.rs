@@ -76,7 +76,7 @@ fn servers_that_do_not_let_us_in_are_told_apart() {
         ),
         (
             said(greets.clone(), switches, true),
-            "the server at ADDRESS does not follow the protocol: the server asks for a log-in by the plug-in \
+            "the server at ADDRESS does not follow the protocol: the server asks for authentication by the plug-in \
              \"gssapi\", which is not supported; ",
         ),
         (

@@ -70,6 +70,7 @@ fn start_within(
         tls: None,
         address: address.to_string(),
         doing: "logging in",
+        awaits_greeting: false,
         patience: timeout,
         deadline: Some(limit.deadline(timeout)),
         stop: stop.clone(),

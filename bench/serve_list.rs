@@ -4,7 +4,7 @@
 
 use dyno_analysis::summary::SummaryBuilder;
 use dyno_archive::plan::{PlannedRun, Size};
-use dyno_archive::summary::{Pacing, WorkloadFacts};
+use dyno_archive::summary::WorkloadFacts;
 use dyno_archive::{CampaignRecord, CampaignWriter, RunRecord, RunState};
 use dyno_bench::{Result, Spread, archive, get, option};
 use dyno_lab::experiment::find;
@@ -69,15 +69,8 @@ fn fill(folder: &Path, runs: usize) -> Result<u64> {
     let phases = experiment.phases();
     let second = Duration::from_secs(1);
     let facts = vec![WorkloadFacts {
-        name: "update".to_owned(),
-        clients: 8,
-        threads: 2,
-        pacing: Pacing::Closed,
-        transactions_per_client: None,
-        start_delay_s: 0.0,
-        stages: Vec::new(),
-        scripts: Vec::new(),
         statements: vec!["update tbl set crt_time = now() where id = :id;".to_owned()],
+        ..WorkloadFacts::closed("update", 8, 2)
     }];
     let settings = (0..SETTINGS).map(|number| {
         (

@@ -225,15 +225,8 @@ fn case(kind: WarningKind) -> Case {
 /// Eight clients on two threads.
 fn facts(pacing: Pacing) -> WorkloadFacts {
     WorkloadFacts {
-        name: "main".to_owned(),
-        clients: 8,
-        threads: 2,
         pacing,
-        transactions_per_client: None,
-        start_delay_s: 0.0,
-        stages: Vec::new(),
-        scripts: Vec::new(),
-        statements: Vec::new(),
+        ..WorkloadFacts::closed("main", 8, 2)
     }
 }
 

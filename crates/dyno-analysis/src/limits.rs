@@ -64,22 +64,15 @@ mod tests {
     use super::*;
     use crate::causes::fixture::{calm, signal};
     use crate::summary::SummaryBuilder;
-    use dyno_archive::summary::{ClientCpu, Pacing, WorkloadFacts};
+    use dyno_archive::summary::{ClientCpu, WorkloadFacts};
     use dyno_record::{Point, Route, Shape};
     use std::time::Duration;
 
     /// Of 8 clients on 2 threads that executed this many statements per second, one for each transaction, for 10 s.
     fn record(statements_per_s: f64) -> RunRecord {
         let facts = vec![WorkloadFacts {
-            name: "main".to_owned(),
-            clients: 8,
-            threads: 2,
-            pacing: Pacing::Closed,
-            transactions_per_client: None,
-            start_delay_s: 0.0,
-            stages: Vec::new(),
-            scripts: Vec::new(),
             statements: vec!["select 1".to_owned()],
+            ..WorkloadFacts::closed("main", 8, 2)
         }];
         let mut summary = SummaryBuilder::new(&facts, Duration::from_secs(1)).build();
         summary.measured_s = 10.0;

@@ -218,21 +218,11 @@ fn scale_of(run: &Run, table: &str) -> Scale {
 mod tests {
     use super::*;
     use dyno_archive::RunRecord;
-    use dyno_archive::summary::{Pacing, WorkloadFacts};
+    use dyno_archive::summary::WorkloadFacts;
     use std::time::Duration;
 
     fn record() -> RunRecord {
-        let facts = WorkloadFacts {
-            name: "main".to_owned(),
-            clients: 8,
-            threads: 2,
-            pacing: Pacing::Closed,
-            transactions_per_client: None,
-            start_delay_s: 0.0,
-            stages: Vec::new(),
-            scripts: Vec::new(),
-            statements: Vec::new(),
-        };
+        let facts = WorkloadFacts::closed("main", 8, 2);
         RunRecord::new(String::new(), String::new(), vec![facts], &[], Duration::from_secs(1))
     }
 

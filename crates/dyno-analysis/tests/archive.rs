@@ -26,15 +26,9 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn facts() -> Vec<WorkloadFacts> {
     let facts = |name: &str, pacing, statements: &[&str]| WorkloadFacts {
-        name: name.to_owned(),
-        clients: 4,
-        threads: 2,
         pacing,
-        transactions_per_client: None,
-        start_delay_s: 0.0,
-        stages: Vec::new(),
-        scripts: Vec::new(),
         statements: statements.iter().map(|sql| (*sql).to_owned()).collect(),
+        ..WorkloadFacts::closed(name, 4, 2)
     };
     vec![
         facts("reader", Pacing::Closed, &["select 1"]),

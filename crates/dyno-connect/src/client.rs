@@ -48,11 +48,6 @@ impl<S: Session> Client<S> {
         })
     }
 
-    /// The session, which knows what the server said of itself.
-    pub fn session(&self) -> &S {
-        &self.session
-    }
-
     /// Executes one or more statements, however long that takes. Results are dropped.
     ///
     /// # Errors

@@ -264,15 +264,8 @@ fn begin_run(folder: &Path, started: &str) -> (CampaignWriter, RunWriter) {
     let record = CampaignRecord::new(experiment, command.clone(), started, 1, vec![plan.clone()]);
     let campaign = CampaignWriter::create(folder, &record).unwrap();
     let facts = WorkloadFacts {
-        name: "update".to_owned(),
-        clients: 8,
-        threads: 2,
-        pacing: Pacing::Closed,
-        transactions_per_client: None,
-        start_delay_s: 0.0,
-        stages: Vec::new(),
-        scripts: Vec::new(),
         statements: vec![UPDATE.to_owned()],
+        ..WorkloadFacts::closed("update", 8, 2)
     };
     let target = "PostgreSQL 18.6 of dyno, unix socket".to_owned();
     let record = RunRecord::new(target, command, vec![facts], &phases, Duration::from_secs(1));

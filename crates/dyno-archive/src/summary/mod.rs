@@ -190,6 +190,22 @@ pub struct ScriptFacts {
 }
 
 impl WorkloadFacts {
+    /// So many clients in a closed loop, and nothing else that is to be said of them.
+    #[must_use]
+    pub fn closed(name: &str, clients: usize, threads: usize) -> Self {
+        Self {
+            name: name.to_owned(),
+            clients,
+            threads,
+            pacing: Pacing::Closed,
+            transactions_per_client: None,
+            start_delay_s: 0.0,
+            stages: Vec::new(),
+            scripts: Vec::new(),
+            statements: Vec::new(),
+        }
+    }
+
     /// What is to be kept of `workload`, whose scripts have these `statements`.
     #[must_use]
     pub fn new(workload: &Workload, statements: Vec<String>) -> Self {

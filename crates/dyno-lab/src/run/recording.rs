@@ -353,21 +353,10 @@ pub(crate) fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_archive::summary::Pacing;
     use std::time::Duration;
 
     fn summary() -> Summary {
-        let facts = WorkloadFacts {
-            name: "main".to_owned(),
-            clients: 8,
-            threads: 1,
-            pacing: Pacing::Closed,
-            transactions_per_client: None,
-            start_delay_s: 0.0,
-            stages: Vec::new(),
-            scripts: Vec::new(),
-            statements: Vec::new(),
-        };
+        let facts = WorkloadFacts::closed("main", 8, 1);
         let mut summary = SummaryBuilder::new(&[facts], Duration::from_secs(1)).build();
         (summary.measured_s, summary.warnings) = (4.0, Vec::new());
         summary

@@ -180,7 +180,6 @@ fn seconds(seconds: f64) -> String {
 mod tests {
     use super::*;
     use dyno_archive::plan::Phase;
-    use dyno_archive::summary::Pacing;
 
     fn row(start_s: f64, workload: &str, tps: f64) -> IntervalRow {
         IntervalRow {
@@ -209,17 +208,7 @@ mod tests {
     }
 
     fn record(planned: Option<Duration>) -> RunRecord {
-        let facts = |name: &str| WorkloadFacts {
-            name: name.to_owned(),
-            clients: 8,
-            threads: 1,
-            pacing: Pacing::Closed,
-            transactions_per_client: None,
-            start_delay_s: 0.0,
-            stages: Vec::new(),
-            scripts: Vec::new(),
-            statements: Vec::new(),
-        };
+        let facts = |name: &str| WorkloadFacts::closed(name, 8, 1);
         let phase = Phase {
             name: "measure".to_owned(),
             duration: planned,

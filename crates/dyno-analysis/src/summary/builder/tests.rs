@@ -9,15 +9,9 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn facts(pacing: Pacing) -> Vec<WorkloadFacts> {
     vec![WorkloadFacts {
-        name: "main".to_owned(),
-        clients: 1,
-        threads: 1,
         pacing,
-        transactions_per_client: None,
-        start_delay_s: 0.0,
-        stages: Vec::new(),
-        scripts: Vec::new(),
         statements: vec!["select 1".to_owned(), "select 2".to_owned()],
+        ..WorkloadFacts::closed("main", 1, 1)
     }]
 }
 

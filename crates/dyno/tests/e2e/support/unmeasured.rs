@@ -2,7 +2,7 @@
 
 use dyno_analysis::summary::SummaryBuilder;
 use dyno_archive::plan::{PlannedRun, Resolved, Size};
-use dyno_archive::summary::{Pacing, Summary, WorkloadFacts};
+use dyno_archive::summary::{Summary, WorkloadFacts};
 use dyno_archive::{CampaignRecord, CampaignWriter, RunRecord, RunState, RunWriter};
 use dyno_lab::experiment::find;
 use dyno_record::{Interval, Recording};
@@ -65,15 +65,8 @@ impl Campaign {
 
 fn facts() -> Vec<WorkloadFacts> {
     vec![WorkloadFacts {
-        name: "update".to_owned(),
-        clients: 8,
-        threads: 2,
-        pacing: Pacing::Closed,
-        transactions_per_client: None,
-        start_delay_s: 0.0,
-        stages: Vec::new(),
-        scripts: Vec::new(),
         statements: vec!["update tbl set crt_time = now() where id = :id;".to_owned()],
+        ..WorkloadFacts::closed("update", 8, 2)
     }]
 }
 

@@ -3,11 +3,10 @@
 //!
 //!     cargo bench --bench report_cost -- [--hours 8] [--times 5] [--keep FOLDER]
 //!
-//! The run is made up and written through the archive's own writer; nobody has to wait eight hours for it.
+//! The run is made up; nobody has to wait eight hours for it.
 
 use dyno_archive::RunState;
-use dyno_bench::{Result, Spread, archive, dyno_binary, option};
-use dyno_fixtures::{Fixture, Pace};
+use dyno_bench::{Result, Spread, archive, begin_night, dyno_binary, night_pace, option, report_wall_s};
 use dyno_serve::{Options, Server};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -15,7 +14,6 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 fn main() -> Result<()> {
@@ -32,9 +30,9 @@ fn main() -> Result<()> {
     fs::create_dir_all(folder)?;
     let began = Instant::now();
     let failed = |error: dyno_fixtures::Error| error.to_string();
-    let fixture = begin(folder, hours).map_err(failed)?;
+    let fixture = begin_night(folder, hours).map_err(failed)?;
     let campaign = fixture.path().to_owned();
-    let mut made = fixture.run(&fixture.runs()[0], pace).map_err(failed)?;
+    let mut made = fixture.run(&fixture.runs()[0], night_pace).map_err(failed)?;
     while made.step().map_err(failed)? {}
     println!(
         "made up in {:.0} s: {}",
@@ -55,13 +53,7 @@ fn main() -> Result<()> {
         let file = folder.join(format!("report.{form}"));
         let mut walls = Vec::new();
         for _ in 0..times {
-            let began = Instant::now();
-            let words = ["report", "--format", form, "--output"];
-            let done = Command::new(&dyno).args(words).arg(&file).arg(&campaign).output()?;
-            if !done.status.success() {
-                return Err(String::from_utf8_lossy(&done.stderr).into());
-            }
-            walls.push(began.elapsed().as_secs_f64());
+            walls.push(report_wall_s(&dyno, form, &file, &campaign)?);
         }
         let wall_s = Spread::of(walls.iter().copied());
         let size = fs::metadata(&file)?.len() as f64 / 1e6;
@@ -85,35 +77,6 @@ fn main() -> Result<()> {
     let kept = archive("report-cost", facts, json!(results), &table)?;
     println!("kept in {}", kept.display());
     Ok(())
-}
-
-/// Begins a campaign of a single run.
-fn begin(folder: &Path, hours: u32) -> std::result::Result<Fixture, dyno_fixtures::Error> {
-    let workload = |name: &str, sql: &str| {
-        format!("[[workload]]\nname = \"{name}\"\nclients = 8\nscript = '''\nbegin;\n{sql}\nend;\n'''\n")
-    };
-    let experiment = [
-        "title = \"A long night\"\n".to_owned(),
-        workload("update", "update accounts set balance = balance + 1 where id = 1;"),
-        workload("ingest", "insert into history (id) values (1);"),
-        workload("look-up", "select balance from accounts where id = 1;"),
-        format!("[phases]\nwarmup = \"60s\"\nmeasure = \"{hours}h\"\ninterval = \"1s\"\n"),
-    ];
-    Fixture::begin(folder, "night", &experiment.concat(), "2026-11-21T22:00:00[UTC]")
-}
-
-/// How fast its workloads go.
-fn pace(workload: &str) -> Pace {
-    let (tps, error) = match workload {
-        "look-up" => (12_000.0, ""),
-        "ingest" => (4_000.0, "ERROR: deadlock detected"),
-        _ => (4_000.0, ""),
-    };
-    Pace {
-        tps,
-        spread: 0.03,
-        error: error.to_owned(),
-    }
 }
 
 /// Lets the run have begun when one would have that lasted for so long: the live page makes room for its figures by

@@ -4,79 +4,18 @@
 //!     cargo bench --bench scale -- [--pairs 10] [--seconds 5] [--clients 10000] [--only responder|server]
 
 use dyno_bench::{
-    BenchServer, Client, Cost, Result, Spread, archive, dyno_binary, in_turn, option, run_dyno, run_pgbench,
+    BenchServer, Client, Cost, Result, Spread, Taken, archive, dyno_binary, in_turn, option, run_ceiling, run_dyno,
+    run_pgbench,
 };
-use dyno_record::{Ceiling, Point};
-use serde::Serialize;
 use serde_json::json;
 use std::fmt::Write;
-use std::io::Read;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 /// The load that the many are compared with.
 const FEW: usize = 16;
 
 /// Clients on a real server: each is a process there.
 const ON_SERVER: usize = 500;
-
-/// What a load against the responder took.
-#[derive(Serialize)]
-struct Taken {
-    point: Point,
-    /// The most memory that the process had, in kilobytes.
-    resident_kb: u64,
-}
-
-impl Taken {
-    fn cpu_us(&self) -> f64 {
-        self.point.client_user_us + self.point.client_system_us
-    }
-}
-
-/// Runs `dyno ceiling` for one shape and watches its memory from outside.
-fn run_ceiling(dyno: &Path, client: Client, home: &Path) -> Result<Taken> {
-    let mut child = Command::new(dyno)
-        .args([
-            "ceiling",
-            "--format",
-            "json",
-            "--path",
-            if client.tcp { "tcp" } else { "unix" },
-        ])
-        .args([
-            format!("--clients={}", client.clients),
-            format!("--threads={}", client.threads),
-        ])
-        .arg(format!("--seconds={}", client.seconds))
-        .env("DYNO_HOME", home)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()?;
-    let process = procfs::process::Process::new(child.id().cast_signed())?;
-    let mut resident_kb = 0;
-    while child.try_wait()?.is_none() {
-        if let Some(highest) = process.status().ok().and_then(|status| status.vmhwm) {
-            resident_kb = highest;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let mut text = String::new();
-    child
-        .stdout
-        .take()
-        .ok_or("dyno ceiling has no output")?
-        .read_to_string(&mut text)?;
-    let ceiling: Ceiling = serde_json::from_str(&text)?;
-    let point = ceiling
-        .points
-        .into_iter()
-        .next()
-        .ok_or("dyno ceiling measured nothing")?;
-    Ok(Taken { point, resident_kb })
-}
 
 fn main() -> Result<()> {
     let pairs: usize = option("--pairs", 10)?;

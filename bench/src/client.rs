@@ -1,7 +1,7 @@
 //! The measured processes: dyno and pgbench doing the same work, each timed from outside by the operating system.
 
 use crate::server::BENCH;
-use crate::{BenchServer, Result, Server};
+use crate::{Result, Server};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::Serialize;
@@ -136,7 +136,7 @@ pub fn number_after(report: &str, label: &str) -> Result<f64> {
 
 /// The command that runs `dyno run` with the same statement and protocol.
 #[must_use]
-pub fn dyno_command(dyno: &Path, server: &BenchServer, client: Client, archive: &Path) -> Command {
+pub fn dyno_command(dyno: &Path, server: &dyn Server, client: Client, archive: &Path) -> Command {
     experiment_command(dyno, server, client, archive, SELECT_ONLY)
 }
 
@@ -144,13 +144,16 @@ pub fn dyno_command(dyno: &Path, server: &BenchServer, client: Client, archive: 
 const SELECT_ONLY: &str = "select-only.toml";
 
 /// The command that runs the experiment in the file `experiment` of this folder.
-fn experiment_command(dyno: &Path, server: &BenchServer, client: Client, archive: &Path, experiment: &str) -> Command {
+fn experiment_command(dyno: &Path, server: &dyn Server, client: Client, archive: &Path, experiment: &str) -> Command {
     let mut command = Command::new(dyno);
     server_environment(&mut command, server, client.tcp);
     command
         .arg("run")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(experiment));
-    command.arg("--archive").arg(archive).args(["--target", "postgres://"]);
+    command
+        .arg("--archive")
+        .arg(archive)
+        .args(["--target", &server.address(client.tcp)]);
     for (name, value) in [("clients", client.clients), ("threads", client.threads)] {
         command.arg("--set").arg(format!("{name}={value}"));
     }
@@ -162,7 +165,7 @@ fn experiment_command(dyno: &Path, server: &BenchServer, client: Client, archive
 ///
 /// # Errors
 /// It cannot be run, or its archive cannot be read.
-pub fn run_dyno(dyno: &Path, server: &BenchServer, client: Client, words: &[&str]) -> Result<Cost> {
+pub fn run_dyno(dyno: &Path, server: &dyn Server, client: Client, words: &[&str]) -> Result<Cost> {
     run_experiment(dyno, server, client, SELECT_ONLY, words)
 }
 
@@ -172,7 +175,7 @@ pub fn run_dyno(dyno: &Path, server: &BenchServer, client: Client, words: &[&str
 /// It cannot be run, or its archive cannot be read.
 pub fn run_experiment(
     dyno: &Path,
-    server: &BenchServer,
+    server: &dyn Server,
     client: Client,
     experiment: &str,
     words: &[&str],
@@ -190,7 +193,7 @@ pub fn run_experiment(
 /// It cannot be run or followed, or its archive cannot be read.
 pub fn run_watched(
     dyno: &Path,
-    server: &BenchServer,
+    server: &dyn Server,
     client: Client,
     experiment: &str,
     viewers: usize,

@@ -3,19 +3,25 @@
 //! Every claim about speed or memory is measured here beside its peer in one run, because machines differ and
 //! drift: only ratios carry over.
 
+mod ceiling;
 mod client;
 pub mod dips;
 mod figures;
 mod initialization;
+mod mariadb;
+mod night;
 mod server;
 mod sysbench;
 
+pub use ceiling::{Taken, run_ceiling};
 pub use client::{
     Client, Cost, archived_cost, dyno_binary, dyno_command, get, number_after, run_dyno, run_experiment, run_pgbench,
     run_watched, server_environment,
 };
 pub use figures::Spread;
 pub use initialization::{Initialization, InitializationCost, run_initialization};
+pub use mariadb::BenchMariadb;
+pub use night::{begin_night, night_pace, report_wall_s};
 pub use server::{BENCH, BenchServer, Server};
 pub use sysbench::{run_sysbench, sysbench_command};
 

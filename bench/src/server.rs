@@ -17,8 +17,27 @@ pub trait Server {
     /// What the `PGHOST` variable is to be to reach it over the unix socket, or over TCP.
     fn host(&self, tcp: bool) -> String;
 
-    /// Its port, which is also in the unix socket's name.
+    /// Its port, which is also in the name of PostgreSQL's unix socket.
     fn port(&self) -> u16;
+
+    /// What dyno is told as its target. For PostgreSQL the variables of [`server_environment`] say the rest.
+    ///
+    /// [`server_environment`]: crate::server_environment
+    fn address(&self, _tcp: bool) -> String {
+        "postgres://".to_owned()
+    }
+
+    /// The options that tell sysbench where it is.
+    fn sysbench_options(&self, tcp: bool) -> Vec<String> {
+        vec![
+            "--db-driver=pgsql".to_owned(),
+            format!("--pgsql-host={}", self.host(tcp)),
+            format!("--pgsql-port={}", self.port()),
+            format!("--pgsql-user={BENCH}"),
+            format!("--pgsql-password={BENCH}"),
+            format!("--pgsql-db={BENCH}"),
+        ]
+    }
 }
 
 /// The role's name, password and database.
@@ -113,7 +132,7 @@ fn log_in_at_once(admin: &mut dyno_target::postgres::Client) -> Result<()> {
     Ok(())
 }
 
-const LOOPBACK: &str = "127.0.0.1";
+pub(crate) const LOOPBACK: &str = "127.0.0.1";
 
 impl Server for BenchServer {
     fn host(&self, tcp: bool) -> String {

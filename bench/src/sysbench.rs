@@ -1,7 +1,6 @@
 //! sysbench doing its point selects, timed from outside like the others.
 
 use crate::client::{number_after, timed};
-use crate::server::BENCH;
 use crate::{Client, Cost, Result, Server};
 use std::process::Command;
 
@@ -32,14 +31,11 @@ pub fn run_sysbench(server: &dyn Server, client: Client, rows: u64) -> Result<Co
 pub fn sysbench_command(server: &dyn Server, tcp: bool, rows: u64) -> Command {
     let mut command = Command::new("sysbench");
     command
-        .args(["oltp_point_select", "--db-driver=pgsql", "--rand-type=uniform"])
         .args([
-            format!("--pgsql-host={}", server.host(tcp)),
-            format!("--pgsql-port={}", server.port()),
-            format!("--pgsql-user={BENCH}"),
-            format!("--pgsql-password={BENCH}"),
-            format!("--pgsql-db={BENCH}"),
-            format!("--table-size={rows}"),
-        ]);
+            "oltp_point_select",
+            "--rand-type=uniform",
+            &format!("--table-size={rows}"),
+        ])
+        .args(server.sysbench_options(tcp));
     command
 }

@@ -81,11 +81,12 @@ impl Ready {
         }
     }
 
-    /// Drives it.
+    /// Drives it. Whoever observes is asked now and then only, so that the code of clients is made once, here, and not
+    /// once more for each front end.
     ///
     /// # Errors
     /// It could not begin.
-    pub fn drive(&self, observer: &mut (impl Observer + ?Sized), stop: &Stop) -> Result<Outcome, DriveError> {
+    pub fn drive(&self, observer: &mut dyn Observer, stop: &Stop) -> Result<Outcome, DriveError> {
         match self {
             Self::Postgres(load) => drive(load, observer, stop),
             Self::Mysql(load) => drive(load, observer, stop),

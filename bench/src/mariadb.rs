@@ -1,0 +1,89 @@
+//! The MariaDB that both sides are measured on.
+
+use crate::server::{BENCH, LOOPBACK};
+use crate::{Result, Server};
+use dyno_target::embedded::home_folder;
+use dyno_target::mysql::address::{ConnectionInfo, Host};
+use dyno_target::mysql::embedded::{self, Embedded, EmbeddedOptions};
+
+/// An embedded MariaDB with an empty database, and a user `bench` who may log in over TCP and over the unix socket.
+pub struct BenchMariadb {
+    server: embedded::Server,
+}
+
+impl BenchMariadb {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// The server, the user or the database cannot be made.
+    pub fn start() -> Result<Self> {
+        let mut options = EmbeddedOptions::new(home_folder(&|name| std::env::var(name).ok())?);
+        options.cluster = BENCH.to_owned();
+        let embedded = Embedded::prepare(&options, &mut |_| {})?;
+        let settings = [("max_connections", "600"), ("innodb_buffer_pool_size", "256M")];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let server = embedded.start(&settings, &mut |_| {})?;
+        let mut admin = server.connection("mysql").connect()?;
+        for statement in [
+            format!("create or replace database {BENCH}"),
+            format!("create or replace user {BENCH} identified by '{BENCH}'"),
+            format!("grant all on {BENCH}.* to {BENCH}"),
+        ] {
+            admin.execute(&statement)?;
+        }
+        Ok(Self { server })
+    }
+
+    /// Its version.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn version(&self) -> Result<String> {
+        let version = self.connection(false).connect()?.query_first("select version()")?;
+        version.ok_or_else(|| "the server does not say its version".into())
+    }
+
+    fn connection(&self, tcp: bool) -> ConnectionInfo {
+        match tcp {
+            true => self.server.connection_tcp(BENCH),
+            false => self.server.connection(BENCH),
+        }
+    }
+}
+
+impl Server for BenchMariadb {
+    fn host(&self, tcp: bool) -> String {
+        match self.connection(tcp).host {
+            Host::Unix(path) => path.display().to_string(),
+            Host::Tcp { name, .. } => name,
+        }
+    }
+
+    fn port(&self) -> u16 {
+        self.server.port()
+    }
+
+    fn address(&self, tcp: bool) -> String {
+        let (host, port) = (self.host(tcp), self.port());
+        match tcp {
+            true => format!("mysql://{BENCH}:{BENCH}@{host}:{port}/{BENCH}"),
+            false => format!("mysql://{BENCH}:{BENCH}@localhost/{BENCH}?socket={host}"),
+        }
+    }
+
+    fn sysbench_options(&self, tcp: bool) -> Vec<String> {
+        let mut options = vec![
+            "--db-driver=mysql".to_owned(),
+            format!("--mysql-user={BENCH}"),
+            format!("--mysql-password={BENCH}"),
+            format!("--mysql-db={BENCH}"),
+        ];
+        if tcp {
+            options.push(format!("--mysql-host={LOOPBACK}"));
+            options.push(format!("--mysql-port={}", self.port()));
+        } else {
+            options.push(format!("--mysql-socket={}", self.host(tcp)));
+        }
+        options
+    }
+}

@@ -1,6 +1,6 @@
 //! Why there is no connection, for a person to read.
 
-use dyno_wire::tls::TlsError;
+use dyno_wire::tls::{TlsError, Words};
 use dyno_wire::{ErrorClass, ErrorCode, OtherDatabase, ServerError, WireError};
 use std::io;
 
@@ -45,13 +45,17 @@ pub enum ConnectError {
     Tls(#[from] TlsError),
     /// TLS was agreed on, but its handshake failed: usually the certificate is not accepted.
     #[error(
-        "no TLS connection to {address}: {cause}; check sslrootcert and the host's name, or choose another sslmode"
+        "no TLS connection to {address}: {cause}; check {} and the host's name, or choose another {}",
+        .words.roots_setting(),
+        .words.mode_setting()
     )]
     Handshake {
         /// Where.
         address: String,
         /// What TLS said.
         cause: rustls::Error,
+        /// What settings are called.
+        words: Words,
     },
     /// The server sent something that is not its protocol.
     #[error("the server at {address} does not follow the protocol: {cause}")]

@@ -4,7 +4,7 @@
 
 use crate::dial::{Limit, dial};
 use crate::{Address, ConnectError, Endpoint, Socket, Stop, Tls};
-use dyno_wire::tls::{self, Encryption, SslMode, TlsError};
+use dyno_wire::tls::{self, Encryption, SslMode, TlsError, Words};
 use dyno_wire::{Event, Session, WireError};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, sockopt};
@@ -135,10 +135,11 @@ impl Opening {
         }
     }
 
-    fn handshake(&self, cause: rustls::Error) -> ConnectError {
+    fn handshake(&self, cause: rustls::Error, words: Words) -> ConnectError {
         ConnectError::Handshake {
             address: self.address.clone(),
             cause,
+            words,
         }
     }
 
@@ -207,10 +208,11 @@ impl Opening {
     }
 
     /// Shakes hands.
-    fn encrypt(&mut self, tls: &Tls) -> Result<ClientConnection, ConnectError> {
+    fn encrypt(&mut self, tls: &Tls, words: Words) -> Result<ClientConnection, ConnectError> {
         self.doing = "agreeing on TLS";
         let name = tls::server_name(tls.mode, &tls.server_name)?;
-        let mut session = ClientConnection::new(tls.config.clone(), name).map_err(|error| self.handshake(error))?;
+        let session = ClientConnection::new(tls.config.clone(), name);
+        let mut session = session.map_err(|error| self.handshake(error, words))?;
         session.set_buffer_limit(None);
         let mut out = Vec::new();
         let mut buffer = vec![0; 16 * 1024];
@@ -229,7 +231,7 @@ impl Opening {
                         // Tell the server why, as TLS asks for, before giving up.
                         let _ = session.write_tls(&mut out);
                         let _ = self.send(&out);
-                        return Err(self.handshake(error));
+                        return Err(self.handshake(error, words));
                     }
                 }
             }
@@ -262,7 +264,7 @@ impl Opening {
             let Some(tls) = tls.filter(|_| self.tls.is_none()) else {
                 return Err(self.broken(io::Error::other("the session asks for TLS out of turn")));
             };
-            let encrypted = self.encrypt(tls)?;
+            let encrypted = self.encrypt(tls, S::TLS_WORDS)?;
             let begun = session.encrypted(&encrypted, &mut out);
             event = begun.map_err(|cause| self.protocol(cause))?;
             self.tls = Some(encrypted);

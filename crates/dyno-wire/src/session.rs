@@ -2,6 +2,7 @@
 
 use rustls::ClientConnection;
 
+use crate::tls::Words;
 use crate::{CapturedResult, Protocol, ServerError, WireError};
 
 /// One connection's protocol state, without the connection.
@@ -20,6 +21,9 @@ pub trait Session: Send + 'static {
 
     /// The database's name in messages, such as `PostgreSQL`.
     const DATABASE: &'static str;
+
+    /// What its addresses call the settings of TLS, for messages.
+    const TLS_WORDS: Words;
 
     /// Begins, once the connection stands: appends the first message(s), if it is not the server that speaks first.
     ///

@@ -6,7 +6,7 @@
 //! socket is asked for by its path.
 
 use dyno_wire::Secret;
-use dyno_wire::tls::SslMode;
+use dyno_wire::tls::{SslMode, Words};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -23,13 +23,13 @@ pub const SCHEMES: [&str; 2] = ["mysql", "mariadb"];
 /// How long connecting and logging in may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The names of TLS modes, as in `--ssl-mode` of MySQL's clients.
-const SSL_MODES: [(&str, SslMode); 5] = [
-    ("disabled", SslMode::Disable),
-    ("preferred", SslMode::Prefer),
-    ("required", SslMode::Require),
-    ("verify_ca", SslMode::VerifyCa),
-    ("verify_identity", SslMode::VerifyFull),
+/// The TLS modes of `--ssl-mode` of MySQL's clients.
+const SSL_MODES: [SslMode; 5] = [
+    SslMode::Disable,
+    SslMode::Prefer,
+    SslMode::Require,
+    SslMode::VerifyCa,
+    SslMode::VerifyFull,
 ];
 
 /// Characters that have a meaning in an address.
@@ -178,8 +178,9 @@ impl ConnectionInfo {
         match name.replace('_', "-").as_str() {
             "ssl-mode" => {
                 let wanted = value.to_ascii_lowercase().replace('-', "_");
-                let found = SSL_MODES.iter().find(|(name, _)| *name == wanted);
-                self.ssl_mode = found.ok_or(AddressError::SslMode { value })?.1;
+                let mut modes = SSL_MODES.into_iter();
+                let found = modes.find(|mode| Words::Mysql.mode(*mode) == wanted);
+                self.ssl_mode = found.ok_or(AddressError::SslMode { value })?;
             }
             "ssl-ca" => self.root_certificate = Some(PathBuf::from(value)),
             "socket" if value.is_empty() => return Err(syntax("the path of its socket is empty")),

@@ -3,7 +3,7 @@
 
 use super::address::{ConnectionInfo, Host};
 use dyno_connect::{Address, Endpoint, Tls};
-use dyno_wire::tls::{ClientOptions, Roots, SslMode, TlsError, client_config};
+use dyno_wire::tls::{ClientOptions, Roots, SslMode, TlsError, Words, client_config};
 use dyno_wire::{MyConfig, MySession};
 use std::io;
 use std::net::ToSocketAddrs;
@@ -108,6 +108,7 @@ impl ConnectionInfo {
             config: client_config(&ClientOptions {
                 mode: self.ssl_mode,
                 roots,
+                words: Words::Mysql,
                 ..ClientOptions::default()
             })?,
             server_name: host.to_owned(),

@@ -29,12 +29,12 @@ pub enum MyError {
     /// The password would travel readably.
     #[error(
         "the server asks for the password in clear text (mysql_clear_password), which is only sent over TLS or a \
-         Unix-domain socket; use sslmode=require"
+         Unix-domain socket; use ssl-mode=required"
     )]
     ClearPassword,
 
     /// The server's public key cannot encrypt the password.
-    #[error("the server's public key cannot be used to send the password: {0}; use TLS (sslmode=require)")]
+    #[error("the server's public key cannot be used to send the password: {0}; use TLS (ssl-mode=required)")]
     PublicKey(&'static str),
 
     /// A packet has another number than the one that is due.

@@ -15,7 +15,7 @@ use super::server_error::{self, NOT_SUPPORTED};
 use super::start_up::{Next, StartUp};
 use super::statement::write_close;
 use super::{MyConfig, MyStatement, NAME, malformed};
-use crate::tls::SslMode;
+use crate::tls::{SslMode, Words};
 use crate::{
     Cancel, CapturedResult, Event, Parameters, Preparation, Protocol, Reply, ServerError, Session, TransactionStatus,
     WireError,
@@ -523,6 +523,7 @@ impl Session for MySession {
     type Statement = MyStatement;
 
     const DATABASE: &'static str = NAME;
+    const TLS_WORDS: Words = Words::Mysql;
 
     fn start(&mut self, _out: &mut Vec<u8>) -> Result<Event, WireError> {
         if self.config.user.is_empty() {

@@ -7,7 +7,7 @@ use super::framing::Framing;
 use super::greeting::{Greeting, write_answer, write_tls_request};
 use super::packet::write;
 use super::{MyConfig, malformed};
-use crate::tls::{SslMode, TlsError};
+use crate::tls::{SslMode, TlsError, Words};
 use crate::{Secret, WireError};
 
 /// What is needed until the server lets us in.
@@ -55,7 +55,7 @@ impl StartUp {
                 self.stage = Stage::Encrypting(greeting.clone());
                 Ok(Next::Encrypt)
             }
-            Some(mode) if mode > SslMode::Prefer => Err(TlsError::Refused(mode).into()),
+            Some(mode) if mode > SslMode::Prefer => Err(TlsError::Refused(Words::Mysql, mode).into()),
             _ => {
                 self.log_in(greeting, config, false, framing, out)?;
                 Ok(Next::LogIn)

@@ -14,6 +14,7 @@ use super::parameter_status::ParameterStatus;
 use super::start_up::{StartUp, backend_key, check_version};
 use super::statement::write_length;
 use super::{NAME, malformed};
+use crate::tls::Words;
 use crate::{
     BackendKey, Cancel, CapturedResult, Event, Parameters, PgConfig, PgStatement, Preparation, Protocol, Reply,
     ServerError, Session, TransactionStatus, WireError,
@@ -281,6 +282,7 @@ impl Session for PgSession {
     type Statement = PgStatement;
 
     const DATABASE: &'static str = NAME;
+    const TLS_WORDS: Words = Words::Libpq;
 
     fn start(&mut self, out: &mut Vec<u8>) -> Result<Event, WireError> {
         self.begin(out)?;

@@ -14,7 +14,7 @@ use rustls_platform_verifier::Verifier as PlatformVerifier;
 use serde::{Deserialize, Serialize};
 
 use super::verifier::{AnyServer, TrustedServer};
-use super::{SslMode, TlsError};
+use super::{SslMode, TlsError, Words};
 
 /// Who vouches for the server.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +71,8 @@ pub struct ClientOptions<'a> {
     pub versions: Versions,
     /// Keeps the host's name out of the handshake: `sslsni=0`.
     pub hide_server_name: bool,
+    /// What the settings are called in messages.
+    pub words: Words,
 }
 
 /// The configuration for all TLS connections with these options. Make it once and share it: so sessions resume, and the
@@ -94,18 +96,13 @@ pub fn client_config(options: &ClientOptions<'_>) -> Result<Arc<ClientConfig>, T
     let mut config = match options.identity {
         None => builder.with_no_client_auth(),
         Some(identity) => {
-            let certificates = certificates("client certificate (sslcert)", identity.certificates)?;
-            let what = "client key (sslkey)";
-            let key = PrivateKeyDer::from_pem_slice(identity.key).map_err(|error| TlsError::Pem {
-                what,
-                reason: format!("{error}; it must be an unencrypted private key in PEM"),
-            })?;
+            let certificates = certificates(Pem("client certificate", "sslcert"), identity.certificates)?;
+            let pem = Pem("client key", "sslkey");
+            let key = PrivateKeyDer::from_pem_slice(identity.key)
+                .map_err(|error| pem.unusable(format!("{error}; it must be an unencrypted private key in PEM")))?;
             builder
                 .with_client_auth_cert(certificates, key)
-                .map_err(|error| TlsError::Pem {
-                    what,
-                    reason: error.to_string(),
-                })?
+                .map_err(|error| pem.unusable(error))?
         }
     };
     config.enable_sni = !options.hide_server_name;
@@ -139,15 +136,11 @@ fn verifier(
         Some(Roots::System) if !options.revocations.is_empty() => Err(TlsError::RevocationsOfSystemRoots),
         Some(Roots::System) => Ok(Arc::new(PlatformVerifier::new(Arc::clone(provider))?)),
         Some(Roots::Pem(pem)) => {
-            let what = "root certificate (sslrootcert)";
-            let roots = certificates(what, pem)?;
-            let unusable = |error: &dyn std::error::Error| TlsError::Pem {
-                what,
-                reason: error.to_string(),
-            };
+            let file = Pem("root certificate", options.words.roots_setting());
+            let roots = certificates(file, pem)?;
             let mut store = RootCertStore::empty();
             for root in &roots {
-                store.add(root.clone()).map_err(|error| unusable(&error))?;
+                store.add(root.clone()).map_err(|error| file.unusable(error))?;
             }
             let lists = revocations(options.revocations)?;
             let accepts_roots = lists.is_empty();
@@ -155,7 +148,7 @@ fn verifier(
                 .with_crls(lists)
                 .enforce_revocation_expiration()
                 .build()
-                .map_err(|error| unusable(&error))?;
+                .map_err(|error| file.unusable(error))?;
             Ok(Arc::new(TrustedServer {
                 inner,
                 // webpki takes no authority's certificate for a server's, so it could not tell whether it was revoked.
@@ -167,40 +160,42 @@ fn verifier(
     }
 }
 
+/// A text in PEM: what it is, and the setting that names its file.
+#[derive(Clone, Copy)]
+struct Pem(&'static str, &'static str);
+
+impl Pem {
+    fn unusable(self, reason: impl ToString) -> TlsError {
+        TlsError::Pem {
+            what: self.0,
+            setting: self.1,
+            reason: reason.to_string(),
+        }
+    }
+}
+
 /// The certificates in PEM text, at least one.
-fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn certificates(file: Pem, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let certificates = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| TlsError::Pem {
-            what,
-            reason: error.to_string(),
-        })?;
+        .map_err(|error| file.unusable(error))?;
     if certificates.is_empty() {
-        return Err(TlsError::Pem {
-            what,
-            reason: "it holds no certificate in PEM".into(),
-        });
+        return Err(file.unusable("it holds no certificate in PEM"));
     }
     Ok(certificates)
 }
 
 /// The lists of revoked certificates in PEM texts, at least one in each.
 fn revocations(texts: &[Vec<u8>]) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
-    let what = "list of revoked certificates (sslcrl)";
+    let file = Pem("list of revoked certificates", "sslcrl");
     let mut lists = Vec::new();
     for pem in texts {
         let before = lists.len();
         for list in CertificateRevocationListDer::pem_slice_iter(pem) {
-            lists.push(list.map_err(|error| TlsError::Pem {
-                what,
-                reason: error.to_string(),
-            })?);
+            lists.push(list.map_err(|error| file.unusable(error))?);
         }
         if lists.len() == before {
-            return Err(TlsError::Pem {
-                what,
-                reason: "it holds no X509 CRL in PEM".into(),
-            });
+            return Err(file.unusable("it holds no X509 CRL in PEM"));
         }
     }
     Ok(lists)

@@ -4,7 +4,7 @@ use std::io;
 
 use rustls::{AlertDescription, CertificateError, Error as Handshake};
 
-use super::SslMode;
+use super::{SslMode, Words};
 use crate::OtherDatabase;
 
 /// Why a connection was not encrypted.
@@ -17,9 +17,12 @@ pub enum TlsError {
 
     /// The server does not encrypt, and the mode demands it.
     #[error(
-        "the server does not support TLS, but sslmode={0} demands it; turn ssl on in the server, or use sslmode=prefer"
+        "the server does not support TLS, but {setting}={} demands it; turn ssl on in the server, or use {setting}={}",
+        .0.mode(*.1),
+        .0.mode(SslMode::Prefer),
+        setting = .0.mode_setting()
     )]
-    Refused(SslMode),
+    Refused(Words, SslMode),
 
     /// The answer to the request for TLS is no answer.
     #[error(
@@ -57,18 +60,20 @@ pub enum TlsError {
     RevocationsOfSystemRoots,
 
     /// A PEM file could not be used.
-    #[error("the {what} cannot be used: {reason}")]
+    #[error("the {what} ({setting}) cannot be used: {reason}")]
     Pem {
         /// Which one.
         what: &'static str,
+        /// The setting that names it.
+        setting: &'static str,
         /// What is wrong with it.
         reason: String,
     },
 
     /// The host cannot be the name in a certificate.
     #[error(
-        "the host \"{0}\" is neither a DNS name nor an IP address, so sslmode=verify-full has no name to verify; \
-         connect by a name, or use sslmode=verify-ca"
+        "the host \"{0}\" is neither a DNS name nor an IP address, so no certificate can be for it; connect by a name, \
+         or verify only who has signed the certificate"
     )]
     ServerName(String),
 

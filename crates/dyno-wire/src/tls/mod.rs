@@ -10,8 +10,10 @@ mod config;
 mod error;
 mod mode;
 mod verifier;
+mod words;
 
 pub use certificate::server_end_point;
 pub use config::{ClientIdentity, ClientOptions, Roots, Versions, client_config, server_name};
 pub use error::TlsError;
 pub use mode::{Encryption, SslMode, interpret_answer, ssl_request};
+pub use words::Words;

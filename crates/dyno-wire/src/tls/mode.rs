@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::TlsError;
+use super::{TlsError, Words};
 use crate::postgres::{MYSQL, is_mysql};
 
 /// libpq's `sslmode`.
@@ -115,7 +115,7 @@ pub fn interpret_answer(mode: SslMode, received: &[u8]) -> Result<Encryption, Tl
         }
         [b'S'] => Ok(Encryption::Tls),
         [b'N'] if mode < SslMode::Require => Ok(Encryption::Plain),
-        [b'N'] => Err(TlsError::Refused(mode)),
+        [b'N'] => Err(TlsError::Refused(Words::Libpq, mode)),
         [b'E', ..] => Err(TlsError::Answer("an error".into())),
         [other, ..] => Err(TlsError::Answer(format!("'{}'", other.escape_ascii()))),
         [] => Err(TlsError::Answer("nothing".into())),

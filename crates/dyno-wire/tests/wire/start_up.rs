@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use dyno_wire::tls::{SslMode, TlsError};
+use dyno_wire::tls::{SslMode, TlsError, Words};
 use dyno_wire::{BackendKey, Channel, Event, PgConfig, PgSession, Session, SessionKind, WireError};
 use ring::{digest, hmac, pbkdf2};
 
@@ -365,7 +365,7 @@ fn the_request_for_tls_comes_first_and_the_start_up_after_the_answer() {
     assert!(is_started(&log), "{log:?}");
 
     let refused = asking(SslMode::Require).receive(b"N", &mut out);
-    let why = TlsError::Refused(SslMode::Require);
+    let why = TlsError::Refused(Words::Libpq, SslMode::Require);
     assert_eq!(refused, Err(WireError::Tls(Box::new(why))));
 }
 

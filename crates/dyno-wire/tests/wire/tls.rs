@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use dyno_wire::tls::{ClientIdentity, ClientOptions, Roots, SslMode, TlsError, Versions, client_config, server_name};
+use dyno_wire::tls::{
+    ClientIdentity, ClientOptions, Roots, SslMode, TlsError, Versions, Words, client_config, server_name,
+};
 use dyno_wire::{Event, PgSession, Session};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType, IsCa, KeyIdMethod,
@@ -96,6 +98,7 @@ fn shake(client: &Client<'_>, server: &Party, clients: Option<&Issuer>) -> Resul
         revocations: client.revocations,
         versions: client.versions,
         hide_server_name: false,
+        ..ClientOptions::default()
     })?;
     let name = server_name(client.mode, client.host)?;
     let mut client = ClientConnection::new(config, name)?;
@@ -282,6 +285,21 @@ fn unusable_files_are_named() {
     ] {
         assert!(outcome.contains(part), "{outcome}");
     }
+}
+
+#[test]
+fn settings_have_the_names_of_their_database() {
+    let refused = client_config(&ClientOptions {
+        mode: SslMode::VerifyCa,
+        roots: Some(Roots::Pem(b"nothing")),
+        words: Words::Mysql,
+        ..ClientOptions::default()
+    })
+    .unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the root certificate (ssl-ca) cannot be used: it holds no certificate in PEM"
+    );
 }
 
 #[test]

@@ -224,7 +224,7 @@ impl ConnectionInfo {
         let (what, advice) = match error {
             DialError::Late => (NO_ANSWER.0.to_owned(), NO_ANSWER.1.to_owned()),
             DialError::Socket(error) => explain_socket(error, || error.to_string()),
-            DialError::Tls(TlsRefusal::Refused(mode)) => (
+            DialError::Tls(TlsRefusal::Refused(_, mode)) => (
                 format!("sslmode={mode} needs TLS, and the server does not offer it"),
                 "set ssl=on at the server or choose sslmode=prefer".to_owned(),
             ),
@@ -342,7 +342,7 @@ fn libpq_reason(host: &Host, error: &DialError) -> Option<String> {
     match error {
         DialError::Late => Some(host.libpq_reason(&ErrorKind::TimedOut.into())),
         DialError::Socket(error) => Some(host.libpq_reason(error)),
-        DialError::Tls(TlsRefusal::Refused(_)) => Some("server does not support SSL, but SSL was required".to_owned()),
+        DialError::Tls(TlsRefusal::Refused(..)) => Some("server does not support SSL, but SSL was required".to_owned()),
         DialError::Tls(_) | DialError::Distrusted(_) => None,
         DialError::LogIn(error) => {
             if let Some(refusal) = error.as_db_error() {

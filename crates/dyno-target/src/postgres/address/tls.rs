@@ -1,6 +1,6 @@
 //! TLS as asked for: the mode and where certificates lie, and the client configuration made of them.
 
-use dyno_wire::tls::{self, ClientIdentity, ClientOptions, Roots, SslMode, Versions};
+use dyno_wire::tls::{self, ClientIdentity, ClientOptions, Roots, SslMode, Versions, Words};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -131,6 +131,7 @@ impl TlsSettings {
             identity,
             versions: self.versions,
             hide_server_name: self.hide_server_name,
+            words: Words::Libpq,
         })?))
     }
 

@@ -136,6 +136,7 @@ fn a_public_key_of_no_use_is_refused() {
         let log = feed(&mut session, &[&packets(4, [[b"\x01", key.as_bytes()].concat()])]);
         let error = log.end.unwrap().to_string();
         assert!(error.contains("public key cannot be used"), "{error}");
+        assert!(error.ends_with("use TLS (ssl-mode=required)"), "{error}");
     }
 }
 
@@ -151,6 +152,7 @@ fn a_password_in_clear_is_sent_only_where_nobody_listens() {
     assert!(log.sent.is_empty());
     let error = log.end.unwrap().to_string();
     assert!(error.contains("only sent over TLS"), "{error}");
+    assert!(error.ends_with("use ssl-mode=required"), "{error}");
     let mut session = on_socket();
     feed(&mut session, &[&hello]);
     assert_eq!(feed(&mut session, &[&request]).sent, packets(3, [b"secret\0"]));
@@ -195,11 +197,24 @@ fn a_server_without_tls_serves_only_those_who_do_not_insist() {
     let mut session = plain().asking_for_tls(SslMode::Prefer);
     let log = feed(&mut session, &[&hello]);
     assert!(log.seen.is_empty() && contains(&log.sent, b"bench\0"));
-    for mode in [SslMode::Require, SslMode::VerifyCa, SslMode::VerifyFull] {
+    for (mode, name) in [
+        (SslMode::Require, "required"),
+        (SslMode::VerifyCa, "verify_ca"),
+        (SslMode::VerifyFull, "verify_identity"),
+    ] {
         let mut session = plain().asking_for_tls(mode);
         let log = feed(&mut session, &[&hello]);
         assert!(log.sent.is_empty());
-        assert!(matches!(log.end, Some(WireError::Tls(_))), "{log:?}");
+        let Some(error @ WireError::Tls(_)) = log.end else {
+            panic!("{log:?}")
+        };
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "the server does not support TLS, but ssl-mode={name} demands it; turn ssl on in the server, or use \
+                 ssl-mode=preferred"
+            )
+        );
     }
 }
 

@@ -1,0 +1,43 @@
+//! What addresses call the settings of TLS.
+
+use super::SslMode;
+
+/// What the addresses of a database call the settings of TLS, for those who read a message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Words {
+    /// As libpq does.
+    #[default]
+    Libpq,
+    /// As the clients of MySQL do.
+    Mysql,
+}
+
+impl Words {
+    /// The setting that says how strictly TLS is asked for.
+    pub const fn mode_setting(self) -> &'static str {
+        match self {
+            Self::Libpq => "sslmode",
+            Self::Mysql => "ssl-mode",
+        }
+    }
+
+    /// The value of that setting. MySQL has no name for [`SslMode::Allow`], and gets that of the next stricter one.
+    pub const fn mode(self, mode: SslMode) -> &'static str {
+        match (self, mode) {
+            (Self::Libpq, mode) => mode.name(),
+            (Self::Mysql, SslMode::Disable) => "disabled",
+            (Self::Mysql, SslMode::Allow | SslMode::Prefer) => "preferred",
+            (Self::Mysql, SslMode::Require) => "required",
+            (Self::Mysql, SslMode::VerifyCa) => "verify_ca",
+            (Self::Mysql, SslMode::VerifyFull) => "verify_identity",
+        }
+    }
+
+    /// The setting that names the file of certificates to trust.
+    pub const fn roots_setting(self) -> &'static str {
+        match self {
+            Self::Libpq => "sslrootcert",
+            Self::Mysql => "ssl-ca",
+        }
+    }
+}

@@ -50,8 +50,12 @@ fn class(number: u16, state: &[u8]) -> ErrorClass {
         3032 => ErrorClass::Unavailable,
         // The server's errors in reading from and writing to us, and the client library's own.
         1158..=1161 | 2006 | 2013 => ErrorClass::Lost,
-        // Too many connections, of a user, or in an hour; databases, users, hosts and accounts that may not.
-        1040 | 1203 | 1226 | 1044 | 1045 | 1049 | 1129 | 1130 | 1251 | 1698 | 1862 | 3118 | 4151 => ErrorClass::Refused,
+        // Too many connections, of a user, or in an hour; databases, users, hosts and accounts that may not; only with
+        // TLS (MySQL's number, and MariaDB's).
+        1040 | 1203 | 1226 => ErrorClass::Refused,
+        1044 | 1045 | 1049 | 1129 | 1130 | 1251 | 1698 | 1862 | 3118 | 3159 | 4151 => ErrorClass::Refused,
+        // "Unknown command": what a node of a Galera cluster says to everything until it is ready. The connection stays.
+        1047 => ErrorClass::Other,
         // Wrong arguments, unknown handle, not with these options, not to be prepared, no default.
         1210 | 1243 | 1290 | 1295 | 1364 => ErrorClass::Statement,
         number if ends_connection(number) => ErrorClass::Lost,
@@ -90,6 +94,9 @@ mod tests {
             (1043, b"08S01", ErrorClass::Lost),
             (1045, b"28000", ErrorClass::Refused),
             (1049, b"42000", ErrorClass::Refused),
+            (3159, b"HY000", ErrorClass::Refused),
+            (4151, b"HY000", ErrorClass::Refused),
+            (1047, b"08S01", ErrorClass::Other),
             (3032, b"HY000", ErrorClass::Unavailable),
             (1064, b"42000", ErrorClass::Statement),
             (1146, b"42S02", ErrorClass::Statement),

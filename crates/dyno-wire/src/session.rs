@@ -92,7 +92,7 @@ pub trait Session: Send + 'static {
     /// up to [`MOST_KEPT`](crate::MOST_KEPT) bytes of them, and beyond that each result's last.
     fn capture(&mut self);
 
-    /// What was kept: one entry for each query that completed.
+    /// What was kept: one entry for each query that completed. (MySQL's end of a CALL is none, if it had results.)
     fn captured(&self) -> &[CapturedResult];
 
     /// The notices and warnings received since the last call, oldest first; a session may drop some when there are

@@ -10,7 +10,8 @@ use mysql_common::constants::ColumnType;
 
 use super::malformed;
 use super::packet::{read_number, read_text, take, take_array};
-use crate::{CapturedResult, MOST_KEPT, Row, WireError};
+use crate::results::Room;
+use crate::{CapturedResult, Row, WireError};
 
 /// The first byte of a text that is NULL.
 const NULL: u8 = 0xFB;
@@ -19,6 +20,9 @@ const UNSIGNED: u16 = 32;
 /// The number of decimals that means "as many as there are".
 const NOT_FIXED: u8 = 31;
 
+/// A reply has more results, or more columns, than any that is asked for.
+const TOO_MANY: WireError = malformed("a reply has more results or columns than are kept");
+
 /// What has been kept of the reply under way, or of the last one.
 #[derive(Debug, Default)]
 pub(super) struct Capture {
@@ -26,8 +30,8 @@ pub(super) struct Capture {
     pub(super) results: Vec<CapturedResult>,
     /// The one under way.
     current: CapturedResult,
-    /// What may still be kept, in bytes.
-    room: usize,
+    /// What may still be kept.
+    room: Room,
     columns: Vec<Column>,
 }
 
@@ -42,8 +46,10 @@ struct Column {
 impl Capture {
     /// A reply to be kept is to come.
     pub(super) fn start(&mut self) {
+        // A result under way that an error has broken off is none of the next reply.
+        self.current = CapturedResult::default();
         self.results.clear();
-        self.room = MOST_KEPT;
+        self.room = Room::default();
     }
 
     /// A result with rows begins.
@@ -61,6 +67,7 @@ impl Capture {
             return Ok(());
         }
         let (name, column) = description(body).ok_or(malformed("a column's description is cut short"))?;
+        self.room.for_column(&name).ok_or(TOO_MANY)?;
         self.current.columns.push(name);
         self.columns.push(column);
         Ok(())
@@ -77,11 +84,21 @@ impl Capture {
         Ok(())
     }
 
-    /// A result is complete. Returns its rows.
-    pub(super) fn complete(&mut self) -> u64 {
+    /// The rows of a result are complete. Returns their number.
+    pub(super) fn complete(&mut self) -> Result<u64, WireError> {
         let rows = self.current.rows;
+        self.room.for_result().ok_or(TOO_MANY)?;
         self.results.push(std::mem::take(&mut self.current));
-        rows
+        Ok(rows)
+    }
+
+    /// A statement is done that has no rows. Behind results with rows that is how a server ends a CALL, and no result.
+    pub(super) fn done(&mut self) -> Result<(), WireError> {
+        if self.results.last().is_none_or(|result| !result.is_query) {
+            self.room.for_result().ok_or(TOO_MANY)?;
+            self.results.push(CapturedResult::default());
+        }
+        Ok(())
     }
 }
 
@@ -256,7 +273,7 @@ mod tests {
             assert!(capture.row(&row[..length], true).is_err(), "{length}");
         }
         capture.row(&row, true).unwrap();
-        assert_eq!(capture.complete(), 1);
+        assert_eq!(capture.complete(), Ok(1));
         capture.results[0].last_row()[0].clone()
     }
 

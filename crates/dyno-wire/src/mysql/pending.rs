@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use super::session::Mark;
+
 /// What waits, in the order in which it is to be sent.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
@@ -16,8 +18,8 @@ pub(super) struct Pending {
 /// One command that waits.
 #[derive(Debug)]
 pub(super) struct Step {
-    /// Whether its answer is only a part of a reply.
-    pub(super) part: bool,
+    /// What its answer is, if not just a reply.
+    pub(super) mark: Option<Mark>,
     pub(super) command: Command,
 }
 

@@ -51,8 +51,8 @@ pub struct MySession {
     introducing: bool,
     /// What waits for an id.
     pending: Option<Box<Pending>>,
-    /// The commands, by number, whose answers are only parts of a reply.
-    parts: VecDeque<u32>,
+    /// The commands, by number, whose answers are not just a reply.
+    marks: VecDeque<(u32, Mark)>,
     error: Option<Box<ServerError>>,
     notices: Vec<ServerError>,
     /// What is kept of results, once asked for.
@@ -62,6 +62,15 @@ pub struct MySession {
     /// Until the server lets us in.
     start_up: Option<Box<StartUp>>,
     config: Arc<MyConfig>,
+}
+
+/// What an answer is that is not just a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// A part of one.
+    Part,
+    /// That to a COM_PING, which is no statement.
+    Ping,
 }
 
 /// What the server knows of a statement.
@@ -90,7 +99,7 @@ impl MySession {
             known: Vec::new(),
             introducing: false,
             pending: None,
-            parts: VecDeque::new(),
+            marks: VecDeque::new(),
             error: None,
             notices: Vec::new(),
             capture: None,
@@ -138,11 +147,15 @@ impl MySession {
     fn reply_begins(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Event>, WireError> {
         match body.first() {
             Some(0) if self.is_preparing() => self.prepared(body, out),
+            Some(0) if self.is_marked(Mark::Ping) => {
+                self.status = Ended::ok(body)?.status;
+                Ok(self.answered(out))
+            }
             Some(0) => {
                 let ended = Ended::ok(body)?;
                 self.reply.affected = self.reply.affected.saturating_add(ended.affected);
                 if self.framing.keeps_rows() {
-                    self.capture.get_or_insert_default().complete();
+                    self.capture.get_or_insert_default().done()?;
                 }
                 Ok(self.result_ended(ended, out))
             }
@@ -187,7 +200,7 @@ impl MySession {
             false => Ended::eof(body)?,
         };
         let rows = match self.framing.keeps_rows() {
-            true => self.capture.get_or_insert_default().complete(),
+            true => self.capture.get_or_insert_default().complete()?,
             false => skipped,
         };
         self.reply.affected = self.reply.affected.saturating_add(rows);
@@ -213,6 +226,7 @@ impl MySession {
     #[inline]
     fn answered(&mut self, out: &mut Vec<u8>) -> Option<Event> {
         let number = self.answered;
+        let mark = self.marks.pop_front_if(|(marked, _)| *marked == number);
         self.answered = number.wrapping_add(1);
         if self.sent == self.answered {
             self.framing.expect(Expect::Nothing);
@@ -222,8 +236,7 @@ impl MySession {
         } else {
             self.framing.begin_answer();
         }
-        if self.parts.front() == Some(&number) {
-            self.parts.pop_front();
+        if mark == Some((number, Mark::Part)) {
             return None;
         }
         self.error_stands = self.reply.failed;
@@ -234,14 +247,20 @@ impl MySession {
 
     /// Notes that a command was sent.
     #[inline]
-    fn count(&mut self, part: bool) {
+    fn count(&mut self, mark: Option<Mark>) {
         if self.sent == self.answered {
             self.framing.begin_answer();
         }
-        if part {
-            self.parts.push_back(self.sent);
+        if let Some(mark) = mark {
+            self.marks.push_back((self.sent, mark));
         }
         self.sent = self.sent.wrapping_add(1);
+    }
+
+    /// Whether the command whose answer is due has this mark.
+    #[inline]
+    fn is_marked(&self, mark: Mark) -> bool {
+        self.marks.front() == Some(&(self.answered, mark))
     }
 
     #[inline]
@@ -251,17 +270,17 @@ impl MySession {
 
     /// Appends one execution, or keeps it until the server has prepared its statement.
     #[inline]
-    fn submit(&mut self, statement: &MyStatement, parameters: &impl Parameters, part: bool, out: &mut Vec<u8>) {
+    fn submit(&mut self, statement: &MyStatement, parameters: &impl Parameters, mark: Option<Mark>, out: &mut Vec<u8>) {
         self.binary = statement.protocol() != Protocol::Simple;
         if self.pending.is_none() {
             match (statement.protocol(), self.known.get(statement.index())) {
                 (Protocol::Prepared, Some(&Known::By(id))) => {
                     statement.write_execution(id, parameters, out);
-                    return self.count(part);
+                    return self.count(mark);
                 }
                 (Protocol::Simple, _) => {
                     statement.write_text(parameters, self.backslashes(), out);
-                    return self.count(part);
+                    return self.count(mark);
                 }
                 _ => {}
             }
@@ -273,13 +292,13 @@ impl MySession {
                 Command::Ready(packet)
             }
             protocol => {
-                self.introducing |= !part && !self.knows(statement);
+                self.introducing |= mark.is_none() && !self.knows(statement);
                 statement.write_execution([0; 4], parameters, &mut packet);
                 let once = protocol == Protocol::Extended;
                 Command::Execution(Execution::new(statement.index(), once, statement.preparation(), packet))
             }
         };
-        self.submit_later(Step { part, command }, out);
+        self.submit_later(Step { mark, command }, out);
     }
 
     /// Whether backslashes escape in strings.
@@ -289,16 +308,16 @@ impl MySession {
 
     /// Appends whole packets of a command, once nothing waits before it.
     #[cold]
-    fn send_later(&mut self, packet: Vec<u8>, out: &mut Vec<u8>) {
+    fn send_later(&mut self, packet: Vec<u8>, mark: Option<Mark>, out: &mut Vec<u8>) {
         let command = Command::Ready(packet);
-        self.submit_later(Step { part: false, command }, out);
+        self.submit_later(Step { mark, command }, out);
     }
 
     #[cold]
     fn prepare_alone(&mut self, statement: &MyStatement, out: &mut Vec<u8>) {
         let execution = Execution::new(statement.index(), false, statement.preparation(), Vec::new());
         let command = Command::Execution(execution);
-        self.submit_later(Step { part: false, command }, out);
+        self.submit_later(Step { mark: None, command }, out);
     }
 
     #[cold]
@@ -313,7 +332,7 @@ impl MySession {
     #[cold]
     fn go_on(&mut self, out: &mut Vec<u8>) {
         while let Some(pending) = &mut self.pending {
-            let Some(Step { part, command }) = pending.steps.pop_front() else {
+            let Some(Step { mut mark, command }) = pending.steps.pop_front() else {
                 self.pending = None;
                 return;
             };
@@ -326,21 +345,22 @@ impl MySession {
                         } else {
                             // Prepared twice in one go.
                             out.extend_from_slice(PING);
+                            mark = Some(Mark::Ping);
                         }
                     }
                     _ if self.sent == self.answered => {
                         out.extend_from_slice(&execution.preparation);
                         pending.preparing = Some(execution);
-                        return self.count(part);
+                        return self.count(mark);
                     }
                     // The answer to a preparation must not be taken for another one.
                     _ => {
                         let command = Command::Execution(execution);
-                        return pending.steps.push_front(Step { part, command });
+                        return pending.steps.push_front(Step { mark, command });
                     }
                 },
             }
-            self.count(part);
+            self.count(mark);
         }
     }
 
@@ -363,17 +383,19 @@ impl MySession {
         let Some(execution) = self.pending.as_ref().and_then(|pending| pending.preparing.as_ref()) else {
             return;
         };
-        if execution.executes() && !execution.once {
+        let introduces = execution.executes() && !execution.once;
+        let index = execution.index;
+        if self.known.len() <= index {
+            self.known.resize(index + 1, Known::Not);
+        }
+        let before = std::mem::replace(&mut self.known[index], known);
+        // One that was refused before counts as known: what it meets now is what its execution meets.
+        if introduces && before == Known::Not {
             self.reply.preparation = match known {
                 Known::By(_) => Preparation::Accepted,
                 Known::Not | Known::Refused => Preparation::Refused,
             };
         }
-        let index = execution.index;
-        if self.known.len() <= index {
-            self.known.resize(index + 1, Known::Not);
-        }
-        self.known[index] = known;
     }
 
     /// All about the prepared statement has come: appends its execution.
@@ -584,15 +606,15 @@ impl Session for MySession {
     }
 
     fn queue(&mut self, statement: &MyStatement, parameters: &impl Parameters, out: &mut Vec<u8>) {
-        self.submit(statement, parameters, true, out);
+        self.submit(statement, parameters, Some(Mark::Part), out);
     }
 
     fn sync(&mut self, out: &mut Vec<u8>) {
         if self.pending.is_none() {
             out.extend_from_slice(PING);
-            return self.count(false);
+            return self.count(Some(Mark::Ping));
         }
-        self.send_later(PING.to_vec(), out);
+        self.send_later(PING.to_vec(), Some(Mark::Ping), out);
     }
 
     fn capture(&mut self) {
@@ -610,7 +632,7 @@ impl Session for MySession {
 
     #[inline]
     fn execute(&mut self, statement: &MyStatement, parameters: &impl Parameters, out: &mut Vec<u8>) {
-        self.submit(statement, parameters, false, out);
+        self.submit(statement, parameters, None, out);
     }
 
     #[inline]
@@ -618,11 +640,11 @@ impl Session for MySession {
         self.binary = false;
         if self.pending.is_none() {
             write_query(sql, out);
-            return self.count(false);
+            return self.count(None);
         }
         let mut packet = Vec::new();
         write_query(sql, &mut packet);
-        self.send_later(packet, out);
+        self.send_later(packet, None, out);
     }
 
     fn terminate(&mut self, out: &mut Vec<u8>) {

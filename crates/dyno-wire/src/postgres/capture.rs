@@ -3,7 +3,11 @@
 //! Layout of RowDescription and DataRow: PostgreSQL documentation, "Message Formats".
 
 use super::malformed;
-use crate::{CapturedResult, MOST_KEPT, Row, WireError};
+use crate::results::Room;
+use crate::{CapturedResult, Row, WireError};
+
+/// A reply has more results, or more columns, than any that is asked for.
+const TOO_MANY: WireError = malformed("a reply has more results or columns than are kept");
 
 /// What has been kept of the reply under way, or of the last one.
 #[derive(Debug, Default)]
@@ -12,15 +16,17 @@ pub(super) struct Capture {
     pub(super) results: Vec<CapturedResult>,
     /// The one under way.
     current: CapturedResult,
-    /// What may still be kept, in bytes.
-    room: usize,
+    /// What may still be kept.
+    room: Room,
 }
 
 impl Capture {
     /// A reply to be kept is to come.
     pub(super) fn start(&mut self) {
+        // A result under way that an error has broken off is none of the next reply.
+        self.current = CapturedResult::default();
         self.results.clear();
-        self.room = MOST_KEPT;
+        self.room = Room::default();
     }
 
     /// Takes in a RowDescription.
@@ -34,7 +40,9 @@ impl Capture {
         };
         for _ in 0..count {
             let end = rest.iter().position(|&byte| byte == 0).ok_or(malformed.clone())?;
-            self.current.columns.push(text(&rest[..end]));
+            let name = text(&rest[..end]);
+            self.room.for_column(&name).ok_or(TOO_MANY)?;
+            self.current.columns.push(name);
             // Table, column, type, length, modifier and format of the column follow its name.
             rest = rest.get(end + 1 + 18..).ok_or(malformed.clone())?;
         }
@@ -65,8 +73,10 @@ impl Capture {
     }
 
     /// A query is complete.
-    pub(super) fn complete(&mut self) {
+    pub(super) fn complete(&mut self) -> Result<(), WireError> {
+        self.room.for_result().ok_or(TOO_MANY)?;
         self.results.push(std::mem::take(&mut self.current));
+        Ok(())
     }
 }
 
@@ -85,7 +95,7 @@ mod tests {
         let mut capture = Capture::default();
         capture.describe(description).unwrap();
         capture.row(row).unwrap();
-        capture.complete();
+        capture.complete().unwrap();
         let result = &capture.results[0];
         assert_eq!(result.columns, ["a", "b"]);
         assert_eq!(result.last_row(), [Some("x".into()), None]);

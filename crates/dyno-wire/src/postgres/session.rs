@@ -153,7 +153,7 @@ impl PgSession {
     #[cold]
     fn rare(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
         match (tag, &mut self.start_up) {
-            (b'I', None) => self.complete(),
+            (b'I', None) => self.complete()?,
             (b'T', None) => self.kept().describe(body)?,
             (b'D', None) => {
                 self.reply.rows += 1;
@@ -187,10 +187,11 @@ impl PgSession {
 
     /// A query is complete.
     #[inline]
-    fn complete(&mut self) {
+    fn complete(&mut self) -> Result<(), WireError> {
         self.reply.completed += 1;
-        if self.framing.keeps_rows() {
-            self.kept().complete();
+        match self.framing.keeps_rows() {
+            true => self.kept().complete(),
+            false => Ok(()),
         }
     }
 
@@ -318,7 +319,7 @@ impl Session for PgSession {
             match tag {
                 b'C' => {
                     self.reply.affected = self.reply.affected.saturating_add(affected(&body));
-                    self.complete();
+                    self.complete()?;
                 }
                 b'Z' => return Ok((at, self.ready(&body, out)?)),
                 _ => self.rare(tag, &body, out)?,

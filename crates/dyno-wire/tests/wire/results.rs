@@ -238,6 +238,35 @@ fn rows_are_kept_for_one_reply_only() {
     );
 }
 
+#[test]
+fn a_result_that_an_error_breaks_off_is_no_part_of_the_next() {
+    let mut session = capturing();
+    let error = message(b'E', b"SERROR\0C22012\0Mdivision by zero\0\0");
+    let begun = [description(&["a".to_owned()]), row(&[Some("1".into())])].concat();
+    feed(&mut session, &[&[begun, error, ready()].concat()]);
+    session.capture();
+    session.query(|sql| sql.extend_from_slice(b"delete"), &mut Vec::new());
+    feed(&mut session, &[&[message(b'C', b"DELETE 3\0"), ready()].concat()]);
+    assert_eq!(session.captured(), [CapturedResult::default()]);
+}
+
+#[test]
+fn no_reply_has_any_number_of_results_or_columns() {
+    let columns = vec!["x".repeat(63); u16::MAX.into()];
+    for part in [description(&columns), message(b'I', []).repeat(100_000)] {
+        let mut session = capturing();
+        let log = feed(&mut session, &[&part.repeat(4)]);
+        let error = log.end.unwrap().to_string();
+        assert!(
+            error.contains("a reply has more results or columns than are kept"),
+            "{error}"
+        );
+        // Nobody minds where they are not kept.
+        let log = feed(&mut session_awaiting(1), &[&part.repeat(4), &ready()]);
+        assert_eq!((log.end, log.seen.len()), (None, 1));
+    }
+}
+
 /// The results of one query, as a server has them: columns, and rows of as many values.
 fn result() -> impl Strategy<Value = (Vec<String>, Vec<Vec<Option<String>>>)> {
     let value = || prop_oneof![2 => ".{0,9}".prop_map(Some), 1 => Just(None), 1 => "x{20000}".prop_map(Some)];

@@ -1,8 +1,8 @@
 //! What replies amount to.
 
 use dyno_wire::{
-    Cancel, ErrorClass, Event, MySession, MyStatement, Parameters, Preparation, Protocol, Reply, Session,
-    TransactionStatus, WireError,
+    Cancel, CapturedResult, ErrorClass, Event, MySession, MyStatement, Parameters, Preparation, Protocol, Reply,
+    Session, TransactionStatus, WireError,
 };
 
 use super::support::*;
@@ -86,6 +86,45 @@ fn several_results_are_one_reply() {
     };
     assert_eq!(replied(&log), [expected]);
     assert_eq!(log.seen[0].2, TransactionStatus::Open);
+}
+
+/// A result of one row, whose only value is this digit.
+fn result(digit: u8, status: u16) -> [Vec<u8>; 4] {
+    [vec![1], column("a", 3), vec![1, digit], ended(status)]
+}
+
+/// A session that awaits a reply which is to be kept.
+fn capturing() -> MySession {
+    let mut session = started(PLAIN | ENDS_WITH_OK);
+    session.capture();
+    session.query(|sql| sql.extend_from_slice(b"call p()"), &mut Vec::new());
+    session
+}
+
+#[test]
+fn the_end_of_a_call_is_no_result() {
+    let mut session = capturing();
+    let results = [result(b'1', MORE_RESULTS), result(b'2', MORE_RESULTS)].concat();
+    let log = feed(&mut session, &[&packets(1, [results, vec![ok(0, 0, 0)]].concat())]);
+    assert_eq!(replied(&log)[0].rows, 2);
+    let values = session.captured().iter().map(|result| result.last_row()[0].as_deref());
+    assert_eq!(values.collect::<Vec<_>>(), [Some("1"), Some("2")]);
+    // Without results of its statements it is all there is.
+    let mut session = capturing();
+    feed(&mut session, &[&packets(1, [ok(3, 0, 0)])]);
+    assert_eq!(session.captured(), [CapturedResult::default()]);
+}
+
+#[test]
+fn a_result_that_an_error_breaks_off_is_no_part_of_the_next() {
+    let mut session = capturing();
+    let [head, column, row, _] = result(b'1', 0);
+    let killed = error(1317, "70100", "Query execution was interrupted");
+    feed(&mut session, &[&packets(1, [head, column, row, killed])]);
+    session.capture();
+    session.query(|sql| sql.extend_from_slice(b"delete from t"), &mut Vec::new());
+    feed(&mut session, &[&packets(1, [ok(3, 0, 0)])]);
+    assert_eq!(session.captured(), [CapturedResult::default()]);
 }
 
 #[test]
@@ -179,14 +218,15 @@ fn the_extended_protocol_closes_what_it_prepared() {
 fn what_cannot_be_prepared_is_not_executed() {
     let mut session = started(PLAIN);
     let wrong = statement(0, "selec ?", 1, Protocol::Prepared);
-    for _ in 0..2 {
+    // Whoever executes it again after that wants to meet the error as that of an execution.
+    for preparation in [Preparation::Refused, Preparation::None, Preparation::None] {
         // Prepared anew each time: it may be right by then.
         assert_eq!(execute(&mut session, &wrong, &["5"]), packets(0, [b"\x16selec ?"]));
         let log = feed(&mut session, &[&packets(1, [error(1064, "42000", "syntax")])]);
         assert!(log.sent.is_empty());
         let expected = Reply {
             failed: true,
-            preparation: Preparation::Refused,
+            preparation,
             ..Reply::default()
         };
         assert_eq!(replied(&log), [expected]);
@@ -214,6 +254,14 @@ fn a_statement_can_be_prepared_alone() {
         assert!(!session.prepare(&select, &mut out));
         assert_eq!(execute(&mut session, &select, &["5"]), execution(3, 5));
     }
+    // Asked for once more before the first answer is here.
+    let mut session = started(PLAIN | ENDS_WITH_OK);
+    let select = statement(0, "select ?", 1, Protocol::Prepared);
+    assert!(session.prepare(&select, &mut Vec::new()) && session.prepare(&select, &mut Vec::new()));
+    let log = feed(&mut session, &[&packets(1, prepared(3, 0, 0))]);
+    assert_eq!((replied(&log)[0].accepted, log.sent), (1, packets(0, [b"\x0e"])));
+    let log = feed(&mut session, &[&packets(1, [ok(0, 0, 0)])]);
+    assert_eq!(replied(&log), [Reply::default()]);
     for protocol in [Protocol::Simple, Protocol::Extended] {
         let mut session = started(PLAIN);
         assert!(!session.prepare(&statement(0, "select ?", 1, protocol), &mut Vec::new()));
@@ -237,14 +285,16 @@ fn statements_of_a_pipeline_become_known_by_the_way() {
     let log = feed(&mut session, &[&done]);
     assert_eq!(log.sent, [execution(1, 6), ping].concat());
     let log = feed(&mut session, &[&[done.clone(), done].concat()]);
-    assert!(matches!(
-        replied(&log)[..],
-        [Reply {
-            accepted: 1,
-            failed: false,
-            ..
-        }]
-    ));
+    let expected = Reply {
+        affected: 2,
+        accepted: 1,
+        completed: 2,
+        ..Reply::default()
+    };
+    let mut reply = replied(&log)[0];
+    // Of no meaning for pipelines.
+    reply.preparation = Preparation::None;
+    assert_eq!(reply, expected);
 }
 
 #[test]
@@ -309,7 +359,7 @@ fn a_pipeline_is_one_reply_and_tells_its_first_error() {
     let [pipeline, query] = replied(&log)[..] else {
         panic!("{log:?}")
     };
-    assert_eq!((pipeline.affected, pipeline.failed), (1, true));
+    assert_eq!((pipeline.affected, pipeline.completed, pipeline.failed), (1, 1, true));
     assert_eq!(log.seen[0].1.as_ref().unwrap().message, "first");
     assert_eq!((query.affected, query.failed), (7, false));
 }

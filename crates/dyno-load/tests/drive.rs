@@ -198,3 +198,26 @@ fn what_cannot_be_driven_says_why() {
     broken.program.scripts[0].text = b"\\set".to_vec();
     assert!(matches!(of(load(vec![broken])), Some(LoadError::Script(_))));
 }
+
+#[test]
+fn a_copy_in_a_pipeline_fails_and_is_not_waited_for() {
+    execute("create table if not exists copied (i int)");
+    let errors = |rest: &str| {
+        let script = format!("\\startpipeline\ncopy copied from stdin;\n{rest}\\endpipeline");
+        let plan = load(vec![Workload {
+            transactions_per_client: Some(3),
+            ..workload("a", 1, scripts(&[(&script, 1)], 1))
+        }]);
+        let (_, recordings) = drive(&plan);
+        let errors = recordings[0].errors_by_code.iter();
+        errors
+            .map(|error| (error.code.to_string(), error.count))
+            .collect::<Vec<_>>()
+    };
+    // The server waits for data until it is told that there is none.
+    let refused = [("57014".to_owned(), 3)];
+    assert_eq!(errors(""), refused);
+    assert_eq!(errors("\\syncpipeline\n"), refused);
+    // It gives the connection up when anything else comes.
+    assert_eq!(errors("select 1;\n"), [("08P01".to_owned(), 1)]);
+}

@@ -12,8 +12,8 @@ pub struct BackendKey {
 /// The request code of a CancelRequest: 1234 in the high half, 5678 in the low one.
 const CANCEL_CODE: i32 = 80_877_102;
 
-/// The message to send, alone, on a new connection to the same server (encrypted like the first one); it is not
-/// answered.
+/// The message to send, alone, on a new connection to the same server; it is not answered. Servers take it without
+/// encryption however the first connection is encrypted; then whoever listens in can cancel by it, too.
 pub fn cancel_request(key: &BackendKey) -> [u8; 16] {
     let mut message = [0; 16];
     let fields = [16, CANCEL_CODE, key.process_id, key.secret];

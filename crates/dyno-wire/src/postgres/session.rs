@@ -165,8 +165,8 @@ impl PgSession {
             (b'R', Some(start_up)) => start_up.authentication.receive(body, &self.config, out)?,
             (b'K', Some(_)) => self.key = Some(backend_key(body)?),
             (b'v', Some(_)) => check_version(body)?,
-            (b'G', None) if self.awaited > 0 => self.refuse_copy_in(out),
-            (b'H', None) if self.awaited > 0 => self.refuse_copy_out(),
+            (b'G', None) if self.awaited > 0 || self.queued => self.refuse_copy_in(out),
+            (b'H', None) if self.awaited > 0 || self.queued => self.refuse_copy_out(),
             (tag, Some(_)) => {
                 return Err(WireError::Unexpected {
                     database: NAME,
@@ -234,8 +234,11 @@ impl PgSession {
             out.extend_from_slice(&message);
         }
         if self.extended {
-            // The Sync sent with the statement was swallowed as part of the COPY; the server waits for another one.
-            out.extend_from_slice(SYNC);
+            // The Syncs sent behind the statement were swallowed as part of the COPY; the server waits for others. Any
+            // other message would have made it end the connection.
+            for _ in 0..self.awaited {
+                out.extend_from_slice(SYNC);
+            }
         }
     }
 

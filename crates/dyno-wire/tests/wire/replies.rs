@@ -159,6 +159,26 @@ fn copy_in_is_refused() {
 }
 
 #[test]
+fn copy_in_swallows_all_that_ends_its_pipeline() {
+    let copy_in = [message(b'2', []), message(b'G', [0, 0, 1, 0, 0])].concat();
+    let statement = PgStatement::new(0, "copy t from stdin", 0, Protocol::Extended).unwrap();
+    for syncs in 0..3 {
+        let mut session = session_awaiting(0);
+        let mut out = Vec::new();
+        session.queue(&statement, &(), &mut out);
+        (0..syncs).for_each(|_| session.sync(&mut out));
+        let log = feed(&mut session, &[&copy_in]);
+        assert_eq!(log.end, None);
+        let refused = [
+            b"f\0\0\0\x21a script has no data to send\0",
+            &b"S\0\0\0\x04".repeat(syncs)[..],
+        ]
+        .concat();
+        assert_eq!(log.sent, refused);
+    }
+}
+
+#[test]
 fn copy_out_is_skipped_and_fails() {
     let (reply, log) = reply_to(&[
         message(b'H', [0, 0, 1, 0, 0]),

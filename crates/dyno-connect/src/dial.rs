@@ -24,11 +24,12 @@ pub struct Limit<'a> {
 }
 
 impl Limit<'_> {
-    /// When something that begins now and may take so long has taken too long.
+    /// When something that begins now and may take so long has taken too long; `None`: never, as the time is beyond
+    /// what the clock can tell.
     #[must_use]
-    pub fn deadline(self, timeout: Duration) -> Instant {
-        let deadline = Instant::now() + timeout;
-        self.until.map_or(deadline, |until| until.min(deadline))
+    pub fn deadline(self, timeout: Duration) -> Option<Instant> {
+        let deadline = Instant::now().checked_add(timeout);
+        [self.until, deadline].into_iter().flatten().min()
     }
 }
 
@@ -89,14 +90,15 @@ fn dial_tcp(address: &SocketAddr, timeout: Duration, limit: Limit<'_>) -> io::Re
             if limit.stop.requested() {
                 return Ok(None);
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
                 return Err(io::Error::new(
                     io::ErrorKind::TimedOut,
                     "no answer within the connect timeout",
                 ));
             }
-            let patience = Timespec::try_from(left.min(PATIENCE)).ok();
+            let patience = left.map_or(PATIENCE, |left| left.min(PATIENCE));
+            let patience = Timespec::try_from(patience).ok();
             let mut ready = [PollFd::new(&socket, PollFlags::OUT)];
             match poll(&mut ready, patience.as_ref()) {
                 Ok(0) | Err(Errno::INTR) => {}
@@ -127,7 +129,7 @@ fn dial_unix(path: &Path, timeout: Duration, limit: Limit<'_>) -> io::Result<Opt
         match net::connect(&socket, &address) {
             Ok(()) => break,
             Err(Errno::AGAIN | Errno::INTR) if limit.stop.requested() => return Ok(None),
-            Err(Errno::AGAIN | Errno::INTR) if Instant::now() < deadline => {}
+            Err(Errno::AGAIN | Errno::INTR) if deadline.is_none_or(|deadline| Instant::now() < deadline) => {}
             Err(Errno::AGAIN) => {
                 let why = "it did not accept the connection within the connect timeout";
                 return Err(io::Error::new(io::ErrorKind::TimedOut, why));
@@ -136,4 +138,34 @@ fn dial_unix(path: &Path, timeout: Duration, limit: Limit<'_>) -> io::Result<Opt
         }
     }
     Ok(Some(socket.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_beyond_the_clock_is_no_limit() {
+        let stop = Stop::new();
+        let until = Some(Instant::now());
+        assert_eq!(
+            Limit {
+                stop: &stop,
+                until: None
+            }
+            .deadline(Duration::MAX),
+            None
+        );
+        assert_eq!(Limit { stop: &stop, until }.deadline(Duration::MAX), until);
+        let hour = Duration::from_secs(3600);
+        assert_eq!(Limit { stop: &stop, until }.deadline(hour), until);
+        assert!(
+            Limit {
+                stop: &stop,
+                until: None
+            }
+            .deadline(hour)
+                > until
+        );
+    }
 }

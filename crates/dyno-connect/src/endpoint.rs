@@ -17,7 +17,7 @@ pub struct Endpoint {
     pub tls: Option<Tls>,
     /// Whose process a server on a unix socket must be; `None`: anybody's.
     pub required_peer: Option<RequiredPeer>,
-    /// How long connecting and logging in may take.
+    /// How long connecting and logging in may take; [`Duration::MAX`]: as long as the system waits.
     pub connect_timeout: Duration,
 }
 

@@ -89,6 +89,16 @@ pub enum ConnectError {
         /// What the server said.
         error: Box<ServerError>,
     },
+    /// The server ended the session that it had begun.
+    #[error("the server at {address} ended the session while {doing}: {error}")]
+    Ended {
+        /// Where.
+        address: String,
+        /// What was asked of it.
+        doing: &'static str,
+        /// What the server said.
+        error: Box<ServerError>,
+    },
     /// A statement cannot be prepared.
     #[error("the server refused statement {number} of workload \"{workload}\":\n  {text}\n{error}")]
     Statement {
@@ -109,7 +119,7 @@ pub enum ConnectError {
         /// What it is, in libpq's words.
         why: &'static str,
     },
-    /// No endpoint would do.
+    /// No endpoint would do, or one neither with TLS nor without; in the order in which they were tried.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Everywhere(Vec<ConnectError>),
     /// The workload names no endpoint.
@@ -121,6 +131,19 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
+    /// All that went wrong, in order, as one error: the only one, or, if somebody asked to stop, that.
+    #[must_use]
+    pub fn of_all(mut errors: Vec<Self>) -> Self {
+        match errors.pop() {
+            None => Self::NoEndpoint,
+            Some(last) if errors.is_empty() || matches!(last, Self::Stopped) => last,
+            Some(last) => {
+                errors.push(last);
+                Self::Everywhere(errors)
+            }
+        }
+    }
+
     /// The same if it happened while the server was to speak first.
     pub(crate) fn of_greeting(self, database: &'static str) -> Self {
         match self {
@@ -144,13 +167,11 @@ impl ConnectError {
             | Self::Handshake { .. }
             | Self::Unwanted { .. }
             | Self::OtherDatabase { .. }
-            | Self::Protocol { .. } => true,
+            | Self::Protocol { .. }
+            | Self::Ended { .. } => true,
             Self::Refused { error, .. } => error.class == ErrorClass::Unavailable,
-            Self::Distrusted { .. }
-            | Self::Statement { .. }
-            | Self::Everywhere(_)
-            | Self::NoEndpoint
-            | Self::Stopped => false,
+            Self::Everywhere(errors) => errors.last().is_some_and(Self::is_elsewhere_better),
+            Self::Distrusted { .. } | Self::Statement { .. } | Self::NoEndpoint | Self::Stopped => false,
         }
     }
 
@@ -158,7 +179,7 @@ impl ConnectError {
     #[must_use]
     pub fn into_server_error(self) -> ServerError {
         match self {
-            Self::Refused { error, .. } => *error,
+            Self::Refused { error, .. } | Self::Ended { error, .. } => *error,
             Self::Everywhere(mut errors) => errors.pop().map(Self::into_server_error).unwrap_or_default(),
             error => ServerError {
                 class: ErrorClass::Refused,

@@ -1,5 +1,5 @@
-//! Connections to servers, opened with blocking calls: the one way in for the clients of a load and for what is asked
-//! beside it.
+//! Connections to servers, opened with blocking calls: the way in for the clients of a load, and for what is asked of
+//! MySQL and MariaDB beside it. (What is asked of PostgreSQL, and loading it, has its own way in `dyno-target`.)
 //!
 //! A `dyno_wire::Session` says what is said; here are the sockets, TLS, time limits and requests to stop around it, and
 //! the sentences for what goes wrong.

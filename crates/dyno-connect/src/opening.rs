@@ -9,7 +9,7 @@ use dyno_wire::{Event, Session, WireError};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 use rustls::ClientConnection;
-use std::io::{self, BufRead, Write};
+use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 /// A connection on which a session starts.
@@ -18,6 +18,8 @@ pub struct Opening {
     tls: Option<ClientConnection>,
     address: String,
     doing: &'static str,
+    /// The server has let us in.
+    started: bool,
     /// The server speaks first, and has not said enough yet to be answered.
     awaits_greeting: bool,
     /// How long each part of connecting may take.
@@ -29,12 +31,13 @@ pub struct Opening {
     until: Option<Instant>,
 }
 
-/// With TLS optional, what one way of connecting is refused is tried the other way, as libpq does.
+/// With TLS optional, it is tried without where it is not to be had. Where the server [may decide by
+/// it](Session::LETS_IN_BY_ENCRYPTION), what is refused one way is tried the other way, too, as libpq does.
 ///
 /// `session` makes the session of an attempt: encrypted this strictly, or not at all.
 ///
 /// # Errors
-/// The server cannot be reached, does not let us in, or the limit is reached.
+/// The server cannot be reached, does not let us in, or the limit is reached: what each attempt met.
 pub fn log_in<S: Session>(
     endpoint: &Endpoint,
     session: impl Fn(Option<SslMode>) -> S,
@@ -45,45 +48,50 @@ pub fn log_in<S: Session>(
         Address::Unix(_) => None,
     };
     let mode = tls.map_or(SslMode::Disable, |tls| tls.mode);
-    let mut attempts = mode.attempts().iter().peekable();
-    loop {
-        let encryption = attempts.next().copied().unwrap_or(Encryption::Plain);
+    let mut errors = Vec::new();
+    for &encryption in mode.attempts() {
         let tls = tls.filter(|_| encryption == Encryption::Tls);
-        let opened = log_in_once(endpoint, &session, tls, limit);
-        let refused = matches!(
-            opened,
-            Err(ConnectError::Tls(_) | ConnectError::Handshake { .. } | ConnectError::Refused { .. })
-        );
-        if !refused || attempts.peek().is_none() {
-            return opened;
+        let mut session = session(tls.map(|tls| tls.mode));
+        let (error, encrypted) = match Opening::dial(endpoint, limit) {
+            Ok(mut opening) => {
+                let checked = opening.check_peer(endpoint);
+                match checked.and_then(|()| opening.start(&mut session, tls)) {
+                    Ok(()) => return Ok((opening, session)),
+                    Err(error) => (error, opening.tls.is_some()),
+                }
+            }
+            Err(error) => (error, false),
+        };
+        let other_way = match &error {
+            ConnectError::Tls(_) | ConnectError::Handshake { .. } => true,
+            // A server without TLS has refused what the next attempt would be.
+            ConnectError::Refused { .. } => S::LETS_IN_BY_ENCRYPTION && encrypted == tls.is_some(),
+            _ => false,
+        };
+        errors.push(error);
+        if !other_way {
+            break;
         }
     }
-}
-
-fn log_in_once<S: Session>(
-    endpoint: &Endpoint,
-    session: impl Fn(Option<SslMode>) -> S,
-    tls: Option<&Tls>,
-    limit: Limit<'_>,
-) -> Result<(Opening, S), ConnectError> {
-    let mut opening = Opening {
-        socket: dial(&endpoint.address, endpoint.connect_timeout, limit)?,
-        tls: None,
-        address: endpoint.address.to_string(),
-        doing: "logging in",
-        awaits_greeting: false,
-        patience: endpoint.connect_timeout,
-        deadline: Some(limit.deadline(endpoint.connect_timeout)),
-        stop: limit.stop.clone(),
-        until: limit.until,
-    };
-    opening.check_peer(endpoint)?;
-    let mut session = session(tls.map(|tls| tls.mode));
-    opening.start(&mut session, tls)?;
-    Ok((opening, session))
+    Err(ConnectError::of_all(errors))
 }
 
 impl Opening {
+    fn dial(endpoint: &Endpoint, limit: Limit<'_>) -> Result<Self, ConnectError> {
+        Ok(Self {
+            socket: dial(&endpoint.address, endpoint.connect_timeout, limit)?,
+            tls: None,
+            address: endpoint.address.to_string(),
+            doing: "logging in",
+            started: false,
+            awaits_greeting: false,
+            patience: endpoint.connect_timeout,
+            deadline: limit.deadline(endpoint.connect_timeout),
+            stop: limit.stop.clone(),
+            until: limit.until,
+        })
+    }
+
     /// Sends what is appended to `out` and waits, as long as one part of connecting may take, for what comes of it.
     /// `doing` names it in messages.
     ///
@@ -96,8 +104,11 @@ impl Opening {
         doing: &'static str,
     ) -> Result<Event, ConnectError> {
         self.doing = doing;
-        let deadline = Instant::now() + self.patience;
-        self.deadline = Some(self.until.map_or(deadline, |until| until.min(deadline)));
+        let limit = Limit {
+            stop: &self.stop,
+            until: self.until,
+        };
+        self.deadline = limit.deadline(self.patience);
         self.converse(session, out)
     }
 
@@ -117,7 +128,7 @@ impl Opening {
     /// # Errors
     /// The connection breaks, or the limit is reached.
     pub fn tell(&mut self, bytes: &[u8], limit: Duration) -> Result<(), ConnectError> {
-        self.deadline = Some(Instant::now() + limit);
+        self.deadline = Instant::now().checked_add(limit);
         self.send_plain(bytes)
     }
 
@@ -146,6 +157,11 @@ impl Opening {
     fn protocol(&self, cause: WireError) -> ConnectError {
         let address = self.address.clone();
         match cause {
+            WireError::Server(error) if self.started => ConnectError::Ended {
+                address,
+                doing: self.doing,
+                error,
+            },
             WireError::Server(error) => ConnectError::Refused { address, error },
             WireError::AuthenticationRefused(why) => ConnectError::Distrusted { address, why },
             WireError::SessionKind(why) => ConnectError::Unwanted { address, why },
@@ -183,10 +199,7 @@ impl Opening {
         loop {
             self.check_time()?;
             match net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
-                Ok((_, 0)) => {
-                    let cause = io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection");
-                    return Err(self.broken(cause));
-                }
+                Ok((_, 0)) => return Err(self.broken(closed_by_server())),
                 Ok((_, received)) => return Ok(received),
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(self.broken(error.into())),
@@ -227,11 +240,15 @@ impl Opening {
                 let mut encrypted = &buffer[..received];
                 while !encrypted.is_empty() {
                     session.read_tls(&mut encrypted).map_err(|error| self.broken(error))?;
-                    if let Err(error) = session.process_new_packets() {
-                        // Tell the server why, as TLS asks for, before giving up.
-                        let _ = session.write_tls(&mut out);
-                        let _ = self.send(&out);
-                        return Err(self.handshake(error, words));
+                    match session.process_new_packets() {
+                        Ok(state) if state.peer_has_closed() => return Err(self.broken(closed_by_server())),
+                        Ok(_) => {}
+                        Err(error) => {
+                            // Tell the server why, as TLS asks for, before giving up.
+                            let _ = session.write_tls(&mut out);
+                            let _ = self.send(&out);
+                            return Err(self.handshake(error, words));
+                        }
                     }
                 }
             }
@@ -269,6 +286,7 @@ impl Opening {
             event = begun.map_err(|cause| self.protocol(cause))?;
             self.tls = Some(encrypted);
         }
+        self.started = true;
         self.send_plain(&out)
     }
 
@@ -316,42 +334,48 @@ impl Opening {
     }
 
     fn receive_plain(&mut self, buffer: &mut [u8], plain: &mut Vec<u8>) -> Result<(), ConnectError> {
-        loop {
-            let Some(session) = &mut self.tls else {
-                let received = self.receive(buffer)?;
-                plain.extend_from_slice(&buffer[..received]);
-                return Ok(());
-            };
-            let mut failure = None;
-            let mut reader = session.reader();
-            match reader.fill_buf() {
-                Ok(bytes) => {
-                    let length = bytes.len();
-                    plain.extend_from_slice(bytes);
-                    reader.consume(length);
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => failure = Some(error),
-            }
-            if let Some(error) = failure {
-                return Err(self.broken(error));
-            }
-            if !plain.is_empty() {
-                return Ok(());
-            }
+        let Some(mut session) = self.tls.take() else {
             let received = self.receive(buffer)?;
-            let mut encrypted = &buffer[..received];
-            let Some(session) = &mut self.tls else { continue };
-            let mut result = Ok(());
-            while result.is_ok() && !encrypted.is_empty() {
-                result = session
-                    .read_tls(&mut encrypted)
-                    .and_then(|_| session.process_new_packets().map_err(io::Error::other))
-                    .map(drop);
-            }
-            result.map_err(|error| self.broken(error))?;
+            plain.extend_from_slice(&buffer[..received]);
+            return Ok(());
+        };
+        // Some may have come with the end of the handshake.
+        let mut taken = take_plain(&mut session, plain).map_err(|error| self.broken(error));
+        while taken.is_ok() && plain.is_empty() {
+            taken = self.receive(buffer).and_then(|received| {
+                decrypt(&mut session, &buffer[..received], plain).map_err(|error| self.broken(error))
+            });
+        }
+        self.tls = Some(session);
+        taken
+    }
+}
+
+/// Takes in what the server has sent, and appends what it says.
+fn decrypt(session: &mut ClientConnection, mut encrypted: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
+    while !encrypted.is_empty() {
+        session.read_tls(&mut encrypted)?;
+        let state = session.process_new_packets().map_err(io::Error::other)?;
+        take_plain(session, plain)?;
+        if state.peer_has_closed() {
+            // Whatever follows is not part of what was encrypted.
+            break;
         }
     }
+    Ok(())
+}
+
+/// Appends what is decrypted.
+fn take_plain(session: &mut ClientConnection, plain: &mut Vec<u8>) -> io::Result<()> {
+    match session.reader().read_to_end(plain) {
+        Ok(_) if plain.is_empty() => Err(closed_by_server()),
+        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn closed_by_server() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")
 }
 
 #[cfg(test)]

@@ -25,6 +25,10 @@ pub trait Session: Send + 'static {
     /// What its addresses call the settings of TLS, for messages.
     const TLS_WORDS: Words;
 
+    /// Whether a server may let in unencrypted whom it refuses with TLS, and the other way round, as `pg_hba.conf` can
+    /// have it. Then one that is refused is worth the next of [`SslMode::attempts`](crate::tls::SslMode::attempts).
+    const LETS_IN_BY_ENCRYPTION: bool;
+
     /// Begins, once the connection stands: appends the first message(s), if it is not the server that speaks first.
     ///
     /// Gives [`Event::NeedInput`], or [`Event::StartTls`] where TLS comes before everything else.

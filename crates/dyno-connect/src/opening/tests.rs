@@ -1,8 +1,10 @@
-//! Servers that speak first, as MySQL's do.
+//! Servers that speak first, as MySQL's do, servers that refuse us, and what TLS carries.
 
 use super::*;
 use dyno_wire::tls::{ClientOptions, client_config};
-use dyno_wire::{MyConfig, MySession};
+use dyno_wire::{MyConfig, MySession, PgConfig, PgSession};
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::{ServerConfig, ServerConnection};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -38,6 +40,26 @@ fn tls(mode: SslMode) -> Tls {
     }
 }
 
+fn endpoint(listener: &TcpListener, connect_timeout: Duration, tls: Option<Tls>) -> Endpoint {
+    Endpoint {
+        address: Address::Tcp(vec![listener.local_addr().expect("its address")]),
+        tls,
+        required_peer: None,
+        connect_timeout,
+    }
+}
+
+fn session(tls: Option<SslMode>) -> MySession {
+    let session = MySession::new(Arc::new(MyConfig {
+        user: "bench".into(),
+        ..MyConfig::default()
+    }));
+    match tls {
+        Some(mode) => session.asking_for_tls(mode),
+        None => session,
+    }
+}
+
 /// What comes of starting a session with a server that sends `first`, and then does as `server` says.
 fn start(
     tls: Option<&Tls>,
@@ -54,7 +76,7 @@ fn start_within(
     server: impl FnOnce(TcpStream) + Send + 'static,
 ) -> Result<(), ConnectError> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = Address::Tcp(vec![listener.local_addr().expect("its address")]);
+    let endpoint = endpoint(&listener, timeout, None);
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a client");
         stream.write_all(&first).expect("it listens");
@@ -65,24 +87,8 @@ fn start_within(
         stop: &stop,
         until: None,
     };
-    let mut opening = Opening {
-        socket: dial(&address, timeout, limit).expect("a socket"),
-        tls: None,
-        address: address.to_string(),
-        doing: "logging in",
-        awaits_greeting: false,
-        patience: timeout,
-        deadline: Some(limit.deadline(timeout)),
-        stop: stop.clone(),
-        until: None,
-    };
-    let mut session = MySession::new(Arc::new(MyConfig {
-        user: "bench".into(),
-        ..MyConfig::default()
-    }));
-    if let Some(tls) = tls {
-        session = session.asking_for_tls(tls.mode);
-    }
+    let mut opening = Opening::dial(&endpoint, limit).expect("a socket");
+    let mut session = session(tls.map(|tls| tls.mode));
     let started = opening.start(&mut session, tls);
     drop(opening);
     server.join().expect("the server ends");
@@ -196,5 +202,231 @@ fn what_greets_otherwise_gets_one_sentence() {
     assert!(
         unknown.contains("by the plug-in \"gssapi\", which is not supported; let the account use"),
         "{unknown}"
+    );
+}
+
+/// The server's side of TLS, with a certificate of its own.
+fn encrypting() -> ServerConnection {
+    let party = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let key = PrivatePkcs8KeyDer::from(party.signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![party.cert.der().clone()], key.into())
+        .expect("a configuration");
+    ServerConnection::new(Arc::new(config)).expect("a server")
+}
+
+/// What a server has to send.
+fn to_send(server: &mut ServerConnection) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while server.wants_write() {
+        server.write_tls(&mut bytes).expect("memory");
+    }
+    bytes
+}
+
+/// Both sides of TLS, shaken hands.
+fn encrypted() -> (ClientConnection, ServerConnection) {
+    let tls = tls(SslMode::Require);
+    let name = tls::server_name(tls.mode, &tls.server_name).expect("a name");
+    let mut client = ClientConnection::new(tls.config, name).expect("a client");
+    let mut server = encrypting();
+    while client.is_handshaking() || server.is_handshaking() {
+        let mut bytes = Vec::new();
+        while client.wants_write() {
+            client.write_tls(&mut bytes).expect("memory");
+        }
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty() {
+            server.read_tls(&mut rest).expect("bytes");
+            server.process_new_packets().expect("TLS");
+        }
+        let bytes = to_send(&mut server);
+        decrypt(&mut client, &bytes, &mut Vec::new()).expect("TLS");
+    }
+    (client, server)
+}
+
+#[test]
+fn any_number_of_short_records_is_taken_in_at_once() {
+    let (mut client, mut server) = encrypted();
+    let mut bytes = Vec::new();
+    for _ in 0..2_000 {
+        server.writer().write_all(b"twenty bytes of text").expect("room");
+        bytes.append(&mut to_send(&mut server));
+    }
+    let mut plain = Vec::new();
+    decrypt(&mut client, &bytes, &mut plain).expect("TLS");
+    assert_eq!(plain.len(), 40_000);
+}
+
+#[test]
+fn what_follows_the_end_of_tls_is_not_waited_for() {
+    let (mut client, mut server) = encrypted();
+    server.writer().write_all(b"last words").expect("room");
+    server.send_close_notify();
+    let bytes = [to_send(&mut server), vec![b'x'; 100]].concat();
+    let mut plain = Vec::new();
+    decrypt(&mut client, &bytes, &mut plain).expect("TLS");
+    assert_eq!(plain, b"last words");
+    plain.clear();
+    let ended = decrypt(&mut client, b"more", &mut plain).expect_err("the end");
+    assert_eq!((ended.kind(), plain.len()), (io::ErrorKind::UnexpectedEof, 0));
+}
+
+/// What comes of logging in at a server that serves as many connections as there are and refuses each, `server` having
+/// said all that comes before; and how many there were.
+fn refused<S: Session>(
+    mode: SslMode,
+    session: impl Fn(Option<SslMode>) -> S,
+    server: impl Fn(usize, TcpStream) + Send + 'static,
+) -> (ConnectError, usize) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let endpoint = endpoint(&listener, Duration::from_secs(10), Some(tls(mode)));
+    let waker = listener.local_addr().expect("its address");
+    let stop = Stop::new();
+    let over = stop.clone();
+    let server = thread::spawn(move || {
+        for number in 0.. {
+            let (stream, _) = listener.accept().expect("a client");
+            if over.requested() {
+                return number;
+            }
+            server(number, stream);
+        }
+        0
+    });
+    let limit = Limit {
+        stop: &Stop::new(),
+        until: None,
+    };
+    let error = log_in(&endpoint, session, limit).err().expect("nobody is let in");
+    stop.request();
+    TcpStream::connect(waker).expect("the server listens");
+    (error, server.join().expect("the server ends"))
+}
+
+#[test]
+fn whom_mysql_refuses_is_not_tried_again_in_plain() {
+    let (error, connections) = refused(SslMode::Prefer, session, |_, mut stream| {
+        let full = b"\x17\0\0\0\xff\x10\x04Too many connections";
+        stream.write_all(full).expect("it listens");
+        wait(stream);
+    });
+    assert!(matches!(error, ConnectError::Refused { .. }), "{error:?}");
+    assert_eq!(connections, 1);
+}
+
+#[test]
+fn without_tls_to_be_had_mysql_is_tried_in_plain() {
+    let (error, connections) = refused(SslMode::Prefer, session, |number, mut stream| {
+        stream.write_all(&greeting(true)).expect("it listens");
+        let answer = packet(&mut stream);
+        if number == 0 {
+            assert_eq!(answer.len(), 32);
+            stream.write_all(b"this is no TLS").expect("it listens");
+        } else {
+            stream
+                .write_all(b"\x0b\0\0\x02\xff\x15\x04#28000no")
+                .expect("it listens");
+        }
+        wait(stream);
+    });
+    let ConnectError::Everywhere(errors) = &error else {
+        panic!("{error:?}");
+    };
+    let [ConnectError::Handshake { .. }, ConnectError::Refused { .. }] = errors[..] else {
+        panic!("{error:?}");
+    };
+    assert_eq!(connections, 2);
+}
+
+fn postgres(tls: Option<SslMode>) -> PgSession {
+    let session = PgSession::new(Arc::new(PgConfig {
+        user: "bench".into(),
+        ..PgConfig::default()
+    }));
+    match tls {
+        Some(mode) => session.asking_for_tls(mode),
+        None => session,
+    }
+}
+
+/// What PostgreSQL says to whom it does not let in.
+fn no_entry(why: &str) -> Vec<u8> {
+    let body = [b"SFATAL\0C28000\0M", why.as_bytes(), b"\0\0"].concat();
+    let length = u32::try_from(body.len() + 4).expect("a short message");
+    [b"E".as_slice(), &length.to_be_bytes(), &body].concat()
+}
+
+#[test]
+fn whom_postgresql_refuses_with_tls_is_tried_without_and_both_are_told() {
+    let (error, connections) = refused(SslMode::Prefer, postgres, |number, mut stream| {
+        let mut first = [0; 8];
+        stream.read_exact(&mut first).expect("a message");
+        if number == 1 {
+            stream.write_all(&no_entry("no encryption")).expect("it listens");
+            return wait(stream);
+        }
+        stream.write_all(b"S").expect("it listens");
+        let mut server = rustls::StreamOwned::new(encrypting(), stream);
+        server.read_exact(&mut first).expect("a message");
+        server.write_all(&no_entry("wrong password")).expect("it listens");
+        let _ = server.read_to_end(&mut Vec::new());
+    });
+    let ConnectError::Everywhere(errors) = &error else {
+        panic!("{error:?}");
+    };
+    let [first, second] = &errors[..] else {
+        panic!("{error:?}");
+    };
+    assert!(first.to_string().ends_with("FATAL:  wrong password"), "{first}");
+    assert!(second.to_string().ends_with("FATAL:  no encryption"), "{second}");
+    assert!(!error.is_elsewhere_better());
+    assert_eq!(connections, 2);
+}
+
+#[test]
+fn a_server_without_tls_refuses_once() {
+    let (error, connections) = refused(SslMode::Prefer, postgres, |_, mut stream| {
+        let mut first = [0; 8];
+        stream.read_exact(&mut first).expect("a message");
+        stream.write_all(b"N").expect("it listens");
+        stream.read_exact(&mut first).expect("a message");
+        stream.write_all(&no_entry("wrong password")).expect("it listens");
+        wait(stream);
+    });
+    assert!(matches!(error, ConnectError::Refused { .. }), "{error:?}");
+    assert_eq!(connections, 1);
+}
+
+#[test]
+fn a_session_that_has_begun_is_ended_not_refused() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let endpoint = endpoint(&listener, Duration::MAX, None);
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        stream.write_all(&greeting(false)).expect("it listens");
+        packet(&mut stream);
+        stream.write_all(OK).expect("it listens");
+        assert_eq!(packet(&mut stream), b"\x03select 1");
+        let shutdown = b"\x0c\0\0\x01\xff\x1d\x04#08S01bye";
+        stream.write_all(shutdown).expect("it listens");
+        wait(stream);
+    });
+    let limit = Limit {
+        stop: &Stop::new(),
+        until: None,
+    };
+    let mut client = crate::Client::connect(&endpoint, session, limit).expect("a connection");
+    let error = client.execute("select 1").expect_err("it is ended").to_string();
+    drop(client);
+    server.join().expect("the server ends");
+    assert!(
+        error.ends_with(" ended the session while waiting for an answer: ERROR:  bye"),
+        "{error}"
     );
 }

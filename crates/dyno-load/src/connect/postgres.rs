@@ -7,16 +7,13 @@ use dyno_wire::PgSession;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long connecting may take when the address does not say: longer than a server needs that is forking hundreds
-/// of processes.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-
 /// Looks the server's hosts up.
 ///
 /// # Errors
 /// No host's name is known, or TLS cannot be set up.
 pub(crate) fn connector(info: &ConnectionInfo) -> Result<Connector<PgSession>, ConnectError> {
-    let connect_timeout = info.connect_timeout().unwrap_or(CONNECT_TIMEOUT);
+    // An address that sets none has got its own; none is meant.
+    let connect_timeout = info.connect_timeout().unwrap_or(Duration::MAX);
     let resolved = info.endpoints()?.into_iter();
     // One log-in for each endpoint: passwords may differ.
     let (endpoints, configs): (Vec<_>, Vec<_>) = resolved
@@ -49,4 +46,25 @@ pub(crate) fn connector(info: &ConnectionInfo) -> Result<Connector<PgSession>, C
             }
         }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connect_timeout(target: &str) -> Duration {
+        let info = ConnectionInfo::resolve(Some(target), &|_| None).expect("an address");
+        let connector = connector(&info).expect("endpoints");
+        connector.endpoints[0].connect_timeout
+    }
+
+    #[test]
+    fn connecting_takes_as_long_as_the_address_says() {
+        for (more, seconds) in [("", 15), (" connect_timeout=3", 3)] {
+            let target = format!("host=127.0.0.1 user=u dbname=d{more}");
+            assert_eq!(connect_timeout(&target), Duration::from_secs(seconds), "{target}");
+        }
+        let forever = "host=127.0.0.1 user=u dbname=d connect_timeout=0";
+        assert_eq!(connect_timeout(forever), Duration::MAX);
+    }
 }

@@ -48,7 +48,9 @@ pub fn of_connecting(error: &ConnectError, target: &ConnectionInfo) -> String {
         target.host_at(path).map(|host| host.libpq_failure(&reason(host)))
     };
     let told = match error {
-        ConnectError::Refused { address, error } => failure(address, &|_| error.to_string()),
+        ConnectError::Refused { address, error } | ConnectError::Ended { address, error, .. } => {
+            failure(address, &|_| error.to_string())
+        }
         ConnectError::Unreachable { address, cause } | ConnectError::Broken { address, cause, .. } => {
             failure(address, &|host| host.libpq_reason(cause))
         }

@@ -546,6 +546,7 @@ impl Session for MySession {
 
     const DATABASE: &'static str = NAME;
     const TLS_WORDS: Words = Words::Mysql;
+    const LETS_IN_BY_ENCRYPTION: bool = false;
 
     fn start(&mut self, _out: &mut Vec<u8>) -> Result<Event, WireError> {
         if self.config.user.is_empty() {

@@ -287,6 +287,7 @@ impl Session for PgSession {
 
     const DATABASE: &'static str = NAME;
     const TLS_WORDS: Words = Words::Libpq;
+    const LETS_IN_BY_ENCRYPTION: bool = true;
 
     fn start(&mut self, out: &mut Vec<u8>) -> Result<Event, WireError> {
         self.begin(out)?;

@@ -58,8 +58,9 @@ impl SslMode {
         }
     }
 
-    /// What to try, in order, each on a new connection: the next one when the server refused the start-up or the
-    /// handshake failed. Over a unix socket only [`Encryption::Plain`] makes sense, whatever the mode.
+    /// What to try, in order, each on a new connection: the next one when TLS was not to be had, or the server refused
+    /// the start-up and may [let us in](crate::Session::LETS_IN_BY_ENCRYPTION) the other way. Over a unix socket only
+    /// [`Encryption::Plain`] makes sense, whatever the mode.
     pub const fn attempts(self) -> &'static [Encryption] {
         match self {
             Self::Disable => &[Encryption::Plain],

@@ -42,15 +42,7 @@ pub(crate) fn open<S: Session>(
             endpoint: number,
         });
     }
-    match (errors.pop(), errors.is_empty()) {
-        (None, _) => Err(ConnectError::NoEndpoint),
-        (Some(error), true) => Err(error),
-        (Some(ConnectError::Stopped), false) => Err(ConnectError::Stopped),
-        (Some(last), false) => {
-            errors.push(last);
-            Err(ConnectError::Everywhere(errors))
-        }
-    }
+    Err(ConnectError::of_all(errors))
 }
 
 fn prepare<S: Session>(

@@ -55,7 +55,7 @@ impl Connection {
     /// Takes in `bytes` that came from the socket and hands on what they say. What TLS has to answer is unsent then.
     ///
     /// # Errors
-    /// As TLS reports them.
+    /// As TLS reports them; `UnexpectedEof` if the peer has ended TLS, whatever follows.
     pub fn accept(&mut self, bytes: &[u8], sink: &mut impl FnMut(&[u8])) -> io::Result<()> {
         let Some(tls) = &mut self.tls else {
             sink(bytes);
@@ -78,6 +78,9 @@ impl Connection {
                     let length = plain.len();
                     reader.consume(length);
                 }
+            }
+            if state.peer_has_closed() {
+                return Err(closed_by_peer());
             }
         }
         while tls.wants_write() {
@@ -162,4 +165,61 @@ impl Connection {
 /// The end of the stream as an error.
 pub(super) fn closed_by_peer() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_wire::tls::{ClientOptions, SslMode, client_config, server_name};
+    use rustls::pki_types::PrivatePkcs8KeyDer;
+    use rustls::{ServerConfig, ServerConnection};
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+
+    fn server() -> ServerConnection {
+        let party = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+        let key = PrivatePkcs8KeyDer::from(party.signing_key.serialize_der());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![party.cert.der().clone()], key.into())
+            .expect("a configuration");
+        // Nothing comes behind the handshake.
+        config.send_tls13_tickets = 0;
+        ServerConnection::new(Arc::new(config)).expect("a server")
+    }
+
+    /// Both sides of TLS, shaken hands.
+    fn encrypted() -> (ClientConnection, ServerConnection) {
+        let config = client_config(&ClientOptions::default()).expect("a configuration");
+        let name = server_name(SslMode::Require, "localhost").expect("a name");
+        let mut client = ClientConnection::new(config, name).expect("a client");
+        let mut server = server();
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        std::thread::scope(|scope| {
+            scope.spawn(|| server.complete_io(&mut &theirs).expect("a handshake"));
+            client.complete_io(&mut &ours).expect("a handshake");
+        });
+        (client, server)
+    }
+
+    #[test]
+    fn the_end_of_tls_is_the_end_whatever_follows() {
+        let (client, mut server) = encrypted();
+        let (ours, _theirs) = UnixStream::pair().expect("a pair");
+        let mut connection = Connection::new(Socket::Unix(ours), Some(client));
+        server.writer().write_all(b"last words").expect("room");
+        server.send_close_notify();
+        let mut bytes = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut bytes).expect("memory");
+        }
+        bytes.resize(bytes.len() + 100_000, b'x');
+        let mut plain = Vec::new();
+        let ended = connection.accept(&bytes, &mut |part| plain.extend_from_slice(part));
+        assert_eq!(ended.map_err(|error| error.kind()), Err(io::ErrorKind::UnexpectedEof));
+        assert_eq!(plain, b"last words");
+    }
 }

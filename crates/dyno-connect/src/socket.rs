@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use std::io;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -27,6 +27,15 @@ impl AsFd for Socket {
 }
 
 impl Socket {
+    /// Who is at the other end, if that is known; `None` of a unix socket.
+    #[must_use]
+    pub fn peer(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr().ok(),
+            Self::Unix(_) => None,
+        }
+    }
+
     /// Sets whether receives wait; sends never do.
     ///
     /// # Errors

@@ -1,11 +1,13 @@
 //! Asks servers to give up what they still execute for a load that has ended, so that it does not go on without us.
 
 use super::driver::WireDriver;
-use dyno_connect::{Address, ConnectError, Limit, Stop, dial, log_in};
+use dyno_connect::{Address, ConnectError, Endpoint, Limit, Stop, dial, log_in};
+use dyno_wire::tls::SslMode;
 use dyno_wire::{Cancel, Session};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{self, RecvFlags, SendFlags};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,8 +19,21 @@ const CANCEL_PATIENCE: Duration = Duration::from_secs(2);
 /// Requests to cancel that are under way at a time, of each thread of the load.
 const CANCELS_AT_ONCE: usize = 16;
 
-/// Asks a server, the endpoint of this index, to give up what it executes for other sessions.
-pub(crate) fn cancel<S: Session>(driver: &WireDriver<S>, endpoint: usize, cancels: Vec<Cancel>) {
+/// Asks a server, the endpoint of this index, to give up what it executes for other sessions. Of the endpoint's
+/// addresses only that of `peer` is asked: another may be another server's, which gives the same numbers to the sessions
+/// of others.
+pub(crate) fn cancel<S: Session>(
+    driver: &WireDriver<S>,
+    endpoint: usize,
+    peer: Option<SocketAddr>,
+    cancels: Vec<Cancel>,
+) {
+    let Some(mut server) = driver.endpoints.get(endpoint).cloned() else {
+        return;
+    };
+    if let Some(peer) = peer {
+        server.address = Address::Tcp(vec![peer]);
+    }
     let (mut messages, mut statements) = (Vec::new(), Vec::new());
     for cancel in cancels {
         match cancel {
@@ -26,24 +41,24 @@ pub(crate) fn cancel<S: Session>(driver: &WireDriver<S>, endpoint: usize, cancel
             Cancel::Statement(statement) => statements.push(statement),
         }
     }
-    send(&driver.endpoints[endpoint].address, &messages);
+    send(&server.address, &messages);
     if !statements.is_empty() {
         // Who cannot be asked goes on until it notices that its client is gone.
-        let _ = execute(driver, endpoint, &statements);
+        let _ = execute(&server, |tls| (driver.session)(endpoint, tls), &statements);
     }
 }
 
 /// Executes the statements by a session of its own, one after the other.
-fn execute<S: Session>(driver: &WireDriver<S>, endpoint: usize, statements: &[String]) -> Result<(), ConnectError> {
+fn execute<S: Session>(
+    server: &Endpoint,
+    session: impl Fn(Option<SslMode>) -> S,
+    statements: &[String],
+) -> Result<(), ConnectError> {
     let limit = Limit {
         stop: &Stop::new(),
         until: Instant::now().checked_add(CANCEL_PATIENCE),
     };
-    let (mut opening, mut session) = log_in(
-        &driver.endpoints[endpoint],
-        |tls| (driver.session)(endpoint, tls),
-        limit,
-    )?;
+    let (mut opening, mut session) = log_in(server, session, limit)?;
     let mut out = Vec::new();
     for statement in statements {
         session.query(|text| text.extend_from_slice(statement.as_bytes()), &mut out);
@@ -88,4 +103,53 @@ fn is_taken(address: &Address, request: &[u8]) -> bool {
             net::recv(&socket, &mut [0_u8; 1], RecvFlags::empty()),
             Err(Errno::AGAIN)
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Preparing;
+    use dyno_wire::{MyConfig, MySession};
+    use std::io::{self, Read};
+    use std::net::TcpListener;
+    use std::sync::Arc;
+
+    #[test]
+    fn of_several_addresses_only_that_of_the_connection_is_asked() {
+        let servers = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
+        let addresses = servers
+            .each_ref()
+            .map(|server| server.local_addr().expect("its address"));
+        let [stranger, server] = servers;
+        let driver = WireDriver {
+            endpoints: vec![Endpoint {
+                address: Address::Tcp(addresses.to_vec()),
+                tls: None,
+                required_peer: None,
+                connect_timeout: CANCEL_PATIENCE,
+            }],
+            session: Box::new(|_, _| MySession::new(Arc::new(MyConfig::default()))),
+            statements: Vec::new(),
+            texts: Vec::new(),
+            preparing: Preparing::AtStart,
+        };
+        let asked = thread::spawn(move || {
+            let mut message = [0; 4];
+            let (mut first, _) = server.accept().expect("a request");
+            first.read_exact(&mut message).expect("a message");
+            drop(first);
+            // One that executes statements is let go.
+            server.accept().expect("another request");
+            message
+        });
+        let cancels = vec![
+            Cancel::Message(b"stop".to_vec()),
+            Cancel::Statement("KILL QUERY 7".to_owned()),
+        ];
+        cancel(&driver, 0, Some(addresses[1]), cancels);
+        assert_eq!(&asked.join().expect("it is asked twice"), b"stop");
+        stranger.set_nonblocking(true).expect("a setting");
+        let kind = stranger.accept().map(drop).map_err(|error| error.kind());
+        assert_eq!(kind, Err(io::ErrorKind::WouldBlock));
+    }
 }

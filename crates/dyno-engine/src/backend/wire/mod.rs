@@ -12,6 +12,7 @@ use super::{Backend, ConnectError, Driver, Limit, Opened, Owner, Work};
 use cancel::cancel;
 use driver::{LoggedIn, WireDriver};
 use dyno_wire::{CapturedResult, Event, Parameters, Protocol, ServerError, Session, TransactionStatus, WireError};
+use std::collections::HashMap;
 use std::io;
 use std::mem;
 use std::ops::Range;
@@ -382,23 +383,22 @@ impl<S: Session, T: Transport> Backend for WireBackend<'_, S, T> {
             return;
         };
         let mut goodbye = Vec::new();
-        let mut cancels = vec![Vec::new(); self.driver.endpoints.len()];
+        let mut cancels: HashMap<_, Vec<_>> = HashMap::new();
         for (client, line) in self.lines.iter_mut().enumerate() {
             if line.standing != Standing::Open {
                 continue;
             }
             if running(client) {
-                if let Some(requests) = cancels.get_mut(line.endpoint) {
-                    requests.extend(line.session.cancel());
-                }
+                let server = cancels.entry((line.endpoint, transport.peer(client))).or_default();
+                server.extend(line.session.cancel());
             } else {
                 goodbye.clear();
                 line.session.terminate(&mut goodbye);
                 let _ = transport.send(client, &goodbye);
             }
         }
-        for (endpoint, cancels) in cancels.into_iter().enumerate() {
-            cancel(self.driver, endpoint, cancels);
+        for ((endpoint, peer), cancels) in cancels {
+            cancel(self.driver, endpoint, peer, cancels);
         }
         (0..self.lines.len()).for_each(|client| transport.close(client));
     }

@@ -7,6 +7,7 @@
 use super::{Arrival, Connection, RECEIVE_BYTES, SLACK, Transport, Wait};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// The longest that a receive by itself may take: its timeout, which the system counts in ticks of up to 10 ms and
@@ -99,6 +100,10 @@ impl Transport for Blocking {
         connection.socket().set_read_timeout(Some(SLACK))?;
         self.connection = Some(connection);
         Ok(())
+    }
+
+    fn peer(&self, _index: usize) -> Option<SocketAddr> {
+        self.connection.as_ref()?.peer()
     }
 
     fn close(&mut self, _index: usize) {

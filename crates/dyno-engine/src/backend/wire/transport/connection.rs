@@ -3,6 +3,7 @@
 use dyno_connect::Socket;
 use rustls::ClientConnection;
 use std::io::{self, BufRead, Write};
+use std::net::SocketAddr;
 
 /// A socket with its TLS state and the bytes the peer has not accepted yet.
 #[derive(Debug)]
@@ -27,6 +28,12 @@ impl Connection {
     #[must_use]
     pub fn socket(&self) -> &Socket {
         &self.socket
+    }
+
+    /// The address that it goes to; `None` of a unix socket.
+    #[must_use]
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.socket.peer()
     }
 
     /// Whether bytes wait for the peer to accept them.

@@ -21,6 +21,7 @@ pub(crate) use readiness::Readiness;
 pub(crate) use uring::Uring;
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// What arrived on a connection.
@@ -78,6 +79,9 @@ pub trait Transport {
     /// # Errors
     /// The system refuses to watch it.
     fn replace(&mut self, index: usize, connection: Connection) -> io::Result<()>;
+
+    /// The address that a connection goes to; `None` of one to a unix socket, and of none.
+    fn peer(&self, connection: usize) -> Option<SocketAddr>;
 
     /// Forgets a connection and closes it.
     fn close(&mut self, connection: usize);

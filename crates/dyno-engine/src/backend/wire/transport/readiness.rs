@@ -11,6 +11,7 @@ use mio::{Events, Interest, Poll, Registry, Token};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
@@ -156,6 +157,10 @@ impl Transport for Readiness {
             writable: false,
         });
         Ok(())
+    }
+
+    fn peer(&self, index: usize) -> Option<SocketAddr> {
+        self.places[index].as_ref()?.connection.peer()
     }
 
     fn close(&mut self, index: usize) {

@@ -22,6 +22,7 @@ use operation::{Kind, Operation};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
 use std::io;
+use std::net::SocketAddr;
 
 /// All connections of one thread behind one ring.
 pub(crate) struct Uring {
@@ -314,6 +315,10 @@ impl Transport for Uring {
         place.connection = Some(connection);
         self.beginning.push(place.operation(Kind::Receive, index));
         Ok(())
+    }
+
+    fn peer(&self, index: usize) -> Option<SocketAddr> {
+        self.places[index].connection.as_ref()?.peer()
     }
 
     fn close(&mut self, index: usize) {

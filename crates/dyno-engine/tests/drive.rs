@@ -22,6 +22,7 @@ over_each_transport!(
     a_statement_that_can_never_work_ends_the_load_at_once,
     a_statement_that_has_worked_on_another_thread_does_not_end_the_load,
     a_lost_connection_is_an_error_and_the_others_go_on,
+    a_connection_is_not_lost_by_the_error_of_an_earlier_statement,
     when_all_connections_are_lost_the_load_ends_and_keeps_what_it_has,
     a_request_to_stop_ends_the_load_and_keeps_the_partial_interval,
     transactions_that_never_end_are_cancelled_and_said_to_be_unfinished,
@@ -192,6 +193,25 @@ fn a_lost_connection_is_an_error_and_the_others_go_on(transport: TransportChoice
     assert!(keep.events[0].contains("ConnectionLost"), "{:?}", keep.events);
     let last = &keep.intervals.last().expect("intervals").recordings[0];
     assert!(last.transactions > 0, "the other clients go on to the end");
+}
+
+fn a_connection_is_not_lost_by_the_error_of_an_earlier_statement(transport: TransportChoice) {
+    let server = ScriptedServer::start(|_, request, _| match request {
+        1 => Behaviour::Fail("23505"),
+        2 => Behaviour::BreakOff,
+        _ => Behaviour::Answer(Duration::ZERO),
+    });
+    let load = load(transport, &server, 1, 1, CLOSED, &[("measure", 60_000)]);
+    let mut keep = Keep::default();
+    let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load begins");
+    assert!(
+        matches!(&outcome.ended_early, Some(Ending::ConnectionsLost(said)) if said.starts_with("connection lost: ")),
+        "{outcome:?}"
+    );
+    let measured = keep.total(0);
+    let codes = measured.errors_by_code.iter();
+    let codes: Vec<_> = codes.map(|error| (error.code.to_string(), error.count)).collect();
+    assert_eq!(codes, [("23505".to_owned(), 1), ("08006".to_owned(), 1)]);
 }
 
 fn when_all_connections_are_lost_the_load_ends_and_keeps_what_it_has(transport: TransportChoice) {

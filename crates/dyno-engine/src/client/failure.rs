@@ -163,8 +163,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let executing = client.waiting.is_running();
         let lost_before = client.rare.loss.is_some();
         let Loss { error, cause } = client.rare.loss.take().unwrap_or_else(|| Loss {
-            // The server's last words, if any, say more than the closed socket.
-            error: self.backend.error(index).cloned(),
+            // The server's last words, if any, say more than the closed socket. What was wrong with an earlier reply
+            // has nothing to do with it.
+            error: self.backend.error(index).filter(|error| error.fatal).cloned(),
             cause: cause.to_string(),
         });
         let doing = match client.waiting {

@@ -41,6 +41,10 @@ pub(crate) enum Message {
         thread: usize,
         summary: WorkerSummary,
     },
+    /// A thread panics, and says nothing more.
+    Panicked {
+        thread: usize,
+    },
 }
 
 /// What a thread has to say when it ends.

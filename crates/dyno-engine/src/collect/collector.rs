@@ -91,11 +91,15 @@ impl Collector {
                     drop(told);
                 }
                 Message::Done { thread, summary } => self.part_with(thread, &summary),
+                Message::Panicked { thread } => {
+                    self.threads[thread].running = false;
+                    stop.request();
+                }
                 Message::Connected { .. } | Message::Failed(_) => {}
             }
             self.emit(observer, stop);
         }
-        // What threads that panicked never completed is still worth keeping.
+        // No thread is left, even where one could not say so.
         self.threads.iter_mut().for_each(|thread| thread.running = false);
         self.emit(observer, stop);
     }

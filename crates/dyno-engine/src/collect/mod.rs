@@ -91,8 +91,12 @@ pub fn drive<D: Driver, P: Scripted>(
                     connecting.abandon();
                     return Err(error);
                 }
-                // A thread panicked before it was ready; the scope reports it.
-                Ok(_) | Err(_) => break,
+                // A thread panicked before it was ready: the others end as soon as they begin.
+                Ok(_) | Err(_) => {
+                    connecting.abandon();
+                    stop.request();
+                    break;
+                }
             }
         }
         connected.total = Duration::from_nanos(clock.now_ns());

@@ -18,7 +18,7 @@ use dyno_connect::Stop;
 use dyno_record::LatencyHistogram;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, Sender};
 
 /// Which clients a thread has, and its number among the threads of its workload.
 pub(super) struct Portion {
@@ -62,6 +62,21 @@ pub(super) fn share_out<D: Driver, P: Scripted>(
     (0..threads).map(portion).collect()
 }
 
+/// Tells the collector if its thread panics, which would wait for it otherwise.
+struct Alarm {
+    thread: usize,
+    messages: Sender<Message>,
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let thread = self.thread;
+            let _ = self.messages.send(Message::Panicked { thread });
+        }
+    }
+}
+
 /// The life of one worker thread.
 pub(super) fn client_thread<D: Driver, P: Scripted>(
     load: &Load<D, P>,
@@ -73,6 +88,10 @@ pub(super) fn client_thread<D: Driver, P: Scripted>(
     reporting: Reporting,
 ) {
     let workload = &load.workloads[portion.workload];
+    let _alarm = Alarm {
+        thread: reporting.thread,
+        messages: reporting.messages.clone(),
+    };
     if let Some(cpu) = load.threads.cpus.of_thread(reporting.thread)
         && let Err(cause) = cpus::bind(cpu)
     {

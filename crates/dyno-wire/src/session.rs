@@ -12,9 +12,9 @@ use crate::{CapturedResult, Protocol, ServerError, WireError};
 /// connection should be closed.
 ///
 /// Every [`prepare`](Session::prepare) that returned `true`, every [`execute`](Session::execute), every
-/// [`query`](Session::query) and every [`sync`](Session::sync) is answered by exactly one [`Event::Reply`], in order.
-/// Several may be sent before the first reply arrives. What was [queued](Session::queue) is part of the reply to the
-/// next of these.
+/// [`query`](Session::query), every [`rollback`](Session::rollback) and every [`sync`](Session::sync) is answered by
+/// exactly one [`Event::Reply`], in order. Several may be sent before the first reply arrives. What was
+/// [queued](Session::queue) is part of the reply to the next of these.
 pub trait Session: Send + 'static {
     /// A statement encoded once and shared by all clients of a workload: only parameter bytes differ per execution.
     type Statement: Send + Sync;
@@ -72,6 +72,14 @@ pub trait Session: Send + 'static {
         protocol: Protocol,
     ) -> Result<Self::Statement, WireError>;
 
+    /// Encodes a statement that the server is to prepare, and then to execute as often as is wanted.
+    ///
+    /// # Errors
+    /// As for [`encode`](Session::encode).
+    fn encode_prepared(index: usize, text: &str, parameter_count: usize) -> Result<Self::Statement, WireError> {
+        Self::encode(index, text, parameter_count, Protocol::Prepared)
+    }
+
     /// Whether each execution of `statement` carries its text.
     fn carries_text(statement: &Self::Statement) -> bool;
 
@@ -113,6 +121,11 @@ pub trait Session: Send + 'static {
     /// Appends a query whose SQL text `write` appends, whole: it must hold no NUL byte (the server refuses such a
     /// query).
     fn query(&mut self, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>);
+
+    /// Appends what ends a transaction that has failed, which leaves nothing of it.
+    fn rollback(&mut self, out: &mut Vec<u8>) {
+        self.query(|text| text.extend_from_slice(b"rollback"), out);
+    }
 
     /// Appends the polite farewell, to be sent before the connection is closed.
     fn terminate(&mut self, out: &mut Vec<u8>);

@@ -48,6 +48,14 @@ pub trait Connection: Send {
     /// As for [`execute`](Self::execute).
     fn query(&mut self, text: &[u8], results: bool) -> io::Result<Answer>;
 
+    /// Ends a transaction that has failed.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    fn rollback(&mut self) -> io::Result<Answer> {
+        self.query(b"rollback", false)
+    }
+
     /// Prepares the statement of this number, which is none of the workload's, for [`execute`](Self::execute). One that
     /// the server refuses is refused again when it is executed.
     ///
@@ -221,6 +229,11 @@ impl<C: Connection> Backend for BlockingBackend<C> {
         self.told.extend(reply.map(Told::Reply));
         text.clear();
         self.text = text;
+    }
+
+    fn rollback(&mut self, _client: usize) {
+        let reply = self.call(Connection::rollback);
+        self.told.extend(reply.map(Told::Reply));
     }
 
     fn define(

@@ -79,9 +79,9 @@ pub trait Work<C> {
 /// The connections of a thread's clients, who count from 0 within the thread.
 ///
 /// Each call of [`prepare`](Backend::prepare) that gives `true`, of [`define`](Backend::define), of
-/// [`execute`](Backend::execute), of [`query`](Backend::query) and of [`sync`](Backend::sync) brings
-/// [`Owner::replied`] once, in order, or [`Owner::lost`]. Nothing is told from within these calls, only from
-/// [`send`](Backend::send) and [`poll`](Backend::poll).
+/// [`execute`](Backend::execute), of [`query`](Backend::query), of [`rollback`](Backend::rollback) and of
+/// [`sync`](Backend::sync) brings [`Owner::replied`] once, in order, or [`Owner::lost`]. Nothing is told from within
+/// these calls, only from [`send`](Backend::send) and [`poll`](Backend::poll).
 pub trait Backend: Sized {
     /// A connection that is logged in.
     type Connection;
@@ -91,6 +91,9 @@ pub trait Backend: Sized {
 
     /// Executes the text that `write` appends.
     fn query(&mut self, client: usize, write: impl FnOnce(&mut Vec<u8>), results: bool);
+
+    /// Ends a transaction that has failed.
+    fn rollback(&mut self, client: usize);
 
     /// Gives a client a statement of its own, under a number that neither the driver nor the client has used, and makes
     /// it known to the server by itself. The client keeps it when it gets another connection.

@@ -49,8 +49,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             return self.conclude(index, now_ns);
         }
         client.waiting = Waiting::Rollback;
-        let rollback = |text: &mut Vec<u8>| text.extend_from_slice(b"rollback");
-        self.backend.query(index, rollback, false);
+        self.backend.rollback(index);
         if self.workload.trace {
             self.trace(index, Trace::Receiving);
         }

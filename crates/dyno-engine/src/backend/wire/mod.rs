@@ -11,7 +11,7 @@ pub(crate) mod transport;
 use super::{Backend, ConnectError, Driver, Limit, Opened, Owner, Work};
 use cancel::cancel;
 use driver::{LoggedIn, WireDriver};
-use dyno_wire::{CapturedResult, Event, Parameters, Protocol, ServerError, Session, TransactionStatus, WireError};
+use dyno_wire::{CapturedResult, Event, Parameters, ServerError, Session, TransactionStatus, WireError};
 use std::collections::HashMap;
 use std::io;
 use std::mem;
@@ -249,8 +249,14 @@ impl<S: Session, T: Transport> Backend for WireBackend<'_, S, T> {
         self.ask(client, start);
     }
 
+    fn rollback(&mut self, client: usize) {
+        let start = self.bytes.len();
+        self.lines[client].session.rollback(&mut self.bytes);
+        self.ask(client, start);
+    }
+
     fn define(&mut self, client: usize, statement: usize, text: &str, parameter_count: usize) -> Result<(), WireError> {
-        let encoded = S::encode(statement, text, parameter_count, Protocol::Prepared)?;
+        let encoded = S::encode_prepared(statement, text, parameter_count)?;
         let start = self.bytes.len();
         self.lines[client].session.prepare(&encoded, &mut self.bytes);
         self.ask(client, start);

@@ -34,5 +34,5 @@ pub use load::{
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
 pub use outcome::{Connected, DriveError, Ending, Observer, Outcome};
-pub use program::{Action, Misuse, Program, ProgramError, Resume, Scripted, Shown};
+pub use program::{Action, MOST_OWN, Misuse, Program, ProgramError, Resume, Scripted, Shown};
 pub use signals::heeded;

@@ -10,6 +10,10 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
+/// The most statements that a client can come upon while it runs. Each takes memory here, and on the server if it is
+/// prepared: MySQL has no more than 16,382 for all clients together unless it is told to.
+pub const MOST_OWN: usize = 10_000;
+
 /// A client's next act within its transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -87,7 +91,8 @@ pub enum Resume<'a> {
 /// Statements are numbered: first those of [`Program::statements`], which all clients share, then those that the client
 /// comes upon while it runs, in the order in which it does so. It may [prepare](Action::Prepare) them or send their
 /// texts ([`Action::Query`]). Each is counted under the text that it has when it is used first, together with those of
-/// the same text of other clients.
+/// the same text of other clients. None is given up before the load ends, so a client may have [`MOST_OWN`] of them; the
+/// number of one that is sent as text can be used again for other texts.
 pub trait Program: Send + Sync {
     /// One client's variables, random state and place in the program.
     type State: Send;
@@ -185,6 +190,12 @@ pub enum Misuse {
         /// The next number of the client.
         next: usize,
     },
+    /// It has more of them than a client can have.
+    #[error(
+        "statement {0} is one more than the {MOST_OWN} that a client can prepare or name while it runs: use those \
+         again, or send texts under a number that is taken"
+    )]
+    TooMany(usize),
     /// It executes what it did not prepare.
     #[error("statement {0} is executed but was not prepared")]
     Unprepared(usize),

@@ -6,7 +6,7 @@
 use super::Clients;
 use super::state::{Failure, Waiting};
 use crate::backend::{Backend, Driver};
-use crate::program::{Misuse, ProgramError, Resume, Scripted};
+use crate::program::{MOST_OWN, Misuse, ProgramError, Resume, Scripted};
 use crate::report::Message;
 use dyno_record::MOST_STATEMENTS;
 use dyno_wire::Reply;
@@ -99,6 +99,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let next = self.listed + self.clients[index].rare.own.len();
         if statement != next {
             return Err(ProgramError::new(Misuse::Number { given: statement, next }));
+        }
+        if self.clients[index].rare.own.len() >= MOST_OWN {
+            return Err(ProgramError::new(Misuse::TooMany(statement)));
         }
         let text = self.text(index, statement);
         let place = self.places.of(&text, |place, text| {

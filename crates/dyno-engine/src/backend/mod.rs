@@ -40,7 +40,8 @@ pub trait Driver: Send + Sync {
     /// Where connections to the endpoint of this index go, for messages.
     fn address(&self, endpoint: usize) -> String;
 
-    /// Whether each execution of a statement sends its text, so that the server's messages can be shown in it.
+    /// Whether each execution of a statement sends its text, so that the server's messages can be shown in it. One of a
+    /// client's own, which was prepared, does not.
     fn sends_text(&self, statement: usize) -> bool;
 
     /// Ends what threads still wait for. Called when the load is over and its grace is, of drivers that

@@ -1,7 +1,9 @@
 //! Statements that clients come upon while they run, prepared or sent as texts.
 
 use crate::case::{Case, blocking, wire};
-use dyno_engine::{Action, Connecting, Ending, Misuse, Program, ProgramError, Resume, Scripted};
+use dyno_engine::{
+    Action, Connecting, Ending, FailurePolicy, MOST_OWN, Misuse, OnError, Program, ProgramError, Resume, Scripted,
+};
 use dyno_wire::{Parameters, PgStatement, Protocol};
 
 /// Lists one statement, and has each client do this once and then go on with the rest in each transaction.
@@ -57,15 +59,16 @@ impl Program for Unlisted {
     }
 
     fn parameters<'a>(&'a self, _place: &'a Place, statement: usize) -> impl Parameters + 'a {
-        FortyOne(usize::from(statement == 1))
+        FortyOne(usize::from(matches!(statement, 1 | 3)))
     }
 
     fn write_text(&self, _place: &Place, statement: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(match statement {
             0 => b"select 1",
             1 => b"select $1::int4 + 1",
-            2 => b"select 'a text'",
-            _ => b"select nonsense",
+            3 => b"select 1 / ($1::int4 - 41)",
+            4 => b"select nonsense",
+            _ => b"select 'a text'",
         });
     }
 }
@@ -90,6 +93,11 @@ fn each(case: &Case, once: &[Action], then: &[Action], check: impl Fn(&str, crat
 
 const PREPARE: Action = Action::Prepare {
     statement: 1,
+    parameters: 1,
+};
+/// Its execution divides by zero.
+const DIVIDE: Action = Action::Prepare {
+    statement: 3,
     parameters: 1,
 };
 const EXECUTE: Action = Action::Execute {
@@ -133,10 +141,10 @@ fn they_are_executed_and_counted_by_text() {
 #[test]
 fn one_that_the_server_refuses_is_an_error_of_its_transaction() {
     let refused = Action::Prepare {
-        statement: 3,
+        statement: 4,
         parameters: 0,
     };
-    let once = [PREPARE, SEND, Action::execute(0), Action::End, refused];
+    let once = [PREPARE, SEND, DIVIDE, Action::execute(0), Action::End, refused];
     each(&Case::of("", 2, 3), &once, &[EXECUTE], |driver, came| {
         assert!(came.outcome.ended_early.is_none(), "{driver}: {:?}", came.outcome);
         assert_eq!((came.recording.transactions, came.recording.errors), (4, 2), "{driver}");
@@ -162,4 +170,42 @@ fn a_program_that_misuses_them_is_told_so() {
             }
         });
     }
+}
+
+#[test]
+fn one_that_was_prepared_is_not_executed_with_its_text() {
+    let case = Case {
+        failures: FailurePolicy {
+            on_error: OnError::AbortClient,
+            ..FailurePolicy::default()
+        },
+        ..Case::of("", 1, 1)
+    };
+    let once = [PREPARE, SEND, DIVIDE, Action::execute(3)];
+    each(&case, &once, &[], |driver, came| {
+        assert!(
+            matches!(&came.events[..], [only] if only.contains("22012") && only.contains("query: None")),
+            "{driver}: {:?}",
+            came.events
+        );
+    });
+}
+
+#[test]
+fn a_client_can_have_only_so_many() {
+    let named = |statement| Action::Query {
+        statement,
+        results: false,
+    };
+    let mut once = vec![PREPARE, SEND, DIVIDE, Action::execute(0), Action::End];
+    // The first of these is refused, and counts all the same.
+    once.extend((4..=MOST_OWN + 1).map(named));
+    each(&Case::of("", 1, 3), &once, &[], |driver, came| {
+        match came.outcome.ended_early {
+            Some(Ending::Program(error)) => {
+                assert_eq!(error.of::<Misuse>(), Some(&Misuse::TooMany(MOST_OWN + 1)), "{driver}");
+            }
+            other => panic!("{driver}: {other:?}"),
+        }
+    });
 }

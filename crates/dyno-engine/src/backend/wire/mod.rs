@@ -43,7 +43,7 @@ impl<S: Session> Driver for WireDriver<S> {
     }
 
     fn sends_text(&self, statement: usize) -> bool {
-        self.statements.get(statement).is_none_or(S::carries_text)
+        self.statements.get(statement).is_some_and(S::carries_text)
     }
 
     fn run<W: Work<LoggedIn<S>>>(

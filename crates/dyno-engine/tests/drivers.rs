@@ -13,7 +13,7 @@ mod policies;
 mod unlisted;
 
 use case::{Case, SERVER, execute};
-use dyno_engine::Ending;
+use dyno_engine::{Ending, FailurePolicy, OnError};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -88,4 +88,44 @@ fn what_is_executed_at_the_end_is_cancelled() {
         assert!(begun.elapsed() < Duration::from_secs(20), "still executed");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+#[test]
+fn a_load_can_be_driven_again() {
+    let case = Case {
+        transactions: None,
+        lasts: Duration::from_millis(300),
+        ..Case::of("select 1;\nselect pg_sleep(600 * :client_id);", 2, 0)
+    };
+    case.each_twice(|driver, first, again| {
+        for came in [first, again] {
+            assert!(came.outcome.ended_early.is_none(), "{driver}: {:?}", came.outcome);
+            assert_eq!(came.outcome.unfinished, [1], "{driver}");
+            assert!(came.recording.transactions > 0, "{driver}");
+        }
+    });
+}
+
+#[test]
+fn a_connection_lost_within_a_pipeline_ends_its_client() {
+    let script = "\\startpipeline\nselect pg_terminate_backend(pg_backend_pid());\n\\sleep 50 ms\n\\endpipeline";
+    let case = Case {
+        failures: FailurePolicy {
+            on_error: OnError::AbortClient,
+            ..FailurePolicy::default()
+        },
+        ..Case::of(script, 1, 2)
+    };
+    case.each(|driver, came| {
+        assert!(
+            matches!(came.outcome.ended_early, Some(Ending::Aborted)),
+            "{driver}: {:?}",
+            came.outcome
+        );
+        assert!(
+            matches!(&came.events[..], [only] if only.contains("ConnectionLost")),
+            "{driver}: {:?}",
+            came.events
+        );
+    });
 }

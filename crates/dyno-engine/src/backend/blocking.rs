@@ -13,7 +13,7 @@ use dyno_wire::{CapturedResult, Parameters, Reply, ServerError, TransactionStatu
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// A library that reaches a database, shared by the clients of a workload.
@@ -74,7 +74,7 @@ pub trait Connection: Send {
 }
 
 /// Ends the call that a thread waits in.
-pub type Interrupter = Box<dyn Fn() + Send>;
+pub type Interrupter = Box<dyn Fn() + Send + Sync>;
 
 /// What a call came to.
 #[derive(Debug, Default)]
@@ -92,10 +92,38 @@ pub struct Answer {
 /// The connections of a [`Library`] as a driver.
 pub struct BlockingDriver<L> {
     library: L,
-    /// One for each connection that is open.
-    interrupters: Mutex<Vec<Interrupter>>,
-    /// Whether calls were ended because the load is over.
-    interrupted: Arc<AtomicBool>,
+    /// The calls of all connections that are open; those of others are gone.
+    calls: Mutex<Vec<Weak<Calls>>>,
+}
+
+/// The calls of one connection, as other threads see them.
+struct Calls {
+    interrupter: Option<Interrupter>,
+    /// Whether they are ended because the load is over.
+    interrupted: AtomicBool,
+}
+
+impl Calls {
+    fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+        if let Some(interrupt) = &self.interrupter {
+            interrupt();
+        }
+    }
+}
+
+/// A connection of a library, whose calls can be ended from elsewhere.
+pub struct Interruptible<C> {
+    connection: C,
+    calls: Arc<Calls>,
+}
+
+impl<C: Connection> Interruptible<C> {
+    /// Takes leave of the server. There is no call to be ended any more.
+    fn close(self) {
+        drop(self.calls);
+        self.connection.close();
+    }
 }
 
 impl<L: Library> BlockingDriver<L> {
@@ -103,14 +131,17 @@ impl<L: Library> BlockingDriver<L> {
     pub fn new(library: L) -> Self {
         Self {
             library,
-            interrupters: Mutex::default(),
-            interrupted: Arc::default(),
+            calls: Mutex::default(),
         }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Vec<Weak<Calls>>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<L: Library> Driver for BlockingDriver<L> {
-    type Connection = L::Connection;
+    type Connection = Interruptible<L::Connection>;
 
     const BLOCKS: bool = true;
 
@@ -118,12 +149,17 @@ impl<L: Library> Driver for BlockingDriver<L> {
         self.library.connect_timeout()
     }
 
-    fn open(&self, workload: &str, limit: Limit<'_>) -> Result<Opened<L::Connection>, ConnectError> {
+    fn open(&self, workload: &str, limit: Limit<'_>) -> Result<Opened<Self::Connection>, ConnectError> {
         let connection = self.library.connect(workload, limit)?;
-        let mut interrupters = self.interrupters.lock().unwrap_or_else(PoisonError::into_inner);
-        interrupters.extend(connection.interrupter());
+        let calls = Arc::new(Calls {
+            interrupter: connection.interrupter(),
+            interrupted: AtomicBool::new(false),
+        });
+        let mut all = self.calls();
+        all.retain(|calls| calls.strong_count() > 0);
+        all.push(Arc::downgrade(&calls));
         Ok(Opened {
-            connection,
+            connection: Interruptible { connection, calls },
             endpoint: 0,
         })
     }
@@ -137,21 +173,19 @@ impl<L: Library> Driver for BlockingDriver<L> {
     }
 
     fn interrupt(&self) {
-        self.interrupted.store(true, Ordering::Relaxed);
-        for interrupt in &*self.interrupters.lock().unwrap_or_else(PoisonError::into_inner) {
-            interrupt();
-        }
+        // Ending a call may take time, in which others are opened.
+        let open: Vec<_> = self.calls().iter().filter_map(Weak::upgrade).collect();
+        open.iter().for_each(|calls| calls.interrupt());
     }
 
-    fn run<W: Work<L::Connection>>(
+    fn run<W: Work<Self::Connection>>(
         &self,
-        mut connections: Vec<Option<Opened<L::Connection>>>,
+        mut connections: Vec<Option<Opened<Self::Connection>>>,
         _transport: TransportKind,
         work: W,
     ) -> io::Result<W::Outcome> {
         Ok(work.run(BlockingBackend {
             connection: connections.pop().flatten().map(|opened| opened.connection),
-            interrupted: Arc::clone(&self.interrupted),
             told: VecDeque::new(),
             text: Vec::new(),
             pipeline: None,
@@ -170,8 +204,7 @@ enum Told {
 
 /// The only connection of a thread.
 struct BlockingBackend<C> {
-    connection: Option<C>,
-    interrupted: Arc<AtomicBool>,
+    connection: Option<Interruptible<C>>,
     told: VecDeque<Told>,
     /// Room for the text of a query.
     text: Vec<u8>,
@@ -186,12 +219,12 @@ struct BlockingBackend<C> {
 impl<C: Connection> BlockingBackend<C> {
     /// Makes a call. `None`: the connection is gone, which will be told; or the call was ended, which is no reply.
     fn call(&mut self, call: impl FnOnce(&mut C) -> io::Result<Answer>) -> Option<Reply> {
-        let answer = match &mut self.connection {
-            Some(connection) => call(connection),
-            None => Err(io::ErrorKind::NotConnected.into()),
+        let Some(open) = &mut self.connection else {
+            self.told.push_back(not_connected());
+            return None;
         };
-        match answer {
-            _ if self.interrupted.load(Ordering::Relaxed) => None,
+        match call(&mut open.connection) {
+            _ if open.calls.interrupted.load(Ordering::Relaxed) => None,
             Ok(answer) => {
                 let failed = answer.error.is_some();
                 self.results = answer.results;
@@ -205,17 +238,23 @@ impl<C: Connection> BlockingBackend<C> {
                     ..Reply::default()
                 })
             }
-            Err(error) => {
+            Err(cause) => {
                 self.connection = None;
-                self.told.push_back(Told::Lost(error));
+                self.error = None;
+                self.told.push_back(Told::Lost(cause));
                 None
             }
         }
     }
 }
 
+/// What a client is told that wants something without a connection.
+fn not_connected() -> Told {
+    Told::Lost(io::ErrorKind::NotConnected.into())
+}
+
 impl<C: Connection> Backend for BlockingBackend<C> {
-    type Connection = C;
+    type Connection = Interruptible<C>;
 
     fn execute(&mut self, _client: usize, statement: usize, parameters: &impl Parameters, results: bool) {
         let reply = self.call(|connection| connection.execute(statement, parameters, results));
@@ -278,8 +317,10 @@ impl<C: Connection> Backend for BlockingBackend<C> {
 
     fn sync(&mut self, _client: usize) {
         let reply = self.pipeline.take().unwrap_or_default();
-        if self.connection.is_some() && !self.interrupted.load(Ordering::Relaxed) {
-            self.told.push_back(Told::Reply(reply));
+        match &self.connection {
+            Some(open) if open.calls.interrupted.load(Ordering::Relaxed) => {}
+            Some(_) => self.told.push_back(Told::Reply(reply)),
+            None => self.told.push_back(not_connected()),
         }
     }
 
@@ -292,20 +333,20 @@ impl<C: Connection> Backend for BlockingBackend<C> {
     }
 
     fn in_transaction(&self, _client: usize) -> TransactionStatus {
-        let connection = self.connection.as_ref();
-        connection.map_or(TransactionStatus::Idle, Connection::in_transaction)
+        let open = self.connection.as_ref();
+        open.map_or(TransactionStatus::Idle, |open| open.connection.in_transaction())
     }
 
     fn take_notices(&mut self, _client: usize) -> Vec<ServerError> {
         Vec::new()
     }
 
-    fn adopt(&mut self, _client: usize, opened: Opened<C>) -> io::Result<()> {
-        let mut connection = opened.connection;
+    fn adopt(&mut self, _client: usize, opened: Opened<Interruptible<C>>) -> io::Result<()> {
+        let mut open = opened.connection;
         for (statement, text) in &self.own {
-            connection.define(*statement, text)?;
+            open.connection.define(*statement, text)?;
         }
-        self.connection = Some(connection);
+        self.connection = Some(open);
         self.pipeline = None;
         Ok(())
     }
@@ -315,8 +356,8 @@ impl<C: Connection> Backend for BlockingBackend<C> {
     }
 
     fn hang_up(&mut self, _client: usize) {
-        if let Some(connection) = self.connection.take() {
-            connection.close();
+        if let Some(open) = self.connection.take() {
+            open.close();
         }
     }
 
@@ -342,8 +383,8 @@ impl<C: Connection> Backend for BlockingBackend<C> {
     }
 
     fn close(self, running: impl Fn(usize) -> bool) {
-        if let Some(connection) = self.connection.filter(|_| !running(0)) {
-            connection.close();
+        if let Some(open) = self.connection.filter(|_| !running(0)) {
+            open.close();
         }
     }
 }

@@ -162,6 +162,16 @@ impl Case {
         check("blocking", self.run(&blocking));
     }
 
+    /// Runs it over each driver, and then the same load once more.
+    pub fn each_twice(&self, check: impl Fn(&str, Came, Came)) {
+        let program = self.program();
+        let statements = program.encode::<PgSession>().unwrap();
+        let wire = self.load(program.clone(), wire(statements, program.statements()), None);
+        check("wire", self.run(&wire), self.run(&wire));
+        let blocking = self.load(program.clone(), blocking(&program), None);
+        check("blocking", self.run(&blocking), self.run(&blocking));
+    }
+
     /// Runs a load of it.
     pub fn run<D: Driver, P: Scripted>(&self, load: &Load<D, P>) -> Came {
         let (mut keep, stop) = (Keep::default(), Stop::new());

@@ -49,6 +49,8 @@ impl ErrorCode {
     pub const UNABLE_TO_CONNECT: Self = Self::new("08001");
     /// The connection was lost: the standard's SQLSTATE, for want of one of the server.
     pub const CONNECTION_LOST: Self = Self::new("08006");
+    /// Errors of codes beyond the first [`MOST_CODES`](crate::MOST_CODES).
+    pub const OTHERS: Self = Self::new("others");
 
     /// The code of this text. It stands in files and messages, so what is not a visible ASCII character becomes `?`,
     /// and what is beyond the greatest length is left out.

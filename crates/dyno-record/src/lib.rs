@@ -21,7 +21,7 @@ pub use event::{Autovacuum, Blocked, Checkpoint, Event, Stalled, Vacuum, Who};
 pub use histogram::{HIGHEST_NS, LatencyHistogram};
 pub use interval::Interval;
 pub use meaning::{Meaning, WaitKind};
-pub use recording::{CommandRecording, ErrorCount, FailureCounts, Recording, ScriptRecording, Sums};
+pub use recording::{CommandRecording, ErrorCount, FailureCounts, MOST_CODES, Recording, ScriptRecording, Sums};
 pub use series::{Series, Value};
 pub use sparse::{MOST_STATEMENTS, SparseHistogram};
 pub use traits::{ServerTraits, SettingNames, Words};

@@ -9,6 +9,10 @@ use crate::histogram::LatencyHistogram;
 use crate::sparse::{MOST_STATEMENTS, SparseHistogram};
 use serde::{Deserialize, Serialize};
 
+/// The most codes of errors that are counted each by itself. No database gives more than a few in a load; a server that
+/// invents one after the other is not to fill the memory.
+pub const MOST_CODES: usize = 100;
+
 /// What one workload did in one interval: of one thread, or summed over its threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
@@ -18,7 +22,8 @@ pub struct Recording {
     pub statements: u64,
     /// Transactions that ended with an error.
     pub errors: u64,
-    /// Errors by code; the counts add up to [`Recording::errors`].
+    /// Errors by code; the counts add up to [`Recording::errors`]. Those beyond the first [`MOST_CODES`] codes are
+    /// together under [`ErrorCode::OTHERS`].
     pub errors_by_code: Vec<ErrorCount>,
     /// Duration of completed transactions. In an open loop it counts from the scheduled instant.
     pub latency: LatencyHistogram,
@@ -220,11 +225,20 @@ impl Recording {
     pub fn count_error(&mut self, class: ErrorClass, code: ErrorCode, describe: impl FnOnce() -> String) {
         self.errors += 1;
         self.failures.count(class);
+        self.count_code(code, 1, describe);
+    }
+
+    fn count_code(&mut self, code: ErrorCode, count: u64, describe: impl FnOnce() -> String) {
+        let is_known = self.errors_by_code.iter().any(|known| known.code == code);
+        let code = match !is_known && self.errors_by_code.len() >= MOST_CODES {
+            true => ErrorCode::OTHERS,
+            false => code,
+        };
         match self.errors_by_code.iter_mut().find(|known| known.code == code) {
-            Some(known) => known.count += 1,
+            Some(known) => known.count += count,
             None => self.errors_by_code.push(ErrorCount {
                 code,
-                count: 1,
+                count,
                 example: describe(),
             }),
         }
@@ -254,10 +268,7 @@ impl Recording {
         self.statements += other.statements;
         self.errors += other.errors;
         for error in &other.errors_by_code {
-            match self.errors_by_code.iter_mut().find(|known| known.code == error.code) {
-                Some(known) => known.count += error.count,
-                None => self.errors_by_code.push(error.clone()),
-            }
+            self.count_code(error.code, error.count, || error.example.clone());
         }
         self.latency.add(&other.latency);
         self.lag.add(&other.lag);
@@ -314,4 +325,29 @@ impl Recording {
 /// Makes `list` at least `length` long.
 fn grow<T: Clone + Default>(list: &mut Vec<T>, length: usize) {
     list.resize(list.len().max(length), T::default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_without_end_take_no_memory_without_end() {
+        let mut recording = Recording::default();
+        for code in 0..300_u16 {
+            recording.count_error(ErrorClass::Other, ErrorCode::from(code), || code.to_string());
+        }
+        let mut sum = Recording::default();
+        sum.count_error(ErrorClass::Other, ErrorCode::new("first"), String::new);
+        sum.add(&recording);
+        for (recording, others, total) in [(recording, 200, 300), (sum, 201, 301)] {
+            let codes = &recording.errors_by_code;
+            assert_eq!(codes.len(), MOST_CODES + 1);
+            assert_eq!(
+                (codes[MOST_CODES].code, codes[MOST_CODES].count),
+                (ErrorCode::OTHERS, others)
+            );
+            assert_eq!(codes.iter().map(|error| error.count).sum::<u64>(), total);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use dyno_archive::summary::{
     ErrorSummary, Lag, Latency, Pacing, ScriptSummary, StageSummary, StageWorkload, StatementSummary, Steadiness,
     Summary, Total, Warning, WorkloadFacts, WorkloadSummary,
 };
-use dyno_record::{Interval, LatencyHistogram, ScriptRecording, SparseHistogram};
+use dyno_record::{ErrorCode, Interval, LatencyHistogram, MOST_CODES, ScriptRecording, SparseHistogram};
 use dyno_stats::Running;
 use hdrhistogram::Histogram;
 use std::time::Duration;
@@ -248,13 +248,16 @@ impl SummaryBuilder {
         let Some(workload) = self.workloads.get_mut(workload) else {
             return;
         };
-        match workload
-            .errors_by_state
-            .iter_mut()
-            .find(|known| known.sqlstate == sqlstate)
-        {
+        let by_state = &mut workload.errors_by_state;
+        let others = ErrorCode::OTHERS;
+        let is_known = by_state.iter().any(|known| known.sqlstate == sqlstate);
+        let sqlstate = match !is_known && by_state.len() >= MOST_CODES {
+            true => others.as_str(),
+            false => sqlstate,
+        };
+        match by_state.iter_mut().find(|known| known.sqlstate == sqlstate) {
             Some(known) => known.count += count,
-            None => workload.errors_by_state.push(ErrorSummary {
+            None => by_state.push(ErrorSummary {
                 sqlstate: sqlstate.to_owned(),
                 count,
                 example: example.to_owned(),

@@ -1,8 +1,10 @@
 //! Drives a database with transactions from many connections and records how long they take.
 //!
-//! The engine knows nothing of files, experiments or SQL dialects: a [`Program`] says what a client does next, a
-//! `dyno_wire::Session` turns it into bytes, a `Transport` moves them, and an [`Observer`] is told of
-//! every interval. Threads share nothing while the load runs.
+//! The engine knows nothing of files, experiments, languages or protocols: a [`Program`] says what a client does next,
+//! a [`Driver`] reaches the database and gives each thread a [`Backend`](backend::Backend) that does it, and an
+//! [`Observer`] is told of every interval. [`WireDriver`] is the driver that moves the bytes of `dyno_wire::Session`s
+//! for many connections at once; [`backend::blocking`] is one for libraries that block. Threads share nothing while the
+//! load runs.
 
 pub mod backend;
 mod client;

@@ -1,8 +1,9 @@
 //! What is to be driven: workloads, phases and where they go.
 //!
-//! This is the engine's whole input. It says nothing of files, experiments or SQL: statements are opaque, and a
-//! session turns them into bytes. All of it is plain data but for what a workload is driven with: its driver, its
-//! program and its log. Their types are parameters, so that in the plan of a load these three are plain data, too.
+//! This is the engine's whole input. It says nothing of files, experiments or SQL: statements are numbers, which the
+//! workload's program gives and its driver knows. All of it is plain data but for what a workload is driven with: its
+//! driver, its program and its log. Their types are parameters, so that in the plan of a load these three are plain
+//! data, too.
 
 use crate::backend::wire::transport::TransportChoice;
 use crate::cpus::Cpus;

@@ -120,8 +120,9 @@ pub trait Program: Send + Sync {
     }
 }
 
-/// What a front end that speaks of scripts and their commands wants to know of a program beside. A program that has
-/// nothing to say of them is one script of one command.
+/// What the engine asks of a program beside, for front ends that speak of threads, scripts and their commands. All
+/// programs that are driven have it. One that is a single script, and whose threads keep nothing, says only
+/// `type Thread = ()` and an empty [`thread`](Scripted::thread).
 pub trait Scripted: Program {
     /// What the clients of a thread share.
     type Thread: Send;

@@ -25,7 +25,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             return;
         };
         let waiting = self.clients[index].waiting;
-        // A transaction that has begun goes on after the end if it is recorded then.
+        // The transaction whose connection is being made goes on after the end if it is recorded then. Those that still
+        // wait for their turn have not begun, and do not.
         let until_ns = match waiting {
             Waiting::Connection if self.record_finishing => u64::MAX,
             _ => self.end_ns,

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Executes the same statement without parameters, one per transaction.
+#[derive(Clone)]
 pub struct OneStatement;
 
 impl Program for OneStatement {
@@ -44,7 +45,7 @@ impl Scripted for OneStatement {
     fn thread(&self, _thread: usize) {}
 }
 
-/// Makes tests of functions that take a transport: one for each of them.
+/// Makes tests of functions that take a transport, or what can be made of one: a test for each of them.
 #[allow(unused_macros, reason = "a bench shares this module and has no tests")]
 macro_rules! over_each_transport {
     ($($test:ident),* $(,)?) => {
@@ -53,17 +54,17 @@ macro_rules! over_each_transport {
 
             #[test]
             fn auto() {
-                super::$test(TransportChoice::Auto);
+                super::$test(TransportChoice::Auto.into());
             }
 
             #[test]
             fn epoll() {
-                super::$test(TransportChoice::Readiness);
+                super::$test(TransportChoice::Readiness.into());
             }
 
             #[test]
             fn io_uring() {
-                super::$test(TransportChoice::IoUring);
+                super::$test(TransportChoice::IoUring.into());
             }
         })*
     };

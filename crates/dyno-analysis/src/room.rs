@@ -1,10 +1,9 @@
 //! How much disk a plan takes, estimated without a server: for the order of magnitude, before anything is made.
 
 use dyno_archive::plan::{Data, Fill, Resolved};
+use dyno_record::Storage;
 use indexmap::IndexMap;
 
-/// What PostgreSQL adds to each row: its header of 23 bytes, padded, and its pointer in the page.
-const ROW_BYTES: u64 = 24 + 4;
 /// An entry of an index on a number, with its pointer, in pages that are nine tenths full.
 const INDEX_ENTRY_BYTES: u64 = 22;
 /// A text of which nothing is known.
@@ -13,7 +12,7 @@ const TEXT_BYTES: u64 = 32;
 /// About how many bytes the tables of `fill` and their indexes take once. What `setup` and `finish` fill themselves
 /// is not seen.
 #[must_use]
-pub fn data_bytes(data: &Data) -> u64 {
+pub fn data_bytes(data: &Data, storage: Storage) -> u64 {
     let sql = format!("{}\n{}", data.setup, data.finish).to_lowercase();
     let of = |fill: &Fill| {
         let columns: u64 = fill
@@ -21,21 +20,22 @@ pub fn data_bytes(data: &Data) -> u64 {
             .iter()
             .map(|(column, expression)| column_bytes(&sql, column, expression))
             .sum();
-        let row = ROW_BYTES + columns.next_multiple_of(8);
-        fill.rows
-            .saturating_mul(row + indexes(&sql, &fill.table) * INDEX_ENTRY_BYTES)
+        let row = storage.row_bytes + columns.next_multiple_of(8);
+        let indexes = indexes(&sql, &fill.table, storage.is_clustered);
+        fill.rows.saturating_mul(row + indexes * INDEX_ENTRY_BYTES)
     };
     data.fill.iter().map(of).fold(0, u64::saturating_add)
 }
 
-/// How many indexes `sql` makes on a table, as far as that is written in the usual way.
-fn indexes(sql: &str, table: &str) -> u64 {
+/// How many indexes `sql` makes beside a table, as far as that is written in the usual way.
+fn indexes(sql: &str, table: &str, is_clustered: bool) -> u64 {
     let table = table.to_lowercase();
     let makes = |statement: &str| {
         let words: Vec<_> = statement
             .split(|c: char| c.is_whitespace() || "(),\"".contains(c))
             .collect();
-        let index = statement.contains(" index ") || statement.contains("primary key") || statement.contains("unique");
+        let index = statement.contains(" index ") || statement.contains("unique");
+        let index = index || (!is_clustered && statement.contains("primary key"));
         index && words.contains(&table.as_str())
     };
     sql.split(';').filter(|statement| makes(statement)).count() as u64
@@ -116,10 +116,10 @@ pub fn archive_bytes(experiment: &Resolved) -> u64 {
         .saturating_add(lasts_s as u64 * SAMPLE_BYTES)
 }
 
-/// The different sets of data of some experiments, each with its size in bytes.
+/// The different sets of data of some experiments, each with the first that needs it.
 #[must_use]
-pub fn data_sets<'a>(experiments: impl IntoIterator<Item = &'a Resolved>) -> Vec<(&'a Data, u64)> {
-    let mut sets: IndexMap<String, (&Data, u64)> = IndexMap::new();
+pub fn data_sets<'a>(experiments: impl IntoIterator<Item = &'a Resolved>) -> Vec<&'a Resolved> {
+    let mut sets: IndexMap<String, &Resolved> = IndexMap::new();
     for experiment in experiments {
         let data = &experiment.data;
         let same = serde_json::to_string(&(
@@ -129,8 +129,7 @@ pub fn data_sets<'a>(experiments: impl IntoIterator<Item = &'a Resolved>) -> Vec
             &data.fill,
             &data.finish,
         ));
-        sets.entry(same.unwrap_or_default())
-            .or_insert_with(|| (data, data_bytes(data)));
+        sets.entry(same.unwrap_or_default()).or_insert(experiment);
     }
     sets.into_values().collect()
 }
@@ -146,7 +145,12 @@ mod tests {
             .plan(dyno_archive::plan::Size::Full, &[], None, 1, 2)
             .unwrap();
         let run = &plan.cells[0].experiment;
-        let megabytes = data_bytes(&run.data) / (1 << 20);
+        let heap = Storage {
+            row_bytes: 28,
+            is_clustered: false,
+            makes_copies: true,
+        };
+        let megabytes = data_bytes(&run.data, heap) / (1 << 20);
         // 3,634 MB and an index of 1,063 MB.
         assert!((4_230..5_160).contains(&megabytes), "{megabytes}");
     }
@@ -163,6 +167,8 @@ mod tests {
         ];
         let widths = widths.map(|(column, expression)| column_bytes(sql, column, expression));
         assert_eq!(widths, [8, 85, 4, 8, 32]);
-        assert_eq!((indexes(sql, "T"), indexes(sql, "u")), (1, 0));
+        assert_eq!((indexes(sql, "T", false), indexes(sql, "u", false)), (1, 0));
+        let sql = "create table t (id int); alter table t add primary key (id); alter table t add unique (id)";
+        assert_eq!((indexes(sql, "t", false), indexes(sql, "t", true)), (2, 1));
     }
 }

@@ -1,6 +1,6 @@
 //! The command line of a run, fit to be archived.
 
-use dyno_target::postgres::address::words_without_secrets;
+use dyno_target::target::words_without_secrets;
 
 /// The words of a command as one line that a shell would read the same, with passwords replaced by `***`.
 #[must_use]

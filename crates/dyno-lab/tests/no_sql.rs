@@ -45,6 +45,18 @@ fn no_source_has_a_statement() {
     }
 }
 
+/// What is said of a database goes through the seam, whichever it is.
+#[test]
+fn no_source_knows_a_kind_of_database() {
+    for file in sources(Path::new("src")) {
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for kind in ["dyno_target::postgres", "dyno_target::mysql"] {
+            assert!(!code.contains(kind), "{}: {kind}", file.display());
+        }
+    }
+}
+
 #[test]
 fn no_driver_is_depended_on() {
     let manifest = fs::read_to_string("Cargo.toml").unwrap();

@@ -12,6 +12,7 @@ mod meaning;
 mod recording;
 mod series;
 mod sparse;
+mod storage;
 mod traits;
 mod wire;
 
@@ -24,5 +25,6 @@ pub use meaning::{Meaning, WaitKind};
 pub use recording::{CommandRecording, ErrorCount, FailureCounts, MOST_CODES, Recording, ScriptRecording, Sums};
 pub use series::{Series, Value};
 pub use sparse::{MOST_STATEMENTS, SparseHistogram};
+pub use storage::Storage;
 pub use traits::{ServerTraits, SettingNames, Words};
 pub use wire::IntervalError;

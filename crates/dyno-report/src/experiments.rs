@@ -3,8 +3,9 @@
 use crate::figures::{bytes, count, counted, duration, pacing};
 use crate::table::{facts, paragraph, table};
 use dyno_analysis::room;
-use dyno_archive::plan::{Address, Factor, Order, Plan, Resolved, Stage, Workload};
+use dyno_archive::plan::{Address, Factor, Order, Plan, Resolved, Stage, State, Workload};
 use dyno_archive::summary::Pacing;
+use dyno_record::Storage;
 use indexmap::{IndexMap, IndexSet};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -28,9 +29,10 @@ const MOST_CELLS: usize = 60;
 /// More numbers of runs than fit into a line are cut.
 const MOST_NUMBERS: usize = 12;
 
-/// What a campaign would do, for `--dry-run`. `target` and `archive` say where, without passwords.
+/// What a campaign would do, for `--dry-run`. `target` and `archive` say where, without passwords; `storage` is how the
+/// database of a cell keeps data.
 #[must_use]
-pub fn plan(plan: &Plan, target: &str, archive: &str) -> String {
+pub fn plan(plan: &Plan, target: &str, archive: &str, storage: &dyn Fn(&Resolved) -> Storage) -> String {
     let Some(first) = plan.cells.first().map(|cell| &cell.experiment) else {
         return String::new();
     };
@@ -44,7 +46,7 @@ pub fn plan(plan: &Plan, target: &str, archive: &str) -> String {
         text.push_str(&cells(plan));
     }
     text.push('\n');
-    text.push_str(&facts(expected(plan)));
+    text.push_str(&facts(expected(plan, storage)));
     text
 }
 
@@ -231,30 +233,57 @@ fn cells(plan: &Plan) -> String {
     text
 }
 
+/// Whether every run of an experiment needs its data loaded.
+fn reloads(experiment: &Resolved, storage: Storage) -> bool {
+    let data = &experiment.data;
+    match data.state {
+        State::Keep => false,
+        State::Copy => !(data.read_only || storage.makes_copies),
+        State::Reload => !data.read_only,
+    }
+}
+
 /// How long it would take and how much disk, as far as that can be told beforehand.
-fn expected(plan: &Plan) -> Vec<(&'static str, String)> {
+fn expected(plan: &Plan, storage: &dyn Fn(&Resolved) -> Storage) -> Vec<(&'static str, String)> {
     let experiments: Vec<_> = plan.cells_of_runs().map(|cell| &cell.experiment).collect();
     let runs = plan.runs.len() as u32;
     let phases = experiments
         .iter()
         .try_fold(Duration::ZERO, |sum, run| Some(sum.saturating_add(run.duration()?)));
+    let data_bytes = |experiment: &Resolved| room::data_bytes(&experiment.data, storage(experiment));
+    let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::saturating_add);
     let sets = room::data_sets(plan.cells.iter().map(|cell| &cell.experiment));
-    let rows = sets
+    let (again, once): (Vec<&Resolved>, Vec<_>) = experiments
         .iter()
-        .flat_map(|(data, _)| &data.fill)
-        .fold(0, |sum: u64, fill| sum.saturating_add(fill.rows));
-    let loading = Duration::from_secs_f64((rows as f64 / ROWS_PER_S).ceil());
-    let copied = experiments
+        .partition(|experiment| reloads(experiment, storage(experiment)));
+    let loading = |experiments: &mut dyn Iterator<Item = &Resolved>| {
+        let fills = experiments.flat_map(|experiment| &experiment.data.fill);
+        let rows = fills.fold(0, |sum: u64, fill| sum.saturating_add(fill.rows));
+        Duration::from_secs_f64((rows as f64 / ROWS_PER_S).ceil())
+    };
+    let is_once = |experiment: &&Resolved| !reloads(experiment, storage(experiment));
+    let once_loading = loading(&mut sets.iter().copied().filter(is_once));
+    let again_loading = loading(&mut again.iter().copied());
+    let copied = once
         .iter()
-        .fold(0, |sum: u64, run| sum.saturating_add(room::data_bytes(&run.data)));
+        .copied()
+        .filter(|experiment| storage(experiment).makes_copies);
+    let copied = sum(&mut copied.map(data_bytes));
     let copying = Duration::from_secs_f64((copied as f64 / COPIED_BYTES_PER_S).ceil());
     let around = AROUND_RUN.saturating_mul(runs).saturating_add(copying);
     let mut time = format!("{} for the phases of {}", lasting(phases), counted(runs.into(), "run"));
     time.push_str(&format!(", about {} for set-up and clean-up", duration(around)));
-    if rows > 0 {
+    if !once_loading.is_zero() {
         time.push_str(&format!(
             ", about {} to load the data unless it is cached",
-            duration(loading)
+            duration(once_loading)
+        ));
+    }
+    if !again_loading.is_zero() {
+        time.push_str(&format!(
+            ", about {} to load the data anew for {}",
+            duration(again_loading),
+            counted(again.len() as u64, "run")
         ));
     }
     let mut lines = Vec::new();
@@ -262,12 +291,17 @@ fn expected(plan: &Plan) -> Vec<(&'static str, String)> {
         lines.push(("order", order(plan)));
     }
     if let Some(phases) = phases {
+        let loading = once_loading.saturating_add(again_loading);
         let total = phases.saturating_add(around).saturating_add(loading);
         time.push_str(&format!("; about {} in total", duration(total)));
     }
     lines.push(("time", time));
-    let data: u64 = sets.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
-    let largest = sets.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
+    let data = sum(&mut sets.iter().copied().map(data_bytes));
+    let copies = sets
+        .iter()
+        .copied()
+        .filter(|experiment| storage(experiment).makes_copies);
+    let largest_copy = copies.map(data_bytes).max().unwrap_or_default();
     let archive = experiments
         .iter()
         .copied()
@@ -275,11 +309,15 @@ fn expected(plan: &Plan) -> Vec<(&'static str, String)> {
         .fold(0, u64::saturating_add);
     let mut disk = format!("about {} for the archive", bytes(archive));
     if data > 0 {
-        let loaded = counted(sets.len() as u64, "set");
+        let copy = match largest_copy {
+            0 => String::new(),
+            copy => format!(", {} for the copy that a run works on", bytes(copy)),
+        };
         disk = format!(
-            "about {} for {loaded} of data, {} for the copy that a run works on, plus whatever it adds; {disk}",
+            "about {} for {} of data{copy}, plus whatever {} adds; {disk}",
             bytes(data),
-            bytes(largest)
+            counted(sets.len() as u64, "set"),
+            if copy.is_empty() { "a run" } else { "it" },
         );
     }
     lines.push(("disk", disk));
@@ -306,10 +344,22 @@ fn lasting(planned: Option<Duration>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::table::WIDTH;
     use dyno_archive::plan::Size;
     use dyno_lab::experiment::{builtin, find};
     use insta::assert_snapshot;
+
+    /// As the two kinds of private servers keep their data.
+    fn storage(experiment: &Resolved) -> Storage {
+        let target = experiment.target.as_ref().map(Address::shown);
+        let is_mariadb = target == Some("embedded:mariadb");
+        Storage {
+            row_bytes: if is_mariadb { 18 } else { 28 },
+            is_clustered: is_mariadb,
+            makes_copies: !is_mariadb,
+        }
+    }
 
     fn dry_run(set: &[(&str, &str)], repetitions: usize) -> String {
         let set: Vec<_> = set
@@ -320,7 +370,7 @@ mod tests {
             .unwrap()
             .plan(Size::Small, &set, Some(repetitions), 7, 2)
             .unwrap();
-        let text = super::plan(&plan, "embedded", "archive");
+        let text = super::plan(&plan, "embedded", "archive", &storage);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         text
     }
@@ -355,7 +405,7 @@ mod tests {
             .unwrap()
             .plan(Size::Full, &[], None, 7, 2)
             .unwrap();
-        let text = super::plan(&plan, "embedded", "archive");
+        let text = super::plan(&plan, "embedded", "archive", &storage);
         let told: Vec<_> = text.lines().skip_while(|line| !line.contains("workload")).collect();
         assert_snapshot!(told[..told.len() - 50].join("\n"));
     }
@@ -365,6 +415,18 @@ mod tests {
         let text = dry_run(&[("target", "embedded,embedded:mariadb"), ("plan.order", "listed")], 1);
         let told: Vec<_> = text.lines().take_while(|line| !line.contains("phase")).collect();
         assert_snapshot!(told.join("\n"));
+    }
+
+    #[test]
+    fn data_that_cannot_be_copied_is_loaded_for_each_run() {
+        let text = dry_run(&[("target", "embedded:mariadb")], 3);
+        let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            said.contains("about 6 s to load the data anew for 3 runs; about"),
+            "{text}"
+        );
+        assert!(said.contains("for 1 set of data, plus whatever a run adds;"), "{text}");
+        assert!(!said.contains("copy") && !said.contains("cached"), "{text}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! anywhere; it is closed once they are read, so that no process started later inherits them, as it would an
 //! environment.
 
-use dyno_target::postgres::address::words_without_secrets;
+use dyno_target::target::words_without_secrets;
 use rustix::fs::MemfdFlags;
 use std::ffi::OsString;
 use std::fs::{self, File};

@@ -8,7 +8,7 @@ use dyno_engine::{Ending, Stop, ThreadOptions};
 use dyno_lab::run::Emergency;
 use dyno_record::{Ceiling, Route, Shape};
 use dyno_report as report;
-use dyno_target::postgres::embedded::home_folder;
+use dyno_target::embedded::home_folder;
 use std::time::Duration;
 
 /// `dyno ceiling`.

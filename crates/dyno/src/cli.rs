@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_archive::plan::{ErrorLimit, OnFailure, Size};
 use dyno_engine::{Cpus, TransportChoice};
 use dyno_record::Route;
-use dyno_target::postgres::address::holds_address;
+use dyno_target::target::holds_address;
 use jiff::{Span, SpanRelativeTo};
 use std::ffi::OsString;
 use std::net::SocketAddr;

@@ -2,7 +2,7 @@
 
 use crate::cli::ARCHIVE;
 use crate::say;
-use dyno_target::postgres::address::text_without_secrets;
+use dyno_target::target::text_without_secrets;
 use dyno_text::visible;
 use std::ffi::OsString;
 use std::fmt::Display;

@@ -7,13 +7,13 @@ use crate::live::LivePage;
 use crate::terminal::Terminal;
 use crate::{interrupt, say};
 use dyno_archive::Archive;
-use dyno_archive::plan::{Address, Plan};
+use dyno_archive::plan::{Address, Plan, Resolved};
 use dyno_engine::{Stop, ThreadOptions};
 use dyno_lab::command::redacted;
 use dyno_lab::experiment;
 use dyno_lab::run::{EMBEDDED, Emergency, Finished, Request, Resumption, RunError};
 use dyno_report as report;
-use dyno_target::postgres::address::without_secrets;
+use dyno_target::target::{storage, without_secrets};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -44,7 +44,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let target = arguments.target.as_deref().or(named).unwrap_or(EMBEDDED);
         let target = without_secrets(target);
         let archive = archive.display().to_string();
-        return say::result(&report::plan(&plan, &target, &archive));
+        let storage = |cell: &Resolved| storage(cell.target.as_ref().map_or(EMBEDDED, Address::given));
+        return say::result(&report::plan(&plan, &target, &archive, &storage));
     }
     let request = Request {
         plan,

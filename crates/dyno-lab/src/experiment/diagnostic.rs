@@ -1,6 +1,6 @@
 //! A complaint about a place in a file, shown with the line and a caret under the place.
 
-use dyno_target::postgres::address::word_without_secrets;
+use dyno_target::target::word_without_secrets;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -28,7 +28,7 @@ pub(crate) use set::TARGET;
 
 use dialect::Dialect;
 use dyno_archive::plan::{Address, Cache, Levels, Path, Place, Protocol, Scripts, Size, Span, State, Value};
-use dyno_target::postgres::address::without_secrets;
+use dyno_target::target::without_secrets;
 use indexmap::IndexMap;
 use plan::Design;
 use std::path::PathBuf;

@@ -6,8 +6,7 @@ use super::duration::parse_duration;
 use super::{Experiment, StagePlan, WorkloadPlan, did_you_mean, placeholder};
 use crate::nearest::nearest;
 use dyno_archive::plan::{MEASURE, Span, Value, WARMUP};
-use dyno_target::postgres::embedded::Locale;
-use dyno_target::postgres::settings;
+use dyno_target::target::{locale, setting_names};
 use indexmap::IndexSet;
 use std::time::Duration;
 
@@ -123,7 +122,7 @@ impl Experiment {
     pub(super) fn unknown(&self, name: &str) -> SetError {
         let known = self.names();
         let mut candidates: Vec<&str> = known.iter().map(String::as_str).collect();
-        settings::names().for_each(|setting| candidates.push(setting));
+        setting_names().for_each(|setting| candidates.push(setting));
         let nearest = nearest(name, candidates).map(str::to_owned);
         SetError::Unknown {
             name: name.to_owned(),
@@ -198,7 +197,7 @@ impl Experiment {
         let known = |name: &str| {
             self.settings.contains_key(name)
                 || self.dialect_of(name).is_some()
-                || settings::names().any(|known| known == name)
+                || setting_names().any(|known| known == name)
         };
         dotted(name, SETTINGS).or_else(|| known(name).then_some(name))
     }
@@ -212,7 +211,7 @@ impl Experiment {
             }
             TARGET => self.target = Some(value),
             "path" => self.path = Some(value.parse()?),
-            LOCALE => self.locale = Some(value.parse::<Locale>()?.to_string()),
+            LOCALE => self.locale = Some(locale(&value)?),
             "state" => self.state = value.parse()?,
             "cache" => self.cache = value.parse()?,
             _ => self.selected = self.selection(&value)?,

@@ -40,7 +40,7 @@ use crate::run::restore::Restore;
 use dyno_archive::plan::{OnFailure, Plan};
 use dyno_archive::{Archive, Campaign, CampaignRecord, CampaignWriter, check_writable};
 use dyno_engine::{Stop, ThreadOptions};
-use dyno_target::postgres::address::word_without_secrets;
+use dyno_target::target::word_without_secrets;
 use external::Left;
 use jiff::Zoned;
 use reserved::Reserved;

@@ -10,8 +10,7 @@ use dyno_archive::plan::{Cache, Path as Route, Resolved};
 use dyno_archive::plan::{Cell, Plan};
 use dyno_engine::{Stop, allow_descriptors};
 use dyno_target::host::{Capacity, resolve_size};
-use dyno_target::postgres::address::without_secrets;
-use dyno_target::target::{self as seam, Environment, External, Target, statements};
+use dyno_target::target::{self as seam, Environment, External, Target, statements, without_secrets};
 use std::collections::HashSet;
 
 /// What a run has open beside its load: the archive's files, a control connection and one for each sampler, each

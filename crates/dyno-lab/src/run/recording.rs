@@ -60,7 +60,8 @@ pub struct RunRecording<'a> {
     warnings: Vec<Warning>,
     notes: Vec<String>,
     server_too: bool,
-    route: Route,
+    /// How the clients connect, if the ceiling is measured in their protocol.
+    ceiling_route: Option<Route>,
 }
 
 impl<'a> RunRecording<'a> {
@@ -163,7 +164,7 @@ impl<'a> RunRecording<'a> {
             warnings,
             notes,
             server_too: database.is_local(),
-            route: database.route(),
+            ceiling_route: database.reach().has_ceiling().then(|| database.route()),
         })
     }
 
@@ -205,7 +206,10 @@ impl<'a> RunRecording<'a> {
                 Err(error) => self.notes.push(error.to_string()),
             }
         }
-        match ceiling::known(self.route, writer.record_mut()) {
+        let ceiling = self
+            .ceiling_route
+            .map_or(Ok(None), |route| ceiling::known(route, writer.record_mut()));
+        match ceiling {
             Ok(point) => writer.record_mut().ceiling = point,
             Err(error) => self
                 .notes

@@ -2,8 +2,7 @@
 
 use crate::command::without_hidden;
 use dyno_archive::plan::{Address, Resolved};
-use dyno_target::postgres::address::without_secrets;
-use dyno_target::target::{EMBEDDED, Environment, Needs, StopFlag, Target, TargetError};
+use dyno_target::target::{EMBEDDED, Environment, Needs, StopFlag, Target, TargetError, without_secrets};
 
 /// The factor that varies the database.
 pub(super) const FACTOR: &str = "target";

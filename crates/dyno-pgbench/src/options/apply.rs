@@ -9,7 +9,7 @@ use crate::message;
 use crate::scripts::Scripts;
 use crate::version::Version;
 use dyno_engine::ThreadOptions;
-use dyno_target::postgres::address::holds_address;
+use dyno_target::target::holds_address;
 use dyno_wire::Protocol;
 use rustix::process::{Resource, Rlimit};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -4,7 +4,7 @@ use super::getopt::GetoptError;
 use crate::scripts::ScriptsError;
 use crate::scripts::builtin::{self, BuiltinError};
 use dyno_engine::{CpusError, TransportChoiceError};
-use dyno_target::postgres::address::text_without_secrets;
+use dyno_target::target::text_without_secrets;
 
 /// Why a command line cannot be followed.
 #[derive(Debug, thiserror::Error)]

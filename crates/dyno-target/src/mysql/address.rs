@@ -32,6 +32,19 @@ const SSL_MODES: [SslMode; 5] = [
     SslMode::VerifyFull,
 ];
 
+/// Parameters after `?`; each may be written with `_` as well, as the clients take both spellings of an option's name.
+const PARAMETERS: [&str; 3] = ["ssl-mode", "ssl-ca", "socket"];
+
+/// The usual spelling of a parameter's name.
+fn spelt(name: &str) -> String {
+    name.replace('_', "-")
+}
+
+/// Whether there is a parameter of this name. None of them is a secret.
+pub(super) fn is_parameter(name: &str) -> bool {
+    PARAMETERS.contains(&spelt(name).as_str())
+}
+
 /// Characters that have a meaning in an address.
 const SPECIAL: &AsciiSet = &CONTROLS
     .add(b' ')
@@ -174,8 +187,7 @@ impl ConnectionInfo {
     fn set(&mut self, parameter: &str) -> Result<(), AddressError> {
         let (name, value) = parameter.split_once('=').ok_or(AddressError::UnknownParameter)?;
         let value = decode(value)?;
-        // The clients take both spellings of an option's name.
-        match name.replace('_', "-").as_str() {
+        match spelt(name).as_str() {
             "ssl-mode" => {
                 let wanted = value.to_ascii_lowercase().replace('-', "_");
                 let mut modes = SSL_MODES.into_iter();

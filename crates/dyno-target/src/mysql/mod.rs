@@ -29,8 +29,9 @@ mod traits;
 mod values;
 
 use crate::stopping::unless_stopped;
-use crate::target::{Embedded, Environment, External, Product, StopFlag, TargetError};
+use crate::target::{Embedded, Environment, External, Keyword, Product, StopFlag, TargetError};
 use address::ConnectionInfo;
+use dyno_record::Storage;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -38,6 +39,10 @@ pub use client::{Client, ClientError};
 pub use database::MysqlDatabase;
 pub use endpoint::EndpointError;
 pub use error::ConnectError;
+
+/// What InnoDB adds to each row: a header of 5 bytes, its transaction's number of 6, and a pointer of 7 to what it was
+/// before (MySQL Reference Manual, "InnoDB Row Formats").
+const ROW_BYTES: u64 = 5 + 6 + 7;
 
 /// MariaDB and MySQL among the kinds of databases.
 pub struct Mysql;
@@ -52,7 +57,27 @@ impl Product for Mysql {
     }
 
     fn schemes(&self) -> &'static [&'static str] {
-        &["mysql", "mariadb"]
+        &address::SCHEMES
+    }
+
+    fn keyword(&self, keyword: &str) -> Option<Keyword> {
+        address::is_parameter(keyword).then_some(Keyword::Plain)
+    }
+
+    fn settings(&self) -> Box<dyn Iterator<Item = &'static str>> {
+        Box::new(std::iter::empty())
+    }
+
+    fn locale(&self, _text: &str) -> Result<String, String> {
+        Err("a database has no locale here, but each column a collation".to_owned())
+    }
+
+    fn storage(&self, _is_embedded: bool) -> Storage {
+        Storage {
+            row_bytes: ROW_BYTES,
+            is_clustered: true,
+            makes_copies: false,
+        }
     }
 
     fn embedded_name(&self) -> Option<&'static str> {

@@ -29,13 +29,17 @@ mod instance;
 mod notice;
 mod traits;
 
-use crate::target::{Embedded, Environment, External, Product, StopFlag, TargetError};
+use crate::target::{Embedded, Environment, External, Keyword, Product, StopFlag, TargetError};
+use dyno_record::Storage;
 use std::sync::Arc;
 
 pub use client::{Client, Transaction};
 pub use database::PostgresDatabase;
 pub use error::AskError;
 pub use notice::server_message;
+
+/// What is added to each row: its header of 23 bytes, padded, and its pointer in the page.
+const ROW_BYTES: u64 = 24 + 4;
 
 /// PostgreSQL among the kinds of databases.
 pub struct Postgres;
@@ -51,6 +55,26 @@ impl Product for Postgres {
 
     fn schemes(&self) -> &'static [&'static str] {
         &["postgres", "postgresql"]
+    }
+
+    fn keyword(&self, keyword: &str) -> Option<Keyword> {
+        address::keyword(keyword)
+    }
+
+    fn settings(&self) -> Box<dyn Iterator<Item = &'static str>> {
+        Box::new(settings::names())
+    }
+
+    fn locale(&self, text: &str) -> Result<String, String> {
+        Ok(text.parse::<embedded::Locale>()?.to_string())
+    }
+
+    fn storage(&self, is_embedded: bool) -> Storage {
+        Storage {
+            row_bytes: ROW_BYTES,
+            is_clustered: false,
+            makes_copies: is_embedded,
+        }
     }
 
     fn embedded_name(&self) -> Option<&'static str> {

@@ -25,6 +25,14 @@ pub enum Reach<'a> {
     Mysql(&'a mysql::address::ConnectionInfo),
 }
 
+impl Reach<'_> {
+    /// Whether the instant responder, against which dyno's own limit is measured, answers to this protocol.
+    #[must_use]
+    pub fn has_ceiling(self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+}
+
 /// A database that a run works on. It is shown by its address, without passwords.
 pub trait Database: fmt::Display + Send + Sync {
     /// What the load's clients connect with.

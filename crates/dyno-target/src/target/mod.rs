@@ -12,6 +12,7 @@ mod error;
 mod external;
 mod named;
 mod progress;
+mod secrets;
 mod settings;
 mod sizes;
 mod sql;
@@ -21,8 +22,12 @@ pub use database::{Control, Database, Description, Reach, Route, SamplerSet};
 pub use embedded::{Embedded, Instance, KillSwitch};
 pub use error::TargetError;
 pub use external::{Applied, Change, External, Lock, while_held};
-pub use named::{EMBEDDED, Environment, PRODUCTS, Product, Target, product};
+pub use named::{EMBEDDED, Environment, PRODUCTS, Product, Target, locale, product, setting_names, storage};
 pub use progress::Progress;
+pub(crate) use secrets::{HIDDEN, is_misplaced, is_secret, statement_without_secrets};
+pub use secrets::{
+    Keyword, holds_address, text_without_secrets, without_secrets, word_without_secrets, words_without_secrets,
+};
 pub use settings::{Difference, Mapped, Restored, Saved, SavedSetting, Unset};
 pub use sizes::{DatabaseSizes, TableSizes};
 pub use sql::{SqlError, statements};

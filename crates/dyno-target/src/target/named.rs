@@ -1,6 +1,7 @@
 //! The database to measure, as it is named on the command line and in experiment files.
 
-use super::{Embedded, External, StopFlag, TargetError};
+use super::{Embedded, External, Keyword, StopFlag, TargetError};
+use dyno_record::Storage;
 use std::fmt;
 use std::sync::Arc;
 
@@ -30,6 +31,22 @@ pub trait Product: Sync {
     /// What addresses of its servers begin with, before `://`.
     fn schemes(&self) -> &'static [&'static str];
 
+    /// What the value of a keyword in its addresses is, so that only what is no secret is shown; `None` if they have no
+    /// such keyword. It is given in lower case.
+    fn keyword(&self, keyword: &str) -> Option<Keyword>;
+
+    /// The names of its settings that are known without a server.
+    fn settings(&self) -> Box<dyn Iterator<Item = &'static str>>;
+
+    /// A locale that one of its databases can have, as it is to be written.
+    ///
+    /// # Errors
+    /// Why there is no such one.
+    fn locale(&self, text: &str) -> Result<String, String>;
+
+    /// How it keeps an experiment's data, on its private server if `is_embedded`.
+    fn storage(&self, is_embedded: bool) -> Storage;
+
     /// What follows `embedded:` to ask for a private server of this kind, beside a version; `None` if it has none.
     fn embedded_name(&self) -> Option<&'static str>;
 
@@ -51,8 +68,11 @@ pub trait Product: Sync {
     fn external(&self, address: &str, environment: Environment<'_>) -> Result<Arc<dyn External>, TargetError>;
 }
 
-/// The kinds of databases that are built in. The first takes every address that names no kind.
-pub const PRODUCTS: [&dyn Product; 2] = [&crate::postgres::Postgres, &crate::mysql::Mysql];
+/// The kind that takes every address which names none.
+pub(crate) const USUAL: &dyn Product = &crate::postgres::Postgres;
+
+/// The kinds of databases that are built in.
+pub const PRODUCTS: [&dyn Product; 2] = [USUAL, &crate::mysql::Mysql];
 
 impl Target {
     /// Understands `text`: `embedded`, `embedded:VERSION`, `embedded:KIND`, `embedded:KIND:VERSION`, or an address.
@@ -84,6 +104,33 @@ pub fn product(text: &str) -> Result<&'static dyn Product, TargetError> {
     meant(text).map(|(product, _)| product)
 }
 
+/// The names of settings that are known without a server, of all kinds of databases.
+pub fn setting_names() -> impl Iterator<Item = &'static str> {
+    PRODUCTS.into_iter().flat_map(|product| product.settings())
+}
+
+/// A locale, of any kind of database, as it is to be written.
+///
+/// # Errors
+/// No database has such a one; the reason is the usual kind's.
+pub fn locale(text: &str) -> Result<String, String> {
+    let mut others = PRODUCTS.into_iter().filter_map(|product| product.locale(text).ok());
+    others.next().map_or_else(|| USUAL.locale(text), Ok)
+}
+
+/// How the database that `text` names, as [`Target::named`] understands it, keeps an experiment's data. One of a kind
+/// that is not built in is taken for one of the usual kind.
+#[must_use]
+pub fn storage(text: &str) -> Storage {
+    let (product, meant) = meant(text).unwrap_or((USUAL, Meant::External));
+    product.storage(matches!(meant, Meant::Embedded(_)))
+}
+
+/// Whether `text` is an address that begins with the name of a kind.
+pub(super) fn is_uri(text: &str) -> bool {
+    scheme(text).is_some_and(|scheme| PRODUCTS.iter().any(|product| product.schemes().contains(&scheme)))
+}
+
 /// Whether a private server is meant, or one that is there already.
 enum Meant<'a> {
     /// A private one, of this version if one is named.
@@ -92,7 +139,6 @@ enum Meant<'a> {
 }
 
 fn meant(text: &str) -> Result<(&'static dyn Product, Meant<'_>), TargetError> {
-    let [usual, ..] = PRODUCTS;
     let which = match text.strip_prefix(EMBEDDED) {
         Some("") => Some(None),
         Some(rest) => rest.strip_prefix(':').map(Some),
@@ -109,11 +155,11 @@ fn meant(text: &str) -> Result<(&'static dyn Product, Meant<'_>), TargetError> {
         return Ok(match named {
             Some(product) => (product, Meant::Embedded(rest)),
             // Without a kind it is the usual one's version.
-            None => (usual, Meant::Embedded(which)),
+            None => (USUAL, Meant::Embedded(which)),
         });
     }
     let Some(scheme) = scheme(text) else {
-        return Ok((usual, Meant::External));
+        return Ok((USUAL, Meant::External));
     };
     let of_scheme = PRODUCTS.into_iter().find(|product| product.schemes().contains(&scheme));
     let product = of_scheme.ok_or_else(|| TargetError::UnknownKind {
@@ -220,6 +266,19 @@ mod tests {
             assert_eq!(key(mysql), Some("mysql"), "{mysql}");
         }
         assert_eq!(key("oracle://db/x"), None);
+    }
+
+    #[test]
+    fn only_the_private_postgres_copies_what_it_loaded() {
+        for (text, makes_copies) in [
+            ("embedded", true),
+            ("embedded:17", true),
+            ("postgres://db/x", false),
+            ("embedded:mariadb", false),
+            ("mysql://db/x", false),
+        ] {
+            assert_eq!(storage(text).makes_copies, makes_copies, "{text}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::experiment::did_you_mean;
 use crate::experiment::section::Section;
 use crate::nearest::nearest;
 use dyno_archive::plan::Size;
-use dyno_target::postgres::embedded::Locale;
+use dyno_target::target::locale;
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -28,12 +28,11 @@ impl Reader<'_> {
                 dialect.settings = self.settings(settings)?;
             }
             if let Some((text, span)) = server.text("locale")? {
-                let locale = text.parse::<Locale>();
-                let locale = locale.map_err(|reason| {
+                let locale = locale(&text).map_err(|reason| {
                     self.source
                         .complain(span, format!("`locale` cannot be `{text}`"), reason)
                 })?;
-                dialect.locale = Some(locale.to_string());
+                dialect.locale = Some(locale);
             }
         }
         if let Some(value) = section.get("data") {

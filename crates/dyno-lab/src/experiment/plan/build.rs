@@ -4,7 +4,7 @@ use crate::experiment::plan::range::{Given, given};
 use crate::experiment::plan::{Design, MOST_RUNS, PlanError, order};
 use crate::experiment::{Experiment, SetError, TARGET};
 use dyno_archive::plan::{Cell, Factor, Levels, Plan, Resolved, Size, Value};
-use dyno_target::postgres::address::{without_secrets, word_without_secrets};
+use dyno_target::target::{without_secrets, word_without_secrets};
 use indexmap::IndexSet;
 use std::collections::HashSet;
 

@@ -2,7 +2,8 @@
 
 use super::AddressError;
 use super::keyword::{self, Pairs};
-use super::secrets::{HIDDEN, is_secret};
+use crate::postgres::Postgres;
+use crate::target::{HIDDEN, is_secret};
 
 fn syntax(what: String, libpq: Option<String>) -> AddressError {
     AddressError::Syntax { what, libpq }
@@ -16,7 +17,7 @@ pub(super) fn parse(text: &str) -> Result<Pairs, AddressError> {
         let end = rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(rest.len());
         let (keyword, after) = rest.split_at(end);
         // What stands here may be a piece of an unquoted password, or a mistyped URI: it is not repeated.
-        let may_be_secret = pairs.iter().any(|(before, _)| is_secret(before))
+        let may_be_secret = pairs.iter().any(|(before, _)| is_secret(&Postgres, before))
             || !keyword.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let Some(after) = after.trim_start().strip_prefix('=') else {
             let what = match pairs.last() {
@@ -56,7 +57,7 @@ pub(super) fn parse(text: &str) -> Result<Pairs, AddressError> {
 }
 
 /// Whether values of this keyword often have an equals sign in them.
-pub(super) fn may_hold_equals(keyword: &str) -> bool {
+fn may_hold_equals(keyword: &str) -> bool {
     ["options", "password", "sslpassword"].contains(&keyword)
 }
 

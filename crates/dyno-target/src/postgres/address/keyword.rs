@@ -5,7 +5,7 @@
 //! "Parameter Key Words" and "Environment Variables".
 
 use super::AddressError;
-use super::secrets::HIDDEN;
+use crate::target::{self, HIDDEN};
 
 /// What dyno does with a keyword.
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +123,18 @@ pub(super) fn keyword_of(origin: &str) -> &str {
         None => origin
             .rsplit_once('(')
             .map_or(origin, |(_, keyword)| keyword.trim_end_matches(')')),
+    }
+}
+
+/// What the value of a keyword, in lower case, is; `None`: libpq does not know it.
+pub(crate) fn meaning(name: &str) -> Option<target::Keyword> {
+    let standing = find(name).map(|known| (known.name, known.standing));
+    match standing {
+        Some((name @ "password", _) | (name, Secret)) => Some(target::Keyword::Secret(name)),
+        Some(("options", _)) => Some(target::Keyword::Assignments),
+        Some(_) => Some(target::Keyword::Plain),
+        // The JDBC spelling of a mode of TLS.
+        None => (name == "ssl").then_some(target::Keyword::Plain),
     }
 }
 

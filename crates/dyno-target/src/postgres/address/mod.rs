@@ -16,7 +16,6 @@ mod libpq;
 mod passfile;
 mod resolve;
 mod safety;
-mod secrets;
 mod service;
 mod tls;
 mod uri;
@@ -31,9 +30,8 @@ use std::time::Duration;
 pub use connect::ConnectError;
 pub use endpoint::{Endpoint, Socket};
 pub use interruptible::Interruptible;
+pub(super) use keyword::meaning as keyword;
 pub use libpq::LIBPQ_LOST;
-pub(crate) use secrets::statement_without_secrets;
-pub use secrets::{holds_address, text_without_secrets, without_secrets, word_without_secrets, words_without_secrets};
 pub use tls::{RootCertificate, TlsError, TlsSettings};
 
 /// Why a target could not be understood. Texts never contain a password.

@@ -3,9 +3,10 @@
 use super::keyword::{KEYWORDS, Pairs};
 use super::passfile::PassFile;
 use super::safety;
-use super::secrets::is_misplaced;
 use super::{AddressError, ConnectionInfo, Host, Server};
 use super::{conninfo, service, uri};
+use crate::postgres::Postgres;
+use crate::target::is_misplaced;
 use dyno_wire::{RequiredPeer, Secret, SessionKind};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -139,7 +140,7 @@ pub(super) fn resolve(
 
 /// Refuses an address in the place of a part of one.
 fn check_place(keyword: &str, value: &str, origin: &str) -> Result<(), AddressError> {
-    if !is_misplaced(keyword, value) {
+    if !is_misplaced(&Postgres, keyword, value) {
         return Ok(());
     }
     Err(AddressError::Misplaced {

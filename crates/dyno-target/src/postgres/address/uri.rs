@@ -3,7 +3,8 @@
 use super::AddressError;
 use super::keyword::{Pairs, find, unknown};
 use super::resolve::port_number;
-use super::secrets::{HIDDEN, is_secret, without_secrets};
+use crate::postgres::Postgres;
+use crate::target::{HIDDEN, is_secret, without_secrets};
 
 fn syntax(what: &str, libpq: Option<String>) -> AddressError {
     AddressError::Syntax {
@@ -106,7 +107,7 @@ fn query_parameter(parameter: &str) -> Result<(&'static str, String), AddressErr
         ));
     }
     let keyword = decode(keyword, "a parameter's name", HIDDEN)?;
-    let shown = if is_secret(&keyword) { HIDDEN } else { value };
+    let shown = if is_secret(&Postgres, &keyword) { HIDDEN } else { value };
     let value = decode(value, "a parameter's value", shown)?;
     // The JDBC spelling that libpq accepts too.
     if keyword == "ssl" && value == "true" {

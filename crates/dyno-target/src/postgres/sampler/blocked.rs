@@ -3,9 +3,9 @@
 //! That sessions wait is seen in passing, ten times a second. Who makes them wait takes a look into the lock
 //! manager, which stops it for a moment; so that is asked for at most once a second, and only while somebody waits.
 
-use crate::postgres::address::statement_without_secrets;
 use crate::postgres::server_message;
 use crate::sampler::{Moment, SampleError, Sink};
+use crate::target::statement_without_secrets;
 use dyno_record::{Blocked, Event};
 use postgres::Row;
 use std::time::Duration;

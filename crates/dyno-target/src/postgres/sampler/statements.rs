@@ -6,10 +6,11 @@
 use super::link::{Link, quiet};
 use super::server::number_columns;
 use crate::postgres::Client;
-use crate::postgres::address::{ConnectionInfo, statement_without_secrets};
+use crate::postgres::address::ConnectionInfo;
 use crate::postgres::scope::Scope;
 use crate::postgres::server_message;
 use crate::sampler::{Moment, SampleError, Sampler, Sink};
+use crate::target::statement_without_secrets;
 use dyno_record::{Meaning, Series, Value};
 use std::collections::HashMap;
 use std::time::Duration;

@@ -4,14 +4,12 @@
 //! written. Where it cannot be read, for want of a quote or a letter, only what cannot be part of a password is
 //! left.
 
-use super::conninfo::may_hold_equals;
-use super::keyword::{KEYWORDS, Standing};
-use super::uri::strip_scheme;
+use super::named::{Product, USUAL, is_uri, product};
 
 /// What stands in the place of a secret.
-pub(super) const HIDDEN: &str = "***";
+pub(crate) const HIDDEN: &str = "***";
 
-/// Keywords whose values are never shown, besides those that the table of keywords marks.
+/// The keyword that others which probably mean it are shown as.
 const PASSWORD: &str = "password";
 
 /// What is in names of passwords, those of other programs included.
@@ -20,32 +18,38 @@ const PARTS: [&str; 3] = ["passw", "pwd", "secret"];
 /// How many letters may be wrong in a keyword that is still taken for `password`.
 const SLIPS: usize = 2;
 
-/// How a keyword's value is treated.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+/// What the value of a keyword in an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keyword {
     /// It may be shown.
-    Known,
-    /// It is hidden.
-    Secret,
-    /// libpq does not know it; it may be anything.
-    Unknown,
+    Plain,
+    /// It may be shown, and usually has equals signs in it.
+    Assignments,
+    /// It is hidden; the keyword is shown by this name.
+    Secret(&'static str),
 }
 
-fn kind(keyword: &str) -> Kind {
+/// What the value of a keyword of this kind of database is; `None`: that has no such keyword, so it may be anything.
+fn meaning(product: &dyn Product, keyword: &str) -> Option<Keyword> {
     let keyword = keyword.to_ascii_lowercase();
-    match KEYWORDS.iter().find(|known| known.name == keyword) {
-        _ if keyword == PASSWORD => Kind::Secret,
-        Some(known) if matches!(known.standing, Standing::Secret) => Kind::Secret,
-        Some(_) => Kind::Known,
-        None if keyword == "ssl" => Kind::Known,
-        None if resembles_password(&keyword) => Kind::Secret,
-        None => Kind::Unknown,
-    }
+    product
+        .keyword(&keyword)
+        .or_else(|| resembles_password(&keyword).then_some(Keyword::Secret(PASSWORD)))
 }
 
 /// Whether the value of this keyword may be a password.
-pub(super) fn is_secret(keyword: &str) -> bool {
-    kind(keyword) != Kind::Known
+pub(crate) fn is_secret(product: &dyn Product, keyword: &str) -> bool {
+    matches!(meaning(product, keyword), None | Some(Keyword::Secret(_)))
+}
+
+/// Whether `value` holds an address where the keyword takes a part of one that is shown.
+pub(crate) fn is_misplaced(product: &dyn Product, keyword: &str, value: &str) -> bool {
+    matches!(meaning(product, keyword), None | Some(Keyword::Plain)) && holds_address(value)
+}
+
+/// The kind of database whose addresses look like this one; of a scheme that nobody knows, the usual one.
+fn owner(address: &str) -> &'static dyn Product {
+    product(address.trim_start()).unwrap_or(USUAL)
 }
 
 /// Whether a lower-case keyword was probably meant to be one with a password, or is some other program's.
@@ -54,18 +58,10 @@ fn resembles_password(keyword: &str) -> bool {
         || (keyword.len() > SLIPS + 2 && strsim::osa_distance(keyword, PASSWORD) <= SLIPS)
 }
 
-/// The name to show a secret's keyword by.
-fn shown_name(keyword: &str) -> &str {
-    match KEYWORDS.iter().find(|known| known.name.eq_ignore_ascii_case(keyword)) {
-        Some(known) => known.name,
-        None => PASSWORD,
-    }
-}
-
 /// An address as it may be shown and archived.
 #[must_use]
 pub fn without_secrets(address: &str) -> String {
-    if strip_scheme(address.trim_start()).is_some() || has_scheme(address) {
+    if has_scheme(address) {
         return in_uri(address);
     }
     match address.contains('=') {
@@ -90,9 +86,9 @@ pub fn word_without_secrets(word: &str) -> String {
     }
     let begins_as_address = |text: &str| {
         let keyword = text.split('=').next().unwrap_or_default().trim();
-        text.contains('=') && !keyword.contains(char::is_whitespace) && kind(&decoded(keyword)) != Kind::Unknown
+        text.contains('=') && !keyword.contains(char::is_whitespace) && meaning(USUAL, &decoded(keyword)).is_some()
     };
-    if strip_scheme(word.trim_start()).is_some() || begins_as_address(word) {
+    if is_uri(word.trim_start()) || begins_as_address(word) {
         without_secrets(word)
     } else {
         in_text(word)
@@ -192,11 +188,6 @@ pub fn holds_address(text: &str) -> bool {
         .is_some_and(|(_, rest)| rest.contains('@'))
 }
 
-/// Whether `value` holds an address where the keyword takes a part of one that is shown.
-pub(super) fn is_misplaced(keyword: &str, value: &str) -> bool {
-    kind(keyword) != Kind::Secret && !may_hold_equals(keyword) && holds_address(value)
-}
-
 /// Whether this begins like a URI of any kind.
 fn has_scheme(text: &str) -> bool {
     text.trim_start().split_once("://").is_some_and(|(scheme, _)| {
@@ -210,7 +201,7 @@ fn has_scheme(text: &str) -> bool {
 fn in_uri(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + "://".len());
     let (scheme, rest) = text.split_at(start);
-    let shown = after_scheme(rest);
+    let shown = after_scheme(owner(text), rest);
     // Encoded, an address may have come through as a part of this one.
     match holds_address(&shown) {
         true => format!("{scheme}{HIDDEN}"),
@@ -218,7 +209,7 @@ fn in_uri(text: &str) -> String {
     }
 }
 
-fn after_scheme(rest: &str) -> String {
+fn after_scheme(product: &dyn Product, rest: &str) -> String {
     // A password may hold "/" or "?" if someone forgot to encode them; the last "@" of all is the safe guess.
     let (user, after) = match rest.rsplit_once('@') {
         Some((credentials, after)) => match credentials.split_once(':') {
@@ -246,10 +237,10 @@ fn after_scheme(rest: &str) -> String {
     for (number, parameter) in parameters.into_iter().flat_map(|all| all.split('&')).enumerate() {
         shown.push(if number == 0 { '?' } else { '&' });
         match parameter.split_once('=') {
-            Some((keyword, value)) => match kind(&decoded(keyword)) {
-                Kind::Known if !value.contains('=') => shown.push_str(&format!("{keyword}={value}")),
-                Kind::Secret => shown.push_str(&format!("{}={HIDDEN}", shown_name(&decoded(keyword)))),
-                Kind::Known | Kind::Unknown => shown.push_str(HIDDEN),
+            Some((keyword, value)) => match meaning(product, &decoded(keyword)) {
+                Some(Keyword::Secret(name)) => shown.push_str(&format!("{name}={HIDDEN}")),
+                Some(_) if !value.contains('=') => shown.push_str(&format!("{keyword}={value}")),
+                Some(_) | None => shown.push_str(HIDDEN),
             },
             None if parameter.is_empty() => {}
             None => shown.push_str(HIDDEN),
@@ -274,6 +265,7 @@ fn strange_port(hosts: &str) -> Option<usize> {
     None
 }
 
+/// Hides what is secret in `keyword=value` words, the other form of the usual kind's addresses.
 fn in_conninfo(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -295,15 +287,14 @@ fn in_conninfo(text: &str) -> String {
             shown.push_str(HIDDEN);
             return shown;
         };
-        let strange = holds_address(&value[..length])
-            || (!value.starts_with('\'') && value[..length].contains('=') && !may_hold_equals(keyword));
-        match kind(&decoded(keyword)) {
-            Kind::Known if !strange => {
+        let has_equals = !value.starts_with('\'') && value[..length].contains('=');
+        match meaning(USUAL, &decoded(keyword)) {
+            Some(Keyword::Secret(name)) => shown.push_str(&format!("{name}={HIDDEN}")),
+            Some(known) if !holds_address(&value[..length]) && (!has_equals || known == Keyword::Assignments) => {
                 shown.push_str(before);
                 shown.push_str(&value[..length]);
             }
-            Kind::Secret => shown.push_str(&format!("{}={HIDDEN}", shown_name(&decoded(keyword)))),
-            Kind::Known | Kind::Unknown => shown.push_str(HIDDEN),
+            Some(_) | None => shown.push_str(HIDDEN),
         }
         rest = &value[length..];
     }
@@ -354,7 +345,7 @@ fn without_assignments(text: &str) -> String {
         let name = decoded(&keyword[begin..]).to_ascii_lowercase();
         shown.push_str(&rest[..=equals]);
         rest = value;
-        if kind(&name) == Kind::Secret {
+        if matches!(meaning(USUAL, &name), Some(Keyword::Secret(_))) {
             let value = rest.trim_start();
             let length = value_length(value).unwrap_or(value.len());
             // In a URI it ends with the parameter.
@@ -470,6 +461,31 @@ mod tests {
         let said = "cannot reach ann:s3cret@db; bob@db fails; h1dden is wrong";
         let shown = "cannot reach ann:***@db; bob@db fails; *** is wrong";
         assert_eq!(text_without_secrets(said, &[command]), shown);
+    }
+
+    #[test]
+    fn every_kind_of_database_has_parameters_of_its_own() {
+        for (address, shown) in [
+            (
+                "mysql://ann:s3cret@db/x?ssl-mode=verify_ca&ssl_ca=/ca.pem",
+                "mysql://ann:***@db/x?ssl-mode=verify_ca&ssl_ca=/ca.pem",
+            ),
+            (
+                "mariadb://ann@h/x?socket=/run/m.sock&sslmode=s3cret",
+                "mariadb://ann@h/x?socket=/run/m.sock&***",
+            ),
+            ("mysql://db/x?password=s3cret", "mysql://db/x?password=***"),
+            ("postgres://db/x?socket=s3cret", "postgres://db/x?***"),
+        ] {
+            assert_eq!(without_secrets(address), shown);
+            assert_eq!(word_without_secrets(address), shown);
+            assert_eq!(
+                word_without_secrets(&format!("--target={address}")),
+                format!("--target={shown}")
+            );
+        }
+        let unknown = "oracle://db/x?sslmode=a&socket=s3cret";
+        assert_eq!(without_secrets(unknown), "oracle://db/x?sslmode=a&***");
     }
 
     #[test]

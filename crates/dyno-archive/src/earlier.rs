@@ -114,6 +114,7 @@ pub fn traits(server: &Value) -> ServerTraits {
     // Settings at their defaults were not recorded.
     let cache_bytes = setting("shared_buffers").map_or(Some(128.0 * 1_048_576.0), bytes);
     ServerTraits {
+        product: "PostgreSQL".to_owned(),
         words: Words {
             log: "WAL".to_owned(),
             log_in_full: "write-ahead log".to_owned(),
@@ -121,6 +122,7 @@ pub fn traits(server: &Value) -> ServerTraits {
             page_read: "block".to_owned(),
             page_written: "buffer".to_owned(),
             cache: "shared buffers".to_owned(),
+            error_code: "SQLSTATE".to_owned(),
             waits_source: "pg_stat_activity".to_owned(),
             statements_source: "pg_stat_statements".to_owned(),
         },

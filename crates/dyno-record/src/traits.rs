@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerTraits {
+    /// Which database it is, such as `PostgreSQL`.
+    pub product: String,
     /// What it calls its parts.
     pub words: Words,
     /// What its settings are called.
@@ -37,6 +39,8 @@ pub struct Words {
     pub page_written: String,
     /// Its cache of pages, with an article unless it is a plural.
     pub cache: String,
+    /// The code by which it tells errors apart: `SQLSTATE`.
+    pub error_code: String,
     /// Where it tells what sessions wait for; empty if it does not.
     pub waits_source: String,
     /// Where it tells what statements cost.

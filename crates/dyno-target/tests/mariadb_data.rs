@@ -7,7 +7,7 @@ mod support;
 use dyno_record::{Event, Meaning, Series, Value};
 use dyno_target::mysql::data::{WORKING, prepare};
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions};
-use dyno_target::mysql::facts::{not_durable, server_facts};
+use dyno_target::mysql::facts::server_facts;
 use dyno_target::mysql::load::{LoadError, fill_table, run};
 use dyno_target::mysql::sampler::ServerSampler;
 use dyno_target::mysql::sizes::database_sizes;
@@ -73,7 +73,12 @@ fn data_is_loaded_and_counted() {
 
     let facts = server_facts(&mut client).unwrap();
     assert!(facts.version.starts_with("11.4.5-MariaDB"), "{}", facts.version);
-    assert_eq!(not_durable(&facts), ["innodb_flush_log_at_trx_commit = 2"]);
+    assert_eq!(facts.not_durable, ["innodb_flush_log_at_trx_commit = 2"]);
+    let set = |name: &str| facts.settings.iter().find(|setting| setting.name == name);
+    let flush = set("innodb_flush_log_at_trx_commit").unwrap();
+    assert_eq!((flush.value.as_str(), flush.source.as_str()), ("2", "command-line"));
+    // What has its default is not among them.
+    assert_eq!((set("innodb_doublewrite"), set("max_connections")), (None, None));
 
     let mut sampler = ServerSampler::new(&info);
     let Last(before, _) = sample(&mut sampler);

@@ -1,10 +1,11 @@
 //! A MariaDB or MySQL database that a run works on.
 
 use super::address::{ConnectionInfo, Host};
-use super::facts::{not_durable, server_facts};
+use super::facts::server_facts;
 use super::sampler::ServerSampler;
 use super::sizes::database_sizes;
 use super::values::same_value;
+use super::variables::{Variables, canonical};
 use super::{Client, ClientError, process};
 use crate::host::{Heartbeat, HostSampler, ServerProcesses, StallWatch};
 use crate::stopping::unless_stopped;
@@ -130,27 +131,20 @@ impl Control for MysqlControl {
     fn describe(&mut self) -> Result<Description, TargetError> {
         let facts = server_facts(&mut self.client)?;
         Ok(Description {
-            not_durable: not_durable(&facts),
+            not_durable: facts.not_durable.clone(),
             facts: serde_json::to_value(facts).map_err(TargetError::other)?,
         })
     }
 
     fn differences(&mut self, wanted: &[(String, String)]) -> Result<Vec<Difference>, TargetError> {
-        let facts = server_facts(&mut self.client)?;
-        let found = |name: &str| {
-            let setting = facts
-                .settings
-                .iter()
-                .find(|setting| setting.name.eq_ignore_ascii_case(name));
-            setting.map(|setting| setting.value.clone())
-        };
+        let variables = Variables::read(&mut self.client)?;
         let each = wanted.iter().filter_map(|(name, wanted)| {
-            let found = found(&name.replace('-', "_"));
-            let same = found.as_deref().is_some_and(|found| same_value(found, wanted));
+            let found = variables.get(&canonical(name));
+            let same = found.is_some_and(|found| same_value(found, wanted));
             (!same).then(|| Difference {
                 name: name.clone(),
                 wanted: wanted.clone(),
-                found,
+                found: found.map(str::to_owned),
             })
         });
         Ok(each.collect())

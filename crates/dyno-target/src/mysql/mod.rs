@@ -27,6 +27,7 @@ mod row;
 mod settings;
 mod traits;
 mod values;
+mod variables;
 
 use crate::stopping::unless_stopped;
 use crate::target::{Embedded, Environment, External, Keyword, Product, StopFlag, TargetError};

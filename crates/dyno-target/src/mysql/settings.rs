@@ -4,15 +4,15 @@
 //! so, as it takes effect when the server starts or this role may not, is left as it is and said.
 
 use super::address::ConnectionInfo;
-use super::facts::{ServerSetting, global_variables};
 use super::values::{same_value, size_bytes};
+use super::variables::{Variables, canonical};
 use super::{Client, ClientError, ConnectError, connect_until};
 use crate::target::{Applied, Change, Mapped, Restored, Saved, SavedSetting, StopFlag, TargetError, Unset};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long the server may take to resize its buffer pool, which it does in the background.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 const POLL: Duration = Duration::from_millis(100);
 
@@ -25,19 +25,39 @@ const NOT_ALLOWED: [u16; 2] = [1227, 1142];
 /// The size of which the server makes a multiple of its chunks.
 const BUFFER_POOL: &str = "innodb_buffer_pool_size";
 
+/// What the server says of another size as long as it is resizing its buffer pool.
+const RESIZING: &str = "already in progress";
+
+/// What the server executes, and files that it writes to: never changed, whatever an experiment or a record of what is
+/// to be put back says.
+const UNTOUCHED: [&str; 5] = [
+    "general_log_file",
+    "init_connect",
+    "init_replica",
+    "init_slave",
+    "slow_query_log_file",
+];
+
 /// Settings could not be changed or put back.
 #[derive(Debug, thiserror::Error)]
 enum ChangeError {
     #[error("this server has no setting {name}; its version may name it otherwise")]
     Unknown { name: String },
-    #[error("the server refuses {name} = {value}: {cause}. Nothing was changed")]
+    #[error("the server refuses {name} = {value}: {cause}")]
     Refused {
         name: String,
         value: String,
         cause: ClientError,
     },
+    #[error("the server is still resizing its buffer pool after {} s; {BUFFER_POOL} cannot be {value} yet",
+        PATIENCE.as_secs())]
+    Slow { value: String },
+    #[error("the server makes {found} of {value}")]
+    Altered { value: String, found: String },
+    #[error("{0}. Nothing was changed")]
+    Undone(Box<ChangeError>),
     #[error(
-        "{cause}\nThe changed settings could not be restored: {message}. Restore them manually with set global: {}",
+        "{cause}.\nThe changed settings could not be restored: {message}. Restore them manually with set global: {}",
         remedy(saved)
     )]
     NotUndone {
@@ -46,7 +66,7 @@ enum ChangeError {
         saved: Saved,
     },
     #[error("the setting {name} cannot be restored: {cause}")]
-    NotRestored { name: String, cause: ClientError },
+    NotRestored { name: String, cause: Box<ChangeError> },
 }
 
 impl From<ChangeError> for TargetError {
@@ -66,11 +86,6 @@ fn remedy(saved: &Saved) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// A name as the server shows it.
-fn canonical(name: &str) -> String {
-    name.to_ascii_lowercase().replace('-', "_")
-}
-
 /// A value as SQL takes it: a number as one, anything else as a string.
 fn literal(value: &str) -> String {
     match value.parse::<f64>() {
@@ -79,13 +94,35 @@ fn literal(value: &str) -> String {
     }
 }
 
-fn set_global(client: &mut Client, name: &str, value: &str) -> Result<(), ClientError> {
-    client.execute(&format!("set global {name} = {}", literal(value)))
-}
-
-fn find<'a>(variables: &'a [ServerSetting], name: &str) -> Option<&'a str> {
-    let found = variables.iter().find(|variable| variable.name == name);
-    found.map(|variable| variable.value.as_str())
+/// Gives a setting, whose name is the server's own, a value, and waits until that is in effect. Gives what the server
+/// made of it.
+fn give(client: &mut Client, name: &str, value: &str) -> Result<String, ChangeError> {
+    let deadline = Instant::now() + PATIENCE;
+    let refused = |cause| ChangeError::Refused {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        cause,
+    };
+    let set = |client: &mut Client, to: &str| loop {
+        match client.execute(&format!("set global {name} = {to}")) {
+            Err(ClientError::Server(error)) if name == BUFFER_POOL && error.message.contains(RESIZING) => {
+                if Instant::now() > deadline {
+                    return Err(ChangeError::Slow {
+                        value: value.to_owned(),
+                    });
+                }
+                std::thread::sleep(POLL);
+            }
+            done => return done.map_err(refused),
+        }
+    };
+    set(client, &literal(value))?;
+    if name == BUFFER_POOL {
+        // This changes nothing, and is refused as long as the server is not done.
+        set(client, &format!("@@global.{name}"))?;
+    }
+    let variables = Variables::read(client).map_err(refused)?;
+    Ok(variables.get(name).unwrap_or_default().to_owned())
 }
 
 /// The settings with values as this server takes them; sizes are in bytes.
@@ -93,11 +130,11 @@ fn find<'a>(variables: &'a [ServerSetting], name: &str) -> Option<&'a str> {
 /// # Errors
 /// A setting that it does not have, or no connection.
 pub(super) fn fit(client: &mut Client, settings: &[(String, String)]) -> Result<Mapped, TargetError> {
-    let variables = global_variables(client)?;
+    let variables = Variables::read(client)?;
     let mut fitted = Mapped::default();
     for (name, value) in settings {
         let canonical = canonical(name);
-        if find(&variables, &canonical).is_none() {
+        if variables.get(&canonical).is_none() {
             return Err(ChangeError::Unknown { name: name.clone() }.into());
         }
         let value = match (canonical.as_str(), size_bytes(value)) {
@@ -112,10 +149,10 @@ pub(super) fn fit(client: &mut Client, settings: &[(String, String)]) -> Result<
 
 /// A size of the buffer pool as the server makes it of this one: the next multiple of a chunk of each of its instances
 /// (MySQL Reference Manual, "Configuring InnoDB Buffer Pool Size").
-fn rounded(wanted: u64, variables: &[ServerSetting]) -> u64 {
-    let number = |name| find(variables, name).and_then(|value| value.parse::<u64>().ok());
-    let chunk = number("innodb_buffer_pool_chunk_size").unwrap_or(0);
-    let unit = chunk.saturating_mul(number("innodb_buffer_pool_instances").unwrap_or(1).max(1));
+fn rounded(wanted: u64, variables: &Variables) -> u64 {
+    let chunk = variables.number("innodb_buffer_pool_chunk_size").unwrap_or(0);
+    let instances = variables.number("innodb_buffer_pool_instances").unwrap_or(1);
+    let unit = chunk.saturating_mul(instances.max(1));
     wanted.checked_next_multiple_of(unit).unwrap_or(wanted)
 }
 
@@ -134,7 +171,7 @@ impl GlobalChange {
     /// A setting that the server does not have, or no connection.
     pub fn plan(info: &ConnectionInfo, settings: &[(String, String)], stop: &StopFlag) -> Result<Self, TargetError> {
         let mut client = connect_until(info, stop)?;
-        let variables = global_variables(&mut client)?;
+        let variables = Variables::read(&mut client)?;
         let mut change = Self {
             info: info.clone(),
             stop: Arc::clone(stop),
@@ -142,7 +179,9 @@ impl GlobalChange {
             unset: Vec::new(),
         };
         for (name, wanted) in settings {
-            let found = find(&variables, name).ok_or_else(|| ChangeError::Unknown { name: name.clone() })?;
+            let found = variables
+                .get(name)
+                .ok_or_else(|| ChangeError::Unknown { name: name.clone() })?;
             if same_value(found, wanted) {
                 continue;
             }
@@ -168,15 +207,9 @@ impl GlobalChange {
     fn set(&self, client: &mut Client, unset: &mut Vec<Unset>) -> Result<(), ChangeError> {
         for setting in &self.saved.settings {
             let (before, wanted) = values(setting);
-            let refused = |cause| ChangeError::Refused {
-                name: setting.name.clone(),
-                value: wanted.to_owned(),
-                cause,
-            };
-            set_global(client, &setting.name, wanted).map_err(refused)?;
-            let found = await_value(client, &setting.name, before, wanted).map_err(refused)?;
+            let found = give(client, &setting.name, wanted)?;
             if !same_value(&found, wanted) {
-                set_global(client, &setting.name, before).map_err(refused)?;
+                give(client, &setting.name, before)?;
                 unset.push(Unset {
                     name: setting.name.clone(),
                     wanted: wanted.to_owned(),
@@ -207,7 +240,7 @@ impl Change for GlobalChange {
         let mut unset = self.unset.clone();
         if let Err(cause) = self.set(&mut client, &mut unset) {
             return Err(match restore(&self.info, &self.saved) {
-                Ok(_) => cause.into(),
+                Ok(_) => ChangeError::Undone(Box::new(cause)).into(),
                 Err(error) => ChangeError::NotUndone {
                     cause: Box::new(cause),
                     message: error.to_string(),
@@ -231,6 +264,11 @@ fn values(setting: &SavedSetting) -> (&str, &str) {
 
 /// Why a setting cannot be set by this role; `None` if it can be. It is set to what it is, which changes nothing.
 fn reason_against(client: &mut Client, name: &str) -> Result<Option<&'static str>, TargetError> {
+    if UNTOUCHED.contains(&name) {
+        return Ok(Some(
+            "dyno changes neither what the server executes nor where it writes",
+        ));
+    }
     match client.execute(&format!("set global {name} = @@global.{name}")) {
         Ok(()) => Ok(None),
         Err(ClientError::Server(error)) => Ok(Some(match error.code {
@@ -244,23 +282,9 @@ fn reason_against(client: &mut Client, name: &str) -> Result<Option<&'static str
     }
 }
 
-/// The value of a setting that was set: of the buffer pool's size once it is no longer what it was `before`, or when
-/// that has taken too long.
-fn await_value(client: &mut Client, name: &str, before: &str, wanted: &str) -> Result<String, ClientError> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let variables = global_variables(client)?;
-        let found = find(&variables, name).unwrap_or_default();
-        let waits = name == BUFFER_POOL && !same_value(found, wanted) && same_value(found, before);
-        if !waits || Instant::now() > deadline {
-            return Ok(found.to_owned());
-        }
-        std::thread::sleep(POLL);
-    }
-}
-
 /// Puts back what a change found. What has another value than the change gave it is somebody else's by now, and stays;
-/// a server that was restarted has what it was before anyway.
+/// a server that was restarted has what it was before anyway. A record may come from anybody: what no change can have
+/// left stays, too.
 ///
 /// # Errors
 /// The server refuses a value, or no connection.
@@ -270,23 +294,57 @@ pub(super) fn restore(info: &ConnectionInfo, saved: &Saved) -> Result<Restored, 
         return Ok(restored);
     }
     let mut client = info.connect().map_err(ConnectError)?;
-    let variables = global_variables(&mut client)?;
+    let variables = Variables::read(&mut client)?;
     for setting in &saved.settings {
-        let (before, set_to) = values(setting);
-        let found = find(&variables, &setting.name).unwrap_or_default();
-        if same_value(found, before) {
-            continue;
+        match to_put_back(setting, &variables) {
+            PutBack::Done => {}
+            PutBack::Others => restored.others.push(setting.name.clone()),
+            PutBack::Value(before) => put_back(&mut client, &setting.name, before)?,
         }
-        if !same_value(found, set_to) {
-            restored.others.push(setting.name.clone());
-            continue;
-        }
-        set_global(&mut client, &setting.name, before).map_err(|cause| ChangeError::NotRestored {
-            name: setting.name.clone(),
-            cause,
-        })?;
     }
     Ok(restored)
+}
+
+/// What is to be done about a setting that a change may have left.
+#[derive(Debug, PartialEq)]
+enum PutBack<'a> {
+    /// Nothing: it is as it was.
+    Done,
+    /// Nothing: it is not the change's.
+    Others,
+    /// It gets this value.
+    Value(&'a str),
+}
+
+/// The name becomes part of a statement, so it has to be one of the server's own.
+fn to_put_back<'a>(setting: &'a SavedSetting, variables: &Variables) -> PutBack<'a> {
+    let found = variables
+        .get(&setting.name)
+        .filter(|_| !UNTOUCHED.contains(&setting.name.as_str()));
+    let (Some(found), Some(before), Some(set_to)) = (found, &setting.value, &setting.set_to) else {
+        return PutBack::Others;
+    };
+    match same_value(found, before) {
+        // The buffer pool has its old size until it has another one.
+        true if setting.name == BUFFER_POOL => PutBack::Value(before),
+        true => PutBack::Done,
+        false if same_value(found, set_to) => PutBack::Value(before),
+        false => PutBack::Others,
+    }
+}
+
+fn put_back(client: &mut Client, name: &str, before: &str) -> Result<(), ChangeError> {
+    let given = give(client, name, before).and_then(|found| match same_value(&found, before) {
+        true => Ok(()),
+        false => Err(ChangeError::Altered {
+            value: before.to_owned(),
+            found,
+        }),
+    });
+    given.map_err(|cause| ChangeError::NotRestored {
+        name: name.to_owned(),
+        cause: Box::new(cause),
+    })
 }
 
 #[cfg(test)]
@@ -312,20 +370,51 @@ mod tests {
     #[test]
     fn a_buffer_pool_is_a_whole_number_of_chunks() {
         let variables = |chunk: &str, instances: &str| {
-            [
+            Variables::from([
                 ("innodb_buffer_pool_chunk_size", chunk),
                 ("innodb_buffer_pool_instances", instances),
-            ]
-            .map(|(name, value)| ServerSetting {
-                name: name.to_owned(),
-                value: value.to_owned(),
-            })
+            ])
         };
         assert_eq!(rounded(100, &variables("128", "1")), 128);
         assert_eq!(rounded(256, &variables("128", "1")), 256);
         assert_eq!(rounded(257, &variables("128", "8")), 1024);
         assert_eq!(rounded(100, &variables("0", "1")), 100);
-        assert_eq!(rounded(100, &[]), 100);
+        assert_eq!(rounded(100, &[].into()), 100);
         assert_eq!(rounded(u64::MAX, &variables("128", "1")), u64::MAX);
+    }
+
+    #[test]
+    fn only_what_a_change_can_have_left_is_put_back() {
+        let variables = [
+            (BUFFER_POOL, "100"),
+            ("init_connect", ""),
+            ("max_connections", "77"),
+            ("sync_binlog", "1"),
+        ]
+        .into();
+        let saved = |name: &str, before: Option<&str>, set_to: Option<&str>| SavedSetting {
+            name: name.to_owned(),
+            value: before.map(str::to_owned),
+            needs_restart: false,
+            set_to: set_to.map(str::to_owned),
+        };
+        let what = |name, before, set_to| match to_put_back(&saved(name, before, set_to), &variables) {
+            PutBack::Done => "done".to_owned(),
+            PutBack::Others => "others".to_owned(),
+            PutBack::Value(value) => value.to_owned(),
+        };
+        assert_eq!(what("max_connections", Some("151"), Some("77")), "151");
+        assert_eq!(what("max_connections", Some("77"), Some("151")), "done");
+        assert_eq!(what("max_connections", Some("151"), Some("78")), "others");
+        // It may be on its way to another size.
+        assert_eq!(what(BUFFER_POOL, Some("100"), Some("200")), "100");
+        // Records that no change has written.
+        assert_eq!(what("max_connections", Some("151"), None), "others");
+        assert_eq!(what("max_connections", None, Some("77")), "others");
+        assert_eq!(
+            what("sync_binlog = 0, global max_connections", Some("1"), Some("")),
+            "others"
+        );
+        assert_eq!(what("init_connect", Some("drop database x"), Some("")), "others");
     }
 }

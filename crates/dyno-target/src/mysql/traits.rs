@@ -1,24 +1,42 @@
 //! What MariaDB and MySQL call their parts and settings, for readers of results who know no database.
 
-use super::facts::ServerSetting;
+use super::variables::Variables;
 use dyno_record::{ServerTraits, SettingNames, Words};
 
 /// Settings that say where the server is and which data it has, or that dyno sets by the number of clients.
-const INCIDENTAL: [&str; 20] = [
+const INCIDENTAL: [&str; 38] = [
+    "aria_log_dir_path",
     "basedir",
     "character_sets_dir",
     "datadir",
+    "feedback_server_uid",
     "general_log_file",
+    "gtid_binlog_pos",
+    "gtid_binlog_state",
+    "gtid_current_pos",
+    "gtid_executed",
+    "gtid_purged",
+    "gtid_slave_pos",
     "hostname",
     "innodb_data_home_dir",
     "innodb_log_group_home_dir",
+    "innodb_tmpdir",
+    "innodb_undo_directory",
     "lc_messages_dir",
+    "log_basename",
+    "log_bin_basename",
+    "log_bin_index",
     "log_error",
     "max_connections",
     "pid_file",
     "plugin_dir",
     "port",
+    "relay_log_basename",
+    "relay_log_index",
     "report_host",
+    "report_port",
+    "server_id",
+    "server_uid",
     "server_uuid",
     "slave_load_tmpdir",
     "slow_query_log_file",
@@ -27,15 +45,17 @@ const INCIDENTAL: [&str; 20] = [
     "wsrep_node_name",
 ];
 
-/// The traits of a server with these settings. InnoDB writes changed pages when it needs to and has no longest time
-/// between checkpoints; torn pages are mended from its doublewrite buffer, not from the log.
-pub(super) fn traits(settings: &[ServerSetting]) -> ServerTraits {
-    let number = |name: &str| {
-        let found = settings.iter().find(|setting| setting.name == name)?;
-        found.value.parse().ok()
-    };
+/// The sizes of the redo log: MySQL has the first since 8.0.30, MariaDB and earlier MySQL have the other.
+const LOG_SIZES: [&str; 2] = ["innodb_redo_log_capacity", "innodb_log_file_size"];
+
+/// The traits of a server of this version with these variables. InnoDB writes changed pages when it needs to and has no
+/// longest time between checkpoints; torn pages are mended from its doublewrite buffer, not from the log.
+pub(super) fn traits(version: &str, variables: &Variables) -> ServerTraits {
+    let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
     let cache = "innodb_buffer_pool_size";
+    let log_size = LOG_SIZES.into_iter().find(|name| variables.get(name).is_some());
     ServerTraits {
+        product: if is_mariadb { "MariaDB" } else { "MySQL" }.to_owned(),
         words: Words {
             log: "redo log".to_owned(),
             log_in_full: "redo log".to_owned(),
@@ -43,6 +63,7 @@ pub(super) fn traits(settings: &[ServerSetting]) -> ServerTraits {
             page_read: "page".to_owned(),
             page_written: "page".to_owned(),
             cache: "the buffer pool".to_owned(),
+            error_code: "error number".to_owned(),
             waits_source: String::new(),
             statements_source: String::new(),
         },
@@ -50,13 +71,13 @@ pub(super) fn traits(settings: &[ServerSetting]) -> ServerTraits {
             cache: cache.to_owned(),
             memory: vec![cache.to_owned()],
             checkpoint_time: String::new(),
-            checkpoint_log: "innodb_log_file_size".to_owned(),
-            of_checkpoints: vec!["innodb_log_file_size".to_owned()],
+            checkpoint_log: log_size.unwrap_or_default().to_owned(),
+            of_checkpoints: LOG_SIZES.map(str::to_owned).to_vec(),
             of_cleaning: vec!["innodb_purge".to_owned()],
             incidental: INCIDENTAL.map(str::to_owned).to_vec(),
         },
-        page_bytes: number("innodb_page_size"),
-        cache_bytes: number(cache),
+        page_bytes: variables.number("innodb_page_size"),
+        cache_bytes: variables.number(cache),
         checkpoint_every_s: None,
         logs_page_images: false,
     }
@@ -68,15 +89,16 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_settings() {
-        let settings = [("innodb_buffer_pool_size", "134217728"), ("innodb_page_size", "16384")];
-        let settings = settings.map(|(name, value)| ServerSetting {
-            name: name.to_owned(),
-            value: value.to_owned(),
-        });
-        let traits = traits(&settings);
-        assert_eq!(
-            (traits.cache_bytes, traits.page_bytes),
-            (Some(134_217_728), Some(16_384))
-        );
+        let variables = [
+            ("innodb_buffer_pool_size", "134217728"),
+            ("innodb_page_size", "16384"),
+            ("innodb_log_file_size", "100663296"),
+        ]
+        .into();
+        let own = traits("11.4.5-MariaDB", &variables);
+        assert_eq!((own.cache_bytes, own.page_bytes), (Some(134_217_728), Some(16_384)));
+        assert_eq!(own.product, "MariaDB");
+        assert_eq!(own.settings.checkpoint_log, "innodb_log_file_size");
+        assert_eq!(traits("8.0.43", &variables).product, "MySQL");
     }
 }

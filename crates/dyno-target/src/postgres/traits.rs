@@ -36,6 +36,7 @@ pub(super) fn traits(client: &mut Client) -> Result<ServerTraits, postgres::Erro
     let full_page_writes: Option<String> = row.try_get(3)?;
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     Ok(ServerTraits {
+        product: "PostgreSQL".to_owned(),
         words: Words {
             log: "WAL".to_owned(),
             log_in_full: "write-ahead log".to_owned(),
@@ -43,6 +44,7 @@ pub(super) fn traits(client: &mut Client) -> Result<ServerTraits, postgres::Erro
             page_read: "block".to_owned(),
             page_written: "buffer".to_owned(),
             cache: "shared buffers".to_owned(),
+            error_code: "SQLSTATE".to_owned(),
             waits_source: "pg_stat_activity".to_owned(),
             statements_source: "pg_stat_statements".to_owned(),
         },

@@ -1,0 +1,47 @@
+//! The server's global variables: what it runs with.
+
+use super::{Client, ClientError};
+use std::collections::HashMap;
+
+/// Every global variable with its value, by name in lower case.
+pub(super) struct Variables(HashMap<String, String>);
+
+impl Variables {
+    /// Asks a server for them.
+    pub fn read(client: &mut Client) -> Result<Self, ClientError> {
+        let rows = client.query::<(String, String)>("show global variables")?;
+        Ok(rows.into_iter().collect())
+    }
+
+    /// The value of a variable, if there is one of this name.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The same as a number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.get(name)?.parse().ok()
+    }
+}
+
+impl FromIterator<(String, String)> for Variables {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(variables: T) -> Self {
+        let named = variables.into_iter();
+        Self(named.map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
+    }
+}
+
+#[cfg(test)]
+impl<const N: usize> From<[(&str, &str); N]> for Variables {
+    fn from(variables: [(&str, &str); N]) -> Self {
+        variables
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into_iter()
+            .collect()
+    }
+}
+
+/// A name as the server shows it.
+pub(super) fn canonical(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
+}

@@ -7,7 +7,7 @@ mod support;
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions};
 use dyno_target::postgres::settings::{Change, ChangeError, restore};
-use dyno_target::target::Saved;
+use dyno_target::target::{Restored, Saved, SavedSetting};
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
@@ -290,6 +290,35 @@ fn changes_and_restores_on_18() {
     restore(&info, &saved, None).unwrap();
     assert_eq!(sorted(&foreign.auto_conf()), sorted(&before));
     foreign.sql("alter database postgres reset work_mem");
+
+    // A record that somebody else wrote changes nothing that no change has left.
+    foreign.sql("alter system set archive_command = 'true'");
+    let before = foreign.auto_conf();
+    let written = |name: &str, value: &str, set_to: Option<&str>| SavedSetting {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        needs_restart: false,
+        set_to: set_to.map(str::to_owned),
+    };
+    let record = Saved {
+        settings: vec![
+            written("archive_command", "false", None),
+            written("restore_command", "false", None),
+            written("search_path = b; alter system set work_mem", "1GB", None),
+            written("checkpoint_timeout", "9min", Some("8min")),
+        ],
+    };
+    assert_eq!(restore(&info, &record, None).unwrap().others.len(), 4);
+    assert_eq!(foreign.auto_conf(), before);
+    // Records of the first dynos do not say what a setting was set to.
+    foreign.sql("alter system reset archive_command");
+    foreign.sql("alter system set checkpoint_timeout = '7min'");
+    let record = Saved {
+        settings: vec![written("checkpoint_timeout", "6min", None)],
+    };
+    assert_eq!(restore(&info, &record, None).unwrap(), Restored::default());
+    assert_eq!(show(&info, "checkpoint_timeout"), "6min");
+    foreign.sql("alter system reset checkpoint_timeout");
 
     // A role that was granted one setting, from 15 on.
     // A test that failed before may have left it with its grants.

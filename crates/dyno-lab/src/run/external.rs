@@ -247,7 +247,7 @@ fn back(server: &dyn External, saved: Restore, restart_command: Option<&str>, pr
             }
             if !restored.others.is_empty() {
                 progress.note(&format!(
-                    "Changed by somebody else in the meantime, and therefore left as they are: {}.",
+                    "Left as they are, because their values are no longer those that the campaign gave them: {}.",
                     restored.others.join(", ")
                 ));
             }

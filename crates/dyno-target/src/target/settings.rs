@@ -101,6 +101,6 @@ pub struct Restored {
     pub restarted: bool,
     /// Settings that are back in the file, but need a restart to take effect.
     pub pending_restart: Vec<String>,
-    /// Settings that somebody else has changed since, and that stay as they are.
+    /// Settings that no longer have what the change gave them, or never did, and that stay as they are.
     pub others: Vec<String>,
 }

@@ -479,12 +479,24 @@ pub fn restore(info: &ConnectionInfo, saved: &Saved, restart_command: Option<&st
 }
 
 /// Whether what the file has now may be replaced by what was there before the change: it is the change's, or is
-/// there already.
+/// there already. A record may come from anybody, and the name becomes part of a command: it has to be one that the
+/// server knows, and what no change can have left stays as it is.
 fn is_own(setting: &SavedSetting, survey: &Survey) -> bool {
-    let Some(set_to) = &setting.set_to else { return true };
-    match (survey.kept(&setting.name), &setting.value) {
-        (Kept::Unknown, _) => true,
-        (Kept::Nothing, before) => before.is_none(),
-        (Kept::Value(value), before) => survey.has(&setting.name, set_to) || Some(&value) == before.as_ref(),
+    if survey.row(&setting.name).is_none() {
+        return false;
     }
+    let before = &setting.value;
+    match (survey.kept(&setting.name), &setting.set_to) {
+        (Kept::Nothing, _) => before.is_none(),
+        (Kept::Unknown, set_to) => set_to.is_some(),
+        (Kept::Value(value), Some(set_to)) => survey.has(&setting.name, set_to) || Some(&value) == before.as_ref(),
+        // A change of dyno 0.1, most likely.
+        (Kept::Value(_), None) => !brings_code(&setting.name),
+    }
+}
+
+/// Whether the server executes what this setting says, or loads it.
+fn brings_code(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.ends_with("_command") || name.contains("librar") || name == "jit_provider"
 }

@@ -54,11 +54,13 @@ fn one_sided(campaign: &Campaign, cells: &Cells<'_>) -> Vec<Warning> {
     if cells.values().flatten().any(|run| measured_s(run) < LONG_ENOUGH_S) {
         return Vec::new();
     }
-    let mut records = cells.values().flatten().map(|(_, record)| *record);
-    let settings = records
-        .next()
-        .map(|record| record.traits().settings)
-        .unwrap_or_default();
+    let mut traits = cells.values().flatten().map(|(_, record)| record.traits());
+    let first = traits.next().unwrap_or_default();
+    // Not every kind of database tells what it does by itself.
+    if traits.any(|other| other.product != first.product) {
+        return Vec::new();
+    }
+    let settings = first.settings;
     // What it is, whether an event is one, and parts of the names of settings that bring it about.
     type Kind<'a> = (&'static str, fn(&EventKind) -> bool, &'a [String]);
     let kinds: [Kind<'_>; 2] = [
@@ -303,6 +305,13 @@ pub(super) mod tests {
             std::fs::write(run.path.join("server.csv"), samples).unwrap();
         }
         assert_eq!(warnings(reading), Vec::<String>::new());
+        // Another kind of database tells of none.
+        let mut two_kinds = runs(50, 60.0, CHECKPOINT);
+        for run in &mut two_kinds[4..] {
+            let record = run.record.as_mut().unwrap();
+            record.server = serde_json::json!({ "traits": { "product": "MariaDB" } });
+        }
+        assert_eq!(warnings(two_kinds), Vec::<String>::new());
         // Where checkpoints are what is varied, that is no accident.
         let mut varied = runs(40, 60.0, CHECKPOINT);
         for run in &mut varied {

@@ -6,8 +6,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Names of counters, settings and waits, or parts of them.
-const NAMES: [&str; 25] = [
+/// Names of databases, of their counters, settings and waits, or parts of them.
+const NAMES: [&str; 30] = [
+    "postgres",
+    "mysql",
+    "mariadb",
+    "sqlstate\"",
+    "write-ahead",
     "pg_stat",
     "wal_position",
     "wal_fpi",

@@ -1,8 +1,8 @@
 //! What two campaigns were made with that is not the same.
 
-use crate::comparison::Difference;
 use crate::comparison::cells::{Cell, Cells, Matches};
 use crate::comparison::facts::{Facts, is_of_factor, of_campaign, of_experiment, of_run};
+use crate::comparison::{Difference, PRODUCT};
 use dyno_archive::figures::decimal;
 use indexmap::{IndexMap, IndexSet};
 
@@ -41,7 +41,14 @@ pub(super) fn differences(baseline: &Cells<'_>, candidate: &Cells<'_>, matches: 
     };
     let names: IndexSet<&String> = base.keys().chain(other.keys()).filter(|name| !is_told(name)).collect();
     let nothing = IndexSet::new();
-    for name in names {
+    let products = base.get(PRODUCT).zip(other.get(PRODUCT));
+    let is_comparable = |name: &str| match products {
+        Some((one, another)) if one != another => !name.starts_with("settings.") && !name.starts_with("server.locale"),
+        Some(_) => true,
+        // Earlier dynos did not always say which it is.
+        None => name != PRODUCT,
+    };
+    for name in names.into_iter().filter(|name| is_comparable(name)) {
         let (one, another) = (base.get(name).unwrap_or(&nothing), other.get(name).unwrap_or(&nothing));
         if one != another {
             let joined = |values: &IndexSet<String>| values.iter().map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -55,13 +55,17 @@ pub(super) fn of_run(record: &RunRecord) -> Facts {
     if let Some(transport) = &record.transport {
         facts.insert("transport".to_owned(), transport.clone());
     }
+    let traits = record.traits();
+    if !traits.product.is_empty() {
+        facts.insert(super::PRODUCT.to_owned(), traits.product);
+    }
     if let Some(version) = record.server.get("version").and_then(Value::as_str) {
         facts.insert("server.version".to_owned(), version.to_owned());
     }
     if let Some(locale) = record.server.get("locale") {
         walk("server.locale", locale, &mut facts);
     }
-    let incidental = record.traits().settings.incidental;
+    let incidental = traits.settings.incidental;
     let settings = settings(record)
         .into_iter()
         .filter(|(name, _)| !incidental.iter().any(|own| own == name));

@@ -182,6 +182,17 @@ fn cautions(comparison: &Comparison, unknown: &[String]) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if comparison
+        .differences
+        .iter()
+        .any(|difference| difference.what == PRODUCT)
+    {
+        cautions.push(
+            "The two measured different databases: what one calls a setting has no counterpart in the other, so \
+             settings are not compared."
+                .to_owned(),
+        );
+    }
     for factor in unknown {
         cautions.push(format!(
             "Only one of the two varies {factor}, and it is not known what it was in the other: cells are matched \
@@ -230,6 +241,9 @@ fn too_few_runs(comparison: &Comparison) -> Option<String> {
 
 /// What the seed is called among the differences.
 const SEED: &str = "seed";
+
+/// What the kind of database is called among them.
+const PRODUCT: &str = "server.product";
 
 impl Comparison {
     /// How many comparisons had which verdict.

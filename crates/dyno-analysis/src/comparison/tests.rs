@@ -232,6 +232,37 @@ fn cells_are_matched_by_what_both_vary() {
 }
 
 #[test]
+fn settings_of_different_databases_are_not_compared() {
+    let archive = TempDir::new().unwrap();
+    let of = |product: &str, setting: &str| {
+        campaign(&archive, "", |_, made| {
+            made.record.server = json!({
+                "version": product, "traits": { "product": product },
+                "settings": [{ "name": setting, "value": "1GB" }],
+            });
+        })
+    };
+    let (one, same) = (of("PostgreSQL", "work_mem"), of("PostgreSQL", "temp_buffers"));
+    let other = of("MariaDB", "sort_buffer_size");
+    let differing = |compared: &Comparison| -> Vec<String> {
+        let differences = compared.differences.iter();
+        differences.map(|difference| difference.what.clone()).collect()
+    };
+    let said = |compared: &Comparison| {
+        compared
+            .cautions
+            .iter()
+            .any(|caution| caution.contains("different databases"))
+    };
+    let compared = compare(&one, &other);
+    assert_eq!(differing(&compared), ["server.product", "server.version"]);
+    assert!(said(&compared), "{:?}", compared.cautions);
+    let compared = compare(&one, &same);
+    assert_eq!(differing(&compared), ["settings.work_mem", "settings.temp_buffers"]);
+    assert!(!said(&compared), "{:?}", compared.cautions);
+}
+
+#[test]
 fn a_factor_that_one_lacks_has_the_level_of_its_experiment() {
     let archive = TempDir::new().unwrap();
     let plain = repeated(&archive, "", 1, 10_000.0, 1.0);

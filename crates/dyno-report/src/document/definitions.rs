@@ -90,7 +90,7 @@ const WORDS: [(&str, &str); 20] = [
         "Shares of the time of all cores of the machine that made the load; the rest is idle. \"Stolen\" was taken by \
          other guests of a virtual machine's host.",
     ),
-    ("kB, MB, GB", "As in PostgreSQL: 1 kB is 1,024 bytes, 1 MB is 1,024 kB."),
+    ("kB, MB, GB", "1 kB is 1,024 bytes, 1 MB is 1,024 kB."),
     (
         "Factor, level, cell, run",
         "A factor is something that is varied, with its levels; a cell is one combination of levels; a run measures a \
@@ -116,15 +116,19 @@ const BEFORE_SERVER: &str = "Cause of a dip";
 fn of_server(server: &ServerTraits) -> Vec<(String, String)> {
     let (words, settings) = (&server.words, &server.settings);
     let log = &words.log;
-    let when = match [&settings.checkpoint_time, &settings.checkpoint_log].map(String::as_str) {
-        [_, ""] => String::new(),
-        ["", most] => format!(": before the {log} is full ({most})"),
-        [timeout, most] => format!(": by time ({timeout}), by {log} volume ({most}), or on request"),
+    let checkpoint = match [&settings.checkpoint_time, &settings.checkpoint_log].map(String::as_str) {
+        [_, ""] => "The server writes all changed pages to the data files.".to_owned(),
+        // Without a longest time between them they are no event.
+        ["", most] => format!(
+            "The place in the {log} up to which all changes are in the data files. The server moves it on all the \
+             time by writing the pages that were changed first, and faster as the {log} fills up ({most})."
+        ),
+        [timeout, most] => format!(
+            "The server writes all changed pages to the data files: by time ({timeout}), by {log} volume ({most}), or \
+             on request."
+        ),
     };
-    let mut defined = vec![(
-        "Checkpoint".to_owned(),
-        format!("The server writes all changed pages to the data files{when}."),
-    )];
+    let mut defined = vec![("Checkpoint".to_owned(), checkpoint)];
     if !words.page_image.is_empty() {
         defined.push((
             capitalised(&words.page_image),

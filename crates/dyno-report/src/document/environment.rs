@@ -285,7 +285,12 @@ fn settings(runs: &[&RunRecord]) -> Table {
         });
         settings.collect()
     };
-    Facts::of(runs, facts).table(
+    let all = Facts::of(runs, facts);
+    // A server that does not tell where settings come from gave all of them.
+    if all.values.keys().all(|(_, source)| source.is_empty()) {
+        return all.table("Settings of the server", "setting", None);
+    }
+    all.table(
         "Settings of the server that differ from its defaults",
         "setting",
         Some("from"),

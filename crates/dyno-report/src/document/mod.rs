@@ -284,9 +284,10 @@ fn document(campaigns: &[&Campaign]) -> Document {
     } else {
         String::new()
     };
-    // Of several databases the first has the word.
+    // Of several databases the first has the word. A run that could not begin knows of none.
     let mut runs = campaigns.iter().flat_map(|campaign| &campaign.runs);
-    let server = runs.next().map(Run::traits);
+    let described = |run: &&Run| run.record.as_ref().is_ok_and(|record| !record.server.is_null());
+    let server = runs.find(described).map(Run::traits);
     Document {
         format: FORMAT,
         dyno_version: env!("CARGO_PKG_VERSION").to_owned(),

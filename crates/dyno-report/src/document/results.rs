@@ -8,12 +8,13 @@ use crate::figures::{count, counted, decimal, figure, one_line, percent, rate, t
 use crate::growth::largest;
 use dyno_archive::analysis::{Analysis, Dip};
 use dyno_archive::summary::{Latency, Pacing, ScriptSummary, Summary, WorkloadSummary};
+use dyno_record::Words;
 
 /// More dips than this are not read; the deepest are shown.
 const MOST_DIPS: usize = 20;
 
-/// All that a summary says: each workload in a sentence, then the tables.
-pub(super) fn blocks(summary: &Summary) -> Vec<Block> {
+/// All that a summary says, in the words of its database: each workload in a sentence, then the tables.
+pub(super) fn blocks(summary: &Summary, of_server: &Words) -> Vec<Block> {
     let loads = summary.workloads.iter();
     let loads = loads.map(|workload| paragraph(load(summary, workload)));
     let tables = [
@@ -26,7 +27,7 @@ pub(super) fn blocks(summary: &Summary) -> Vec<Block> {
         metrics(summary),
         stages(summary),
         scripts(summary),
-        errors(summary),
+        errors(summary, &of_server.error_code),
         setbacks(summary),
         growth(summary),
         costs(summary),
@@ -262,7 +263,7 @@ fn scripts(summary: &Summary) -> Table {
     with_details(table, &details)
 }
 
-fn errors(summary: &Summary) -> Table {
+fn errors(summary: &Summary, code: &str) -> Table {
     if summary.workloads.iter().all(|workload| workload.errors == 0) {
         return facts("", [("errors", "none".to_owned())]);
     }
@@ -284,7 +285,7 @@ fn errors(summary: &Summary) -> Table {
             text("workload"),
             number("transactions", ""),
             number("share", "%"),
-            text("SQLSTATE"),
+            text(if code.is_empty() { "code" } else { code }),
             text("first message"),
         ],
         rows: rows.collect(),

@@ -127,7 +127,7 @@ pub(super) fn steady_words(steady: &dyno_archive::analysis::Steady) -> String {
 
 fn results(recorded: &Recorded) -> Vec<Block> {
     let mut blocks = match &recorded.summary {
-        Ok(summary) => results::blocks(summary),
+        Ok(summary) => results::blocks(summary, &recorded.server.words),
         Err(error) => vec![paragraph(format!("There are no figures: {}", one_line(error)))],
     };
     if let Some(analysis) = &recorded.analysis {

@@ -384,6 +384,33 @@ fn a_campaign_of_which_nothing_was_made() {
 }
 
 #[test]
+fn the_words_are_those_of_the_first_database_that_was_reached() {
+    let archive = tempfile::tempdir().unwrap();
+    let end = "[factors]\nclients = [1, 8]\n[plan]\norder = \"listed\"\n";
+    let mut campaign = campaign(archive.path(), end, |_| Fate::Complete(1.0));
+    let described = serde_json::json!({ "traits": { "words": { "log": "redo log" }, "settings": {
+        "checkpoint_log": "innodb_log_file_size" } } });
+    for (run, server) in campaign.runs.iter_mut().zip([serde_json::Value::Null, described]) {
+        run.record.as_mut().unwrap().server = server;
+    }
+    let document = of_campaign(&campaign, Detail::Full);
+    let meanings: Vec<_> = document
+        .definitions
+        .iter()
+        .map(|definition| definition.meaning.as_str())
+        .collect();
+    let words = meanings.join("\n");
+    assert!(
+        words.contains("faster as the redo log fills up (innodb_log_file_size)"),
+        "{words}"
+    );
+    assert!(
+        !words.contains("checkpoint_timeout") && !words.contains("WAL"),
+        "{words}"
+    );
+}
+
+#[test]
 fn what_differs_between_runs_is_told_with_its_number_of_runs() {
     let archive = tempfile::tempdir().unwrap();
     let end = "[factors]\nclients = [1, 8]\n[plan]\norder = \"listed\"\n";

@@ -160,8 +160,9 @@ impl fmt::Display for Warning {
                 percent(*share)
             ),
             Self::NotDurable { settings } => {
-                // Without synchronous commits the data stays consistent.
-                let harmless = |setting: &String| setting.starts_with("synchronous_commit");
+                // Where commits alone do not wait for the disk, the data stays consistent.
+                let of_commits = ["synchronous_commit", "innodb_flush_log_at_trx_commit", "sync_binlog"];
+                let harmless = |setting: &String| of_commits.iter().any(|name| setting.starts_with(name));
                 let damage = if settings.iter().all(harmless) {
                     ""
                 } else {
@@ -352,6 +353,24 @@ fn of_stage(preposition: &str, stage: Option<&str>) -> String {
 mod tests {
     use super::*;
     use dyno_record::{Route, Shape};
+
+    #[test]
+    fn only_what_can_damage_data_is_said_to() {
+        let damages = |setting: &str| {
+            let settings = vec![setting.to_owned()];
+            Warning::NotDurable { settings }.to_string().contains("damage data")
+        };
+        for setting in ["fsync = off", "full_page_writes = off", "innodb_doublewrite = OFF"] {
+            assert!(damages(setting), "{setting}");
+        }
+        for setting in [
+            "synchronous_commit = off",
+            "innodb_flush_log_at_trx_commit = 2",
+            "sync_binlog = 0",
+        ] {
+            assert!(!damages(setting), "{setting}");
+        }
+    }
 
     #[test]
     fn numbers_have_the_digits_they_have_in_tables() {

@@ -54,7 +54,7 @@ fn class(number: u16, state: &[u8]) -> ErrorClass {
         // TLS (MySQL's number, and MariaDB's).
         1040 | 1203 | 1226 => ErrorClass::Refused,
         1044 | 1045 | 1049 | 1129 | 1130 | 1251 | 1698 | 1862 | 3118 | 3159 | 4151 => ErrorClass::Refused,
-        // "Unknown command": what a node of a Galera cluster says to everything until it is ready. The connection stays.
+        // "Unknown command": what a node of a Galera cluster says to all until it is ready. The connection stays.
         1047 => ErrorClass::Other,
         // Wrong arguments, unknown handle, not with these options, not to be prepared, no default.
         1210 | 1243 | 1290 | 1295 | 1364 => ErrorClass::Statement,

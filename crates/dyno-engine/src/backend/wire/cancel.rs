@@ -20,8 +20,8 @@ const CANCEL_PATIENCE: Duration = Duration::from_secs(2);
 const CANCELS_AT_ONCE: usize = 16;
 
 /// Asks a server, the endpoint of this index, to give up what it executes for other sessions. Of the endpoint's
-/// addresses only that of `peer` is asked: another may be another server's, which gives the same numbers to the sessions
-/// of others.
+/// addresses only that of `peer` is asked: another may be another server's, which gives the same numbers to sessions of
+/// others.
 pub(crate) fn cancel<S: Session>(
     driver: &WireDriver<S>,
     endpoint: usize,

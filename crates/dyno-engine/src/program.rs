@@ -91,8 +91,8 @@ pub enum Resume<'a> {
 /// Statements are numbered: first those of [`Program::statements`], which all clients share, then those that the client
 /// comes upon while it runs, in the order in which it does so. It may [prepare](Action::Prepare) them or send their
 /// texts ([`Action::Query`]). Each is counted under the text that it has when it is used first, together with those of
-/// the same text of other clients. None is given up before the load ends, so a client may have [`MOST_OWN`] of them; the
-/// number of one that is sent as text can be used again for other texts.
+/// the same text of other clients. None is given up before the load ends, so a client may have [`MOST_OWN`] of them;
+/// the number of one that is sent as text can be used again for other texts.
 pub trait Program: Send + Sync {
     /// One client's variables, random state and place in the program.
     type State: Send;

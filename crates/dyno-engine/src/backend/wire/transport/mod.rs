@@ -38,7 +38,7 @@ pub enum Arrival<'a> {
 pub struct Wait {
     /// When a client is due: what is late here is late in the results, so no wait ends later than this.
     pub due: Duration,
-    /// When the thread has something to do for itself, such as to report an interval. Up to [`SLACK`] later does no
+    /// When the thread has something to do for itself, such as to report an interval. Up to `SLACK` later does no
     /// harm, and may save a system call, unless a client is due before.
     pub duty: Duration,
 }

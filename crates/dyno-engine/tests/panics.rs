@@ -70,9 +70,12 @@ fn before_it_is_ready() {
     for threads in [1, 2, 3] {
         let mut load = hour(threads);
         let made = AtomicBool::new(false);
-        load.workloads[0].driver.session = Box::new(move |_, _| {
+        let session = &mut load.workloads[0].driver.session;
+        // The other clients' sessions can log in, or a thread could fail before it is known that this one panicked.
+        let others = std::mem::replace(session, Box::new(|_, _| PgSession::new(Arc::default())));
+        *session = Box::new(move |endpoint, tls| {
             assert!(made.swap(true, Ordering::Relaxed), "a panic of the test");
-            PgSession::new(Arc::default())
+            others(endpoint, tls)
         });
         let (outcome, _) = driven(load);
         assert!(matches!(outcome.ended_early, Some(Ending::Panicked)), "{outcome:?}");

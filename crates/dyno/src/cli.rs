@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Put a database on the dyno: drive it with scripted transactions, record everything, judge honestly
+/// Benchmark a database: drive it with scripted transactions, and report throughput, steadiness and the causes of dips
 #[derive(Parser, Debug)]
 #[command(name = "dyno", version, max_term_width = 100)]
 pub struct Cli {
@@ -83,11 +83,13 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value_t = SizeName::Small)]
     pub size: SizeName,
 
-    /// Database to measure: a URI, a conninfo string, or "embedded" or "embedded:VERSION" for a private PostgreSQL
-    /// [default: what the experiment says, else embedded]
+    /// Database to measure: a URI or a conninfo string of a PostgreSQL server, mysql://USER@HOST/DATABASE for a MariaDB
+    /// server, or a private one: embedded, embedded:VERSION, embedded:mariadb, embedded:mariadb:VERSION [default: what
+    /// the experiment says, else embedded]
     ///
-    /// Whatever a URI or conninfo string leaves out comes from the PG* variables, the service file and ~/.pgpass, as
-    /// with psql: --target postgres:// takes everything from there.
+    /// For PostgreSQL, whatever a URI or conninfo string leaves out comes from the PG* variables, the service file and
+    /// ~/.pgpass, as with psql: --target postgres:// takes everything from there. For MariaDB, the password can come
+    /// from MYSQL_PWD.
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
 
@@ -112,7 +114,8 @@ pub struct RunArguments {
     #[arg(long, value_name = "PERCENT")]
     pub max_errors: Option<ErrorLimit>,
 
-    /// Shell command that restarts a server other than dyno's own, for settings that require a restart
+    /// Shell command that restarts a server other than dyno's own, for settings that require a restart (PostgreSQL
+    /// only)
     #[arg(long, value_name = "COMMAND")]
     pub restart_command: Option<String>,
 
@@ -121,6 +124,7 @@ pub struct RunArguments {
     pub leave_settings: bool,
 
     /// Measure even while other dynos with this option measure on the same server; its settings stay as they are
+    /// (PostgreSQL only)
     #[arg(long)]
     pub share_server: bool,
 

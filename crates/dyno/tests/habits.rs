@@ -49,15 +49,19 @@ fn assert_none(wrong: &[String], rule: &str) {
     assert!(wrong.is_empty(), "{rule}\n{}", wrong.join("\n"));
 }
 
-/// Whether a line may be as long as it is: a table's row cannot be wrapped, and results stay as they were written.
+/// Whether a line may be as long as it is: a table's row cannot be wrapped, results stay as they were written, and in a
+/// TOML file only comments are prose.
 fn is_free(name: &str, line: &str) -> bool {
-    name.starts_with("bench/results/") || name.ends_with(".md") && line.trim_start().starts_with('|')
+    let line = line.trim_start();
+    name.starts_with("bench/results/")
+        || name.ends_with(".md") && line.starts_with('|')
+        || name.ends_with(".toml") && !line.starts_with('#')
 }
 
 #[test]
 fn lines_fit_a_screen() {
     let mut wrong = Vec::new();
-    for (name, text) in kept(&[".rs", ".md"]) {
+    for (name, text) in kept(&[".rs", ".md", ".toml"]) {
         for (number, line) in (1..).zip(text.lines()) {
             let columns = line.chars().count();
             if columns > COLUMNS && !is_free(&name, line) {

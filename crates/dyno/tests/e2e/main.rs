@@ -6,7 +6,6 @@
 
 mod address;
 mod archive;
-mod borrowed;
 mod builtin;
 mod cache;
 mod ceiling;
@@ -15,6 +14,7 @@ mod compare;
 mod earlier;
 mod experiments;
 mod export;
+mod external;
 mod factors;
 mod failures;
 mod interrupts;

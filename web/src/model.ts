@@ -600,7 +600,7 @@ value: number | null,
  */
 interval: string,
 /**
- * Whether it proves nothing, and is greyed out.
+ * Whether it is not significant, and is greyed out.
  */
 unproven: boolean,
 /**

@@ -135,7 +135,7 @@ test("a matrix has its cells row by row, and tells factors, value and interval",
     lines: [{ name: HOSTILE, value: "off" }, { name: "clients", value: "8" }, { name: "interval", value: "0.7 to 1.6" }],
   });
   assert.deepEqual(readout({ seriesIndex: 0, dataIndex: 0 })?.lines.at(-1), { name: "This is the baseline." });
-  assert.deepEqual(readout({ seriesIndex: 0, dataIndex: 1 })?.lines.at(-1), { name: "This proves nothing." });
+  assert.deepEqual(readout({ seriesIndex: 0, dataIndex: 1 })?.lines.at(-1), { name: "Not significantly different from the baseline." });
 });
 
 test("a figure that nobody can point at has neither tooltip nor slider, and is lower", () => {

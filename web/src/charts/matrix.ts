@@ -1,4 +1,4 @@
-// Two factors against each other: a cell per combination, with its value in it. What proves nothing is grey and hatched; what the others are compared
+// Two factors against each other: a cell per combination, with its value in it. What is not significant is grey and hatched; what the others are compared
 // with has a frame.
 
 import type { Matrix, MatrixCell } from "../model";
@@ -138,7 +138,7 @@ function keysOf(data: Matrix): { words: string; isHatched: boolean }[] {
   const has = (is: (cell: MatrixCell) => boolean) => data.cells.some((row) => row.some(is));
   return [
     ...(has(({ baseline }) => baseline) ? [{ words: "the baseline", isHatched: false }] : []),
-    ...(has(({ unproven }) => unproven) ? [{ words: "proves nothing: too few runs, or no difference", isHatched: true }] : []),
+    ...(has(({ unproven }) => unproven) ? [{ words: "not significant: too few runs, or no difference", isHatched: true }] : []),
   ];
 }
 
@@ -171,7 +171,7 @@ function matrixReadout(data: Matrix): Readout {
       { name: data.column_factor, value: data.columns[column] ?? "" },
       ...(cell.interval === "" ? [] : [{ name: "interval", value: cell.interval }]),
       ...(cell.baseline ? [{ name: "This is the baseline." }] : []),
-      ...(cell.unproven ? [{ name: "This proves nothing." }] : []),
+      ...(cell.unproven ? [{ name: "Not significantly different from the baseline." }] : []),
     ];
     return { heading: value, lines };
   };

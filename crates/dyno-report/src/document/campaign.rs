@@ -194,7 +194,7 @@ impl<'a> Together<'a> {
                 of_workload("TPS", whose_tps(&self.cells))
             ),
             interval: ratio.interval.map_or_else(String::new, |(low, high)| {
-                format!("95 % interval {} to {}", decimal(low, 2), decimal(high, 2))
+                format!("95 % confidence interval {} to {}", decimal(low, 2), decimal(high, 2))
             }),
             verdict,
         })

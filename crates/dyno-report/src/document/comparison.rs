@@ -35,7 +35,7 @@ pub(super) fn section(id: &str, comparison: &Comparison) -> Section {
         blocks.push(Block::Figure(ratios(id, comparison, &measured)));
         blocks.push(Block::Figure(throughput(id, comparison, &measured)));
         blocks.push(paragraph(
-            "Each table: means over runs, their ratio, its 95 % interval (from, to), and the verdict on B.",
+            "Each table: means over runs, their ratio, its 95 % confidence interval (from, to), and the verdict on B.",
         ));
     }
     let unknown = |verdict: &Verdict| matches!(verdict, Verdict::CannotTellYet { more_runs: Some(_) });
@@ -130,7 +130,7 @@ fn differences(comparison: &Comparison) -> Block {
     })
 }
 
-/// The ratio of each measure of each workload and cell, greyed where it proves nothing.
+/// The ratio of each measure of each workload and cell, greyed where it is not significant.
 fn ratios(id: &str, comparison: &Comparison, measured: &[(&CellComparison, &WorkloadComparison)]) -> Figure {
     let cell = |compared: &MeasureComparison| MatrixCell {
         value: Some(compared.ratio),

@@ -53,13 +53,13 @@ const WORDS: [(&str, &str); 20] = [
         "The period, usually a second, for which counts and latencies are recorded.",
     ),
     (
-        "95 % interval of a run",
+        "95 % confidence interval of a run",
         "Mean ± t × s / √20, where s is the standard deviation of the means of 20 batches of neighbouring intervals \
          and t = 2.093 (method of batch means; A. M. Law, \"Simulation Modeling and Analysis\"). It says how certain \
          the mean of this run is, not how much another run may differ.",
     ),
     (
-        "95 % interval of a ratio",
+        "95 % confidence interval of a ratio",
         "Bootstrap over runs of the ratio of their means (B. Efron, 1979; T. Kalibera and R. Jones, \"Rigorous \
          Benchmarking in Reasonable Time\", ISMM 2013). The run is the unit, not the second, because seconds of one \
          run depend on each other. A verdict needs both the interval to exclude 1 and a two-sided Mann–Whitney test, \
@@ -104,7 +104,7 @@ const WORDS: [(&str, &str); 20] = [
     ),
     (
         "Greyed out",
-        "A ratio that proves nothing: the interval of the ratio and a rank test, which needs at least four runs on \
+        "A ratio that is not significant: its confidence interval and a rank test, which needs at least four runs on \
          each side, cannot tell the runs of the two cells apart.",
     ),
 ];

@@ -77,14 +77,14 @@ fn joined<const N: usize>(sentences: [String; N]) -> String {
 /// steady-state output).
 fn interval_words(tps: &[f64], steady: bool) -> String {
     if tps.len() < 3 * BATCHES {
-        let intervals = counted(tps.len() as u64, "interval");
         return format!(
-            "no 95 % interval: measured in {intervals}, and {} are needed",
-            3 * BATCHES
+            "no 95 % confidence interval: it needs {} intervals, and this run has {}",
+            3 * BATCHES,
+            tps.len()
         );
     }
     if !steady {
-        return "no 95 % interval, because there is no steady state".to_owned();
+        return "no 95 % confidence interval, because no steady state was found".to_owned();
     }
     let batch = |number: usize| &tps[number * tps.len() / BATCHES..(number + 1) * tps.len() / BATCHES];
     let mean = |batch: &[f64]| batch.iter().sum::<f64>() / batch.len() as f64;
@@ -94,7 +94,9 @@ fn interval_words(tps: &[f64], steady: bool) -> String {
     };
     let half = T_19 * stddev / (BATCHES as f64).sqrt();
     let (low, high) = (rate(mean - half), rate(mean + half));
-    format!("95 % interval {low} to {high}, from batch means of this run alone; another run may differ by more")
+    format!(
+        "95 % confidence interval {low} to {high}, from batch means of this run alone; another run may differ by more"
+    )
 }
 
 fn latency_words(summary: &Summary, workload: &WorkloadSummary) -> String {
@@ -154,10 +156,13 @@ mod tests {
     fn an_interval_needs_many_intervals_and_a_steady_state() {
         let few = [100.0; 20];
         let words = interval_words(&few, true);
-        assert_eq!(words, "no 95 % interval: measured in 20 intervals, and 60 are needed");
+        assert_eq!(
+            words,
+            "no 95 % confidence interval: it needs 60 intervals, and this run has 20"
+        );
         let values: Vec<f64> = (0..200).map(|second| 1_000.0 + f64::from(second * 37 % 23)).collect();
-        assert!(interval_words(&values, false).starts_with("no 95 % interval"));
+        assert!(interval_words(&values, false).starts_with("no 95 % confidence interval"));
         let words = interval_words(&values, true);
-        assert!(words.starts_with("95 % interval 1,010 to 1,011"), "{words}");
+        assert!(words.starts_with("95 % confidence interval 1,010 to 1,011"), "{words}");
     }
 }

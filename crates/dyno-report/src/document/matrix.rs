@@ -70,7 +70,9 @@ pub(super) fn figure(id: &str, cells: &[Cell], varied: &[&Factor], baseline: &Le
         rows: Vec::new(),
     };
     for name in &names {
-        table.columns.extend([number(name, ""), text("95 % interval")]);
+        table
+            .columns
+            .extend([number(name, ""), text("95 % confidence interval")]);
     }
     table.rows = rows
         .levels

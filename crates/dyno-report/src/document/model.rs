@@ -482,7 +482,7 @@ pub struct MatrixCell {
     pub value: Option<f64>,
     /// Its interval in words; may be empty.
     pub interval: String,
-    /// Whether it proves nothing, and is greyed out.
+    /// Whether it is not significant, and is greyed out.
     pub unproven: bool,
     /// Whether it is what others are compared with, and has a frame.
     pub baseline: bool,

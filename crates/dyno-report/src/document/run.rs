@@ -121,7 +121,7 @@ pub(super) fn steady_words(steady: &dyno_archive::analysis::Steady) -> String {
         (true, Some(from_s)) => format!("Steady from {from_s:.0} s on: {reason}."),
         (true, None) => format!("Steady: {reason}."),
         (false, _) if reason.is_empty() => String::new(),
-        (false, _) => format!("No steady state: {reason}."),
+        (false, _) => format!("No steady state was found: {reason}."),
     }
 }
 

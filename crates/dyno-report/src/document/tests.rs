@@ -119,7 +119,7 @@ fn a_run_of_which_only_the_summary_is_left() {
     assert_eq!(document.headlines[0].figure, "12,346 TPS");
     assert_eq!(
         document.headlines[0].interval,
-        "no 95 % interval: measured in 0 intervals, and 60 are needed"
+        "no 95 % confidence interval: it needs 60 intervals, and this run has 0"
     );
     assert!(figures(&document.sections).is_empty());
     let mut told = document.clone();
@@ -283,7 +283,7 @@ fn two_factors_are_lines_and_a_matrix_and_names_are_bars() {
     let FigureData::Matrix(matrix) = &figure(&document, "ratios").data else {
         panic!()
     };
-    // One run of each proves nothing; of the baseline there is nothing to be proved.
+    // With one run of each, nothing is significant; the baseline is not compared.
     let cells = || matrix.cells.iter().flatten();
     assert!(cells().all(|cell| cell.unproven != cell.baseline && cell.value.is_some()));
     assert_eq!(cells().filter(|cell| cell.baseline).count(), 2);

@@ -4,6 +4,9 @@ use super::{BUSY_PERCENT, Scale, Warning};
 use crate::figures::{count, counted, figure, percent};
 use std::fmt;
 
+/// Seconds from which on it is said how long threads were kept from running by something.
+const NOTABLE_S: f64 = 0.05;
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -182,7 +185,7 @@ impl fmt::Display for Warning {
             ),
             Self::NoSteadyState { reason } => write!(
                 f,
-                "There is no steady state: {reason}. A mean says little about such a run; warm up longer, measure \
+                "No steady state was found: {reason}. A mean says little about such a run; warm up longer, measure \
                  longer, or look for the cause."
             ),
             Self::FewCheckpoints {
@@ -219,16 +222,16 @@ impl fmt::Display for Warning {
                 stood_still_s,
             } => {
                 let mut kept = Vec::new();
-                if *waited_s >= 0.05 {
+                if *waited_s >= NOTABLE_S {
                     let taken = counted(*switches, "time");
                     kept.push(format!(
                         "waited {waited_s:.1} s for a CPU ({waited_percent:.0} % of their time; preempted {taken})"
                     ));
                 }
-                if *throttled_s >= 0.05 {
+                if *throttled_s >= NOTABLE_S {
                     kept.push(format!("were throttled for {throttled_s:.1} s by a CPU limit"));
                 }
-                if *stood_still_s >= 0.05 {
+                if *stood_still_s >= NOTABLE_S {
                     kept.push(format!("stood still for {stood_still_s:.1} s"));
                 }
                 let kept = match &kept[..] {
@@ -236,10 +239,14 @@ impl fmt::Display for Warning {
                     [only] => only.clone(),
                     [first @ .., last] => format!("{} and {last}", first.join(", ")),
                 };
+                let remedy = if *throttled_s >= NOTABLE_S {
+                    ", bind its threads to free CPUs (--cpus), or raise the limit."
+                } else {
+                    ", or bind its threads to free CPUs (--cpus)."
+                };
                 write!(
                     f,
-                    "dyno's threads {kept}; latencies include this. Run dyno on a separate machine, bind its threads \
-                     to free CPUs (--cpus), or raise the limit."
+                    "dyno's threads {kept}; latencies include this. Run dyno on a separate machine{remedy}"
                 )
             }
             Self::SlowClock { source, read_ns } => write!(
@@ -411,5 +418,25 @@ mod tests {
             "\"main\" achieved 1,165 of the 12,346 transactions/s requested: 45,678 were \
              skipped"
         ));
+    }
+
+    #[test]
+    fn a_limit_is_named_only_if_there_was_one() {
+        let held = |throttled_s| {
+            let held = Warning::Descheduled {
+                waited_s: 8.2,
+                waited_percent: 20.4,
+                switches: 10_081,
+                throttled_s,
+                stood_still_s: 0.0,
+            };
+            held.to_string()
+        };
+        assert_eq!(
+            held(0.0),
+            "dyno's threads waited 8.2 s for a CPU (20 % of their time; preempted 10,081 times); latencies include \
+             this. Run dyno on a separate machine, or bind its threads to free CPUs (--cpus)."
+        );
+        assert!(held(1.0).ends_with("bind its threads to free CPUs (--cpus), or raise the limit."));
     }
 }

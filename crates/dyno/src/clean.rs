@@ -120,7 +120,7 @@ fn chosen<'a, T>(
         .find(|word| !all.iter().any(|item| is_called(item, word)))
     {
         return Err(
-            format!("dyno keeps nothing there that is called {unknown}; dyno clean without a name lists all").into(),
+            format!("dyno keeps nothing named {unknown}; run dyno clean without a name to list everything").into(),
         );
     }
     let is_meant = |item: &&T| {

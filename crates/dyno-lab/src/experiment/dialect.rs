@@ -31,8 +31,8 @@ pub(super) struct Dialect {
 /// A file has sections for kinds of databases, but none for the one that it would be measured on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{experiment}` is not written for {database}, only for {}; its file would need a section [{key}]\nExperiments \
-     that have one: {}.",
+    "`{experiment}` runs on {} only; to run it on {database}, add a section [{key}] to its file\nExperiments that \
+     have one: {}.",
     written_for.join(" and "),
     others.join(", ")
 )]

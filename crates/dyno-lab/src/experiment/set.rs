@@ -46,7 +46,7 @@ const MOST_REPETITIONS: i64 = 10_000;
 pub enum SetError {
     /// Nothing of this experiment has the name.
     #[error(
-        "`{name}` cannot be set in this experiment{}\nIt can set: {}, and settings.NAME for any server setting.",
+        "`{name}` cannot be set in this experiment{}\nYou can set: {}, and settings.NAME for any server setting.",
         did_you_mean(nearest.as_deref()),
         known.join(", ")
     )]
@@ -207,7 +207,7 @@ impl Experiment {
         let value = value.to_string();
         match name {
             TARGET if value.trim().is_empty() => {
-                return Err("expected \"embedded\", a URI or a conninfo string".to_owned());
+                return Err("expected \"embedded\", \"embedded:mariadb\", a URI or a conninfo string".to_owned());
             }
             TARGET => self.target = Some(value),
             "path" => self.path = Some(value.parse()?),

@@ -99,7 +99,7 @@ impl ExternalServers {
             let server = reachable;
             return Ok(Set { server, settings });
         }
-        progress.step("Setting the server");
+        progress.step("Configuring the server");
         let change = reachable.plan_change(&settings, self.restart_command.as_deref(), &stop.flag())?;
         let restore = match change.saved().settings.as_slice() {
             [] => None,

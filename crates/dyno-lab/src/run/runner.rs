@@ -1,4 +1,4 @@
-//! The course of a campaign: run after run, whatever becomes of each.
+//! Runs a campaign: run after run, whatever becomes of each.
 
 use super::cell::Bench;
 use super::embedded::EmbeddedServers;

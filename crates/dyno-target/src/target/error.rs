@@ -21,7 +21,7 @@ pub enum TargetError {
     #[error(transparent)]
     Other(Box<dyn Error + Send + Sync>),
     /// A kind of database that is not built in.
-    #[error("the scheme {kind} belongs to no database that this dyno knows; it knows {known}")]
+    #[error("{kind} is not supported; use one of {known}")]
     UnknownKind {
         /// As written, such as `oracle://`.
         kind: String,

@@ -232,7 +232,7 @@ mod tests {
     fn a_kind_that_is_not_built_in_names_those_that_are() {
         let refused = named("oracle://ann@db/x");
         assert!(
-            refused.starts_with("the scheme oracle:// belongs to no database"),
+            refused.starts_with("oracle:// is not supported; use one of "),
             "{refused}"
         );
         assert!(refused.contains("postgres://, postgresql://"), "{refused}");

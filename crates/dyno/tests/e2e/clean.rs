@@ -21,7 +21,7 @@ fn what_is_kept_at_home_goes_by_name_and_age() {
     clean(&desk, &home, "pk-update --older-than 1h --yes").expect(0);
     clean(&desk, &home, "pk-select --yes")
         .expect(1)
-        .says("is called pk-select");
+        .says("dyno keeps nothing named pk-select");
     clean(&desk, &home, "").expect(0).shows("main/pk-update@");
     let removed = clean(&desk, &home, "pk-update --yes").expect(0);
     removed.says("Removed clusters/18.6.0/main/pk-update@");

@@ -179,7 +179,7 @@ fn the_experiments_that_come_with_dyno_are_written_for_it_or_say_so() {
     let made = run_folders(&desk.archive()).len();
     desk.embedded(&home, "direct-pg --target embedded:mariadb")
         .expect(1)
-        .says("`direct-pg` is not written for MariaDB and MySQL, only for PostgreSQL")
+        .says("`direct-pg` runs on PostgreSQL only; to run it on MariaDB and MySQL, add a section [mysql]")
         .says("pk-select, pk-update, pk-insert");
     // What is set for the wrong database is for the server to refuse, not to be left out.
     desk.embedded(
@@ -228,7 +228,7 @@ fn one_campaign_measures_both_databases() {
 fn a_server_that_is_not_ours_is_set_and_put_back() {
     let (desk, home) = (Desk::new(), Home::with_mariadb());
     let mut options = EmbeddedOptions::new(home.path().to_owned());
-    "borrowed".clone_into(&mut options.cluster);
+    "external".clone_into(&mut options.cluster);
     let embedded = Embedded::prepare(&options, &mut |_| ()).unwrap();
     let server = embedded.start(&[], &mut |_| ()).unwrap();
     let info = server.connection_tcp("mysql");

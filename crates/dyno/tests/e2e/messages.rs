@@ -158,7 +158,12 @@ fn what_only_a_run_would_meet_is_told_beforehand() {
         "select 1;",
         "there is no PostgreSQL 42",
     );
-    told("scheme", &target("oracle://x"), "select 1;", "the scheme oracle://");
+    told(
+        "scheme",
+        &target("oracle://x"),
+        "select 1;",
+        "oracle:// is not supported",
+    );
     told(
         "variable",
         "",

@@ -75,7 +75,7 @@ impl SetUp<'_> {
         match client.batch_execute(&format!("do {}", escape_literal(&block))) {
             Err(error) if error.code() == Some(&SqlState::DUPLICATE_OBJECT) => {
                 self.notes
-                    .push(format!("\"{statement}\" was left out: the extension is there already."));
+                    .push(format!("\"{statement}\" was skipped: the extension already exists."));
             }
             done => done?,
         }

@@ -25,8 +25,8 @@ pub enum WireError {
 
     /// A message breaks the protocol's own rules.
     #[error(
-        "the server sent a malformed message: {what}; is this really a {database} server, \
-         and is nothing between it and us altering the stream?"
+        "the server sent a malformed message: {what}; check that this is a {database} server and that \
+         nothing in between alters the data"
     )]
     Malformed {
         /// Whose protocol we speak: [`Session::DATABASE`](crate::Session::DATABASE).
@@ -51,8 +51,8 @@ pub enum WireError {
 
     /// A reply, or a part of one, to nothing that was sent.
     #[error(
-        "the server sent a reply though nothing was asked; is this really a {database} server, \
-         and is nothing between it and us altering the stream?"
+        "the server sent a reply though nothing was asked; check that this is a {database} server and \
+         that nothing in between alters the data"
     )]
     Unasked {
         /// Whose protocol we speak.

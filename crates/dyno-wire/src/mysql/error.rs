@@ -38,9 +38,7 @@ pub enum MyError {
     PublicKey(&'static str),
 
     /// A packet has another number than the one that is due.
-    #[error(
-        "the server sent packet {got} where packet {due} was due; is nothing between it and us altering the stream?"
-    )]
+    #[error("the server sent packet {got} where packet {due} was due; check that nothing in between alters the data")]
     OutOfOrder {
         /// The number that was due.
         due: u8,

@@ -41,7 +41,7 @@ pub(super) enum Expect {
 pub(super) enum Kind {
     /// The first one on a connection.
     Greeting,
-    /// A step of the log-in, the begin of a reply, or of a further result in it.
+    /// A step of the log-in, the beginning of a reply, or of a further result in it.
     Reply,
     /// A column's description, or the end of the descriptions; only when results are kept.
     Column,

@@ -228,8 +228,8 @@ mod tests {
         }
         assert_eq!(
             Greeting::parse(&whole[..20]).unwrap_err().to_string(),
-            "the server sent a malformed message: its greeting is cut short; is this really a MySQL or MariaDB server, \
-             and is nothing between it and us altering the stream?"
+            "the server sent a malformed message: its greeting is cut short; check that this is a MySQL or MariaDB \
+             server and that nothing in between alters the data"
         );
     }
 

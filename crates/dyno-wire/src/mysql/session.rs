@@ -164,7 +164,7 @@ impl MySession {
                 self.refuse_file(out);
                 Ok(None)
             }
-            None | Some(0xFE) => Err(malformed("the begin of a reply is unknown")),
+            None | Some(0xFE) => Err(malformed("a reply begins with an unknown byte")),
             Some(_) => {
                 self.columns_follow(body)?;
                 Ok(None)

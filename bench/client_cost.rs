@@ -8,20 +8,11 @@
 //!     cargo bench --bench client_cost -- [--pairs 10] [--seconds 5] [--only unix-16-1-io_uring]
 
 use dyno_bench::{
-    BenchServer, Client, Cost, Result, Spread, archive, dyno_binary, in_turn, option, run_dyno, run_pgbench,
+    BenchServer, Cost, Result, Spread, archive, dyno_binary, in_turn, loads, option, run_dyno, run_pgbench,
 };
 use serde_json::json;
 use std::fmt::Write;
 use std::process::Command;
-
-/// Clients, threads and transport.
-const LOADS: [(usize, usize, &str); 5] = [
-    (16, 1, "io_uring"),
-    (16, 1, "epoll"),
-    (64, 2, "io_uring"),
-    (64, 2, "epoll"),
-    (1, 1, "auto"),
-];
 
 fn main() -> Result<()> {
     let pairs: usize = option("--pairs", 10)?;
@@ -37,43 +28,35 @@ fn main() -> Result<()> {
         .to_owned();
     print!("{table}");
     let mut results = Vec::new();
-    for tcp in [false, true] {
-        for (clients, threads, transport) in LOADS {
-            let client = Client {
-                clients,
-                threads,
-                tcp,
-                seconds,
-            };
-            let path = if tcp { "tcp" } else { "unix" };
-            if !format!("{path}-{clients}-{threads}-{transport}").starts_with(&only) {
-                continue;
-            }
-            let theirs = || run_pgbench(Command::new("pgbench"), &server, client, &["-S", "-M", "prepared"]);
-            let ours = || run_dyno(&dyno, &server, client, &["--no-sampling", "--transport", transport]);
-            let measured: Vec<(Cost, Cost)> = in_turn(pairs, ours, theirs)?;
-            let spread = |figure: &dyn Fn(&(Cost, Cost)) -> f64| Spread::of(measured.iter().map(figure));
-            let ours = spread(&|(dyno, _)| dyno.cpu_us());
-            let theirs = spread(&|(_, pgbench)| pgbench.cpu_us());
-            let cpu = spread(&|(dyno, pgbench)| dyno.cpu_us() / pgbench.cpu_us());
-            let user = spread(&|(dyno, pgbench)| dyno.user_us / pgbench.user_us);
-            let our_user = spread(&|(dyno, _)| dyno.user_us);
-            let their_user = spread(&|(_, pgbench)| pgbench.user_us);
-            let tps = spread(&|(dyno, pgbench)| dyno.tps / pgbench.tps);
-            let row = format!(
-                "| {path} | {clients} | {threads} | {transport} | {ours} | {theirs} | {cpu} | {user} | {our_user} \
-                 | {their_user} | {tps} |\n"
-            );
-            print!("{row}");
-            write!(table, "{row}")?;
-            results.push(json!({
-                "path": path, "clients": clients, "threads": threads, "transport": transport,
-                "dyno_cpu_us": ours, "pgbench_cpu_us": theirs, "cpu_ratio": cpu, "user_ratio": user,
-                "dyno_user_us": our_user, "pgbench_user_us": their_user, "tps_ratio": tps,
-                "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench }))
-                    .collect::<Vec<_>>(),
-            }));
+    for (client, transport) in loads(seconds) {
+        if !client.case(transport).starts_with(&only) {
+            continue;
         }
+        let (path, clients, threads) = (client.path(), client.clients, client.threads);
+        let theirs = || run_pgbench(Command::new("pgbench"), &server, client, &["-S", "-M", "prepared"]);
+        let ours = || run_dyno(&dyno, &server, client, &["--no-sampling", "--transport", transport]);
+        let measured: Vec<(Cost, Cost)> = in_turn(pairs, ours, theirs)?;
+        let spread = |figure: &dyn Fn(&(Cost, Cost)) -> f64| Spread::of(measured.iter().map(figure));
+        let ours = spread(&|(dyno, _)| dyno.cpu_us());
+        let theirs = spread(&|(_, pgbench)| pgbench.cpu_us());
+        let cpu = spread(&|(dyno, pgbench)| dyno.cpu_us() / pgbench.cpu_us());
+        let user = spread(&|(dyno, pgbench)| dyno.user_us / pgbench.user_us);
+        let our_user = spread(&|(dyno, _)| dyno.user_us);
+        let their_user = spread(&|(_, pgbench)| pgbench.user_us);
+        let tps = spread(&|(dyno, pgbench)| dyno.tps / pgbench.tps);
+        let row = format!(
+            "| {path} | {clients} | {threads} | {transport} | {ours} | {theirs} | {cpu} | {user} | {our_user} \
+             | {their_user} | {tps} |\n"
+        );
+        print!("{row}");
+        write!(table, "{row}")?;
+        results.push(json!({
+            "path": path, "clients": clients, "threads": threads, "transport": transport,
+            "dyno_cpu_us": ours, "pgbench_cpu_us": theirs, "cpu_ratio": cpu, "user_ratio": user,
+            "dyno_user_us": our_user, "pgbench_user_us": their_user, "tps_ratio": tps,
+            "pairs": measured.iter().map(|(dyno, pgbench)| json!({ "dyno": dyno, "pgbench": pgbench }))
+                .collect::<Vec<_>>(),
+        }));
     }
     let facts = json!({
         "summary": format!(

@@ -8,7 +8,7 @@
 
 use dyno_archive::RunState;
 use dyno_bench::{
-    BenchServer, Client, Initialization, Result, Spread, archive, begin_night, dyno_binary, in_turn, night_pace,
+    BenchServer, Client, Initialization, Result, Spread, archive, begin_night, dyno_binary, in_turn, loads, night_pace,
     option, report_wall_s, run_ceiling, run_dyno, run_initialization, run_pgbench,
 };
 use dyno_ceiling::Responder;
@@ -16,16 +16,6 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// Clients, threads and transport.
-const LOADS: [(usize, usize, &str); 6] = [
-    (16, 1, "io_uring"),
-    (16, 1, "epoll"),
-    (64, 2, "io_uring"),
-    (64, 2, "epoll"),
-    (1, 1, "auto"),
-    (500, 1, "io_uring"),
-];
 
 /// What `pgbench -S` does, for a responder that has no tables.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/select-only.sql");
@@ -110,19 +100,19 @@ fn main() -> Result<()> {
 /// The loads of `client_cost`, and 500 clients.
 fn clients(bench: &mut Bench, seconds: u64) -> Result<()> {
     let server = BenchServer::start()?;
-    for tcp in [false, true] {
-        for (clients, threads, transport) in LOADS {
-            let client = Client {
-                clients,
-                threads,
-                tcp,
-                seconds,
-            };
-            let case = format!("client-{}-{clients}-{threads}-{transport}", path(tcp));
-            bench.compare(&case, "µs/tx", |dyno| {
-                Ok(run_dyno(dyno, &server, client, &["--no-sampling", "--transport", transport])?.cpu_us())
-            })?;
-        }
+    let many = [false, true].map(|tcp| {
+        let client = Client {
+            clients: 500,
+            threads: 1,
+            tcp,
+            seconds,
+        };
+        (client, "io_uring")
+    });
+    for (client, transport) in loads(seconds).chain(many) {
+        bench.compare(&format!("client-{}", client.case(transport)), "µs/tx", |dyno| {
+            Ok(run_dyno(dyno, &server, client, &["--no-sampling", "--transport", transport])?.cpu_us())
+        })?;
     }
     Ok(())
 }
@@ -138,7 +128,7 @@ fn ceilings(bench: &mut Bench, seconds: u64) -> Result<()> {
                 seconds,
             };
             let responder = Responder::start(&bench.new, &["responder".to_owned(), format!("--threads={threads}")])?;
-            let case = format!("ceiling-{}-{clients}-{threads}", path(tcp));
+            let case = format!("ceiling-{}-{clients}-{threads}", client.path());
             bench.compare(&case, "µs/tx", |dyno| {
                 let mut command = Command::new(dyno);
                 command.arg("pgbench");
@@ -160,7 +150,7 @@ fn very_many(bench: &mut Bench, seconds: u64) -> Result<()> {
                 tcp,
                 seconds,
             };
-            let case = format!("scale-{}-{clients}", path(tcp));
+            let case = format!("scale-{}-{clients}", client.path());
             bench.compare(&case, "µs/tx", |dyno| {
                 Ok(run_ceiling(dyno, client, home.path())?.cpu_us())
             })?;
@@ -200,8 +190,4 @@ fn initializations(bench: &mut Bench) -> Result<()> {
         })?;
     }
     Ok(())
-}
-
-fn path(tcp: bool) -> &'static str {
-    if tcp { "tcp" } else { "unix" }
 }

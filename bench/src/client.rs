@@ -25,6 +25,46 @@ pub struct Client {
     pub seconds: u64,
 }
 
+/// Clients, threads and transport: many clients through each transport, and a single one, for which blocking calls are
+/// what `auto` takes.
+const LOADS: [(usize, usize, &str); 5] = [
+    (16, 1, "io_uring"),
+    (16, 1, "epoll"),
+    (64, 2, "io_uring"),
+    (64, 2, "epoll"),
+    (1, 1, "auto"),
+];
+
+/// The loads that the cost of clients is measured with, over each path, and their transports.
+pub fn loads(seconds: u64) -> impl Iterator<Item = (Client, &'static str)> {
+    let load = move |tcp, (clients, threads, transport)| {
+        let client = Client {
+            clients,
+            threads,
+            tcp,
+            seconds,
+        };
+        (client, transport)
+    };
+    [false, true]
+        .into_iter()
+        .flat_map(move |tcp| LOADS.map(|shape| load(tcp, shape)))
+}
+
+impl Client {
+    /// What the path to the server is called.
+    #[must_use]
+    pub fn path(&self) -> &'static str {
+        if self.tcp { "tcp" } else { "unix" }
+    }
+
+    /// What this load through this transport is called, such as `unix-16-1-io_uring`.
+    #[must_use]
+    pub fn case(&self, transport: &str) -> String {
+        format!("{}-{}-{}-{transport}", self.path(), self.clients, self.threads)
+    }
+}
+
 /// What a run did and what it cost the client process as a whole, start and end included.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Cost {

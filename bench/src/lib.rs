@@ -15,8 +15,8 @@ mod sysbench;
 
 pub use ceiling::{Taken, run_ceiling};
 pub use client::{
-    Client, Cost, archived_cost, dyno_binary, dyno_command, get, number_after, run_dyno, run_experiment, run_pgbench,
-    run_watched, server_environment,
+    Client, Cost, archived_cost, dyno_binary, dyno_command, get, loads, number_after, run_dyno, run_experiment,
+    run_pgbench, run_watched, server_environment,
 };
 pub use figures::Spread;
 pub use initialization::{Initialization, InitializationCost, run_initialization};

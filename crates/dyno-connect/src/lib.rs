@@ -5,6 +5,7 @@
 //! the sentences for what goes wrong.
 
 mod client;
+mod decrypt;
 mod dial;
 mod endpoint;
 mod error;
@@ -13,6 +14,7 @@ mod socket;
 mod stop;
 
 pub use client::{Client, ClientError};
+pub use decrypt::decrypt;
 pub use dial::{Limit, dial};
 pub use endpoint::{Address, Endpoint, Tls};
 pub use error::ConnectError;

@@ -2,6 +2,7 @@
 //! when the session asks for TLS. What is said is the session's business; who is spoken to, and for how long, is
 //! decided here.
 
+use crate::decrypt::decrypt;
 use crate::dial::{Limit, dial};
 use crate::{Address, ConnectError, Endpoint, Socket, Stop, Tls};
 use dyno_wire::tls::{self, Encryption, SslMode, TlsError, Words};
@@ -9,7 +10,7 @@ use dyno_wire::{Event, Session, WireError};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 use rustls::ClientConnection;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 /// A connection on which a session starts.
@@ -339,38 +340,20 @@ impl Opening {
             plain.extend_from_slice(&buffer[..received]);
             return Ok(());
         };
+        let mut take_in = |encrypted: &[u8]| {
+            let is_over = decrypt(&mut session, encrypted, &mut |bytes| plain.extend_from_slice(bytes));
+            match is_over.map_err(|error| self.broken(error))? {
+                true if plain.is_empty() => Err(self.broken(closed_by_server())),
+                _ => Ok(!plain.is_empty()),
+            }
+        };
         // Some may have come with the end of the handshake.
-        let mut taken = take_plain(&mut session, plain).map_err(|error| self.broken(error));
-        while taken.is_ok() && plain.is_empty() {
-            taken = self.receive(buffer).and_then(|received| {
-                decrypt(&mut session, &buffer[..received], plain).map_err(|error| self.broken(error))
-            });
+        let mut taken = take_in(&[]);
+        while matches!(taken, Ok(false)) {
+            taken = self.receive(buffer).and_then(|received| take_in(&buffer[..received]));
         }
         self.tls = Some(session);
-        taken
-    }
-}
-
-/// Takes in what the server has sent, and appends what it says.
-fn decrypt(session: &mut ClientConnection, mut encrypted: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
-    while !encrypted.is_empty() {
-        session.read_tls(&mut encrypted)?;
-        let state = session.process_new_packets().map_err(io::Error::other)?;
-        take_plain(session, plain)?;
-        if state.peer_has_closed() {
-            // Whatever follows is not part of what was encrypted.
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Appends what is decrypted.
-fn take_plain(session: &mut ClientConnection, plain: &mut Vec<u8>) -> io::Result<()> {
-    match session.reader().read_to_end(plain) {
-        Ok(_) if plain.is_empty() => Err(closed_by_server()),
-        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-        _ => Ok(()),
+        taken.map(drop)
     }
 }
 

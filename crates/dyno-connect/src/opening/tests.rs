@@ -245,9 +245,16 @@ fn encrypted() -> (ClientConnection, ServerConnection) {
             server.process_new_packets().expect("TLS");
         }
         let bytes = to_send(&mut server);
-        decrypt(&mut client, &bytes, &mut Vec::new()).expect("TLS");
+        decrypt(&mut client, &bytes, &mut |_| ()).expect("TLS");
     }
     (client, server)
+}
+
+/// Whether TLS is over once this is taken in, and what it says.
+fn taken_in(client: &mut ClientConnection, bytes: &[u8]) -> (bool, Vec<u8>) {
+    let mut plain = Vec::new();
+    let is_over = decrypt(client, bytes, &mut |part| plain.extend_from_slice(part)).expect("TLS");
+    (is_over, plain)
 }
 
 #[test]
@@ -258,9 +265,10 @@ fn any_number_of_short_records_is_taken_in_at_once() {
         server.writer().write_all(b"twenty bytes of text").expect("room");
         bytes.append(&mut to_send(&mut server));
     }
-    let mut plain = Vec::new();
-    decrypt(&mut client, &bytes, &mut plain).expect("TLS");
-    assert_eq!(plain.len(), 40_000);
+    assert_eq!(
+        taken_in(&mut client, &bytes),
+        (false, b"twenty bytes of text".repeat(2_000))
+    );
 }
 
 #[test]
@@ -269,12 +277,30 @@ fn what_follows_the_end_of_tls_is_not_waited_for() {
     server.writer().write_all(b"last words").expect("room");
     server.send_close_notify();
     let bytes = [to_send(&mut server), vec![b'x'; 100]].concat();
+    assert_eq!(taken_in(&mut client, &bytes), (true, b"last words".to_vec()));
+    assert_eq!(taken_in(&mut client, b"more"), (true, Vec::new()));
+}
+
+#[test]
+fn a_server_that_ends_tls_has_closed_the_connection() {
+    let (client, mut server) = encrypted();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let limit = Limit {
+        stop: &Stop::new(),
+        until: None,
+    };
+    let opening = Opening::dial(&endpoint(&listener, Duration::from_secs(10), None), limit);
+    let mut opening = opening.expect("a socket");
+    opening.tls = Some(client);
+    let (mut stream, _) = listener.accept().expect("a client");
+    server.send_close_notify();
+    stream.write_all(&to_send(&mut server)).expect("it listens");
     let mut plain = Vec::new();
-    decrypt(&mut client, &bytes, &mut plain).expect("TLS");
-    assert_eq!(plain, b"last words");
-    plain.clear();
-    let ended = decrypt(&mut client, b"more", &mut plain).expect_err("the end");
-    assert_eq!((ended.kind(), plain.len()), (io::ErrorKind::UnexpectedEof, 0));
+    let ended = opening.receive_plain(&mut [0; 1024], &mut plain);
+    let Err(ConnectError::Broken { cause, .. }) = ended else {
+        panic!("{ended:?}");
+    };
+    assert_eq!((cause.kind(), plain.len()), (io::ErrorKind::UnexpectedEof, 0));
 }
 
 /// What comes of logging in at a server that serves as many connections as there are and refuses each, `server` having

@@ -1,8 +1,8 @@
 //! One connection: a socket, and TLS over it if agreed on.
 
-use dyno_connect::Socket;
+use dyno_connect::{Socket, decrypt};
 use rustls::ClientConnection;
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::net::SocketAddr;
 
 /// A socket with its TLS state and the bytes the peer has not accepted yet.
@@ -68,27 +68,8 @@ impl Connection {
             sink(bytes);
             return Ok(());
         };
-        let mut encrypted = bytes;
-        while !encrypted.is_empty() {
-            tls.read_tls(&mut encrypted)?;
-            let state = tls.process_new_packets().map_err(io::Error::other)?;
-            if state.plaintext_bytes_to_read() > 0 {
-                let mut reader = tls.reader();
-                loop {
-                    let plain = match reader.fill_buf() {
-                        Ok([]) => break,
-                        Ok(plain) => plain,
-                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                        Err(error) => return Err(error),
-                    };
-                    sink(plain);
-                    let length = plain.len();
-                    reader.consume(length);
-                }
-            }
-            if state.peer_has_closed() {
-                return Err(closed_by_peer());
-            }
+        if decrypt(tls, bytes, sink)? {
+            return Err(closed_by_peer());
         }
         while tls.wants_write() {
             tls.write_tls(&mut self.unsent)?;

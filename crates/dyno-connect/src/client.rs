@@ -1,9 +1,10 @@
 //! A connection for what is asked beside a load: one statement after the other, each waited for.
 
+use crate::cancel::cancel;
 use crate::opening::{Opening, log_in};
-use crate::{ConnectError, Endpoint, Limit};
+use crate::{Address, ConnectError, Endpoint, Limit};
 use dyno_wire::tls::SslMode;
-use dyno_wire::{CapturedResult, Event, Reply, ResultTooLarge, ServerError, Session};
+use dyno_wire::{Cancel, CapturedResult, Event, Reply, ResultTooLarge, ServerError, Session};
 use std::time::Duration;
 
 /// How long taking leave may take.
@@ -18,34 +19,55 @@ pub enum ClientError {
     /// The result is larger than is kept.
     #[error(transparent)]
     TooLarge(#[from] ResultTooLarge),
-    /// The connection broke, or somebody asked to stop.
+    /// The connection broke, the answer did not come in time, or somebody asked to stop. Nothing more is answered.
     #[error(transparent)]
     Lost(Box<ConnectError>),
 }
+
+/// Makes the sessions of connections, as for [`log_in`].
+type Sessions<S> = Box<dyn Fn(Option<SslMode>) -> S + Send>;
 
 /// A connection that is logged in. Each call waits for its answer.
 pub struct Client<S: Session> {
     opening: Opening,
     session: S,
     out: Vec<u8>,
+    endpoint: Endpoint,
+    sessions: Sessions<S>,
+    patience: Option<Duration>,
+    lost: bool,
 }
 
 impl<S: Session> Client<S> {
-    /// Connects to a server. `session` is as for [`log_in`]. A request to stop ends what is waited for later, too.
+    /// Connects to a server. `sessions` is as for [`log_in`]. A request to stop ends what is waited for later, too, and
+    /// the server is asked to give it up.
     ///
     /// # Errors
     /// As for [`log_in`].
     pub fn connect(
-        endpoint: &Endpoint,
-        session: impl Fn(Option<SslMode>) -> S,
+        mut endpoint: Endpoint,
+        sessions: impl Fn(Option<SslMode>) -> S + Send + 'static,
         limit: Limit<'_>,
     ) -> Result<Self, ConnectError> {
-        let (opening, session) = log_in(endpoint, session, limit)?;
+        let (opening, session) = log_in(&endpoint, &sessions, limit)?;
+        if let Some(peer) = opening.peer() {
+            // Another address may be another server's, which gives the same numbers to the sessions of others.
+            endpoint.address = Address::Tcp(vec![peer]);
+        }
         Ok(Self {
             opening,
             session,
             out: Vec::new(),
+            endpoint,
+            sessions: Box::new(sessions),
+            patience: None,
+            lost: false,
         })
+    }
+
+    /// Waits this long for the answer to a statement from now on; with `None`, as at first, as long as it takes.
+    pub fn set_patience(&mut self, patience: Option<Duration>) {
+        self.patience = patience;
     }
 
     /// Executes one or more statements, however long that takes. Results are dropped.
@@ -53,16 +75,24 @@ impl<S: Session> Client<S> {
     /// # Errors
     /// The server refuses one, or the connection is lost.
     pub fn execute(&mut self, statements: &str) -> Result<Reply, ClientError> {
+        if self.lost {
+            return Err(ClientError::Lost(Box::new(self.opening.given_up())));
+        }
         self.session
             .query(|out| out.extend_from_slice(statements.as_bytes()), &mut self.out);
-        loop {
-            let told = self.opening.ask_at_leisure(&mut self.session, &mut self.out);
-            let told = told.map_err(|error| ClientError::Lost(Box::new(error)))?;
-            let Event::Reply(reply) = told else { continue };
-            return match self.session.error() {
+        match self.reply() {
+            Ok(reply) => match self.session.error() {
                 Some(error) if reply.failed => Err(ClientError::Refused(Box::new(error.clone()))),
                 _ => Ok(reply),
-            };
+            },
+            Err(error) => {
+                self.lost = true;
+                // What was not sent is not executed.
+                if matches!(error, ConnectError::Stopped) && self.out.is_empty() {
+                    self.cancel();
+                }
+                Err(ClientError::Lost(Box::new(error)))
+            }
         }
     }
 
@@ -78,10 +108,30 @@ impl<S: Session> Client<S> {
         result.all_rows()?;
         Ok(result)
     }
+
+    fn reply(&mut self) -> Result<Reply, ConnectError> {
+        loop {
+            let told = self.opening.ask_for(&mut self.session, &mut self.out, self.patience)?;
+            if let Event::Reply(reply) = told {
+                return Ok(reply);
+            }
+        }
+    }
+
+    /// Asks the server to give up what it is executing: closing the connection would not end that.
+    fn cancel(&self) {
+        if let Some(Cancel::Statement(statement)) = self.session.cancel() {
+            // Who cannot be asked goes on until it notices that its client is gone.
+            let _ = cancel(&self.endpoint, &self.sessions, &[statement]);
+        }
+    }
 }
 
 impl<S: Session> Drop for Client<S> {
     fn drop(&mut self) {
+        if self.lost {
+            return;
+        }
         // A courtesy: the server may have gone.
         self.session.terminate(&mut self.out);
         let _ = self.opening.tell(&self.out, GOODBYE);

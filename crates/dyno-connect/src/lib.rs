@@ -4,6 +4,7 @@
 //! A `dyno_wire::Session` says what is said; here are the sockets, TLS, time limits and requests to stop around it, and
 //! the sentences for what goes wrong.
 
+mod cancel;
 mod client;
 mod decrypt;
 mod dial;
@@ -13,6 +14,7 @@ mod opening;
 mod socket;
 mod stop;
 
+pub use cancel::{CANCEL_PATIENCE, cancel};
 pub use client::{Client, ClientError};
 pub use decrypt::decrypt;
 pub use dial::{Limit, dial};

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 use rustls::ClientConnection;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// A connection on which a session starts.
@@ -113,15 +114,32 @@ impl Opening {
         self.converse(session, out)
     }
 
-    /// The same without a limit of time.
-    pub(crate) fn ask_at_leisure<S: Session>(
+    /// The same, but waits for `patience`; without it, as long as it takes.
+    pub(crate) fn ask_for<S: Session>(
         &mut self,
         session: &mut S,
         out: &mut Vec<u8>,
+        patience: Option<Duration>,
     ) -> Result<Event, ConnectError> {
         self.doing = "waiting for an answer";
-        self.deadline = None;
+        self.deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
         self.converse(session, out)
+    }
+
+    /// Who is at the other end, if that is known.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        self.socket.peer()
+    }
+
+    /// Why a connection that was given up gives no more answers.
+    pub(crate) fn given_up(&self) -> ConnectError {
+        match self.stop.requested() {
+            true => ConnectError::Stopped,
+            false => self.broken(io::Error::new(
+                io::ErrorKind::NotConnected,
+                "an earlier answer did not come",
+            )),
+        }
     }
 
     /// Says this, within `limit`, without waiting for an answer.

@@ -45,3 +45,10 @@ impl Stop {
         self.flag.load(Ordering::Relaxed) || self.outer.as_ref().is_some_and(|outer| outer.requested())
     }
 }
+
+impl From<Arc<AtomicBool>> for Stop {
+    /// The stop of a flag that others raise.
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Self { flag, outer: None }
+    }
+}

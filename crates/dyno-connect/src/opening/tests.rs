@@ -447,7 +447,7 @@ fn a_session_that_has_begun_is_ended_not_refused() {
         stop: &Stop::new(),
         until: None,
     };
-    let mut client = crate::Client::connect(&endpoint, session, limit).expect("a connection");
+    let mut client = crate::Client::connect(endpoint, session, limit).expect("a connection");
     let error = client.execute("select 1").expect_err("it is ended").to_string();
     drop(client);
     server.join().expect("the server ends");

@@ -3,9 +3,12 @@
 use super::address::ConnectionInfo;
 use super::endpoint::EndpointError;
 use super::row::FromRow;
+use crate::target::StopFlag;
 use dyno_connect::{ConnectError, Limit, Stop};
 use dyno_wire::{MySession, ResultTooLarge};
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// A connection could not be made, or what it was asked failed.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +27,7 @@ pub enum ClientError {
     /// The server refused a statement.
     #[error("{0}")]
     Server(ServerMessage),
-    /// The connection was lost.
+    /// The connection was lost, or nobody waits for an answer any more.
     #[error(transparent)]
     Lost(Box<ConnectError>),
     /// A result is larger than is kept.
@@ -67,28 +70,50 @@ impl fmt::Debug for Client {
     }
 }
 
+/// Keeps the server from closing a connection that says nothing for hours while a load runs: the most that it takes
+/// (MariaDB, "Server System Variables", `wait_timeout`).
+const STAY: &str = "set session wait_timeout = 31536000";
+
 impl ConnectionInfo {
     /// Opens a connection for what is asked beside the load.
     ///
     /// # Errors
     /// The server cannot be reached, refuses the log-in, or has no TLS although it is asked for.
     pub fn connect(&self) -> Result<Client, ClientError> {
+        self.connect_heeding(&StopFlag::default())
+    }
+
+    /// The same. From when `stop` is raised nothing is waited for, and the server is asked to give up what it executes.
+    pub(super) fn connect_heeding(&self, stop: &StopFlag) -> Result<Client, ClientError> {
         let endpoint = self.endpoint().map_err(|error| ClientError::Endpoint {
             address: self.to_string(),
             error: Box::new(error),
         })?;
         let limit = Limit {
-            stop: &Stop::new(),
+            stop: &Stop::from(Arc::clone(stop)),
             until: None,
         };
-        match dyno_connect::Client::connect(&endpoint, self.sessions(), limit) {
-            Ok(client) => Ok(Client(client)),
-            Err(error) => Err(ClientError::Connect(Box::new(error))),
+        let client = dyno_connect::Client::connect(endpoint, self.sessions(), limit)
+            .map_err(|error| ClientError::Connect(Box::new(error)))?;
+        let mut client = Client(client);
+        client.set_patience(Some(self.connect_timeout));
+        match client.execute(STAY) {
+            // Without it, it works for as long as the server usually waits.
+            Ok(()) | Err(ClientError::Server(_)) => {}
+            Err(error) => return Err(error),
         }
+        client.set_patience(None);
+        Ok(client)
     }
 }
 
 impl Client {
+    /// Waits this long for each answer from now on; with `None`, as at first, as long as it takes. After an answer that
+    /// did not come in time the connection is lost.
+    pub(super) fn set_patience(&mut self, patience: Option<Duration>) {
+        self.0.set_patience(patience);
+    }
+
     /// Executes statements whose results nobody reads.
     ///
     /// # Errors

@@ -10,7 +10,6 @@ use crate::target::{
     Change, Data, Database, External, Lock, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError, Wanted,
 };
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// The server allows too few connections.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +28,7 @@ impl External for ConnectionInfo {
         ConnectionInfo::is_local(self)
     }
 
-    fn first_reachable(&self, stop: &AtomicBool) -> Result<Arc<dyn External>, TargetError> {
+    fn first_reachable(&self, stop: &StopFlag) -> Result<Arc<dyn External>, TargetError> {
         connect_until(self, stop)?;
         Ok(Arc::new(self.clone()))
     }

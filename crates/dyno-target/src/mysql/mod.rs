@@ -34,7 +34,6 @@ use crate::target::{Embedded, Environment, External, Keyword, Product, StopFlag,
 use address::ConnectionInfo;
 use dyno_record::Storage;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 pub use client::{Client, ClientError};
 pub use database::MysqlDatabase;
@@ -106,10 +105,10 @@ impl Product for Mysql {
     }
 }
 
-/// Opens a connection, unless `stop` is raised before it stands.
-fn connect_until(info: &ConnectionInfo, stop: &AtomicBool) -> Result<Client, TargetError> {
-    let own = info.clone();
-    match unless_stopped(stop, move || own.connect()) {
+/// Opens a connection, unless `stop` is raised before it stands. What is asked on it is cancelled when `stop` is raised.
+fn connect_until(info: &ConnectionInfo, stop: &StopFlag) -> Result<Client, TargetError> {
+    let (own, heeded) = (info.clone(), Arc::clone(stop));
+    match unless_stopped(stop, move || own.connect_heeding(&heeded)) {
         Some(connected) => Ok(connected.map_err(ConnectError)?),
         None => Err(TargetError::Stopped("stopped while connecting".into())),
     }

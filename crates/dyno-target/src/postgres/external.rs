@@ -11,7 +11,6 @@ use crate::target::{
     Unset, Wanted,
 };
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 impl External for ConnectionInfo {
     fn routes(&self) -> Vec<Route> {
@@ -22,7 +21,7 @@ impl External for ConnectionInfo {
         ConnectionInfo::is_local(self)
     }
 
-    fn first_reachable(&self, stop: &AtomicBool) -> Result<Arc<dyn External>, TargetError> {
+    fn first_reachable(&self, stop: &StopFlag) -> Result<Arc<dyn External>, TargetError> {
         Ok(Arc::new(self.first_reachable_until(stop)?))
     }
 

@@ -18,7 +18,7 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// None does, or `stop` was raised.
-    fn first_reachable(&self, stop: &AtomicBool) -> Result<Arc<dyn External>, TargetError>;
+    fn first_reachable(&self, stop: &StopFlag) -> Result<Arc<dyn External>, TargetError>;
 
     /// What tells a server from others, however it is reached and whatever it is called; `None` if it does not say.
     fn identity(&self, stop: &StopFlag) -> Option<String>;

@@ -1,8 +1,7 @@
 //! Asks servers to give up what they still execute for a load that has ended, so that it does not go on without us.
 
 use super::driver::WireDriver;
-use dyno_connect::{Address, ConnectError, Endpoint, Limit, Stop, dial, log_in};
-use dyno_wire::tls::SslMode;
+use dyno_connect::{Address, CANCEL_PATIENCE, Limit, Stop, dial};
 use dyno_wire::{Cancel, Session};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
@@ -10,11 +9,6 @@ use rustix::net::{self, RecvFlags, SendFlags};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
-
-/// How long a server may take to accept a connection for a request to cancel, and then to take the request: more than
-/// any distance, and not so long that somebody who has asked for the end would give up.
-const CANCEL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Requests to cancel that are under way at a time, of each thread of the load.
 const CANCELS_AT_ONCE: usize = 16;
@@ -44,30 +38,8 @@ pub(crate) fn cancel<S: Session>(
     send(&server.address, &messages);
     if !statements.is_empty() {
         // Who cannot be asked goes on until it notices that its client is gone.
-        let _ = execute(&server, |tls| (driver.session)(endpoint, tls), &statements);
+        let _ = dyno_connect::cancel(&server, |tls| (driver.session)(endpoint, tls), &statements);
     }
-}
-
-/// Executes the statements by a session of its own, one after the other.
-fn execute<S: Session>(
-    server: &Endpoint,
-    session: impl Fn(Option<SslMode>) -> S,
-    statements: &[String],
-) -> Result<(), ConnectError> {
-    let limit = Limit {
-        stop: &Stop::new(),
-        until: Instant::now().checked_add(CANCEL_PATIENCE),
-    };
-    let (mut opening, mut session) = log_in(server, session, limit)?;
-    let mut out = Vec::new();
-    for statement in statements {
-        session.query(|text| text.extend_from_slice(statement.as_bytes()), &mut out);
-        // One that is refused was for a session that has ended meanwhile.
-        opening.ask(&mut session, &mut out, "cancelling")?;
-        out.clear();
-    }
-    session.terminate(&mut out);
-    opening.tell(&out, CANCEL_PATIENCE)
 }
 
 /// Sends each request on a connection of its own, several at a time: each takes some trips to and fro. Whoever meets
@@ -109,6 +81,7 @@ fn is_taken(address: &Address, request: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::load::Preparing;
+    use dyno_connect::Endpoint;
     use dyno_wire::{MyConfig, MySession};
     use std::io::{self, Read};
     use std::net::TcpListener;

@@ -5,6 +5,7 @@
 mod support;
 
 use dyno_record::{Event, Meaning, Series, Value};
+use dyno_target::mysql::Scope;
 use dyno_target::mysql::data::{WORKING, prepare};
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions};
 use dyno_target::mysql::facts::server_facts;
@@ -12,7 +13,7 @@ use dyno_target::mysql::load::{LoadError, fill_table, run};
 use dyno_target::mysql::sampler::ServerSampler;
 use dyno_target::mysql::sizes::database_sizes;
 use dyno_target::sampler::{Moment, Sampler, Sink};
-use dyno_target::target::{Data, Fill, Progress, Sql, State};
+use dyno_target::target::{Data, Fill, Progress, Sql, State, Wanted};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -130,11 +131,12 @@ fn data_is_loaded_and_counted() {
     }
     assert!(growth("Innodb_data_fsyncs") > 0.0);
     assert!(after["Threads_connected"] >= 2.0);
+    assert_eq!(after["Threads_running"], 0.0, "the sampler's own session is left out");
     assert!(after["Innodb_checkpoint_max_age"] > after["Innodb_checkpoint_age"]);
     let missing: Vec<_> = before.keys().filter(|name| !after.contains_key(*name)).collect();
     assert_eq!((missing.len(), after.len()), (0, 37));
 
-    let sizes = database_sizes(&mut client).unwrap();
+    let sizes = database_sizes(&mut client, Scope::Database).unwrap();
     let names: Vec<_> = sizes
         .tables
         .iter()
@@ -150,6 +152,8 @@ fn data_is_loaded_and_counted() {
         "{table:?}"
     );
     assert!(sizes.database_bytes >= table.table_bytes);
+    let nothing = database_sizes(&mut client, Scope::Nothing).unwrap();
+    assert_eq!((nothing.database_bytes, nothing.tables), (0, vec![]));
 
     let stopped = fill_table(&mut client, &fill, &AtomicBool::new(true), &mut |_| ());
     assert!(matches!(stopped, Err(LoadError::Stopped)));
@@ -188,6 +192,15 @@ impl Progress for Steps {
     }
 }
 
+/// What a campaign asks for.
+fn wanted<'a>(data: &'a Data, campaign: &'a str) -> Wanted<'a> {
+    Wanted {
+        data,
+        all: &[],
+        campaign,
+    }
+}
+
 #[test]
 fn a_run_finds_the_data_that_it_asks_for() {
     let mut options = EmbeddedOptions::new(home());
@@ -212,27 +225,38 @@ fn a_run_finds_the_data_that_it_asks_for() {
         read_only: true,
         state: State::Copy,
     };
-    let mut bring = |data: &Data| {
+    let mut bring = |data: &Data, campaign: &str| {
         let mut steps = Steps::default();
-        prepare(&mut client, data, &AtomicBool::new(false), &mut steps).unwrap();
+        let used = prepare(&mut client, wanted(data, campaign), &AtomicBool::new(false), &mut steps).unwrap();
+        assert_eq!(used.is_some(), !data.read_only);
         let rows: u64 = client.query_first("select count(*) from tbl").unwrap().unwrap();
-        // Somebody works on it.
-        client.execute("delete from tbl where id = 1").unwrap();
+        if let Some(used) = used {
+            used.mark(&mut client).unwrap();
+            client.execute("delete from tbl where id = 1").unwrap();
+        }
         (steps.0.len(), rows)
     };
-    assert_eq!(bring(&data), (3, 10));
-    assert_eq!(bring(&data), (1, 9), "read-only data is used again");
-    data.read_only = false;
-    assert_eq!(bring(&data), (3, 10), "other data is loaded anew");
-    data.state = State::Keep;
-    assert_eq!(bring(&data), (1, 9), "unless it is to be kept");
+    assert_eq!(bring(&data, "a"), (3, 10));
+    assert_eq!(bring(&data, "b"), (1, 10), "data that nobody has changed is used again");
+    data.state = State::Reload;
+    assert_eq!(bring(&data, "b"), (3, 10), "unless it is to be loaded anew");
+    (data.read_only, data.state) = (false, State::Copy);
+    assert_eq!(bring(&data, "b"), (1, 10), "by those that change it as well");
+    assert_eq!(bring(&data, "b"), (3, 10), "but not once they have");
+    data.read_only = true;
+    assert_eq!(bring(&data, "b"), (3, 10), "nor by those that only read");
+    (data.read_only, data.state) = (false, State::Keep);
+    assert_eq!(bring(&data, "b"), (1, 10));
+    assert_eq!(bring(&data, "b"), (1, 9), "unless it is to be kept");
+    assert_eq!(bring(&data, "c"), (3, 10), "of which others know nothing");
     data.definition = "ten other rows".to_owned();
-    assert_eq!(bring(&data), (3, 10), "data of another definition is other data");
+    assert_eq!(bring(&data, "c"), (3, 10), "data of another definition is other data");
 
     data.finish = sql("alter table tbl add column id int");
     data.definition = "it fails".to_owned();
     let mut again = || {
-        prepare(&mut client, &data, &AtomicBool::new(false), &mut Steps::default())
+        let mut steps = Steps::default();
+        prepare(&mut client, wanted(&data, "c"), &AtomicBool::new(false), &mut steps)
             .unwrap_err()
             .to_string()
     };

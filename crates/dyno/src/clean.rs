@@ -6,12 +6,8 @@ use crate::say;
 use dyno_report::{KeptRow, kept as shown};
 use dyno_target::embedded::home_folder;
 use dyno_target::kept::{Kept, KeptKind, kept, remove_kept};
-use dyno_target::postgres::address::ConnectionInfo;
-use dyno_target::postgres::lock::{LockError, ServerLock};
-use dyno_target::postgres::schema::{drop_schema, own_schemas};
+use dyno_target::target::{StopFlag, product};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// `dyno clean`.
@@ -59,47 +55,33 @@ fn at_home(arguments: &CleanArguments, home: &Path) -> Result<(), Failure> {
 }
 
 fn on_server(arguments: &CleanArguments, target: &str) -> Result<(), Failure> {
-    let info = ConnectionInfo::resolve(Some(target), &|name| std::env::var(name).ok())?;
-    for warning in info.warnings() {
+    let stop = StopFlag::default();
+    let server = product(target)?.external(target, &|name| std::env::var(name).ok())?;
+    for warning in server.warnings() {
         say::aside(&format!("warning: {warning}"));
     }
-    let info = info.first_reachable()?;
-    let all = own_schemas(&mut info.connect()?)?;
-    let chosen = chosen(arguments, &all, |schema| {
-        (&schema.name, schema.mark.changed.map(SystemTime::from))
-    })?;
-    let rows = all.iter().map(|schema| KeptRow {
-        name: schema.name.clone(),
-        what: "schema",
-        bytes: schema.bytes.unsigned_abs(),
-        unused: unused(schema.mark.changed.map(SystemTime::from)),
+    let server = server.first_reachable(&stop)?;
+    let all = server.own_data(&stop)?;
+    let chosen = chosen(arguments, &all, |data| (&data.name, data.changed))?;
+    let rows = all.iter().map(|data| KeptRow {
+        name: data.name.clone(),
+        what: data.what,
+        bytes: data.bytes,
+        unused: unused(data.changed),
         in_use: false,
         is_part: false,
-        chosen: chosen.contains(&schema),
+        chosen: chosen.contains(&data),
     });
-    say::result(&shown(&format!("Schemas of dyno in {info}"), rows))?;
+    say::result(&shown(&format!("Data of dyno in {server}"), rows))?;
     remove(
         arguments,
         &chosen,
-        |schema| &schema.name,
-        |schema| {
-            let mut holders = Vec::new();
-            let stop = Arc::new(AtomicBool::new(false));
-            let lock = ServerLock::take(&info, true, vec![schema.name.clone()], &stop, &mut |holder| {
-                holders.push(holder.to_string());
-                // A schema in use is not waited for.
-                stop.store(true, Ordering::Relaxed);
-            });
-            match lock {
-                Err(LockError::Stopped) => return Ok(Some(format!("it is in use by {}", holders.join(", ")))),
-                Err(error) => return Err(error.into()),
-                Ok(_lock) => {
-                    for (extension, reason) in drop_schema(&info, &schema.name, &stop)? {
-                        say::aside(&format!("The extension {} was not removed: {reason}", extension.name));
-                    }
-                }
-            }
-            Ok(None)
+        |data| &data.name,
+        |data| {
+            let mut notes = Vec::new();
+            let holders = server.remove(&data.name, &mut notes, &stop)?;
+            notes.iter().for_each(|note| say::aside(note));
+            Ok(holders.map(|holders| format!("it is in use by {holders}")))
         },
     )
 }

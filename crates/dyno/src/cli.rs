@@ -435,7 +435,7 @@ pub struct CleanArguments {
     #[arg(long, value_name = "DURATION", value_parser = age)]
     pub older_than: Option<Duration>,
 
-    /// Database, as a URI or a conninfo string, in which to look for dyno's schemas, instead of in dyno's home folder
+    /// Database, as a URI or a conninfo string, in which to look for data of dyno's, instead of in dyno's home folder
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
 

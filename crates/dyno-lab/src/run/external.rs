@@ -82,7 +82,7 @@ impl ExternalServers {
     ) -> Result<Set, RunError> {
         progress.step(&format!("Connecting to {server}"));
         let reachable = server.first_reachable(&stop.flag())?;
-        let wanted = wanted(&*reachable, experiment, stop)?;
+        let wanted = wanted(&*reachable, &experiment.settings, stop)?;
         notes.extend(wanted.notes);
         let settings = wanted.settings;
         let same =
@@ -280,12 +280,12 @@ struct Settings {
     notes: Vec<String>,
 }
 
-/// The experiment's settings as this server knows them.
-fn wanted(server: &dyn External, experiment: &Resolved, stop: &Stop) -> Result<Settings, RunError> {
+/// Settings of an experiment as this server knows them.
+fn wanted(server: &dyn External, settings: &IndexMap<String, String>, stop: &Stop) -> Result<Settings, RunError> {
     let mut notes = Vec::new();
     let here = server.is_local().then(|| host_facts(None).capacity());
     let mut absolute = Vec::new();
-    for (name, value) in &experiment.settings {
+    for (name, value) in settings {
         match resolve_size(value, here.unwrap_or_default()) {
             Ok(value) => absolute.push((name.clone(), value)),
             Err(unknown @ SizeError::Unknown { .. }) => {
@@ -327,22 +327,22 @@ pub(super) fn check(
     terms: Terms<'_>,
     stop: &Stop,
 ) -> Result<(), RunError> {
-    let wanted = wanted(server, experiment, stop)?;
+    let wanted = wanted(server, &experiment.settings, stop)?;
     let settings = if terms.leave { &[][..] } else { &wanted.settings };
     server.check_connections(target::clients(experiment), settings, &stop.flag())?;
-    check_varied(server, &wanted.settings, terms, stop)?;
+    check_varied(server, experiment, terms, stop)?;
     Ok(server.check_data(&data::of(experiment), &stop.flag())?)
 }
 
 /// A cell whose level the server does not take would be measured like another one: that is no comparison.
-fn check_varied(
-    server: &dyn External,
-    wanted: &[(String, String)],
-    terms: Terms<'_>,
-    stop: &Stop,
-) -> Result<(), RunError> {
-    let varied = wanted.iter().filter(|(name, _)| terms.varied.contains(&name.as_str()));
-    let varied: Vec<_> = varied.cloned().collect();
+fn check_varied(server: &dyn External, experiment: &Resolved, terms: Terms<'_>, stop: &Stop) -> Result<(), RunError> {
+    let varied = experiment
+        .settings
+        .iter()
+        .filter(|(name, _)| terms.varied.contains(&name.as_str()));
+    let varied = varied.map(|(name, value)| (name.clone(), value.clone())).collect();
+    // The server may know them by other names.
+    let varied = wanted(server, &varied, stop)?.settings;
     if varied.is_empty() {
         return Ok(());
     }

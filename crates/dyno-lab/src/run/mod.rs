@@ -136,10 +136,11 @@ pub fn run(
     };
     preflight::descriptors(&plan)?;
     let targets = preflight::targets(&plan, request.environment, stop)?;
+    let restart_command = request.restart_command.as_deref();
+    preflight::terms(&targets, request.share_server, restart_command)?;
     check_writable(&request.archive)?;
     let reserved = Reserved::take(&plan, &targets, request.share_server, stop, progress)?;
     let kept = kept(request.environment);
-    let restart_command = request.restart_command.as_deref();
     // Who shares a server does not change it.
     if !request.share_server {
         let left = Left {
@@ -222,6 +223,7 @@ pub fn resume(
     }
     preflight::descriptors(&plan)?;
     let targets = preflight::targets(&plan, resumption.environment, stop)?;
+    preflight::terms(&targets, record.share_server, restart_command)?;
     preflight::check_same(&plan, &targets, &found.runs)?;
     let reserved = Reserved::take(&plan, &targets, record.share_server, stop, progress)?;
     let kept = kept(resumption.environment);

@@ -38,6 +38,12 @@ pub(super) fn targets(plan: &Plan, environment: Environment<'_>, stop: &Stop) ->
     Ok(each.collect::<Result<_, _>>()?)
 }
 
+/// Makes sure that the servers which are not dyno's own can be shared and restarted if that is asked for.
+pub(super) fn terms(targets: &[Target], shared: bool, restart_command: Option<&str>) -> Result<(), RunError> {
+    let mut servers = targets.iter().filter_map(Target::external);
+    Ok(servers.try_for_each(|server| server.check_terms(shared, restart_command))?)
+}
+
 /// Looks at what can be seen of every cell without its server: scripts, the data's SQL, settings, addresses. The
 /// first that cannot be measured is the error.
 pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> {

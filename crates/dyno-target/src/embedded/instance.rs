@@ -12,6 +12,9 @@ const ENDING: Duration = Duration::from_millis(200);
 
 /// What each database does in its own way for a campaign that holds its private server.
 pub(crate) trait Measured: Programs {
+    /// What is to be known of data that was prepared.
+    type Prepared: Default + Send;
+
     /// The settings for a server of this release, whose sizes are absolute by now, with connections enough for the
     /// load.
     fn fit(settings: Vec<(String, String)>, clients: usize, release: &str) -> Result<Mapped, TargetError>;
@@ -24,12 +27,12 @@ pub(crate) trait Measured: Programs {
         notes: &mut Vec<String>,
         progress: &mut dyn Progress,
         stop: &StopFlag,
-    ) -> Result<(), TargetError>
+    ) -> Result<Self::Prepared, TargetError>
     where
         Self: Sized;
 
-    /// The database that the run works on.
-    fn database(server: &Server<Self>, route: Option<Route>) -> Box<dyn Database>
+    /// The database that the run works on, with what is known of its data.
+    fn database(server: &Server<Self>, prepared: &Self::Prepared, route: Option<Route>) -> Box<dyn Database>
     where
         Self: Sized;
 
@@ -47,6 +50,8 @@ pub(crate) struct Held<P: Measured> {
     switch: KillSwitch,
     /// What the server is started with.
     settings: Vec<(String, String)>,
+    /// Of the data that was prepared last.
+    prepared: P::Prepared,
 }
 
 /// There is no server that could be used.
@@ -72,6 +77,7 @@ impl<P: Measured> Held<P> {
             embedded,
             switch: switch.clone(),
             settings: Vec::new(),
+            prepared: P::Prepared::default(),
         }
     }
 
@@ -125,7 +131,8 @@ impl<P: Measured> Instance for Held<P> {
         progress: &mut dyn Progress,
         stop: &StopFlag,
     ) -> Result<(), TargetError> {
-        P::prepare(self, wanted, anew, notes, progress, stop)
+        self.prepared = P::prepare(self, wanted, anew, notes, progress, stop)?;
+        Ok(())
     }
 
     fn restart_cold(&mut self, progress: &mut dyn Progress) -> Result<String, TargetError> {
@@ -137,7 +144,7 @@ impl<P: Measured> Instance for Held<P> {
     }
 
     fn database(&self, route: Option<Route>) -> Result<Box<dyn Database>, TargetError> {
-        Ok(P::database(self.server()?, route))
+        Ok(P::database(self.server()?, &self.prepared, route))
     }
 
     fn settings(&self) -> &[(String, String)] {

@@ -1,13 +1,13 @@
 //! The database that a run works on: made from an experiment's data, and known by its comment.
 //!
-//! MariaDB cannot copy a database, so data that workloads change is loaded anew for every run, and data that they leave
-//! as they found it is kept. The comment says of which definition it is; it is written when all is loaded, so that what
-//! was loaded in part is not taken for whole. A database without such a comment is somebody else's and left alone.
+//! MariaDB cannot copy a database, so data is loaded anew once a run that may change it has worked on it. The comment
+//! says of which definition it is and which campaign has used it; it is written when all is loaded, so that what was
+//! loaded in part is not taken for whole. A database without such a comment is somebody else's and left alone.
 
 use super::Client;
 use super::load::{LoadError, fill_table, run};
 use crate::embedded::hex;
-use crate::target::{Data, Progress, State};
+use crate::target::{Data, Progress, State, Wanted};
 use sha2::{Digest, Sha256};
 use std::sync::atomic::AtomicBool;
 
@@ -35,24 +35,104 @@ pub fn check(data: &Data) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Brings the data that a run works on into its state. Afterwards the connection is in that database.
+/// What says of the database that a campaign has worked on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Used(String);
+
+impl Used {
+    /// Says so, as is done before a load that may change the data begins.
+    ///
+    /// # Errors
+    /// The server refuses it, or the connection is lost.
+    pub fn mark(&self, client: &mut Client) -> Result<(), LoadError> {
+        comment(client, &self.0)
+    }
+}
+
+/// Refuses data that this server could not load, or only by destroying what is not dyno's; changes nothing. Gives what
+/// is said of the database, if it is there.
+///
+/// # Errors
+/// Why the data cannot be loaded, or the connection is lost.
+pub(super) fn check_on(client: &mut Client, data: &Data) -> Result<Option<String>, LoadError> {
+    check(data)?;
+    if !has_comments(client)? {
+        let version: Option<String> = client.query_first("select version()").map_err(LoadError::Database)?;
+        let version = version.unwrap_or_default();
+        return Err(LoadError::NoComments { version });
+    }
+    let sequences = "select count(*) from information_schema.engines where engine = 'SEQUENCE' and support <> 'NO'";
+    match data.fill.first() {
+        Some(fill) if !is_there(client, sequences)? => Err(LoadError::NoSequences {
+            table: fill.table.clone(),
+        }),
+        _ => mark_of(client),
+    }
+}
+
+/// Whether databases have comments on this server.
+fn has_comments(client: &mut Client) -> Result<bool, LoadError> {
+    let query = "select count(*) from information_schema.columns where table_schema = 'information_schema' and \
+                 table_name = 'SCHEMATA' and column_name = 'SCHEMA_COMMENT'";
+    is_there(client, query)
+}
+
+/// Whether there is a database of dyno's on this server.
+///
+/// # Errors
+/// The connection is lost.
+pub(super) fn is_left(client: &mut Client) -> Result<bool, LoadError> {
+    let query = format!(
+        "select count(*) from information_schema.schemata where schema_name = '{WORKING}' and schema_comment like \
+         '{MARK}%'"
+    );
+    Ok(has_comments(client)? && is_there(client, &query)?)
+}
+
+/// Whether this query counts any.
+fn is_there(client: &mut Client, query: &str) -> Result<bool, LoadError> {
+    let found: Option<u64> = client.query_first(query).map_err(LoadError::Database)?;
+    Ok(found.is_some_and(|count| count > 0))
+}
+
+/// Brings the data that a run works on into its state. Afterwards the connection is in that database. Gives how to mark
+/// it before the load begins, unless the load leaves it as it is.
 ///
 /// # Errors
 /// The data cannot be made, `stop` was raised, or there is a database of that name that is not dyno's.
 pub fn prepare(
     client: &mut Client,
-    data: &Data,
+    wanted: Wanted<'_>,
     stop: &AtomicBool,
     progress: &mut dyn Progress,
-) -> Result<(), LoadError> {
-    check(data)?;
-    let found = mark(client)?;
-    let wanted = hex(&Sha256::digest(data.definition.as_bytes()));
-    let stays = data.read_only || data.state == State::Keep;
-    if stays && found.as_ref() == Some(&wanted) {
-        progress.step("Using the data that is loaded");
-        return database(client, &format!("use {WORKING}"));
+) -> Result<Option<Used>, LoadError> {
+    let data = wanted.data;
+    let found = check_on(client, data)?;
+    let fingerprint = hex(&Sha256::digest(data.definition.as_bytes()));
+    let loaded = format!("loaded {fingerprint}");
+    let used = format!("{fingerprint} used by {}", wanted.campaign);
+    let stays = match found {
+        Some(mark) if mark == loaded && data.state != State::Reload => Some("Using the data that is loaded"),
+        Some(mark) if mark == used && data.state == State::Keep => {
+            Some("Continuing with the data as the last run left it")
+        }
+        _ => None,
+    };
+    match stays {
+        Some(step) => {
+            progress.step(step);
+            database(client, &format!("use {WORKING}"))?;
+        }
+        None => {
+            load(client, data, stop, progress)?;
+            comment(client, &loaded)?;
+        }
     }
+    Ok((!data.read_only).then_some(Used(used)))
+}
+
+/// Loads the data into a new database.
+fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn Progress) -> Result<(), LoadError> {
     database(
         client,
         &format!("create or replace database {WORKING} comment '{MARK}{LOADING}'"),
@@ -65,12 +145,11 @@ pub fn prepare(
         fill_table(client, fill, stop, &mut |rows| progress.amount(rows, fill.rows, "rows"))?;
     }
     progress.step("Completing the schema");
-    run(client, &data.finish)?;
-    database(client, &format!("alter database {WORKING} comment '{MARK}{wanted}'"))
+    run(client, &data.finish)
 }
 
 /// What is said of the database after dyno's mark; `None` if there is no such database.
-fn mark(client: &mut Client) -> Result<Option<String>, LoadError> {
+fn mark_of(client: &mut Client) -> Result<Option<String>, LoadError> {
     let query = format!("select schema_comment from information_schema.schemata where schema_name = '{WORKING}'");
     let comment: Option<String> = client.query_first(&query).map_err(LoadError::Database)?;
     match comment {
@@ -80,6 +159,11 @@ fn mark(client: &mut Client) -> Result<Option<String>, LoadError> {
             None => Err(LoadError::NotOurs { database: WORKING }),
         },
     }
+}
+
+/// Says this of the database. It needs no quoting: campaigns have names without quotes.
+fn comment(client: &mut Client, mark: &str) -> Result<(), LoadError> {
+    database(client, &format!("alter database {WORKING} comment '{MARK}{mark}'"))
 }
 
 fn database(client: &mut Client, statement: &str) -> Result<(), LoadError> {

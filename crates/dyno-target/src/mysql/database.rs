@@ -1,12 +1,13 @@
 //! A MariaDB or MySQL database that a run works on.
 
 use super::address::{ConnectionInfo, Host};
+use super::data::Used;
 use super::facts::server_facts;
 use super::sampler::ServerSampler;
 use super::sizes::database_sizes;
 use super::values::same_value;
 use super::variables::{Variables, canonical};
-use super::{Client, ClientError, process};
+use super::{Client, ClientError, Scope, connect_until, lock, process};
 use crate::host::{Heartbeat, HostSampler, ServerProcesses, StallWatch};
 use crate::stopping::unless_stopped;
 use crate::target::{
@@ -24,20 +25,27 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How often they are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A database.
+/// A database, and what of it is the experiment's.
 #[derive(Clone, Debug)]
 pub struct MysqlDatabase {
     info: ConnectionInfo,
+    /// Its address as it was given.
+    shown: String,
+    scope: Scope,
     data_folder: Option<PathBuf>,
+    used: Option<Used>,
 }
 
 impl MysqlDatabase {
-    /// The database at an address.
+    /// The tables of `scope` at an address.
     #[must_use]
-    pub fn new(info: ConnectionInfo) -> Self {
+    pub fn new(info: ConnectionInfo, scope: Scope) -> Self {
         Self {
+            shown: info.to_string(),
             info,
+            scope,
             data_folder: None,
+            used: None,
         }
     }
 
@@ -47,11 +55,25 @@ impl MysqlDatabase {
         self.data_folder = Some(data_folder.to_owned());
         self
     }
+
+    /// The same, shown by the address that somebody gave for it.
+    #[must_use]
+    pub(super) fn given_as(mut self, address: &ConnectionInfo) -> Self {
+        self.shown = address.to_string();
+        self
+    }
+
+    /// The same, to be marked when it is worked on.
+    #[must_use]
+    pub(super) fn marked(mut self, used: Option<Used>) -> Self {
+        self.used = used;
+        self
+    }
 }
 
 impl fmt::Display for MysqlDatabase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.info.fmt(f)
+        f.write_str(&self.shown)
     }
 }
 
@@ -85,8 +107,10 @@ impl Database for MysqlDatabase {
     }
 
     fn control(&self, stop: &StopFlag) -> Result<Box<dyn Control>, TargetError> {
-        let client = super::connect_until(&self.info, stop)?;
-        Ok(Box::new(MysqlControl { client }))
+        Ok(Box::new(MysqlControl {
+            client: connect_until(&self.info, stop)?,
+            scope: self.scope,
+        }))
     }
 
     fn samplers(&self, stop: &AtomicBool) -> Option<SamplerSet> {
@@ -110,20 +134,23 @@ impl Database for MysqlDatabase {
         })
     }
 
-    fn mark_used(&self, _stop: &StopFlag) -> Result<(), TargetError> {
-        // Data that workloads change is loaded anew for each run, so nobody takes it for fresh.
-        Ok(())
+    fn mark_used(&self, stop: &StopFlag) -> Result<(), TargetError> {
+        match &self.used {
+            Some(used) => Ok(used.mark(&mut connect_until(&self.info, stop)?)?),
+            None => Ok(()),
+        }
     }
 }
 
 /// A connection for what is asked beside the load.
 struct MysqlControl {
     client: Client,
+    scope: Scope,
 }
 
 impl MysqlControl {
     fn tables(&mut self) -> Result<Vec<TableSizes>, ClientError> {
-        Ok(database_sizes(&mut self.client)?.tables)
+        Ok(database_sizes(&mut self.client, self.scope)?.tables)
     }
 }
 
@@ -171,15 +198,18 @@ impl Control for MysqlControl {
     }
 
     fn sizes(&mut self) -> Result<DatabaseSizes, TargetError> {
-        Ok(database_sizes(&mut self.client)?)
+        Ok(database_sizes(&mut self.client, self.scope)?)
     }
 
     fn await_sessions_end(&mut self) -> Result<(), TargetError> {
-        let query = "select count(*) from information_schema.processlist \
-                     where db = database() and id <> connection_id()";
+        let query = format!(
+            "select count(*) from information_schema.processlist where db = database() and id <> connection_id() and \
+             id <> coalesce(is_used_lock('{}'), 0)",
+            lock::NAME
+        );
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
-            let others: Option<u64> = self.client.query_first(query)?;
+            let others: Option<u64> = self.client.query_first(&query)?;
             // One is the sampler's.
             if others.unwrap_or(0) <= 1 {
                 break;

@@ -1,22 +1,30 @@
 //! A MariaDB or MySQL server that is not dyno's own: it is reserved, set as far as it may be, and put back.
 
 use super::address::ConnectionInfo;
-use super::connect_until;
 use super::data::{self, WORKING};
 use super::database::{MysqlDatabase, route};
 use super::lock::ServerLock;
 use super::settings::{self, GlobalChange};
+use super::{Scope, connect_until, connections, own_data};
 use crate::target::{
-    Change, Data, Database, External, Lock, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError, Wanted,
+    Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag, TargetError,
+    Wanted,
 };
 use std::sync::Arc;
 
-/// The server allows too few connections.
+/// What can be asked of PostgreSQL only.
 #[derive(Debug, thiserror::Error)]
-#[error("the server allows {allowed} connections, too few for {clients} clients; raise max_connections there")]
-struct TooFewConnections {
-    allowed: u64,
-    clients: usize,
+enum NotYet {
+    #[error(
+        "--share-server is for PostgreSQL only so far: on MariaDB and MySQL one campaign waits for the other; leave it \
+         out for {server}"
+    )]
+    Sharing { server: String },
+    #[error(
+        "--restart-command is for PostgreSQL only so far: settings of MariaDB and MySQL are changed with set global; \
+         leave it out for {server}, and set in its option file what takes effect when it starts"
+    )]
+    Restarting { server: String },
 }
 
 impl External for ConnectionInfo {
@@ -26,6 +34,15 @@ impl External for ConnectionInfo {
 
     fn is_local(&self) -> bool {
         ConnectionInfo::is_local(self)
+    }
+
+    fn check_terms(&self, shared: bool, restart_command: Option<&str>) -> Result<(), TargetError> {
+        let server = self.to_string();
+        match restart_command {
+            _ if shared => Err(TargetError::other(NotYet::Sharing { server })),
+            Some(_) => Err(TargetError::other(NotYet::Restarting { server })),
+            None => Ok(()),
+        }
     }
 
     fn first_reachable(&self, stop: &StopFlag) -> Result<Arc<dyn External>, TargetError> {
@@ -65,15 +82,13 @@ impl External for ConnectionInfo {
         settings: &[(String, String)],
         stop: &StopFlag,
     ) -> Result<(), TargetError> {
-        let wanted = settings.iter().find(|(name, _)| name == "max_connections");
-        let allowed: Option<u64> = match wanted.and_then(|(_, value)| value.parse().ok()) {
-            Some(wanted) => Some(wanted),
-            None => connect_until(self, stop)?.query_first("select @@max_connections")?,
-        };
-        match allowed.filter(|allowed| *allowed < clients as u64) {
-            Some(allowed) => Err(TargetError::other(TooFewConnections { allowed, clients })),
-            None => Ok(()),
+        if let Some(wanted) = connections::wanted(settings) {
+            return connections::check(wanted, clients, "raise it, or leave it out");
         }
+        let allowed: Option<u64> = connect_until(self, stop)?.query_first("select @@max_connections")?;
+        allowed.map_or(Ok(()), |allowed| {
+            connections::check(allowed, clients, "raise it on the server")
+        })
     }
 
     fn other_locale(&self, _wanted: &str, _stop: &StopFlag) -> Result<Option<String>, TargetError> {
@@ -81,9 +96,12 @@ impl External for ConnectionInfo {
         Ok(None)
     }
 
-    fn check_data(&self, data: &Data, _stop: &StopFlag) -> Result<(), TargetError> {
-        // A database that is not dyno's is refused when the data is loaded, before anything is changed.
-        Ok(data::check(data)?)
+    fn check_data(&self, data: &Data, stop: &StopFlag) -> Result<(), TargetError> {
+        data::check(data)?;
+        if data.is_some() {
+            data::check_on(&mut connect_until(self, stop)?, data)?;
+        }
+        Ok(())
     }
 
     fn plan_change(
@@ -107,9 +125,19 @@ impl External for ConnectionInfo {
         stop: &StopFlag,
     ) -> Result<Box<dyn Database>, TargetError> {
         if !wanted.data.is_some() {
-            return Ok(Box::new(MysqlDatabase::new(self.clone())));
+            return Ok(Box::new(MysqlDatabase::new(self.clone(), Scope::Nothing)));
         }
-        data::prepare(&mut connect_until(self, stop)?, wanted.data, stop, progress)?;
-        Ok(Box::new(MysqlDatabase::new(self.with_database(WORKING))))
+        let used = data::prepare(&mut connect_until(self, stop)?, wanted, stop, progress)?;
+        let database = MysqlDatabase::new(self.with_database(WORKING), Scope::Database);
+        Ok(Box::new(database.given_as(self).marked(used)))
+    }
+
+    fn own_data(&self, stop: &StopFlag) -> Result<Vec<OwnData>, TargetError> {
+        own_data::list(self, stop)
+    }
+
+    fn remove(&self, _name: &str, _notes: &mut Vec<String>, stop: &StopFlag) -> Result<Option<String>, TargetError> {
+        // There is one of it.
+        own_data::remove(self, stop)
     }
 }

@@ -1,35 +1,15 @@
 //! The private MariaDB of a campaign.
 
-use super::connect_until;
-use super::data::{self, WORKING};
+use super::data::{self, Used, WORKING};
 use super::database::MysqlDatabase;
 use super::embedded::{self, EmbeddedOptions, Installation, Server};
+use super::{Scope, connect_until, connections};
 use crate::embedded::instance::{Held, Measured, fit};
 use crate::embedded::tell;
 use crate::target::{
     Database, EMBEDDED, Embedded, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError, Wanted,
 };
 use std::fmt;
-
-/// The setting that bounds connections.
-const MAX_CONNECTIONS: &str = "max_connections";
-
-/// Connections that are there beside those of the load: for the samplers and for what is asked before and after.
-const BESIDE: usize = 10;
-
-/// What the server allows unless told otherwise (MariaDB, "Server System Variables").
-const USUAL_CONNECTIONS: usize = 151;
-
-/// The experiment's own limit is too low for its load.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "max_connections is {allowed}, too few for {clients} clients and {BESIDE} connections beside them; raise it, or \
-     leave it out"
-)]
-struct TooFewConnections {
-    allowed: usize,
-    clients: usize,
-}
 
 impl fmt::Display for EmbeddedOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,19 +30,13 @@ impl Embedded for EmbeddedOptions {
 }
 
 impl Measured for Installation {
+    /// How to mark the data before a load that may change it begins.
+    type Prepared = Option<Used>;
+
     fn fit(settings: Vec<(String, String)>, clients: usize, _release: &str) -> Result<Mapped, TargetError> {
         let settings = settings.into_iter().map(|(name, value)| (name, bytes(&value)));
         let mut settings: Vec<_> = settings.collect();
-        let needed = clients + BESIDE;
-        match settings.iter().find(|(name, _)| name == MAX_CONNECTIONS) {
-            Some((_, value)) => {
-                if let Some(allowed) = value.parse().ok().filter(|allowed| *allowed < needed) {
-                    return Err(TargetError::other(TooFewConnections { allowed, clients }));
-                }
-            }
-            None if needed > USUAL_CONNECTIONS => settings.push((MAX_CONNECTIONS.to_owned(), needed.to_string())),
-            None => {}
-        }
+        connections::provide(&mut settings, clients)?;
         Ok(Mapped {
             settings,
             notes: Vec::new(),
@@ -76,17 +50,18 @@ impl Measured for Installation {
         _notes: &mut Vec<String>,
         progress: &mut dyn Progress,
         stop: &StopFlag,
-    ) -> Result<(), TargetError> {
+    ) -> Result<Option<Used>, TargetError> {
         let mut client = connect_until(&held.server()?.connection(""), stop)?;
-        Ok(data::prepare(&mut client, wanted.data, stop, progress)?)
+        Ok(data::prepare(&mut client, wanted, stop, progress)?)
     }
 
-    fn database(server: &Server, route: Option<Route>) -> Box<dyn Database> {
+    fn database(server: &Server, used: &Option<Used>, route: Option<Route>) -> Box<dyn Database> {
         let info = match route {
             Some(Route::Tcp) => server.connection_tcp(WORKING),
             Some(Route::Unix) | None => server.connection(WORKING),
         };
-        Box::new(MysqlDatabase::new(info).on_own_server(server.data_folder()))
+        let database = MysqlDatabase::new(info, Scope::Database).on_own_server(server.data_folder());
+        Box::new(database.marked(used.clone()))
     }
 
     fn clear(_held: &Held<Self>) -> Result<(), TargetError> {
@@ -123,24 +98,5 @@ mod tests {
         ] {
             assert_eq!(bytes(given), read);
         }
-    }
-
-    #[test]
-    fn a_load_gets_the_connections_that_it_needs() {
-        let fitted = |settings: &[(String, String)], clients| {
-            let fitted = Installation::fit(settings.to_vec(), clients, "11.4.5");
-            fitted.map(|mapped| mapped.settings)
-        };
-        assert_eq!(fitted(&[], 8).unwrap(), []);
-        assert_eq!(
-            fitted(&[], 300).unwrap(),
-            [(MAX_CONNECTIONS.to_owned(), "310".to_owned())]
-        );
-        let low = [(MAX_CONNECTIONS.to_owned(), "50".to_owned())];
-        let error = fitted(&low, 64).unwrap_err().to_string();
-        assert!(
-            error.contains("max_connections is 50") && error.contains("64 clients"),
-            "{error}"
-        );
     }
 }

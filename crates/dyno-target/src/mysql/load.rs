@@ -29,6 +29,11 @@ pub enum LoadError {
     )]
     NoSequences { table: String },
     #[error(
+        "this server ({version}) has no comments on databases, by which dyno knows its own, so it can load data into \
+         MariaDB from version 10.5 on only; load the data yourself, and use an experiment without [data]"
+    )]
+    NoComments { version: String },
+    #[error(
         "the data uses tablespaces ({names}), which are created for PostgreSQL only; leave them out for MariaDB and \
          MySQL, with tablespaces = [] under [mysql.data]"
     )]
@@ -79,10 +84,6 @@ pub fn fill_table(
     let failed = |error| LoadError::Fill { table: table(), error };
     if fill.columns.is_empty() {
         return Err(LoadError::NoColumns { table: table() });
-    }
-    let engine = "select count(*) from information_schema.engines where engine = 'SEQUENCE' and support <> 'NO'";
-    if client.query_first::<u64>(engine).map_err(failed)? != Some(1) {
-        return Err(LoadError::NoSequences { table: table() });
     }
     let mut first = 1;
     while first <= fill.rows {

@@ -16,14 +16,17 @@ pub mod sampler;
 pub mod sizes;
 
 mod client;
+mod connections;
 mod database;
 mod endpoint;
 mod error;
 mod external;
 mod instance;
 mod lock;
+mod own_data;
 mod process;
 mod row;
+mod scope;
 mod settings;
 mod traits;
 mod values;
@@ -39,6 +42,7 @@ pub use client::{Client, ClientError};
 pub use database::MysqlDatabase;
 pub use endpoint::EndpointError;
 pub use error::ConnectError;
+pub use scope::Scope;
 
 /// What InnoDB adds to each row: a header of 5 bytes, its transaction's number of 6, and a pointer of 7 to what it was
 /// before (MySQL Reference Manual, "InnoDB Row Formats").

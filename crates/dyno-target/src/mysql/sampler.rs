@@ -1,7 +1,8 @@
 //! The server's counters: `server.csv`, from `SHOW GLOBAL STATUS`.
 //!
 //! The names of the columns are the server's own, under which its manual documents them (MariaDB's "Server Status
-//! Variables", MySQL's of the same name). Counters count since the server's start; the others are as they are now.
+//! Variables", MySQL's of the same name). Counters count since the server's start; the others are as they are now. The
+//! sampler's own session runs whenever it looks, and is left out of those that run.
 
 use super::address::ConnectionInfo;
 use super::{Client, ClientError};
@@ -9,6 +10,9 @@ use crate::sampler::{Moment, SampleError, Sampler, Sink};
 use dyno_record::{Meaning, Series, Value};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+
+/// The sessions that execute something.
+const RUNNING: &str = "Threads_running";
 
 /// What is sampled, with what it means as far as that is asked for. A server that has not one of these, such as MySQL
 /// the age of the checkpoint, leaves its column empty.
@@ -27,7 +31,7 @@ const STATUS: [(&str, Option<Meaning>); 35] = [
     ("Bytes_received", None),
     ("Bytes_sent", None),
     ("Threads_connected", None),
-    ("Threads_running", Some(Meaning::SessionsActive)),
+    (RUNNING, Some(Meaning::SessionsActive)),
     // The log: bytes, writes, and how often a session had to wait for room in its buffer.
     ("Innodb_os_log_written", Some(Meaning::LogBytes)),
     ("Innodb_log_writes", None),
@@ -111,7 +115,11 @@ impl Sampler for ServerSampler {
         let begin = Instant::now();
         let status = self.read().map_err(|error| SampleError(error.to_string()))?;
         let sample_ms = begin.elapsed().as_secs_f64() * 1e3;
-        let number = |(name, _): &(&str, _)| status.get(*name).and_then(|text| text.parse::<f64>().ok());
+        let number = |(name, _): &(&str, _)| {
+            let number = status.get(*name)?.parse::<f64>().ok()?;
+            let own = if *name == RUNNING { 1.0 } else { 0.0 };
+            Some((number - own).max(0.0))
+        };
         let own = [Some(sample_ms), Some(moment.late.as_secs_f64())];
         let values: Vec<Value> = STATUS.iter().map(number).chain(own).map(Value::from).collect();
         sink.row(moment, &self.series, &values);

@@ -5,14 +5,19 @@ use super::data;
 use super::database::route;
 use super::facts::{server_facts, server_identity};
 use super::lock::{Holder, ServerLock};
+use super::own_data;
 use super::settings::{self, MAX_CONNECTIONS, check_connections, plan_for_server};
 use crate::target::{
-    Applied, Change, Data, Database, External, Lock, Mapped, Progress, Restored, Route, Saved, StopFlag, TargetError,
-    Unset, Wanted,
+    Applied, Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag,
+    TargetError, Unset, Wanted,
 };
 use std::sync::Arc;
 
 impl External for ConnectionInfo {
+    fn warnings(&self) -> &[String] {
+        ConnectionInfo::warnings(self)
+    }
+
     fn routes(&self) -> Vec<Route> {
         self.hosts().map(route).collect()
     }
@@ -95,6 +100,14 @@ impl External for ConnectionInfo {
     ) -> Result<Box<dyn Database>, TargetError> {
         let database = data::schema::prepare(self, wanted, notes, progress, stop)?;
         Ok(Box::new(database))
+    }
+
+    fn own_data(&self, stop: &StopFlag) -> Result<Vec<OwnData>, TargetError> {
+        own_data::list(self, stop)
+    }
+
+    fn remove(&self, name: &str, notes: &mut Vec<String>, stop: &StopFlag) -> Result<Option<String>, TargetError> {
+        own_data::remove(self, name, notes, stop)
     }
 }
 

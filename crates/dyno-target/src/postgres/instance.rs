@@ -37,6 +37,9 @@ impl Embedded for EmbeddedOptions {
 }
 
 impl Measured for Installation {
+    /// Nothing: each run gets a copy.
+    type Prepared = ();
+
     fn fit(settings: Vec<(String, String)>, clients: usize, release: &str) -> Result<Mapped, TargetError> {
         let mut mapped = plan_for(&settings, version_number(release))?;
         with_connections(&mut mapped.settings, clients)?;
@@ -54,7 +57,7 @@ impl Measured for Installation {
         template::prepare(held, wanted, anew, notes, progress, stop)
     }
 
-    fn database(server: &Server, route: Option<Route>) -> Box<dyn Database> {
+    fn database(server: &Server, _prepared: &(), route: Option<Route>) -> Box<dyn Database> {
         let info = match route {
             Some(Route::Tcp) => server.connection_tcp(template::WORKING),
             Some(Route::Unix) | None => server.connection(template::WORKING),

@@ -27,6 +27,7 @@ mod error;
 mod external;
 mod instance;
 mod notice;
+mod own_data;
 mod traits;
 
 use crate::target::{Embedded, Environment, External, Keyword, Product, StopFlag, TargetError};

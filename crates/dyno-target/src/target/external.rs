@@ -4,15 +4,41 @@ use super::{Data, Database, Mapped, Progress, Restored, Route, Saved, StopFlag, 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
+
+/// Something that campaigns left on a server for later ones. It can be made again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnData {
+    /// Its name there.
+    pub name: String,
+    /// What the server calls such a thing.
+    pub what: &'static str,
+    /// Its tables with their indexes.
+    pub bytes: u64,
+    /// When it was changed last, if that is known.
+    pub changed: Option<SystemTime>,
+}
 
 /// A server that is not dyno's own. It is shown by its address, without passwords.
 pub trait External: fmt::Display + fmt::Debug + Send + Sync {
+    /// What is odd about its address, as sentences.
+    fn warnings(&self) -> &[String] {
+        &[]
+    }
+
     /// How clients connect to each of its hosts.
     fn routes(&self) -> Vec<Route>;
 
     /// Whether the server is on this machine.
     fn is_local(&self) -> bool;
+
+    /// Refuses what cannot be done with a server of this kind: that others share it, or that a shell command restarts it.
+    ///
+    /// # Errors
+    /// Which of the two.
+    fn check_terms(&self, _shared: bool, _restart_command: Option<&str>) -> Result<(), TargetError> {
+        Ok(())
+    }
 
     /// The first of its hosts that takes sessions now.
     ///
@@ -95,6 +121,19 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
         progress: &mut dyn Progress,
         stop: &StopFlag,
     ) -> Result<Box<dyn Database>, TargetError>;
+
+    /// What campaigns left on the server.
+    ///
+    /// # Errors
+    /// No connection, or this role may not look.
+    fn own_data(&self, stop: &StopFlag) -> Result<Vec<OwnData>, TargetError>;
+
+    /// Removes some of it, by its name, unless it is in use; gives by whom then. What stays of what came with it is said
+    /// in `notes`.
+    ///
+    /// # Errors
+    /// Something else needs it, no connection, or `stop` was raised.
+    fn remove(&self, name: &str, notes: &mut Vec<String>, stop: &StopFlag) -> Result<Option<String>, TargetError>;
 }
 
 /// A change of settings that is planned.

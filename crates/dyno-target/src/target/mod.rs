@@ -21,7 +21,7 @@ pub use data::{Data, Fill, Needs, Sql, State, Wanted};
 pub use database::{Control, Database, Description, Reach, Route, SamplerSet};
 pub use embedded::{Embedded, Instance, KillSwitch};
 pub use error::TargetError;
-pub use external::{Applied, Change, External, Lock, while_held};
+pub use external::{Applied, Change, External, Lock, OwnData, while_held};
 pub use named::{EMBEDDED, Environment, PRODUCTS, Product, Target, locale, product, setting_names, storage};
 pub use progress::Progress;
 pub(crate) use secrets::{HIDDEN, is_misplaced, is_secret, statement_without_secrets};

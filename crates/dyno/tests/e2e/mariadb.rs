@@ -2,7 +2,7 @@
 //! and a comparison with PostgreSQL.
 
 use crate::support::{Desk, Ended, Home, RunFolder, processes_in, run_folders, wait_for};
-use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions, MARIADB_VERSION};
+use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions, MARIADB_VERSION, Server};
 
 const READ: &str = "\\set id random(1, :rows)\nselect * from tbl where id = :id;";
 const WRITE: &str = "\\set id random(1, :rows)\nupdate tbl set crt_time = now() where id = :id;";
@@ -224,15 +224,26 @@ fn one_campaign_measures_both_databases() {
     assert_no_server(&home);
 }
 
-#[test]
-fn a_server_that_is_not_ours_is_set_and_put_back() {
-    let (desk, home) = (Desk::new(), Home::with_mariadb());
+/// A server that dyno is told of by its address.
+fn borrowed(home: &Home) -> (Embedded, Server) {
     let mut options = EmbeddedOptions::new(home.path().to_owned());
     "external".clone_into(&mut options.cluster);
     let embedded = Embedded::prepare(&options, &mut |_| ()).unwrap();
     let server = embedded.start(&[], &mut |_| ()).unwrap();
-    let info = server.connection_tcp("mysql");
-    let mut client = info.connect().unwrap();
+    (embedded, server)
+}
+
+/// The password of its superuser.
+fn password(server: &Server) -> String {
+    let password = server.connection("mysql").password.unwrap();
+    String::from_utf8(password.reveal().to_vec()).unwrap()
+}
+
+#[test]
+fn a_server_that_is_not_ours_is_set_and_put_back() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    let (_embedded, server) = borrowed(&home);
+    let mut client = server.connection("mysql").connect().unwrap();
     let names = [
         "innodb_buffer_pool_size",
         "innodb_flush_log_at_trx_commit",
@@ -245,13 +256,7 @@ fn a_server_that_is_not_ours_is_set_and_put_back() {
         })
     };
     let usual = values();
-    let password = info
-        .password
-        .as_ref()
-        .map(|password| password.reveal().to_vec())
-        .unwrap();
-    let password = String::from_utf8(password).unwrap();
-    let target = format!("mysql://root:{password}@127.0.0.1:{}/mysql", server.port());
+    let target = format!("mysql://root:{}@127.0.0.1:{}/mysql", password(&server), server.port());
     let settings = [
         "--set",
         "innodb_buffer_pool_size=96MB",
@@ -289,4 +294,104 @@ fn a_server_that_is_not_ours_is_set_and_put_back() {
     let refused = desk.alone_on(&target, tiny.into_iter().chain(["--set", "work_mem=1MB"]));
     refused.expect(1).says("this server has no setting work_mem");
     assert_eq!(values(), usual);
+}
+
+#[test]
+fn data_that_a_run_has_changed_is_fresh_for_nobody() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    let (target, settings) = SMALL[0];
+    let run = |name: &str| {
+        let words = format!("{name} --size small {SHORT} {settings} --set rows=500 --target {target}");
+        desk.embedded(&home, &words).expect(0)
+    };
+    run("pk-update").says("Filling tbl");
+    run("pk-select").says("Filling tbl");
+    let again = run("pk-select").says("Using the data that is loaded");
+    assert!(!again.stderr.contains("Filling"), "{}", again.stderr);
+    // Nobody has changed it yet.
+    run("pk-update").says("Using the data that is loaded");
+    run("pk-update").says("Filling tbl");
+}
+
+#[test]
+fn a_server_that_is_not_ours_is_known_by_any_address() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    let (_embedded, server) = borrowed(&home);
+    let mut client = server.connection("").connect().unwrap();
+    client
+        .execute("create database theirs; create table theirs.treasure (id int primary key)")
+        .unwrap();
+    let tcp = format!("mysql://root@127.0.0.1:{}/theirs", server.port());
+    let socket = server.connection("mysql").to_string();
+    let run = |words: &[&str]| {
+        let mut command = desk.command(["run"].iter().chain(words));
+        Ended::of(command.env("MYSQL_PWD", password(&server)))
+    };
+    let tiny = [
+        "--set",
+        "rows=500",
+        "--set",
+        "measure=500ms",
+        "--set",
+        "warmup=0s",
+        "--leave-settings",
+    ];
+    let with = |first: &[&'static str]| [first, &tiny[..]].concat();
+
+    // One campaign measures it by two of them: it does not wait for itself.
+    let targets = format!("target={tcp},{socket}");
+    let both = [&["pk-update", "--set", &targets][..], &tiny].concat();
+    run(&both).expect(0);
+    assert_eq!(run_folders(&desk.archive()).len(), 2);
+
+    // What is missing of a campaign is measured where the rest was.
+    run(&[&with(&["pk-update", "--repeat", "2"])[..], &["--target", &tcp]].concat()).expect(0);
+    let runs = run_folders(&desk.archive());
+    let [.., last] = &runs[..] else { panic!("runs") };
+    assert_eq!(last.record()["target"], tcp.as_str());
+    std::fs::remove_dir_all(&last.0).unwrap();
+    run(&["--resume", "--target", &tcp]).expect(0);
+    assert_eq!(run_folders(&desk.archive()).len(), runs.len());
+
+    // An experiment without data has no tables, whatever others have there.
+    desk.experiment("nothing.toml", "", "select 1;", "300ms");
+    let nothing = run(&["nothing.toml", "--target", &tcp, "--archive", "nothing"]).expect(0);
+    assert!(!nothing.stdout.contains("treasure"), "{}", nothing.stdout);
+
+    let refused = |words: &[&'static str]| run(&[&with(words)[..], &["--target", &tcp]].concat()).expect(1);
+    refused(&["pk-update", "--share-server"]).says("--share-server is for PostgreSQL only so far");
+    refused(&["pk-update", "--restart-command", "true"]).says("--restart-command is for PostgreSQL only so far");
+    // A varied setting is known by any spelling.
+    let varied = run(&[
+        "pk-update",
+        "--target",
+        &tcp,
+        "--set",
+        "rows=500",
+        "--set",
+        "settings.Innodb_Page_Size=4kB,8kB",
+    ]);
+    varied
+        .expect(1)
+        .says("the campaign varies a setting that it cannot set: innodb_page_size");
+
+    // What the runs left goes, unless somebody uses the server.
+    let clean = |words: &[&str]| {
+        let mut command = desk.command(["clean", "--target", &tcp].iter().chain(words));
+        Ended::of(command.env("MYSQL_PWD", password(&server)))
+    };
+    clean(&[])
+        .expect(0)
+        .shows("dyno_run database")
+        .shows("Nothing was removed");
+    client.execute("do get_lock('dyno', 0)").unwrap();
+    clean(&["--yes"])
+        .expect(2)
+        .says("dyno_run was not removed: it is in use by another dyno");
+    client.execute("do release_lock('dyno')").unwrap();
+    clean(&["dyno_run", "--yes"]).expect(0).says("Removed dyno_run");
+    clean(&[]).expect(0).shows("nothing");
+    let left =
+        "select group_concat(schema_name) from information_schema.schemata where schema_name in ('dyno_run', 'theirs')";
+    assert_eq!(client.query_first::<String>(left).unwrap().unwrap(), "theirs");
 }

@@ -1,0 +1,226 @@
+//! A MariaDB that is not dyno's own: reserved, filled and asked without getting into the way of anybody.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
+
+mod support;
+
+use dyno_target::mysql::Client;
+use dyno_target::mysql::address::ConnectionInfo;
+use dyno_target::mysql::data::WORKING;
+use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions, Server};
+use dyno_target::target::{Data, Database, External, Fill, Lock, Progress, Sql, State, StopFlag, TargetError, Wanted};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use support::{home, quiet};
+
+struct Nobody;
+
+impl Progress for Nobody {
+    fn note(&mut self, text: &str) {
+        panic!("{text}");
+    }
+}
+
+fn server(cluster: &str) -> (Embedded, Server) {
+    let mut options = EmbeddedOptions::new(home());
+    cluster.clone_into(&mut options.cluster);
+    let embedded = Embedded::prepare(&options, &mut quiet).unwrap();
+    let settings = [("wait_timeout".to_owned(), "1".to_owned())];
+    let server = embedded.start(&settings, &mut quiet).unwrap();
+    (embedded, server)
+}
+
+fn sql(text: &str) -> Sql {
+    Sql {
+        text: text.to_owned(),
+        name: "the set-up".to_owned(),
+    }
+}
+
+fn data(setup: &str) -> Data {
+    Data {
+        experiment: "guest".to_owned(),
+        setup: sql(setup),
+        fill: Vec::new(),
+        finish: sql(""),
+        tablespaces: Vec::new(),
+        definition: setup.to_owned(),
+        locale: None,
+        read_only: false,
+        state: State::Copy,
+    }
+}
+
+fn prepared(info: &ConnectionInfo, data: &Data, stop: &StopFlag) -> Result<Box<dyn Database>, TargetError> {
+    let wanted = Wanted {
+        data,
+        all: &[],
+        campaign: "a",
+    };
+    info.prepare(wanted, &mut Vec::new(), &mut Nobody, stop)
+}
+
+fn refused<T>(result: Result<T, TargetError>) -> String {
+    match result {
+        Ok(_) => panic!("it was not refused"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Stands in the way of a lock.
+fn nobody(holder: &str) {
+    panic!("waits for {holder}");
+}
+
+fn locked(info: &ConnectionInfo) -> Box<dyn Lock> {
+    info.lock(false, &[], &StopFlag::default(), &mut nobody).unwrap()
+}
+
+#[test]
+fn one_server_is_reserved_once_whatever_it_is_called() {
+    let (_embedded, server) = server("tests-mariadb-lock");
+    let socket = locked(&server.connection("mysql"));
+    let tcp = locked(&server.connection_tcp("information_schema"));
+    assert!(socket.is_held() && tcp.is_held());
+
+    // The server does not close what says nothing for longer than it usually waits.
+    std::thread::sleep(Duration::from_millis(2500));
+    assert!(socket.is_held() && tcp.is_held());
+
+    // A foreign connection has to wait, and does not any more once it is told to stop.
+    let mut other = server.connection("mysql").connect().unwrap();
+    let taken = "select get_lock('dyno', 0)";
+    assert_eq!(other.query_first::<u8>(taken).unwrap(), Some(0));
+    drop(socket);
+    while other.query_first::<u8>(taken).unwrap() == Some(0) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!tcp.is_held(), "somebody else has it");
+    let stop = StopFlag::default();
+    let mut told = Vec::new();
+    let mut waiting = |holder: &str| {
+        told.push(holder.to_owned());
+        stop.store(true, Ordering::Relaxed);
+    };
+    assert!(tcp.ensure(&stop, &mut waiting).is_err());
+    assert!(told[0].starts_with("another dyno (connection "), "{told:?}");
+    other.execute("do release_lock('dyno')").unwrap();
+    tcp.ensure(&StopFlag::default(), &mut nobody).unwrap();
+    assert!(tcp.is_held());
+}
+
+/// Statements of this text that the server executes.
+fn executing(client: &mut Client, text: &str) -> u64 {
+    let query = format!(
+        "select count(*) from information_schema.processlist where info like '{text}%' and command <> 'Killed'"
+    );
+    client.query_first(&query).unwrap().unwrap()
+}
+
+#[test]
+fn what_is_waited_for_ends_with_a_request_to_stop() {
+    let (_embedded, server) = server("tests-mariadb-stop");
+    let info = server.connection("mysql");
+    let mut client = info.connect().unwrap();
+    client.execute(&format!("drop database if exists {WORKING}")).unwrap();
+    let stop = StopFlag::default();
+    let raise = Arc::clone(&stop);
+    let raised = std::thread::spawn(move || {
+        while executing(&mut client, "select sleep(1000)") == 0 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        raise.store(true, Ordering::Relaxed);
+        (client, Instant::now())
+    });
+    refused(prepared(&info, &data("select sleep(1000)"), &stop).map(drop));
+    let (mut client, since) = raised.join().unwrap();
+    assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while executing(&mut client, "select sleep(1000)") > 0 {
+        assert!(Instant::now() < deadline, "the server goes on");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn the_database_of_others_stays_theirs() {
+    let (_embedded, server) = server("tests-mariadb-guest");
+    let mut client = server.connection("").connect().unwrap();
+    client
+        .execute(&format!("create or replace database {WORKING}"))
+        .unwrap();
+    client.execute("create or replace database theirs").unwrap();
+    client.execute("create table theirs.t (id int primary key)").unwrap();
+    client.execute("insert into theirs.t values (1)").unwrap();
+    let info = server.connection_tcp("theirs");
+    let stop = StopFlag::default();
+    let bring = data("create table mine (id int primary key)");
+
+    // What cannot be loaded is known before anything is changed.
+    let error = refused(info.check_data(&bring, &stop));
+    assert!(error.contains("without dyno's mark, which is left alone"), "{error}");
+    client.execute(&format!("drop database {WORKING}")).unwrap();
+    info.check_data(&bring, &stop).unwrap();
+    client.execute("uninstall soname if exists 'ha_sequence'").unwrap();
+    let has = "select count(*) from information_schema.engines where engine = 'SEQUENCE' and support <> 'NO'";
+    if client.query_first::<u64>(has).unwrap() == Some(0) {
+        let fill = vec![Fill {
+            table: "mine".to_owned(),
+            rows: 1,
+            columns: vec![("id".to_owned(), "row".to_owned())],
+        }];
+        let error = refused(info.check_data(&Data { fill, ..bring.clone() }, &stop));
+        assert!(error.contains("no sequence engine"), "{error}");
+    }
+
+    // Without data nothing is the experiment's.
+    let database = prepared(&info, &data(""), &stop).unwrap();
+    let mut control = database.control(&stop).unwrap();
+    assert_eq!(control.warm().unwrap(), "0 tables were read from begin to end");
+    assert_eq!(control.sizes().unwrap().tables, []);
+    database.mark_used(&stop).unwrap();
+
+    // With data it is another database, which is known by the address that was given.
+    let database = prepared(&info, &bring, &stop).unwrap();
+    assert_eq!(database.to_string(), info.to_string());
+    let mut control = database.control(&stop).unwrap();
+    let names = control.sizes().unwrap().tables;
+    assert_eq!(
+        names.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(),
+        ["mine"]
+    );
+    let mut mark = || {
+        let query = format!("select schema_comment from information_schema.schemata where schema_name = '{WORKING}'");
+        client.query_first::<String>(&query).unwrap().unwrap()
+    };
+    assert!(mark().starts_with("dyno: loaded "), "{}", mark());
+    database.mark_used(&stop).unwrap();
+    assert!(mark().ends_with(" used by a"), "{}", mark());
+}
+
+#[test]
+fn connections_of_dyno_are_counted_and_what_is_not_possible_is_said() {
+    let (_embedded, server) = server("tests-mariadb-terms");
+    let info = server.connection("mysql");
+    let stop = StopFlag::default();
+    info.check_connections(141, &[], &stop).unwrap();
+    let error = refused(info.check_connections(142, &[], &stop));
+    assert!(
+        error.starts_with("max_connections is 151, too few for 142 clients and 10 connections beside them"),
+        "{error}"
+    );
+    let more = [("max_connections".to_owned(), "400".to_owned())];
+    info.check_connections(142, &more, &stop).unwrap();
+    info.check_terms(false, None).unwrap();
+    let error = refused(info.check_terms(true, None));
+    assert!(
+        error.starts_with("--share-server is for PostgreSQL only so far"),
+        "{error}"
+    );
+    let error = refused(info.check_terms(false, Some("systemctl restart mariadb")));
+    assert!(
+        error.starts_with("--restart-command is for PostgreSQL only so far"),
+        "{error}"
+    );
+}

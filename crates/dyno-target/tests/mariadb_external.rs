@@ -26,7 +26,8 @@ fn server(cluster: &str) -> (Embedded, Server) {
     let mut options = EmbeddedOptions::new(home());
     cluster.clone_into(&mut options.cluster);
     let embedded = Embedded::prepare(&options, &mut quiet).unwrap();
-    let settings = [("wait_timeout".to_owned(), "1".to_owned())];
+    let settings = [("wait_timeout", "1"), ("innodb_buffer_pool_size", "1001M")];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let server = embedded.start(&settings, &mut quiet).unwrap();
     (embedded, server)
 }
@@ -222,5 +223,28 @@ fn connections_of_dyno_are_counted_and_what_is_not_possible_is_said() {
     assert!(
         error.starts_with("--restart-command is for PostgreSQL only so far"),
         "{error}"
+    );
+}
+
+#[test]
+fn a_size_that_the_server_rounds_is_the_one_that_was_wanted() {
+    let (_embedded, server) = server("tests-mariadb-pool");
+    let stop = StopFlag::default();
+    let mut control = prepared(&server.connection("mysql"), &data(""), &stop)
+        .unwrap()
+        .control(&stop)
+        .unwrap();
+    let mut differences = |name: &str, wanted: &str| {
+        let wanted = [(name.to_owned(), wanted.to_owned())];
+        let found = control.differences(&wanted).unwrap();
+        found.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let none = Vec::<String>::new();
+    assert_eq!(differences("innodb_buffer_pool_size", "1001mb"), none);
+    assert_eq!(differences("Innodb-Buffer-Pool-Size", "1049624576"), none);
+    assert_eq!(differences("innodb_buffer_pool_size", "2GB").len(), 1);
+    assert_eq!(
+        differences("max_connections", "152"),
+        ["max_connections is 151, not 152"]
     );
 }

@@ -4,6 +4,7 @@ use super::address::{ConnectionInfo, Host};
 use super::data::Used;
 use super::facts::server_facts;
 use super::sampler::ServerSampler;
+use super::settings::taken;
 use super::sizes::database_sizes;
 use super::values::same_value;
 use super::variables::{Variables, canonical};
@@ -166,8 +167,9 @@ impl Control for MysqlControl {
     fn differences(&mut self, wanted: &[(String, String)]) -> Result<Vec<Difference>, TargetError> {
         let variables = Variables::read(&mut self.client)?;
         let each = wanted.iter().filter_map(|(name, wanted)| {
-            let found = variables.get(&canonical(name));
-            let same = found.is_some_and(|found| same_value(found, wanted));
+            let canonical = canonical(name);
+            let found = variables.get(&canonical);
+            let same = found.is_some_and(|found| same_value(found, &taken(&canonical, wanted, &variables)));
             (!same).then(|| Difference {
                 name: name.clone(),
                 wanted: wanted.clone(),

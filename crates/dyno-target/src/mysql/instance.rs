@@ -3,6 +3,8 @@
 use super::data::{self, Used, WORKING};
 use super::database::MysqlDatabase;
 use super::embedded::{self, EmbeddedOptions, Installation, Server};
+use super::values::in_bytes;
+use super::variables::by_canonical_name;
 use super::{Scope, connect_until, connections};
 use crate::embedded::instance::{Held, Measured, fit};
 use crate::embedded::tell;
@@ -34,8 +36,10 @@ impl Measured for Installation {
     type Prepared = Option<Used>;
 
     fn fit(settings: Vec<(String, String)>, clients: usize, _release: &str) -> Result<Mapped, TargetError> {
-        let settings = settings.into_iter().map(|(name, value)| (name, bytes(&value)));
-        let mut settings: Vec<_> = settings.collect();
+        let mut settings = by_canonical_name(&settings);
+        for (_, value) in &mut settings {
+            *value = in_bytes(value);
+        }
         connections::provide(&mut settings, clients)?;
         Ok(Mapped {
             settings,
@@ -67,36 +71,5 @@ impl Measured for Installation {
     fn clear(_held: &Held<Self>) -> Result<(), TargetError> {
         // Data that a later run may use as it is stays; what workloads have changed is replaced before it is used.
         Ok(())
-    }
-}
-
-/// A size as MariaDB reads it: `8GB` is `8G` there. What is no size stays as it is.
-fn bytes(value: &str) -> String {
-    let units = ["kB", "KB", "MB", "GB", "TB"];
-    let unit = units.iter().find_map(|unit| Some((value.strip_suffix(unit)?, unit)));
-    match unit {
-        Some((number, unit)) if number.trim().bytes().all(|digit| digit.is_ascii_digit()) && !number.is_empty() => {
-            format!("{}{}", number.trim(), unit[..1].to_ascii_uppercase())
-        }
-        _ => value.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_written_as_the_server_reads_them() {
-        for (given, read) in [
-            ("8GB", "8G"),
-            ("128kB", "128K"),
-            ("64 MB", "64M"),
-            ("on", "on"),
-            ("4G", "4G"),
-            ("GB", "GB"),
-        ] {
-            assert_eq!(bytes(given), read);
-        }
     }
 }

@@ -4,8 +4,8 @@
 //! so, as it takes effect when the server starts or this role may not, is left as it is and said.
 
 use super::address::ConnectionInfo;
-use super::values::{same_value, size_bytes};
-use super::variables::{Variables, canonical};
+use super::values::{in_bytes, same_value};
+use super::variables::{Variables, by_canonical_name};
 use super::{Client, ClientError, ConnectError, connect_until};
 use crate::target::{Applied, Change, Mapped, Restored, Saved, SavedSetting, StopFlag, TargetError, Unset};
 use std::sync::Arc;
@@ -132,19 +132,23 @@ fn give(client: &mut Client, name: &str, value: &str) -> Result<String, ChangeEr
 pub(super) fn fit(client: &mut Client, settings: &[(String, String)]) -> Result<Mapped, TargetError> {
     let variables = Variables::read(client)?;
     let mut fitted = Mapped::default();
-    for (name, value) in settings {
-        let canonical = canonical(name);
-        if variables.get(&canonical).is_none() {
-            return Err(ChangeError::Unknown { name: name.clone() }.into());
+    for (name, value) in by_canonical_name(settings) {
+        if variables.get(&name).is_none() {
+            return Err(ChangeError::Unknown { name }.into());
         }
-        let value = match (canonical.as_str(), size_bytes(value)) {
-            (BUFFER_POOL, Some(wanted)) => rounded(wanted, &variables).to_string(),
-            (_, Some(bytes)) => bytes.to_string(),
-            (_, None) => value.clone(),
-        };
-        fitted.settings.push((canonical, value));
+        let value = taken(&name, &value, &variables);
+        fitted.settings.push((name, value));
     }
     Ok(fitted)
+}
+
+/// The value that a server with these variables shows of a setting, by the server's own name, which was given this one.
+pub(super) fn taken(name: &str, value: &str, variables: &Variables) -> String {
+    let value = in_bytes(value);
+    match value.parse() {
+        Ok(wanted) if name == BUFFER_POOL => rounded(wanted, variables).to_string(),
+        _ => value,
+    }
 }
 
 /// A size of the buffer pool as the server makes it of this one: the next multiple of a chunk of each of its instances

@@ -11,6 +11,11 @@ pub(super) fn size_bytes(value: &str) -> Option<u64> {
     number.trim().parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
+/// The same as a number that every version of the server reads; what is no size with a unit stays as it is.
+pub(super) fn in_bytes(value: &str) -> String {
+    size_bytes(value).map_or_else(|| value.to_owned(), |bytes| bytes.to_string())
+}
+
 /// Whether the server shows a value that it was given.
 pub(super) fn same_value(found: &str, wanted: &str) -> bool {
     let number = |text: &str| text.trim().parse::<u64>().ok().or_else(|| size_bytes(text));
@@ -47,6 +52,18 @@ mod tests {
             ("99999999999999GB", None),
         ] {
             assert_eq!(size_bytes(value), number, "{value}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_written_as_the_server_reads_them() {
+        for (given, read) in [
+            ("100mb", "104857600"),
+            ("128 kB", "131072"),
+            ("4G", "4294967296"),
+            ("on", "on"),
+        ] {
+            assert_eq!(in_bytes(given), read);
         }
     }
 

@@ -45,3 +45,34 @@ impl<const N: usize> From<[(&str, &str); N]> for Variables {
 pub(super) fn canonical(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }
+
+/// Settings by the names that the server shows. Of those that are given twice, in two spellings, the last counts.
+pub(super) fn by_canonical_name(settings: &[(String, String)]) -> Vec<(String, String)> {
+    let mut named: Vec<(String, String)> = Vec::new();
+    for (name, value) in settings {
+        let name = canonical(name);
+        match named.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => known.clone_from(value),
+            None => named.push((name, value.clone())),
+        }
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_has_one_name_and_one_value() {
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let given = [
+            ("max_connections", "260"),
+            ("sync-binlog", "0"),
+            ("Max-Connections", "300"),
+        ]
+        .map(owned);
+        let named = [("max_connections", "300"), ("sync_binlog", "0")].map(owned);
+        assert_eq!(by_canonical_name(&given), named);
+    }
+}

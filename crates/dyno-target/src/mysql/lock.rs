@@ -20,6 +20,10 @@ pub(super) const NAME: &str = "dyno";
 /// How long the server waits for the lock at a time, in seconds, so that a request to stop is noticed.
 const PATIENCE_S: u32 = 1;
 
+/// The server's answer to the wish for the lock is none.
+const UNKNOWN: &str = "the server does not say whether it gives the lock that keeps other dynos away (get_lock); try \
+                       again, or connect to the server itself if this is a proxy";
+
 /// How long the server may take to say whether the lock is held. One that stands still for less is measured; of one
 /// that is out of reach nothing ever comes.
 const ANSWER: Duration = Duration::from_secs(60);
@@ -58,8 +62,12 @@ fn held(info: &ConnectionInfo, stop: &StopFlag, waiting: &mut dyn FnMut(&str)) -
         }
         let wait_s = if told { PATIENCE_S } else { 0 };
         let taken: Option<Option<u8>> = client.query_first(&format!("select get_lock('{NAME}', {wait_s})"))?;
-        if taken.flatten() == Some(1) || is_ours(&mut client) {
-            return Ok(client);
+        match taken.flatten() {
+            Some(1) => return Ok(client),
+            Some(_) if is_ours(&mut client) => return Ok(client),
+            Some(_) => {}
+            // NULL is for errors, and no row is no answer at all; asking on and on would be no waiting.
+            None => return Err(TargetError::other(UNKNOWN)),
         }
         if !std::mem::replace(&mut told, true) {
             let holder: Option<Option<u64>> = client.query_first(&format!("select is_used_lock('{NAME}')"))?;
@@ -111,9 +119,42 @@ impl Lock for ServerLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
 
     #[test]
     fn a_name_fits() {
         assert!(own_name().len() <= 64, "{}", own_name());
+    }
+
+    /// A packet of MySQL's protocol.
+    fn packet(number: u8, body: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(body.len()).expect("a short one").to_le_bytes();
+        [&length[..3], &[number], body].concat()
+    }
+
+    #[test]
+    fn an_answer_that_is_none_is_not_waited_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("its address").port();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            // Lets everybody in, and says of everything that it is done, which has no rows.
+            let greeting =
+                b"\x0a11.4.5-MariaDB\0\x07\0\0\x0012345678\0\x03\xa2\x2d\x02\0\x0f\0\x15\0\0\0\0\0\0\0\0\0\0\
+                             123456789012\0mysql_native_password\0";
+            let mut reply = packet(0, greeting);
+            let mut number = 2;
+            while stream.write_all(&reply).is_ok() && stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {
+                reply = packet(number, b"\0\0\0\x02\0\0\0");
+                number = 1;
+            }
+        });
+        let info = ConnectionInfo::resolve(&format!("mysql://ann@127.0.0.1:{port}/shop"), &|_| None);
+        let info = info.expect("an address");
+        let taken = ServerLock::take(&info, &StopFlag::default(), &mut |_| ());
+        let said = taken.map(drop).expect_err("no lock").to_string();
+        assert_eq!(said, UNKNOWN);
     }
 }

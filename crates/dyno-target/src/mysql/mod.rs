@@ -109,7 +109,7 @@ impl Product for Mysql {
     }
 }
 
-/// Opens a connection, unless `stop` is raised before it stands. What is asked on it is cancelled when `stop` is raised.
+/// Opens a connection, unless `stop` is raised before it stands. What is asked on it is cancelled when that is raised.
 fn connect_until(info: &ConnectionInfo, stop: &StopFlag) -> Result<Client, TargetError> {
     let (own, heeded) = (info.clone(), Arc::clone(stop));
     match unless_stopped(stop, move || own.connect_heeding(&heeded)) {

@@ -32,7 +32,8 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
     /// Whether the server is on this machine.
     fn is_local(&self) -> bool;
 
-    /// Refuses what cannot be done with a server of this kind: that others share it, or that a shell command restarts it.
+    /// Refuses what cannot be done with a server of this kind: that others share it, or that a shell command restarts
+    /// it.
     ///
     /// # Errors
     /// Which of the two.
@@ -128,8 +129,8 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
     /// No connection, or this role may not look.
     fn own_data(&self, stop: &StopFlag) -> Result<Vec<OwnData>, TargetError>;
 
-    /// Removes some of it, by its name, unless it is in use; gives by whom then. What stays of what came with it is said
-    /// in `notes`.
+    /// Removes some of it, by its name, unless it is in use; gives by whom then. What stays of what came with it is
+    /// said in `notes`.
     ///
     /// # Errors
     /// Something else needs it, no connection, or `stop` was raised.

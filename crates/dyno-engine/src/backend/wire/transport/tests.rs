@@ -56,6 +56,7 @@ over_each_transport!(
     what_the_peer_does_not_take_is_sent_later_and_in_order,
     both_sides_may_have_much_to_say_at_once,
     the_last_words_come_before_the_end,
+    the_end_comes_that_follows_the_last_words_at_once,
     the_last_words_come_though_something_was_sent_meanwhile,
     a_new_connection_hears_nothing_of_the_old_one,
     a_closed_connection_says_what_it_was_to_say,
@@ -226,6 +227,27 @@ fn the_last_words_come_before_the_end<T: Make>() {
     assert!(transport.send(1, b"too late").is_err());
     theirs[1].write_all(b"still here").expect("it is read");
     arrived.poll_until(&mut transport, |arrived| arrived.bytes[2] == b"still here");
+}
+
+/// Many words and the end come while the thread receives; io_uring's own receive may miss the end then.
+fn the_end_comes_that_follows_the_last_words_at_once<T: Make>() {
+    let words = bytes(1, 1_000);
+    for _ in 0..50 {
+        let (mut transport, theirs) = several::<T>(16);
+        std::thread::scope(|scope| {
+            for mut stream in theirs {
+                let words = &words;
+                scope.spawn(move || {
+                    for word in words.chunks(3) {
+                        stream.write_all(word).expect("it is read");
+                    }
+                });
+            }
+            let mut arrived = Arrived::new(16);
+            arrived.poll_until(&mut transport, |arrived| arrived.closed.iter().all(Option::is_some));
+            assert!(arrived.bytes.iter().all(|bytes| bytes == &words));
+        });
+    }
 }
 
 fn the_last_words_come_though_something_was_sent_meanwhile<T: Make>() {

@@ -7,6 +7,10 @@
 //! connection and is sent by plain calls when the socket is writable, as with readiness. The ring belongs to its
 //! thread, which takes completions in when it asks for them (`SINGLE_ISSUER` and `DEFER_TASKRUN`, Linux 6.1):
 //! otherwise every arrival would interrupt it.
+//!
+//! A multishot receive can miss that the peer has closed: where last bytes and the end come at once, some versions
+//! of Linux read the bytes and forget the end (seen on 6.18; <https://github.com/axboe/liburing/issues/1549>). So a
+//! wait for the end stands beside it, and when that is over another receive begins, which finds what is there.
 
 mod buffers;
 mod operation;
@@ -58,9 +62,9 @@ impl Uring {
     pub fn new(connections: Vec<Option<Connection>>) -> io::Result<Self> {
         let most = u32::try_from(connections.len()).map_err(io::Error::other)?;
         let buffer_count = most.next_power_of_two().clamp(16, 512) as u16;
-        // Room for all that can complete at once: full buffers, and of each connection the end of its receive, a
-        // failed send and a wait.
-        let completions = most.saturating_mul(3).saturating_add(buffer_count.into());
+        // Room for all that can complete at once: full buffers, and of each connection the ends of two receives, a
+        // failed send and two waits.
+        let completions = most.saturating_mul(5).saturating_add(buffer_count.into());
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
@@ -75,7 +79,7 @@ impl Uring {
             places: connections.iter().map(|_| Place::default()).collect(),
             sending: Vec::with_capacity(connections.len()),
             submitted: Vec::with_capacity(connections.len()),
-            beginning: Vec::with_capacity(connections.len()),
+            beginning: Vec::with_capacity(2 * connections.len()),
             failed: false,
         };
         for (index, connection) in connections.into_iter().enumerate() {
@@ -149,14 +153,13 @@ impl Uring {
                     (Kind::Receive, None) => not_received(result),
                     (Kind::Send, _) => place.sent_partly(result),
                     (Kind::Writable, _) => place.flush(),
+                    (Kind::HangUp, _) => Ok(Next::Receive),
                 };
                 match done {
                     Ok(Next::Nothing) => {}
                     Ok(Next::Send) => place.enqueue(operation.index, &mut self.sending),
-                    Ok(Next::AwaitWritable) => self.beginning.push(Operation {
-                        kind: Kind::Writable,
-                        ..operation
-                    }),
+                    Ok(Next::AwaitWritable) => self.beginning.push(place.operation(Kind::Writable, operation.index)),
+                    Ok(Next::Receive) => self.beginning.push(place.operation(Kind::Receive, operation.index)),
                     Err(error) => {
                         place.retire();
                         sink(operation.index, Arrival::Closed(error));
@@ -213,6 +216,8 @@ enum Next {
     Send,
     /// The rest can be sent when the peer accepts more.
     AwaitWritable,
+    /// There is something to receive, be it the end.
+    Receive,
 }
 
 impl Place {
@@ -313,7 +318,8 @@ impl Transport for Uring {
         let place = &mut self.places[index];
         place.retire();
         place.connection = Some(connection);
-        self.beginning.push(place.operation(Kind::Receive, index));
+        let kinds = [Kind::Receive, Kind::HangUp];
+        self.beginning.extend(kinds.map(|kind| place.operation(kind, index)));
         Ok(())
     }
 

@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Send,
     /// Waits until the peer accepts more.
     Writable,
+    /// Waits until the peer has closed.
+    HangUp,
 }
 
 /// An operation on a connection.
@@ -41,7 +43,8 @@ impl Operation {
             kind: match number >> 48 {
                 0 => Kind::Receive,
                 1 => Kind::Send,
-                _ => Kind::Writable,
+                2 => Kind::Writable,
+                _ => Kind::HangUp,
             },
             generation: (number >> 32) as u16,
             index: (number & 0xffff_ffff) as usize,
@@ -64,6 +67,7 @@ impl Operation {
                     .flags(Flags::SKIP_SUCCESS)
             }
             Kind::Writable => opcode::PollAdd::new(socket, u32::from(PollFlags::OUT.bits())).build(),
+            Kind::HangUp => opcode::PollAdd::new(socket, u32::from(PollFlags::RDHUP.bits())).build(),
         };
         entry.user_data(self.number())
     }
@@ -82,7 +86,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_completion_tells_its_operation(generation: u16, index in 0_usize..=0xffff_ffff) {
-            for kind in [Kind::Receive, Kind::Send, Kind::Writable] {
+            for kind in [Kind::Receive, Kind::Send, Kind::Writable, Kind::HangUp] {
                 let operation = Operation { kind, generation, index };
                 prop_assert_eq!(Operation::from_number(operation.number()), operation);
             }

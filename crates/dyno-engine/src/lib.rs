@@ -7,6 +7,7 @@
 //! load runs.
 
 pub mod backend;
+mod cache;
 mod client;
 mod client_event;
 mod clock;

@@ -165,6 +165,9 @@ pub trait Owner<B> {
     /// The backend.
     fn backend(&mut self) -> &mut B;
 
+    /// A client will be told something soon: what it needs can be fetched meanwhile.
+    fn expect(&mut self, client: usize);
+
     /// A request of a client is done.
     fn replied(&mut self, client: usize, reply: Reply);
 

@@ -16,6 +16,7 @@ mod trace;
 mod transaction;
 
 use crate::backend::{Backend, Driver, Owner, Wait, Work};
+use crate::cache::fetch;
 use crate::client_event::ClientEvent;
 use crate::clock::{Clock, duration_ns};
 use crate::load::{Connecting, Workload};
@@ -202,6 +203,11 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Owner<B> fo
     #[inline]
     fn backend(&mut self) -> &mut B {
         &mut self.backend
+    }
+
+    #[inline]
+    fn expect(&mut self, client: usize) {
+        fetch(&self.clients[client]);
     }
 
     #[inline]

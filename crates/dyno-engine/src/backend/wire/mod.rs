@@ -9,17 +9,19 @@ pub(crate) mod driver;
 pub(crate) mod transport;
 
 use super::{Backend, ConnectError, Driver, Limit, Opened, Owner, Work};
+use crate::cache::fetch;
 use cancel::cancel;
 use driver::{LoggedIn, WireDriver};
 use dyno_wire::{CapturedResult, Event, Parameters, ServerError, Session, TransactionStatus, WireError};
 use std::collections::HashMap;
 use std::io;
+use std::marker::PhantomData;
 use std::mem;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 #[cfg(target_os = "linux")]
 use transport::Uring;
-use transport::{Arrival, Blocking, Readiness, Transport, TransportKind, Wait};
+use transport::{Arrival, Blocking, Readiness, Sink, Transport, TransportKind, Wait};
 
 impl<S: Session> Driver for WireDriver<S> {
     type Connection = LoggedIn<S>;
@@ -86,6 +88,7 @@ enum Standing {
 }
 
 /// A client's connection.
+#[repr(align(64))]
 struct Line<S> {
     session: S,
     standing: Standing,
@@ -218,6 +221,25 @@ impl<'a, S: Session, T: Transport> WireBackend<'a, S, T> {
             let _ = transport.send(client, &goodbye);
             transport.close(client);
         }
+    }
+}
+
+/// Hands on to its owner what arrives.
+struct Arrivals<'o, O, B> {
+    owner: &'o mut O,
+    of: PhantomData<B>,
+}
+
+impl<'a, S: Session, T: Transport, O: Owner<WireBackend<'a, S, T>>> Sink for Arrivals<'_, O, WireBackend<'a, S, T>> {
+    #[inline]
+    fn expect(&mut self, client: usize) {
+        fetch(&self.owner.backend().lines[client]);
+        self.owner.expect(client);
+    }
+
+    #[inline]
+    fn arrived(&mut self, client: usize, arrival: Arrival<'_>) {
+        WireBackend::arrived(self.owner, client, arrival);
     }
 }
 
@@ -379,7 +401,7 @@ impl<S: Session, T: Transport> Backend for WireBackend<'_, S, T> {
         let Some(mut transport) = owner.backend().transport.take() else {
             return Ok(());
         };
-        let polled = transport.poll(wait, &mut |client, arrival| Self::arrived(owner, client, arrival));
+        let polled = transport.poll(wait, &mut Arrivals { owner, of: PhantomData });
         owner.backend().transport = Some(transport);
         polled
     }

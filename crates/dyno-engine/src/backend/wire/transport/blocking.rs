@@ -4,7 +4,7 @@
 //! Sends do not block. A server that is in the middle of a long reply takes nothing before that is received, so
 //! both sides would wait for each other.
 
-use super::{Arrival, Connection, RECEIVE_BYTES, SLACK, Transport, Wait};
+use super::{Arrival, Connection, RECEIVE_BYTES, SLACK, Sink, Transport, Wait};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
 use std::net::SocketAddr;
@@ -64,7 +64,7 @@ impl Transport for Blocking {
     /// Everything was already, as far as the peer accepts it.
     fn flush(&mut self) {}
 
-    fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
+    fn poll(&mut self, wait: Wait, sink: &mut impl Sink) -> io::Result<()> {
         let Some(mut connection) = self.connection.take() else {
             std::thread::sleep(wait.shortest());
             return Ok(());
@@ -76,7 +76,7 @@ impl Transport for Blocking {
             if ready.contains(PollFlags::OUT)
                 && let Err(error) = connection.flush()
             {
-                sink(0, Arrival::Closed(error));
+                sink.arrived(0, Arrival::Closed(error));
                 return Ok(());
             }
             if (ready - PollFlags::OUT).is_empty() {
@@ -84,13 +84,13 @@ impl Transport for Blocking {
                 return Ok(());
             }
         }
-        match connection.receive(&mut self.buffer, &mut |bytes| sink(0, Arrival::Bytes(bytes))) {
+        match connection.receive(&mut self.buffer, &mut |bytes| sink.arrived(0, Arrival::Bytes(bytes))) {
             // If there is more, the next call receives it at once.
             Ok(_) => self.connection = Some(connection),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                 self.connection = Some(connection);
             }
-            Err(error) => sink(0, Arrival::Closed(error)),
+            Err(error) => sink.arrived(0, Arrival::Closed(error)),
         }
         Ok(())
     }

@@ -33,6 +33,21 @@ pub enum Arrival<'a> {
     Closed(io::Error),
 }
 
+/// Is told what arrives on connections.
+pub trait Sink {
+    /// Something has arrived on a connection and will be told soon: what it needs can be fetched meanwhile.
+    fn expect(&mut self, _connection: usize) {}
+
+    /// This has arrived on a connection.
+    fn arrived(&mut self, connection: usize, arrival: Arrival<'_>);
+}
+
+impl<F: FnMut(usize, Arrival<'_>)> Sink for F {
+    fn arrived(&mut self, connection: usize, arrival: Arrival<'_>) {
+        self(connection, arrival);
+    }
+}
+
 /// How long to wait for something to arrive: until the earlier of two instants, given as the time from now to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
@@ -72,7 +87,7 @@ pub trait Transport {
     ///
     /// # Errors
     /// The system refuses to wait; errors of single connections are reported as [`Arrival::Closed`].
-    fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()>;
+    fn poll(&mut self, wait: Wait, sink: &mut impl Sink) -> io::Result<()>;
 
     /// Takes over a new connection in place of one that is closed, or was never there.
     ///

@@ -4,7 +4,7 @@
 //! than the buffer has emptied the socket (epoll(7)), so there is no second receive just to be told so. The crate
 //! mio speaks epoll on Linux and kqueue on BSD and macOS.
 
-use super::{Arrival, Connection, RECEIVE_BYTES, Transport, Wait};
+use super::{Arrival, Connection, RECEIVE_BYTES, Sink, Transport, Wait};
 use mio::event::Event;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
@@ -130,17 +130,19 @@ impl Transport for Readiness {
     /// Everything was already.
     fn flush(&mut self) {}
 
-    fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
+    fn poll(&mut self, wait: Wait, sink: &mut impl Sink) -> io::Result<()> {
         self.wait(wait)?;
         for event in &self.events {
             let Token(index) = event.token();
             let Some(watched) = &mut self.places[index] else {
                 continue;
             };
-            let served = watched.serve(event, &mut self.buffer, &mut |bytes| sink(index, Arrival::Bytes(bytes)));
+            let served = watched.serve(event, &mut self.buffer, &mut |bytes| {
+                sink.arrived(index, Arrival::Bytes(bytes))
+            });
             if let Err(error) = served.and_then(|()| watched.settle(index, self.poller.registry())) {
                 self.places[index] = None;
-                sink(index, Arrival::Closed(error));
+                sink.arrived(index, Arrival::Closed(error));
             }
         }
         Ok(())

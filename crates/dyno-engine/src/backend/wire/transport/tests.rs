@@ -98,7 +98,7 @@ impl Arrived {
             due: Duration::from_millis(20),
             duty: Duration::MAX,
         };
-        let polled = transport.poll(wait, &mut |index, arrival| match arrival {
+        let polled = transport.poll(wait, &mut |index: usize, arrival: Arrival<'_>| match arrival {
             Arrival::Bytes(bytes) => {
                 assert_eq!(self.closed[index], None, "bytes after the end");
                 self.bytes[index].extend_from_slice(bytes);
@@ -326,7 +326,9 @@ fn a_wait_ends_in_time<T: Make>() {
             duty: Duration::MAX,
         };
         transport
-            .poll(wait, &mut |index, arrival| unreachable!("{index}: {arrival:?}"))
+            .poll(wait, &mut |index: usize, arrival: Arrival<'_>| {
+                unreachable!("{index}: {arrival:?}")
+            })
             .expect("the system waits");
         // How late it is depends on the machine; it must not be early.
         assert!(begin.elapsed() >= timeout, "{:?} of {timeout:?}", begin.elapsed());
@@ -348,7 +350,9 @@ fn no_duty_makes_a_wait_end_late_for_a_client<T: Make>() {
         let in_time = (0..TRIES).any(|_| {
             let begin = Instant::now();
             transport
-                .poll(wait, &mut |index, arrival| unreachable!("{index}: {arrival:?}"))
+                .poll(wait, &mut |index: usize, arrival: Arrival<'_>| {
+                    unreachable!("{index}: {arrival:?}")
+                })
                 .expect("the system waits");
             assert!(
                 begin.elapsed() >= wait.shortest().min(SLACK),

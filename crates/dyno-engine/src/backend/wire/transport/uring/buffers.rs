@@ -80,6 +80,17 @@ impl Buffers {
         }
     }
 
+    /// Where what buffer `number` holds begins: as much as most replies take.
+    #[inline]
+    pub fn first_line(&self, number: u16) -> &[u8; 64] {
+        let start = self.start(number).cast();
+        // SAFETY: the memory was zeroed, a buffer is longer, and the kernel does not touch one that it has handed over.
+        #[allow(unsafe_code)]
+        unsafe {
+            start.as_ref()
+        }
+    }
+
     /// Lets the kernel fill buffer `number` again.
     pub fn give_back(&mut self, number: u16) {
         let start = self.start(number);

@@ -16,7 +16,8 @@ mod buffers;
 mod operation;
 
 use super::connection::closed_by_peer;
-use super::{Arrival, Connection, Transport, Wait};
+use super::{Arrival, Connection, Sink, Transport, Wait};
+use crate::cache::fetch;
 use buffers::Buffers;
 use dyno_connect::is_gone;
 use io_uring::squeue::Entry;
@@ -27,6 +28,9 @@ use rustix::io::Errno;
 use rustix::net::Shutdown;
 use std::io;
 use std::net::SocketAddr;
+
+/// So many completions ahead of the one that is taken in, what the next one needs is fetched.
+const AHEAD: usize = 4;
 
 /// All connections of one thread behind one ring.
 pub(crate) struct Uring {
@@ -39,6 +43,8 @@ pub(crate) struct Uring {
     submitted: Vec<usize>,
     /// What is to begin with the next call beside sends.
     beginning: Vec<Operation>,
+    /// What is done, while it is taken in.
+    done: Vec<cqueue::Entry>,
     /// Whether a call failed: the ring may still hold sends then whose bytes may be gone, so it is used no more.
     failed: bool,
 }
@@ -80,6 +86,7 @@ impl Uring {
             sending: Vec::with_capacity(connections.len()),
             submitted: Vec::with_capacity(connections.len()),
             beginning: Vec::with_capacity(2 * connections.len()),
+            done: Vec::with_capacity(completions as usize),
             failed: false,
         };
         for (index, connection) in connections.into_iter().enumerate() {
@@ -134,9 +141,26 @@ impl Uring {
         Ok(())
     }
 
+    /// Has fetched what something that is done will need.
+    #[inline]
+    fn expect(&self, completion: &cqueue::Entry, sink: &mut impl Sink) {
+        let operation = Operation::from_number(completion.user_data());
+        fetch(&self.places[operation.index]);
+        if let Some(buffer) = cqueue::buffer_select(completion.flags()) {
+            fetch(self.buffers.first_line(buffer));
+        }
+        sink.expect(operation.index);
+    }
+
     /// Takes in what is done.
-    fn complete(&mut self, sink: &mut impl FnMut(usize, Arrival<'_>)) {
-        for completion in self.ring.completion() {
+    fn complete(&mut self, sink: &mut impl Sink) {
+        let mut done = std::mem::take(&mut self.done);
+        done.extend(self.ring.completion());
+        done.iter().take(AHEAD).for_each(|next| self.expect(next, sink));
+        for (at, completion) in done.iter().enumerate() {
+            if let Some(next) = done.get(at + AHEAD) {
+                self.expect(next, sink);
+            }
             let operation = Operation::from_number(completion.user_data());
             let place = &mut self.places[operation.index];
             let buffer = cqueue::buffer_select(completion.flags());
@@ -148,7 +172,7 @@ impl Uring {
                 let done = match (operation.kind, buffer) {
                     (Kind::Receive, Some(buffer)) => {
                         let bytes = self.buffers.filled(buffer, result.unwrap_or(0));
-                        place.accept(bytes, &mut |bytes| sink(operation.index, Arrival::Bytes(bytes)))
+                        place.accept(bytes, &mut |bytes| sink.arrived(operation.index, Arrival::Bytes(bytes)))
                     }
                     (Kind::Receive, None) => not_received(result),
                     (Kind::Send, _) => place.sent_partly(result),
@@ -162,7 +186,7 @@ impl Uring {
                     Ok(Next::Receive) => self.beginning.push(place.operation(Kind::Receive, operation.index)),
                     Err(error) => {
                         place.retire();
-                        sink(operation.index, Arrival::Closed(error));
+                        sink.arrived(operation.index, Arrival::Closed(error));
                     }
                 }
                 if operation.kind == Kind::Receive && !cqueue::more(completion.flags()) {
@@ -173,6 +197,8 @@ impl Uring {
                 self.buffers.give_back(buffer);
             }
         }
+        done.clear();
+        self.done = done;
         // Of sends that did not complete, the kernel has taken everything.
         for index in self.submitted.drain(..) {
             let place = &mut self.places[index];
@@ -306,7 +332,7 @@ impl Transport for Uring {
         }
     }
 
-    fn poll(&mut self, wait: Wait, sink: &mut impl FnMut(usize, Arrival<'_>)) -> io::Result<()> {
+    fn poll(&mut self, wait: Wait, sink: &mut impl Sink) -> io::Result<()> {
         self.submit(wait)?;
         self.complete(sink);
         Ok(())

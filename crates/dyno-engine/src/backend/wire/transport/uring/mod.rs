@@ -8,6 +8,9 @@
 //! thread, which takes completions in when it asks for them (`SINGLE_ISSUER` and `DEFER_TASKRUN`, Linux 6.1):
 //! otherwise every arrival would interrupt it.
 //!
+//! The sockets are registered with the ring. Otherwise each send would take a file from the process's table and count
+//! who uses it, in memory that has left the cache if there are hundreds of clients.
+//!
 //! A multishot receive can miss that the peer has closed: where last bytes and the end come at once, some versions
 //! of Linux read the bytes and forget the end (seen on 6.18; <https://github.com/axboe/liburing/issues/1549>). So a
 //! wait for the end stands beside it, and when that is over another receive begins, which finds what is there.
@@ -28,6 +31,7 @@ use rustix::io::Errno;
 use rustix::net::Shutdown;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd};
 
 /// So many completions ahead of the one that is taken in, what the next one needs is fetched.
 const AHEAD: usize = 4;
@@ -78,6 +82,8 @@ impl Uring {
             .setup_clamp()
             .setup_cqsize(completions)
             .build(most.clamp(16, 1024))?;
+        // A place for each socket, and for none at least one, which is what the kernel wants.
+        ring.submitter().register_files_sparse(most.max(1))?;
         let buffers = Buffers::new(&ring, buffer_count)?;
         let mut transport = Self {
             ring,
@@ -141,6 +147,14 @@ impl Uring {
         Ok(())
     }
 
+    /// Lets go of a connection.
+    fn retire(&mut self, index: usize) {
+        if self.places[index].retire() {
+            // If it stays registered it stays open, but it is shut.
+            let _ = self.ring.submitter().register_files_update(index as u32, &[-1]);
+        }
+    }
+
     /// Has fetched what something that is done will need.
     #[inline]
     fn expect(&self, completion: &cqueue::Entry, sink: &mut impl Sink) {
@@ -185,7 +199,7 @@ impl Uring {
                     Ok(Next::AwaitWritable) => self.beginning.push(place.operation(Kind::Writable, operation.index)),
                     Ok(Next::Receive) => self.beginning.push(place.operation(Kind::Receive, operation.index)),
                     Err(error) => {
-                        place.retire();
+                        self.retire(operation.index);
                         sink.arrived(operation.index, Arrival::Closed(error));
                     }
                 }
@@ -299,14 +313,17 @@ impl Place {
         }
     }
 
-    /// Lets go of the connection. What is under way on it keeps its socket open, so the peer is told, and that ends.
-    fn retire(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            let _ = rustix::net::shutdown(connection.socket(), Shutdown::Both);
-        }
+    /// Lets go of the connection, and tells whether there was one. What is under way on it keeps its socket open, so
+    /// the peer is told, and that ends.
+    fn retire(&mut self) -> bool {
         self.generation = self.generation.wrapping_add(1);
         self.stuck = false;
         self.submitted = 0;
+        let Some(connection) = self.connection.take() else {
+            return false;
+        };
+        let _ = rustix::net::shutdown(connection.socket(), Shutdown::Both);
+        true
     }
 }
 
@@ -343,6 +360,8 @@ impl Transport for Uring {
         connection.socket().set_nonblocking(true)?;
         let place = &mut self.places[index];
         place.retire();
+        let socket = connection.socket().as_fd().as_raw_fd();
+        self.ring.submitter().register_files_update(index as u32, &[socket])?;
         place.connection = Some(connection);
         let kinds = [Kind::Receive, Kind::HangUp];
         self.beginning.extend(kinds.map(|kind| place.operation(kind, index)));
@@ -358,7 +377,7 @@ impl Transport for Uring {
         if let Some(connection) = &mut place.connection {
             let _ = connection.flush();
         }
-        place.retire();
+        self.retire(index);
     }
 }
 
@@ -368,7 +387,9 @@ impl Drop for Uring {
         // cancels one by one, and passes over all before it for each, which takes most of a second for 10,000: so
         // those that end by themselves are let to do so first.
         if !self.failed {
-            self.places.iter_mut().for_each(Place::retire);
+            for place in &mut self.places {
+                place.retire();
+            }
             let now = Timespec::new();
             let arguments = SubmitArgs::new().timespec(&now);
             let _ = self.ring.submitter().submit_with_args(self.places.len(), &arguments);

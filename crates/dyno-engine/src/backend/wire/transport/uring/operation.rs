@@ -4,10 +4,9 @@ use super::buffers::GROUP;
 use crate::backend::wire::transport::Connection;
 use io_uring::opcode;
 use io_uring::squeue::{Entry, Flags};
-use io_uring::types::Fd;
+use io_uring::types::Fixed;
 use rustix::event::PollFlags;
 use rustix::net::{RecvFlags, SendFlags};
-use std::os::fd::{AsFd, AsRawFd};
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,10 +50,10 @@ impl Operation {
         }
     }
 
-    /// What asks the ring to do it on `connection`. The unsent bytes of a [`Kind::Send`] must not be touched before
-    /// it is submitted.
+    /// What asks the ring to do it on `connection`, whose socket is registered under the index. The unsent bytes of a
+    /// [`Kind::Send`] must not be touched before it is submitted.
     pub fn entry(self, connection: &Connection) -> Entry {
-        let socket = Fd(connection.socket().as_fd().as_raw_fd());
+        let socket = Fixed(self.index as u32);
         let entry = match self.kind {
             Kind::Receive => opcode::RecvMulti::new(socket, GROUP).build(),
             Kind::Send => {

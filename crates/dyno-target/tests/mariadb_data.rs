@@ -15,6 +15,7 @@ use dyno_target::mysql::sizes::database_sizes;
 use dyno_target::sampler::{Moment, Sampler, Sink};
 use dyno_target::target::{Data, Fill, Progress, Sql, State, Wanted};
 use std::collections::BTreeMap;
+use std::fs;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use support::{home, quiet};
@@ -152,6 +153,28 @@ fn data_is_loaded_and_counted() {
         "{table:?}"
     );
     assert!(sizes.database_bytes >= table.table_bytes);
+    // They are those of the files, whatever the statistics still say; those of an odd name and of partitions, too.
+    run(
+        &mut client,
+        &sql(
+            "create table `odd #é` (id int, k int, info text, key k (k)) stats_auto_recalc = 0 \
+              partition by hash (id) partitions 2; analyze table `odd #é`; \
+              insert into `odd #é` select id, id, repeat(info, 20) from t where id <= 30000",
+        ),
+    )
+    .unwrap();
+    let sizes = database_sizes(&mut client, Scope::Database).unwrap();
+    let odd = &sizes.tables[0];
+    assert_eq!(odd.name, "odd #é");
+    let folder = fs::read_dir(server.data_folder().join("data")).unwrap();
+    let name = |file: &fs::DirEntry| file.file_name().to_string_lossy().into_owned();
+    let files = folder
+        .map(Result::unwrap)
+        .filter(|file| name(file).starts_with("odd@") && name(file).ends_with(".ibd"));
+    let on_disk = files.map(|file| file.metadata().unwrap().len()).sum::<u64>();
+    let bytes = u64::try_from(odd.table_bytes + odd.index_bytes).unwrap();
+    assert_eq!(bytes, on_disk, "{odd:?}");
+    assert!(odd.index_bytes > 0 && bytes > 4_000_000, "{odd:?}");
     let nothing = database_sizes(&mut client, Scope::Nothing).unwrap();
     assert_eq!((nothing.database_bytes, nothing.tables), (0, vec![]));
 

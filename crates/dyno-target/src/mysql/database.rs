@@ -3,9 +3,10 @@
 use super::address::{ConnectionInfo, Host};
 use super::data::Used;
 use super::facts::server_facts;
+use super::rights::remedy;
 use super::sampler::ServerSampler;
 use super::settings::taken;
-use super::sizes::database_sizes;
+use super::sizes::{database_sizes, files};
 use super::values::same_value;
 use super::variables::{Variables, canonical};
 use super::{Client, ClientError, Scope, connect_until, lock, process};
@@ -153,6 +154,22 @@ impl MysqlControl {
     fn tables(&mut self) -> Result<Vec<TableSizes>, ClientError> {
         Ok(database_sizes(&mut self.client, self.scope)?.tables)
     }
+
+    /// What to say if this role may not know how large files are.
+    fn unknown_sizes(&mut self) -> Result<Option<String>, ClientError> {
+        match files(&mut self.client) {
+            Err(error @ ClientError::Server(_)) => {
+                let remedy = remedy(&mut self.client, &error, "process on *.*");
+                Ok(remedy.map(|remedy| {
+                    format!(
+                        "The sizes of tables are those of the server's statistics, which it renews now and then, \
+                         because this role may not read those of the files; {remedy}."
+                    )
+                }))
+            }
+            files => files.map(|_| None),
+        }
+    }
 }
 
 impl Control for MysqlControl {
@@ -180,10 +197,14 @@ impl Control for MysqlControl {
     }
 
     fn settle(&mut self) -> Result<Vec<String>, TargetError> {
-        for table in self.tables()? {
+        let tables = self.tables()?;
+        for table in &tables {
             self.client.execute(&format!("analyze table {}", quoted(&table.name)))?;
         }
-        Ok(Vec::new())
+        Ok(match tables.is_empty() {
+            true => Vec::new(),
+            false => self.unknown_sizes()?.into_iter().collect(),
+        })
     }
 
     fn warm(&mut self) -> Result<String, TargetError> {

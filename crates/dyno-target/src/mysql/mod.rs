@@ -25,6 +25,7 @@ mod instance;
 mod lock;
 mod own_data;
 mod process;
+mod rights;
 mod row;
 mod scope;
 mod settings;

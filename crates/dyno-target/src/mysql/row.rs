@@ -54,7 +54,7 @@ macro_rules! rows {
     };
 }
 
-rows!((A, B), (A, B, C), (A, B, C, D), (A, B, C, D, E));
+rows!((A, B), (A, B, C), (A, B, C, D), (A, B, C, D, E), (A, B, C, D, E, F));
 
 #[cfg(test)]
 mod tests {

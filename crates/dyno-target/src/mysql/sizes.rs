@@ -3,16 +3,23 @@
 use super::{Client, ClientError, Scope};
 use crate::target::{DatabaseSizes, TableSizes};
 use serde_json::Map;
+use std::collections::HashMap;
 
 /// InnoDB's sizes and its estimate of rows, as its statistics have them: they are renewed when a tenth of a table
 /// has changed, or by `analyze table`. In InnoDB a table is its primary key, so that key counts as the table, not
-/// as an index.
+/// as an index. The last column is how InnoDB names the table's file.
 const QUERY: &str = "select table_schema, table_name, cast(data_length as signed), cast(index_length as signed), \
-     cast(table_rows as double) from information_schema.tables \
+     cast(table_rows as double), concat(convert(convert(table_schema using filename) using binary), '/', \
+     convert(convert(table_name using filename) using binary)) from information_schema.tables \
      where table_schema = database() and table_type = 'BASE TABLE' order by table_name";
 
-/// Schema, name, bytes of the table, bytes of its indexes, rows.
-type Row = (String, String, Option<i64>, Option<i64>, Option<f64>);
+/// Schema, name, bytes of the table, bytes of its indexes, rows, file.
+type Row = (String, String, Option<i64>, Option<i64>, Option<f64>, String);
+
+/// InnoDB's files in this database, with their sizes as they are now. The table and these columns are there from
+/// MariaDB 10.2 on; reading it takes the right PROCESS.
+const FILES: &str = "select name, cast(file_size as signed) from information_schema.innodb_sys_tablespaces \
+     where name like concat(convert(convert(database() using filename) using binary), '/%')";
 
 /// Has MySQL look again instead of telling what it found up to a day ago; MariaDB, which has no such variable, always
 /// does (MySQL Reference Manual, `information_schema_stats_expiry`).
@@ -33,22 +40,71 @@ pub fn database_sizes(client: &mut Client, scope: Scope) -> Result<DatabaseSizes
         Ok(()) | Err(ClientError::Server(_)) => {}
         Err(error) => return Err(error),
     }
-    let tables: Vec<TableSizes> = client
-        .query::<Row>(QUERY)?
+    // This opens the tables: InnoDB knows the files only of those that were opened since it started.
+    let rows = client.query::<Row>(QUERY)?;
+    let files = match files(client) {
+        Err(ClientError::Server(_)) => HashMap::new(),
+        files => files?,
+    };
+    let tables: Vec<TableSizes> = rows
         .into_iter()
-        .map(|(schema, name, table_bytes, index_bytes, rows_estimate)| TableSizes {
-            schema,
-            name,
-            table_bytes: table_bytes.unwrap_or(0),
-            index_bytes: index_bytes.unwrap_or(0),
-            rows_estimate,
-            rows_touched: None,
-            rows_changed: None,
-            statistics: Map::new(),
+        .map(|(schema, name, data, index, rows_estimate, file)| {
+            let estimated = (data.unwrap_or(0), index.unwrap_or(0));
+            let (table_bytes, index_bytes) = match files.get(&file) {
+                Some(bytes) => shared_out(*bytes, estimated),
+                // It has no file of its own, or this role may not know its size.
+                None => estimated,
+            };
+            TableSizes {
+                schema,
+                name,
+                table_bytes,
+                index_bytes,
+                rows_estimate,
+                rows_touched: None,
+                rows_changed: None,
+                statistics: Map::new(),
+            }
         })
         .collect();
     Ok(DatabaseSizes {
         database_bytes: tables.iter().map(|table| table.table_bytes + table.index_bytes).sum(),
         tables,
     })
+}
+
+/// The bytes in the files of each table, by what the files are named after. The parts of a table that is divided have a
+/// file each.
+///
+/// # Errors
+/// This role may not know them, the server does not tell, or the connection is broken.
+pub(super) fn files(client: &mut Client) -> Result<HashMap<String, i64>, ClientError> {
+    let mut files = HashMap::new();
+    for (name, bytes) in client.query::<(String, i64)>(FILES)? {
+        // In a name, this sign is written otherwise.
+        let table = name.split_once('#').map_or(name.as_str(), |(table, _)| table);
+        *files.entry(table.to_owned()).or_insert(0) += bytes;
+    }
+    Ok(files)
+}
+
+/// The bytes of a table and of its indexes in a file that holds both, in the proportion that the statistics say.
+fn shared_out(bytes: i64, (data, index): (i64, i64)) -> (i64, i64) {
+    let all = i128::from(data) + i128::from(index);
+    let share = (i128::from(bytes) * i128::from(index)).checked_div(all);
+    let index = share.and_then(|share| i64::try_from(share).ok()).unwrap_or(0);
+    (bytes - index, index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_shared_out_as_the_statistics_say() {
+        assert_eq!(shared_out(1000, (60, 20)), (750, 250));
+        assert_eq!(shared_out(1000, (16384, 0)), (1000, 0));
+        assert_eq!(shared_out(1000, (0, 0)), (1000, 0));
+        assert_eq!(shared_out(i64::MAX, (1, 1)), (i64::MAX / 2 + 1, i64::MAX / 2));
+    }
 }

@@ -58,6 +58,7 @@ fn starts_durable_and_keeps_data_over_a_crash() {
     assert!(temporary.ends_with("/tests-mariadb-main"), "{temporary}");
     let charset = "select count(*) from information_schema.character_sets where character_set_name = 'utf8mb4'";
     assert_eq!(client.query_first::<u64>(charset).unwrap(), Some(1));
+    assert_eq!(shown(&mut client, "character_set_server"), "utf8mb4");
 
     client.execute("create or replace database kept").unwrap();
     client

@@ -148,6 +148,7 @@ fn what_is_waited_for_ends_with_a_request_to_stop() {
 fn the_database_of_others_stays_theirs() {
     let (_embedded, server) = server("tests-mariadb-guest");
     let mut client = server.connection("").connect().unwrap();
+    client.execute("set global character_set_server = latin1").unwrap();
     client
         .execute(&format!("create or replace database {WORKING}"))
         .unwrap();
@@ -156,7 +157,7 @@ fn the_database_of_others_stays_theirs() {
     client.execute("insert into theirs.t values (1)").unwrap();
     let info = server.connection_tcp("theirs");
     let stop = StopFlag::default();
-    let bring = data("create table mine (id int primary key)");
+    let bring = data("create table mine (id int primary key, name text); insert into mine values (1, '杭州')");
 
     // What cannot be loaded is known before anything is changed.
     let error = refused(info.check_data(&bring, &stop));
@@ -191,6 +192,9 @@ fn the_database_of_others_stays_theirs() {
         names.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(),
         ["mine"]
     );
+    let query = format!("select concat(name, ' ', collation(name)) from {WORKING}.mine");
+    let name: String = client.query_first(&query).unwrap().unwrap();
+    assert_eq!(name, "杭州 utf8mb4_general_ci", "whatever the server's default is");
     let mut mark = || {
         let query = format!("select schema_comment from information_schema.schemata where schema_name = '{WORKING}'");
         client.query_first::<String>(&query).unwrap().unwrap()

@@ -14,6 +14,10 @@ use std::sync::atomic::AtomicBool;
 /// The name of the database that a run works on.
 pub const WORKING: &str = "dyno_run";
 
+/// The characters that texts have unless a table says otherwise, whatever the server's default is: all there are. The
+/// order is the one that MariaDB up to 11.5 takes for them by itself.
+const CHARACTERS: &str = "character set utf8mb4 collate utf8mb4_general_ci";
+
 /// What the comments of dyno's databases begin with.
 const MARK: &str = "dyno: ";
 
@@ -108,7 +112,7 @@ pub fn prepare(
 ) -> Result<Option<Used>, LoadError> {
     let data = wanted.data;
     let found = check_on(client, data)?;
-    let fingerprint = hex(&Sha256::digest(data.definition.as_bytes()));
+    let fingerprint = hex(&Sha256::digest(format!("{CHARACTERS}\n{}", data.definition)));
     let loaded = format!("loaded {fingerprint}");
     let used = format!("{fingerprint} used by {}", wanted.campaign);
     let stays = match found {
@@ -135,7 +139,7 @@ pub fn prepare(
 fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn Progress) -> Result<(), LoadError> {
     database(
         client,
-        &format!("create or replace database {WORKING} comment '{MARK}{LOADING}'"),
+        &format!("create or replace database {WORKING} {CHARACTERS} comment '{MARK}{LOADING}'"),
     )?;
     database(client, &format!("use {WORKING}"))?;
     progress.step("Creating the schema");

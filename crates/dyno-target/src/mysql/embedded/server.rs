@@ -38,10 +38,11 @@ const RESERVED: [&str; 14] = [
 
 /// What makes a server keep what it reported as done: every commit is flushed to the disk, and so is the binary log
 /// where one is kept. Names are not looked up, which could take any time, and no certificate is made for TLS, which
-/// takes seconds at every start (from 11.4 on); the setting `ssl` has one made.
-const OURS: [&str; 5] = [
+/// takes seconds at every start (from 11.4 on); the setting `ssl` has one made. Texts can have all characters.
+const OURS: [&str; 6] = [
     "--innodb-flush-log-at-trx-commit=1",
     "--sync-binlog=1",
+    "--character-set-server=utf8mb4",
     "--skip-name-resolve",
     "--skip-ssl",
     "--lc-messages=en_US",

@@ -13,7 +13,9 @@ use dyno_target::mysql::load::{LoadError, fill_table, run};
 use dyno_target::mysql::sampler::ServerSampler;
 use dyno_target::mysql::sizes::database_sizes;
 use dyno_target::sampler::{Moment, Sampler, Sink};
-use dyno_target::target::{Data, Fill, Progress, Sql, State, Wanted};
+use dyno_target::target::{
+    Data, Embedded as _, Fill, KillSwitch, Needs, Progress, Reach, Sql, State, StopFlag, Wanted,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -113,6 +115,8 @@ fn data_is_loaded_and_counted() {
     );
 
     client.execute("begin; insert into u values (1), (2); commit").unwrap();
+    // A session runs a moment longer than the answer takes.
+    std::thread::sleep(Duration::from_millis(100));
     let Last(after, meanings) = sample(&mut sampler);
     let growth = |name: &str| after[name] - before[name];
     assert_eq!(growth("Com_insert"), 1.0);
@@ -250,10 +254,11 @@ fn a_run_finds_the_data_that_it_asks_for() {
     };
     let mut bring = |data: &Data, campaign: &str| {
         let mut steps = Steps::default();
-        let used = prepare(&mut client, wanted(data, campaign), &AtomicBool::new(false), &mut steps).unwrap();
-        assert_eq!(used.is_some(), !data.read_only);
+        let prepared = prepare(&mut client, wanted(data, campaign), &AtomicBool::new(false), &mut steps).unwrap();
+        assert_eq!(prepared.used.is_some(), !data.read_only);
+        assert_eq!(prepared.is_new, steps.0.len() > 1);
         let rows: u64 = client.query_first("select count(*) from tbl").unwrap().unwrap();
-        if let Some(used) = used {
+        if let Some(used) = prepared.used {
             used.mark(&mut client).unwrap();
             client.execute("delete from tbl where id = 1").unwrap();
         }
@@ -295,4 +300,63 @@ fn a_run_finds_the_data_that_it_asks_for() {
         .execute(&format!("create or replace database {WORKING}"))
         .unwrap();
     assert!(again().contains("without dyno's mark, which is left alone"));
+}
+
+#[test]
+fn a_run_on_a_private_server_begins_with_written_pages_and_an_empty_buffer_pool() {
+    let mut options = EmbeddedOptions::new(home());
+    "tests-mariadb-begin".clone_into(&mut options.cluster);
+    let mut steps = Steps::default();
+    let mut instance = options.hold(&KillSwitch::default(), &mut steps).unwrap();
+    let column = |name: &str, sql: &str| (name.to_owned(), sql.to_owned());
+    let data = Data {
+        experiment: "begin".to_owned(),
+        setup: sql("create table tbl (id int primary key, info text)"),
+        fill: vec![Fill {
+            table: "tbl".to_owned(),
+            rows: 200_000,
+            columns: vec![column("id", "row"), column("info", "repeat('x', 200)")],
+        }],
+        finish: sql(""),
+        tablespaces: Vec::new(),
+        definition: "many rows".to_owned(),
+        locale: None,
+        read_only: true,
+        state: State::Reload,
+    };
+    let needs = Needs {
+        settings: &[],
+        clients: 1,
+    };
+    instance.bring(needs, false, &mut Vec::new(), &mut steps).unwrap();
+    let mut begin = |data: &Data| {
+        let mut steps = Steps::default();
+        let (stop, notes) = (StopFlag::default(), &mut Vec::new());
+        instance
+            .prepare(wanted(data, "a"), false, notes, &mut steps, &stop)
+            .unwrap();
+        let database = instance.database(None).unwrap();
+        let Reach::Mysql(info) = database.reach() else {
+            panic!("another database")
+        };
+        let status = "select cast(variable_value as signed) from information_schema.global_status \
+                      where variable_name in ('INNODB_BUFFER_POOL_PAGES_DATA', \
+                      'INNODB_BUFFER_POOL_PAGES_DIRTY', 'INNODB_CHECKPOINT_AGE') \
+                      order by variable_name";
+        let found: Vec<u64> = info.connect().unwrap().query(status).unwrap();
+        (steps.0, found)
+    };
+    let (steps, found) = begin(&data);
+    assert_eq!(steps.last().unwrap(), "MariaDB 11.4.5 is running", "{steps:?}");
+    let [pages, dirty, age] = found[..] else {
+        panic!("{found:?}")
+    };
+    // The table alone has more than 2,500 pages.
+    assert!(pages < 1000 && dirty < 500 && age < 1_000_000, "{found:?}");
+    // Data that is there already was not loaded since the server started.
+    let kept = Data {
+        state: State::Copy,
+        ..data
+    };
+    assert_eq!(begin(&kept).0, ["Using the data that is loaded"]);
 }

@@ -252,3 +252,61 @@ fn a_size_that_the_server_rounds_is_the_one_that_was_wanted() {
         ["max_connections is 151, not 152"]
     );
 }
+
+/// A role with these rights, if any, on this server.
+fn role(server: &Server, name: &str, rights: Option<&str>) -> ConnectionInfo {
+    let mut client = server.connection("").connect().unwrap();
+    client
+        .execute(&format!("create or replace user {name}@localhost identified by 'x'"))
+        .unwrap();
+    if let Some(rights) = rights {
+        client.execute(&format!("grant {rights} to {name}@localhost")).unwrap();
+    }
+    let socket = server.connection("").host.to_string();
+    ConnectionInfo::resolve(
+        &format!("mysql://{name}:x@localhost/information_schema?socket={socket}"),
+        &|_| None,
+    )
+    .unwrap()
+}
+
+#[test]
+fn what_loading_changed_is_written_before_the_load() {
+    let (_embedded, server) = server("tests-mariadb-settle");
+    let mut client = server.connection("").connect().unwrap();
+    client.execute(&format!("drop database if exists {WORKING}")).unwrap();
+    let mut bring = data(
+        "create table mine (id int primary key, info text); \
+         create table kept (id int primary key) engine = myisam",
+    );
+    bring.fill = vec![Fill {
+        table: "mine".to_owned(),
+        rows: 50_000,
+        columns: vec![
+            ("id".to_owned(), "row".to_owned()),
+            ("info".to_owned(), "repeat('x', 200)".to_owned()),
+        ],
+    }];
+    let stop = StopFlag::default();
+    let mut dirty = || {
+        let query = "select cast(variable_value as signed) from information_schema.global_status where variable_name = \
+                     'INNODB_BUFFER_POOL_PAGES_DIRTY'";
+        client.query_first::<u64>(query).unwrap().unwrap()
+    };
+    let database = prepared(&server.connection(""), &bring, &stop).unwrap();
+    let before = dirty();
+    assert!(before > 500, "{before}");
+    let notes = database.control(&stop).unwrap().settle().unwrap();
+    assert_eq!(notes, Vec::<String>::new());
+    assert!(dirty() < before / 2, "{} of {before}", dirty());
+
+    // A role that may not do that says so, and what it takes.
+    let plain = role(&server, "plain", Some(&format!("all on {WORKING}.*")));
+    let database = prepared(&plain, &bring, &stop).unwrap();
+    let notes = database.control(&stop).unwrap().settle().unwrap();
+    let grants = ["reload", "process"].map(|right| format!("execute: grant {right} on *.* to 'plain'@'localhost'."));
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    for (note, grant) in notes.iter().zip(grants) {
+        assert!(note.ends_with(&grant), "{note}");
+    }
+}

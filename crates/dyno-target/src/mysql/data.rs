@@ -39,6 +39,15 @@ pub fn check(data: &Data) -> Result<(), LoadError> {
     Ok(())
 }
 
+/// Data that was brought into its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// How to mark it before the load begins, unless the load leaves it as it is.
+    pub used: Option<Used>,
+    /// Whether anything was loaded.
+    pub is_new: bool,
+}
+
 /// What says of the database that a campaign has worked on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Used(String);
@@ -99,8 +108,7 @@ fn is_there(client: &mut Client, query: &str) -> Result<bool, LoadError> {
     Ok(found.is_some_and(|count| count > 0))
 }
 
-/// Brings the data that a run works on into its state. Afterwards the connection is in that database. Gives how to mark
-/// it before the load begins, unless the load leaves it as it is.
+/// Brings the data that a run works on into its state. Afterwards the connection is in that database.
 ///
 /// # Errors
 /// The data cannot be made, `stop` was raised, or there is a database of that name that is not dyno's.
@@ -109,7 +117,7 @@ pub fn prepare(
     wanted: Wanted<'_>,
     stop: &AtomicBool,
     progress: &mut dyn Progress,
-) -> Result<Option<Used>, LoadError> {
+) -> Result<Prepared, LoadError> {
     let data = wanted.data;
     let found = check_on(client, data)?;
     let fingerprint = hex(&Sha256::digest(format!("{CHARACTERS}\n{}", data.definition)));
@@ -132,7 +140,10 @@ pub fn prepare(
             comment(client, &loaded)?;
         }
     }
-    Ok((!data.read_only).then_some(Used(used)))
+    Ok(Prepared {
+        used: (!data.read_only).then_some(Used(used)),
+        is_new: stays.is_none() && data.is_some(),
+    })
 }
 
 /// Loads the data into a new database.

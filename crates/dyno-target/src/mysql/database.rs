@@ -27,6 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How often they are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// A statement that the engine of a table has no use for: only InnoDB keeps changed pages back (MariaDB, "MariaDB Error
+/// Codes").
+const NOT_OF_THIS_ENGINE: u16 = 1031;
+
 /// A database, and what of it is the experiment's.
 #[derive(Clone, Debug)]
 pub struct MysqlDatabase {
@@ -155,6 +159,30 @@ impl MysqlControl {
         Ok(database_sizes(&mut self.client, self.scope)?.tables)
     }
 
+    /// Has the server write what is changed of these tables in memory, which otherwise it would do while the load runs.
+    /// Gives what to say if it does not.
+    fn write_pages(&mut self, tables: &[TableSizes]) -> Result<Option<String>, ClientError> {
+        for table in tables {
+            // This is to make the files fit to be copied; afterwards they are the server's again.
+            let write = format!("flush tables {} for export; unlock tables", quoted(&table.name));
+            match self.client.execute(&write) {
+                Ok(()) => {}
+                Err(ClientError::Server(error)) if error.code == NOT_OF_THIS_ENGINE => {}
+                Err(error @ ClientError::Server(_)) => {
+                    let remedy = remedy(&mut self.client, &error, "reload on *.*");
+                    let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
+                    return Ok(Some(format!(
+                        "What loading changed of {} may be written during the measurement, because the server refuses \
+                         to write it before ({error}){remedy}.",
+                        table.name
+                    )));
+                }
+                Err(lost) => return Err(lost),
+            }
+        }
+        Ok(None)
+    }
+
     /// What to say if this role may not know how large files are.
     fn unknown_sizes(&mut self) -> Result<Option<String>, ClientError> {
         match files(&mut self.client) {
@@ -201,10 +229,11 @@ impl Control for MysqlControl {
         for table in &tables {
             self.client.execute(&format!("analyze table {}", quoted(&table.name)))?;
         }
-        Ok(match tables.is_empty() {
-            true => Vec::new(),
-            false => self.unknown_sizes()?.into_iter().collect(),
-        })
+        if tables.is_empty() {
+            return Ok(Vec::new());
+        }
+        let said = [self.write_pages(&tables)?, self.unknown_sizes()?];
+        Ok(said.into_iter().flatten().collect())
     }
 
     fn warm(&mut self) -> Result<String, TargetError> {

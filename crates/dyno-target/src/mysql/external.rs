@@ -127,9 +127,9 @@ impl External for ConnectionInfo {
         if !wanted.data.is_some() {
             return Ok(Box::new(MysqlDatabase::new(self.clone(), Scope::Nothing)));
         }
-        let used = data::prepare(&mut connect_until(self, stop)?, wanted, stop, progress)?;
+        let prepared = data::prepare(&mut connect_until(self, stop)?, wanted, stop, progress)?;
         let database = MysqlDatabase::new(self.with_database(WORKING), Scope::Database);
-        Ok(Box::new(database.given_as(self).marked(used)))
+        Ok(Box::new(database.given_as(self).marked(prepared.used)))
     }
 
     fn own_data(&self, stop: &StopFlag) -> Result<Vec<OwnData>, TargetError> {

@@ -38,11 +38,14 @@ const RESERVED: [&str; 14] = [
 
 /// What makes a server keep what it reported as done: every commit is flushed to the disk, and so is the binary log
 /// where one is kept. Names are not looked up, which could take any time, and no certificate is made for TLS, which
-/// takes seconds at every start (from 11.4 on); the setting `ssl` has one made. Texts can have all characters.
-const OURS: [&str; 6] = [
+/// takes seconds at every start (from 11.4 on); the setting `ssl` has one made. Texts can have all characters. What was
+/// in memory when the server ended is not read again when it starts, so that every start is alike.
+const OURS: [&str; 8] = [
     "--innodb-flush-log-at-trx-commit=1",
     "--sync-binlog=1",
     "--character-set-server=utf8mb4",
+    "--innodb-buffer-pool-dump-at-shutdown=0",
+    "--innodb-buffer-pool-load-at-startup=0",
     "--skip-name-resolve",
     "--skip-ssl",
     "--lc-messages=en_US",

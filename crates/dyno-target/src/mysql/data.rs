@@ -6,6 +6,8 @@
 
 use super::Client;
 use super::load::{LoadError, fill_table, run};
+use super::mark::{MARK, Made, Mark};
+use super::rights::remedy;
 use crate::embedded::hex;
 use crate::target::{Data, Progress, State, Wanted};
 use sha2::{Digest, Sha256};
@@ -17,12 +19,6 @@ pub const WORKING: &str = "dyno_run";
 /// The characters that texts have unless a table says otherwise, whatever the server's default is: all there are. The
 /// order is the one that MariaDB up to 11.5 takes for them by itself.
 const CHARACTERS: &str = "character set utf8mb4 collate utf8mb4_general_ci";
-
-/// What the comments of dyno's databases begin with.
-const MARK: &str = "dyno: ";
-
-/// What is in the comment until all is loaded.
-const LOADING: &str = "loading";
 
 /// Refuses data that asks for what only PostgreSQL has.
 ///
@@ -50,7 +46,7 @@ pub struct Prepared {
 
 /// What says of the database that a campaign has worked on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Used(String);
+pub struct Used(Mark);
 
 impl Used {
     /// Says so, as is done before a load that may change the data begins.
@@ -67,7 +63,7 @@ impl Used {
 ///
 /// # Errors
 /// Why the data cannot be loaded, or the connection is lost.
-pub(super) fn check_on(client: &mut Client, data: &Data) -> Result<Option<String>, LoadError> {
+pub(super) fn check_on(client: &mut Client, data: &Data) -> Result<Option<Mark>, LoadError> {
     check(data)?;
     if !has_comments(client)? {
         let version: Option<String> = client.query_first("select version()").map_err(LoadError::Database)?;
@@ -120,37 +116,68 @@ pub fn prepare(
 ) -> Result<Prepared, LoadError> {
     let data = wanted.data;
     let found = check_on(client, data)?;
-    let fingerprint = hex(&Sha256::digest(format!("{CHARACTERS}\n{}", data.definition)));
-    let loaded = format!("loaded {fingerprint}");
-    let used = format!("{fingerprint} used by {}", wanted.campaign);
-    let stays = match found {
-        Some(mark) if mark == loaded && data.state != State::Reload => Some("Using the data that is loaded"),
-        Some(mark) if mark == used && data.state == State::Keep => {
-            Some("Continuing with the data as the last run left it")
-        }
-        _ => None,
+    if let Some((mark, step)) = found.as_ref().and_then(|mark| Some((mark, stays(mark, wanted)?))) {
+        progress.step(step);
+        database(client, &format!("use {WORKING}"))?;
+        return Ok(Prepared::of(mark.clone(), wanted, false));
+    }
+    load(client, data, stop, progress)?;
+    let mark = Mark {
+        fingerprint: Some(fingerprint(data)),
+        made: Made::of(&names(client)?),
+        used_by: None,
     };
-    match stays {
-        Some(step) => {
-            progress.step(step);
-            database(client, &format!("use {WORKING}"))?;
-        }
-        None => {
-            load(client, data, stop, progress)?;
-            comment(client, &loaded)?;
+    comment(client, &mark)?;
+    Ok(Prepared::of(mark, wanted, data.is_some()))
+}
+
+impl Prepared {
+    fn of(mark: Mark, wanted: Wanted<'_>, is_new: bool) -> Self {
+        let used = Mark {
+            used_by: Some(wanted.campaign.to_owned()),
+            ..mark
+        };
+        Self {
+            used: (!wanted.data.read_only).then_some(Used(used)),
+            is_new,
         }
     }
-    Ok(Prepared {
-        used: (!data.read_only).then_some(Used(used)),
-        is_new: stays.is_none() && data.is_some(),
-    })
+}
+
+/// What is done with data of this mark if it does for a run; `None` if it has to be loaded anew.
+pub(super) fn stays(mark: &Mark, wanted: Wanted<'_>) -> Option<&'static str> {
+    let data = wanted.data;
+    if mark.fingerprint.as_ref() != Some(&fingerprint(data)) {
+        return None;
+    }
+    match &mark.used_by {
+        None => (data.state != State::Reload).then_some("Using the data that is loaded"),
+        Some(campaign) if campaign == wanted.campaign && data.state == State::Keep => {
+            Some("Continuing with the data as the last run left it")
+        }
+        Some(_) => None,
+    }
+}
+
+/// What tells the data from other data.
+fn fingerprint(data: &Data) -> String {
+    hex(&Sha256::digest(format!("{CHARACTERS}\n{}", data.definition)))
+}
+
+/// The tables and views of dyno's database.
+pub(super) fn names(client: &mut Client) -> Result<Vec<String>, LoadError> {
+    let query = format!("select table_name from information_schema.tables where table_schema = '{WORKING}' order by 1");
+    client.query(&query).map_err(LoadError::Database)
 }
 
 /// Loads the data into a new database.
 fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn Progress) -> Result<(), LoadError> {
     database(
         client,
-        &format!("create or replace database {WORKING} {CHARACTERS} comment '{MARK}{LOADING}'"),
+        &format!(
+            "create or replace database {WORKING} {CHARACTERS} comment '{}'",
+            Mark::default()
+        ),
     )?;
     database(client, &format!("use {WORKING}"))?;
     progress.step("Creating the schema");
@@ -163,24 +190,28 @@ fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn 
     run(client, &data.finish)
 }
 
-/// What is said of the database after dyno's mark; `None` if there is no such database.
-fn mark_of(client: &mut Client) -> Result<Option<String>, LoadError> {
+/// What is said of dyno's database; `None` if there is none.
+pub(super) fn mark_of(client: &mut Client) -> Result<Option<Mark>, LoadError> {
     let query = format!("select schema_comment from information_schema.schemata where schema_name = '{WORKING}'");
     let comment: Option<String> = client.query_first(&query).map_err(LoadError::Database)?;
-    match comment {
+    match comment.map(|comment| Mark::read(&comment)) {
         None => Ok(None),
-        Some(comment) => match comment.strip_prefix(MARK) {
-            Some(mark) => Ok(Some(mark.to_owned())),
-            None => Err(LoadError::NotOurs { database: WORKING }),
-        },
+        Some(Some(mark)) => Ok(Some(mark)),
+        Some(None) => Err(LoadError::NotOurs { database: WORKING }),
     }
 }
 
 /// Says this of the database. It needs no quoting: campaigns have names without quotes.
-fn comment(client: &mut Client, mark: &str) -> Result<(), LoadError> {
-    database(client, &format!("alter database {WORKING} comment '{MARK}{mark}'"))
+fn comment(client: &mut Client, mark: &Mark) -> Result<(), LoadError> {
+    database(client, &format!("alter database {WORKING} comment '{mark}'"))
 }
 
 fn database(client: &mut Client, statement: &str) -> Result<(), LoadError> {
-    client.execute(statement).map_err(LoadError::Database)
+    let Err(error) = client.execute(statement) else {
+        return Ok(());
+    };
+    Err(match remedy(client, &error, &format!("all on {WORKING}.*")) {
+        Some(remedy) => LoadError::NotAllowed { error, remedy },
+        None => LoadError::Database(error),
+    })
 }

@@ -5,7 +5,7 @@ use super::data::{self, WORKING};
 use super::database::{MysqlDatabase, route};
 use super::lock::ServerLock;
 use super::settings::{self, GlobalChange};
-use super::{Scope, connect_until, connections, own_data};
+use super::{Scope, connect_until, connections, foreign, own_data};
 use crate::target::{
     Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag, TargetError,
     Wanted,
@@ -99,7 +99,15 @@ impl External for ConnectionInfo {
     fn check_data(&self, data: &Data, stop: &StopFlag) -> Result<(), TargetError> {
         data::check(data)?;
         if data.is_some() {
-            data::check_on(&mut connect_until(self, stop)?, data)?;
+            let mut client = connect_until(self, stop)?;
+            data::check_on(&mut client, data)?;
+            // No campaign has begun yet.
+            let wanted = Wanted {
+                data,
+                all: &[],
+                campaign: "",
+            };
+            foreign::check(&mut client, wanted)?;
         }
         Ok(())
     }
@@ -127,7 +135,9 @@ impl External for ConnectionInfo {
         if !wanted.data.is_some() {
             return Ok(Box::new(MysqlDatabase::new(self.clone(), Scope::Nothing)));
         }
-        let prepared = data::prepare(&mut connect_until(self, stop)?, wanted, stop, progress)?;
+        let mut client = connect_until(self, stop)?;
+        foreign::check(&mut client, wanted)?;
+        let prepared = data::prepare(&mut client, wanted, stop, progress)?;
         let database = MysqlDatabase::new(self.with_database(WORKING), Scope::Database);
         Ok(Box::new(database.given_as(self).marked(prepared.used)))
     }

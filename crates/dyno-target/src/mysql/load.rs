@@ -45,11 +45,23 @@ pub enum LoadError {
     Locale { locale: String },
     #[error("the database for the run cannot be made: {0}")]
     Database(ClientError),
+    #[error("the database for the run cannot be made: {error}; {remedy}")]
+    NotAllowed { error: ClientError, remedy: String },
     #[error(
         "there is a database {database} without dyno's mark, which is left alone; rename it, or drop it if nobody \
          needs it"
     )]
     NotOurs { database: &'static str },
+    #[error(
+        "the database dyno_run, which is to be dropped, has tables or views that dyno did not make: {names}; move them \
+         to another database (rename table), or drop them"
+    )]
+    Others { names: String },
+    #[error(
+        "the database dyno_run is to be dropped, but tables elsewhere refer to it, or views show what is in it: \
+         {names}; drop these foreign keys and views"
+    )]
+    Needed { names: String },
     #[error("stopped while loading")]
     Stopped,
 }

@@ -2,7 +2,8 @@
 
 use super::address::ConnectionInfo;
 use super::connect_until;
-use super::data::{WORKING, is_left};
+use super::data::{WORKING, is_left, mark_of};
+use super::foreign::check_drop;
 use super::lock::ServerLock;
 use crate::target::{OwnData, StopFlag, TargetError};
 use std::sync::atomic::Ordering;
@@ -45,7 +46,10 @@ pub(super) fn remove(info: &ConnectionInfo, stop: &StopFlag) -> Result<Option<St
         lock => lock?,
     };
     let mut client = connect_until(info, stop)?;
-    if is_left(&mut client)? {
+    if is_left(&mut client)?
+        && let Some(mark) = mark_of(&mut client)?
+    {
+        check_drop(&mut client, &mark, "")?;
         client.execute(&format!("drop database {WORKING}"))?;
     }
     Ok(None)

@@ -87,6 +87,7 @@ fn plan(shape: Shape, lasts: Duration, responder: &Responder) -> LoadPlan {
     };
     let scripts = Scripts {
         scripts: vec![script],
+        lexis: Default::default(),
         variables: Vec::new(),
         seed: 1,
         protocol: Protocol::Prepared,

@@ -1,6 +1,6 @@
 //! Scripts in pgbench's language as plain data, and the program that they become.
 
-use dyno_script::{Script, ScriptError, ScriptProgram, ScriptSet, Seeds, Symbols, Value, Variables};
+use dyno_script::{Lexis, Script, ScriptError, ScriptProgram, ScriptSet, Seeds, Symbols, Value, Variables};
 use dyno_wire::Protocol;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,6 +18,8 @@ const RANDOM_SEED: &str = "random_seed";
 pub struct Scripts {
     /// The scripts, of which each transaction executes one. At least 1.
     pub scripts: Vec<ScriptText>,
+    /// By which rules their SQL is read.
+    pub lexis: Lexis,
     /// The variables that are set before the first transaction, the last of a name counting.
     pub variables: Vec<Given>,
     /// The seed of all random numbers.
@@ -88,7 +90,7 @@ impl Scripts {
     pub fn parse(&self) -> Result<ParsedScripts, ScriptError> {
         let mut symbols = Symbols::new();
         let each = self.scripts.iter().map(|script| {
-            let parsed = Script::parse(&script.name, &script.text, &mut symbols)?;
+            let parsed = Script::parse_by(self.lexis, &script.name, &script.text, &mut symbols)?;
             Ok((Arc::new(parsed), script.weight))
         });
         let scripts = each.collect::<Result<_, _>>()?;
@@ -144,6 +146,7 @@ mod tests {
                 text: b"select :client_id, :default_seed, :random_seed, :x;".to_vec(),
                 weight: 1,
             }],
+            lexis: Lexis::Psql,
             variables,
             seed: 7,
             protocol: Protocol::Prepared,

@@ -7,7 +7,7 @@ use dyno_engine::{
     TransportChoice, Workload,
 };
 use dyno_load::{Access, Given, LoadPlan, LogPlan, ScriptText, Scripts, Server, WorkloadPlan, from_bytes, to_bytes};
-use dyno_script::Value;
+use dyno_script::{Lexis, Value};
 use dyno_target::{mysql, postgres};
 use dyno_wire::Protocol;
 use proptest::collection::vec;
@@ -72,14 +72,16 @@ fn scripts() -> impl Strategy<Value = Scripts> {
         (".*", vec(any::<u8>(), 0..40), 1..u64::MAX).prop_map(|(name, text, weight)| ScriptText { name, text, weight });
     let given = ("[a-z]*", value()).prop_map(|(name, value)| Given { name, value });
     let protocol = prop::sample::select(Protocol::ALL.to_vec());
-    (vec(script, 1..3), vec(given, 0..3), any::<u64>(), protocol).prop_map(|(scripts, variables, seed, protocol)| {
-        Scripts {
+    let lexis = prop::sample::select(vec![Lexis::Psql, Lexis::Mysql]);
+    (vec(script, 1..3), lexis, vec(given, 0..3), any::<u64>(), protocol).prop_map(
+        |(scripts, lexis, variables, seed, protocol)| Scripts {
             scripts,
+            lexis,
             variables,
             seed,
             protocol,
-        }
-    })
+        },
+    )
 }
 
 fn log() -> impl Strategy<Value = LogPlan> {
@@ -198,6 +200,7 @@ fn plain() -> LoadPlan {
             text: b"select 1;".to_vec(),
             weight: 1,
         }],
+        lexis: Lexis::Psql,
         variables: vec![Given::new("token", "hunter3")],
         seed: 1,
         protocol: Protocol::Simple,

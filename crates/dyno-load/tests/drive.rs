@@ -59,6 +59,7 @@ fn scripts(texts: &[(&str, u64)], seed: u64) -> Scripts {
     });
     Scripts {
         scripts: texts.collect(),
+        lexis: Default::default(),
         variables: vec![Given::new("rows", 1_000_000)],
         seed,
         protocol: Protocol::Prepared,

@@ -4,6 +4,7 @@
 use crate::command::Command;
 use crate::diagnostic::ScriptError;
 use crate::expression::Expression;
+use crate::lexis::Lexis;
 use crate::script::Script;
 use crate::shell::Word;
 use crate::sleep::SleepTime;
@@ -96,10 +97,11 @@ impl Script {
 }
 
 fn in_statement(statement: &Statement, quoted: bool) -> Vec<VariableId> {
-    let places = statement.variable_places();
-    if quoted {
-        return places.map(|(_, id)| id).collect();
+    // By MySQL's rules none of them stands in quotes.
+    if quoted || statement.lexis() == Lexis::Mysql {
+        return statement.parameters().to_vec();
     }
+    let places = statement.variable_places();
     let text = statement.text().as_bytes();
     let mut quotes = Quotes::default();
     let mut at = 0;

@@ -42,6 +42,7 @@ mod fault;
 mod format;
 mod grammar;
 mod hash;
+mod lexis;
 mod meta;
 mod mistake;
 #[cfg(feature = "program")]
@@ -62,6 +63,7 @@ pub use command::{Command, Condition, Else, Place, Set};
 pub use cursor::{Cursor, Step};
 pub use defined::Defined;
 pub use diagnostic::{EvaluationError, Position, ScriptError};
+pub use lexis::Lexis;
 #[cfg(feature = "program")]
 pub use program::{CaptureFault, ScriptFault, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
 pub use random::Random;

@@ -7,6 +7,7 @@ use crate::conditions;
 use crate::cursor::Cursor;
 use crate::diagnostic::{EvaluationError, Failure, ScriptError, Source};
 use crate::fault::{Fault, FaultKind};
+use crate::lexis::Lexis;
 use crate::meta::{self, Meta};
 use crate::mistake::Mistake;
 use crate::split::{Ending, Splitter};
@@ -34,6 +35,20 @@ impl Script {
     /// When there is no command at all, a meta command is unknown, has wrong arguments or cannot be where it is, or
     /// the text contains a NUL byte, which no server accepts. SQL is not checked: that is for the server.
     pub fn parse(name: &str, text: &(impl AsRef<[u8]> + ?Sized), symbols: &mut Symbols) -> Result<Script, ScriptError> {
+        Script::parse_by(Lexis::Psql, name, text, symbols)
+    }
+
+    /// The same with SQL that is read by these rules.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Script::parse`].
+    pub fn parse_by(
+        lexis: Lexis,
+        name: &str,
+        text: &(impl AsRef<[u8]> + ?Sized),
+        symbols: &mut Symbols,
+    ) -> Result<Script, ScriptError> {
         let source = Source::new(name, &dyno_text::decode(text.as_ref()));
         let text = &source.text;
         let refused = |offset, message: &str| source.script_error(offset, None, message, message.to_owned());
@@ -46,7 +61,7 @@ impl Script {
         }
         let mut commands = Vec::new();
         let mut statements = Vec::new();
-        let mut splitter = Splitter::new(text);
+        let mut splitter = Splitter::new(text, lexis);
         loop {
             let part = splitter.part();
             if !part.sql.is_empty() {
@@ -54,7 +69,7 @@ impl Script {
                     source: source.clone(),
                     range: part.start..part.start + part.sql.len(),
                 };
-                let statement = Statement::new(statements.len(), place, part.sql, symbols);
+                let statement = Statement::new(statements.len(), place, part.sql, lexis, symbols);
                 statements.push(commands.len());
                 commands.push(Command::Statement(statement));
             }

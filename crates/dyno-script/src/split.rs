@@ -1,14 +1,16 @@
-//! Splitting a script into SQL statements and meta commands by psql's rules.
+//! Splitting a script into SQL statements and meta commands as psql does.
 //!
 //! A statement ends at a semicolon, and a meta command begins at a backslash, unless they are in quotes, a comment,
-//! or (the semicolon only) in parentheses or in the BEGIN ATOMIC body of a function. pgbench assumes
-//! standard-conforming strings, and so does this.
+//! or (the semicolon only) in parentheses or between the BEGIN and the END of a routine's body. What quotes and
+//! comments are, a [`Lexis`] says. pgbench assumes standard-conforming strings, and so does this.
 
+use crate::lexis::{Lexis, mysql_quoted};
 use crate::token::{is_name, is_name_start};
 
 /// A reading place in a script and what surrounds it.
 pub(crate) struct Splitter<'a> {
     text: &'a str,
+    lexis: Lexis,
     at: usize,
     parentheses: usize,
     /// Open BEGINs (and CASEs in them) of function bodies.
@@ -16,6 +18,10 @@ pub(crate) struct Splitter<'a> {
     /// What the statement's first words are, as far as they can begin CREATE [OR REPLACE] {FUNCTION | PROCEDURE}.
     words: [Word; 4],
     word_count: usize,
+    /// Whether the word before was END; MySQL only.
+    after_end: bool,
+    /// Whether the statement makes what may have a body; MySQL only.
+    makes_routine: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -49,14 +55,17 @@ pub(crate) enum Ending {
 }
 
 impl<'a> Splitter<'a> {
-    pub(crate) fn new(text: &'a str) -> Splitter<'a> {
+    pub(crate) fn new(text: &'a str, lexis: Lexis) -> Splitter<'a> {
         Splitter {
             text,
+            lexis,
             at: 0,
             parentheses: 0,
             blocks: 0,
             words: Default::default(),
             word_count: 0,
+            after_end: false,
+            makes_routine: false,
         }
     }
 
@@ -94,6 +103,7 @@ impl<'a> Splitter<'a> {
                 [b'\\', ..] => break Ending::Backslash(self.at),
                 [b';', ..] => {
                     self.at += 1;
+                    self.after_end = false;
                     if self.parentheses == 0 && self.blocks == 0 {
                         self.word_count = 0;
                         break Ending::Semicolon;
@@ -114,7 +124,7 @@ impl<'a> Splitter<'a> {
     fn skip_blank(&mut self) {
         loop {
             self.skip_while(is_blank);
-            if !self.rest().starts_with(b"--") {
+            if !self.lexis.is_line_comment(self.rest()) {
                 return;
             }
             self.skip_while(|byte| byte != b'\n');
@@ -123,6 +133,21 @@ impl<'a> Splitter<'a> {
 
     /// Skips one token that begins with neither a backslash nor a semicolon.
     fn skip_token(&mut self) {
+        let is_quoted = match self.lexis {
+            Lexis::Psql => self.skip_psql_quoted(),
+            Lexis::Mysql => {
+                let length = mysql_quoted(self.rest());
+                self.at += length;
+                length > 0
+            }
+        };
+        if !is_quoted {
+            self.skip_plain();
+        }
+    }
+
+    /// Skips a string, a quoted name or a comment by psql's rules; `false` if none is here.
+    fn skip_psql_quoted(&mut self) -> bool {
         match self.rest() {
             [b'-', b'-', ..] => self.skip_while(|byte| byte != b'\n'),
             [b'/', b'*', ..] => self.skip_comment(),
@@ -132,6 +157,14 @@ impl<'a> Splitter<'a> {
             [b'b' | b'B' | b'x' | b'X' | b'n' | b'N', b'\'', ..] => self.skip_quoted(2, b'\'', false),
             [b'u' | b'U', b'&', quote @ (b'\'' | b'"'), ..] => self.skip_quoted(3, *quote, false),
             [b'$', ..] => self.skip_dollar(),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Skips a token that is not quoted.
+    fn skip_plain(&mut self) {
+        match self.rest() {
             [b':', next, ..] if is_name(*next) => {
                 self.at += 1;
                 self.skip_while(is_name);
@@ -147,7 +180,8 @@ impl<'a> Splitter<'a> {
             }
             [b'.', digit, ..] if digit.is_ascii_digit() => self.skip_number(),
             [digit, ..] if digit.is_ascii_digit() => self.skip_number(),
-            [first, ..] if is_name_start(*first) => {
+            // psql takes a dollar sign at the beginning for that of a quote.
+            [first, ..] if is_name_start(*first) || *first == b'$' => {
                 let start = self.at;
                 self.skip_while(|byte| is_name(byte) || byte == b'$');
                 self.note_word(start);
@@ -256,13 +290,13 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Follows CREATE FUNCTION … BEGIN ATOMIC … END. As psql does, by words alone: a parser would be needed to be
-    /// exact.
+    /// Follows the bodies of routines by words alone, as psql does: a parser would be needed to be exact.
     fn note_word(&mut self, start: usize) {
         let text = &self.text[start..self.at];
         let is = |word: &str| text.eq_ignore_ascii_case(word);
         if self.word_count == 0 {
             self.words = Default::default();
+            self.makes_routine = false;
         }
         if let Some(slot) = self.words.get_mut(self.word_count) {
             *slot = if is("create") {
@@ -280,7 +314,14 @@ impl<'a> Splitter<'a> {
             };
         }
         self.word_count += 1;
+        match self.lexis {
+            Lexis::Psql => self.follow_psql(&is),
+            Lexis::Mysql => self.follow_mysql(&is),
+        }
+    }
 
+    /// Follows CREATE FUNCTION … BEGIN ATOMIC … END.
+    fn follow_psql(&mut self, is: &dyn Fn(&str) -> bool) {
         let makes_routine = matches!(
             self.words,
             [Word::Create, Word::Function | Word::Procedure, ..]
@@ -290,6 +331,23 @@ impl<'a> Splitter<'a> {
             return;
         }
         if is("begin") || (is("case") && self.blocks > 0) {
+            self.blocks += 1;
+        } else if is("end") {
+            self.blocks = self.blocks.saturating_sub(1);
+        }
+    }
+
+    /// Follows CREATE … {FUNCTION | PROCEDURE | TRIGGER | EVENT} … BEGIN … END. The END of an IF or a loop has their
+    /// name behind it, and the beginnings of these are not counted.
+    fn follow_mysql(&mut self, is: &dyn Fn(&str) -> bool) {
+        let any = |words: &[&str]| words.iter().any(|word| is(word));
+        self.makes_routine |= self.words[0] == Word::Create && any(&["function", "procedure", "trigger", "event"]);
+        if !self.makes_routine || self.parentheses > 0 {
+            return;
+        }
+        let after_end = std::mem::replace(&mut self.after_end, is("end"));
+        let ended_another = after_end && any(&["if", "loop", "while", "repeat", "for"]);
+        if ended_another || is("begin") || (is("case") && self.blocks > 0 && !after_end) {
             self.blocks += 1;
         } else if is("end") {
             self.blocks = self.blocks.saturating_sub(1);
@@ -308,7 +366,11 @@ mod tests {
 
     /// The SQL parts of a text; a meta command is shown as a backslash and taken to end with its line.
     fn split(text: &str) -> Vec<String> {
-        let mut splitter = Splitter::new(text);
+        split_by(Lexis::Psql, text)
+    }
+
+    fn split_by(lexis: Lexis, text: &str) -> Vec<String> {
+        let mut splitter = Splitter::new(text, lexis);
         let mut parts = Vec::new();
         loop {
             let part = splitter.part();
@@ -418,5 +480,47 @@ mod tests {
         ] {
             assert_eq!(split(open), [open]);
         }
+    }
+
+    #[test]
+    fn mysql_quotes_and_comments_hide_semicolons_and_backslashes() {
+        let split = |text: &str| split_by(Lexis::Mysql, text);
+        for one in [
+            r"select 'a\\';",
+            r"select 'a\'b;', 'it''s;';",
+            r#"select "a\";", "b"";";"#,
+            r"select `a;b\`, `c``;`;",
+            "select 1 # a;\\\n;",
+            "select 1 -- a;\\\n;",
+            "select /* a; \\ /* b; */ 1;",
+            "select e'\\';', b'0', $a$;",
+            "select 杭'\\'€;';",
+        ] {
+            assert_eq!(split(&format!("{one}select 2;")), [one, "select 2;"]);
+        }
+        assert_eq!(split("# a;\n-- b;\n --\nselect 1;"), ["select 1;"]);
+        assert_eq!(split("select 1--1;--;select 2;"), ["select 1--1;", "--;", "select 2;"]);
+        assert_eq!(split("select $$;$$;"), ["select $$;", "$$;"]);
+        assert_eq!(split("select 1 \\set a 1\nselect 2;"), ["select 1 ", "\\", "select 2;"]);
+        for open in ["select 'a;", "select `a;", "/* a;", "select \"a\\"] {
+            assert_eq!(split(open), [open]);
+        }
+    }
+
+    #[test]
+    fn mysql_bodies_hide_semicolons() {
+        let split = |text: &str| split_by(Lexis::Mysql, text);
+        for one in [
+            "create function f(a int) returns int begin declare x int; set x = a; return x + 1; end;",
+            "create or replace trigger t before insert on u for each row begin set new.a = 1; set new.b = 2; end;",
+            "CREATE DEFINER = `a`@`b` PROCEDURE p(begin int) BEGIN IF a THEN SELECT 1; END IF; END;",
+            "create procedure p() begin select case a when 1 then 2 end; case a when 1 then select 1; end case; end;",
+            "create procedure p() begin begin select 1; end; if a then select 2; end if; end;",
+            "create event e on schedule every 1 day do begin while a do select 1; end while; end;",
+        ] {
+            assert_eq!(split(&format!("{one}select 2;")), [one, "select 2;"]);
+        }
+        assert_eq!(split("begin; select 1; end;").len(), 3);
+        assert_eq!(split("create table function_calls (begin int); select 1;").len(), 2);
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::command::Place;
 use crate::diagnostic::Position;
+use crate::lexis::Lexis;
 use crate::symbols::{Symbols, VariableId};
 use crate::token::{is_name, is_name_start};
 use crate::variables::Variables;
@@ -19,8 +20,10 @@ pub struct Statement {
     text: String,
     /// The text as the server is to get it.
     bytes: Vec<u8>,
-    /// Where in the bytes the variables are; each stands for the parameter of the same number.
+    lexis: Lexis,
+    /// Where in the bytes names of variables are, in quotes, too, and whose they are.
     places: Vec<Range<usize>>,
+    named: Vec<VariableId>,
     parameters: Vec<VariableId>,
     parameterized: String,
     first_line: usize,
@@ -58,25 +61,31 @@ impl CaptureKind {
 }
 
 impl Statement {
-    pub(crate) fn new(index: usize, place: Place, text: String, symbols: &mut Symbols) -> Statement {
-        let places = variable_places(text.as_bytes());
+    pub(crate) fn new(index: usize, place: Place, text: String, lexis: Lexis, symbols: &mut Symbols) -> Statement {
+        let mut named = |place: &Range<usize>| symbols.intern(&text[place.start + 1..place.end]);
         let mut parameterized = String::with_capacity(text.len());
-        let mut parameters = Vec::with_capacity(places.len());
+        let mut parameters = Vec::new();
         let mut copied = 0;
-        for place in &places {
-            parameters.push(symbols.intern(&text[place.start + 1..place.end]));
+        for place in &variable_places(text.as_bytes(), lexis) {
+            parameters.push(named(place));
             parameterized.push_str(&text[copied..place.start]);
             parameterized.push_str(&format!("${}", parameters.len()));
             copied = place.end;
         }
         parameterized.push_str(&text[copied..]);
         let first_line = first_line_length(&text);
+        let named = variable_places(text.as_bytes(), Lexis::Psql)
+            .iter()
+            .map(named)
+            .collect();
         let bytes = dyno_text::encode(&text).into_owned();
         Statement {
             index,
             place,
-            places: variable_places(&bytes),
+            places: variable_places(&bytes, Lexis::Psql),
+            named,
             bytes,
+            lexis,
             text,
             parameters,
             parameterized,
@@ -85,10 +94,15 @@ impl Statement {
         }
     }
 
-    /// Where in the text each variable stands, the colon included.
+    /// Where in the text the name of each variable stands, in quotes, too, the colon included.
     pub(crate) fn variable_places(&self) -> impl Iterator<Item = (usize, VariableId)> + '_ {
-        let places = variable_places(self.text.as_bytes()).into_iter();
-        places.map(|place| place.start).zip(self.parameters.iter().copied())
+        let places = variable_places(self.text.as_bytes(), Lexis::Psql).into_iter();
+        places.map(|place| place.start).zip(self.named.iter().copied())
+    }
+
+    /// By which rules it is read.
+    pub(crate) fn lexis(&self) -> Lexis {
+        self.lexis
     }
 
     pub(crate) fn set_capture(&mut self, capture: Capture) {
@@ -130,7 +144,7 @@ impl Statement {
     /// something to the server.
     pub fn write_simple(&self, variables: &Variables, out: &mut Vec<u8>) {
         let mut copied = 0;
-        for (place, &id) in self.places.iter().zip(&self.parameters) {
+        for (place, &id) in self.places.iter().zip(&self.named) {
             let before = out.len();
             out.extend_from_slice(&self.bytes[copied..place.start]);
             if variables.write_text(id, out) {
@@ -143,7 +157,7 @@ impl Statement {
     }
 
     /// The statement for the extended and prepared protocols: every variable is a parameter `$1`, `$2`, … of its
-    /// own, also one that occurs before, and also inside quotes, as in pgbench. See
+    /// own, also one that occurs before, and by psql's rules also inside quotes, as in pgbench. See
     /// [`Script::check_parameters`](crate::Script::check_parameters).
     pub fn parameterized(&self) -> &str {
         &self.parameterized
@@ -155,13 +169,16 @@ impl Statement {
     }
 }
 
-/// Where `:name` occurs. A run of several colons is a cast and no variable.
-fn variable_places(bytes: &[u8]) -> Vec<Range<usize>> {
+/// Where `:name` occurs outside of what hides it. A run of several colons is a cast and no variable.
+fn variable_places(bytes: &[u8], lexis: Lexis) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut at = 0;
-    while let Some(found) = bytes[at..].iter().position(|&byte| byte == b':') {
-        let start = at + found;
-        at = start + 1;
+    while let Some(&byte) = bytes.get(at) {
+        let start = at;
+        at += lexis.opaque(&bytes[at..]).max(1);
+        if byte != b':' {
+            continue;
+        }
         if bytes.get(at).is_some_and(|&byte| is_name_start(byte)) {
             at += bytes[at..].iter().take_while(|&&byte| is_name(byte)).count();
             places.push(start..at);
@@ -192,7 +209,7 @@ mod tests {
             source: Source::new("test", text),
             range: 0..text.len(),
         };
-        Statement::new(0, place, text.to_owned(), symbols)
+        Statement::new(0, place, text.to_owned(), Lexis::Psql, symbols)
     }
 
     fn simple(text: &str) -> (String, String, usize) {

@@ -2,7 +2,8 @@
 
 use crate::command::without_hidden;
 use dyno_archive::plan::{Address, Resolved};
-use dyno_target::target::{EMBEDDED, Environment, Needs, StopFlag, Target, TargetError, without_secrets};
+use dyno_script::Lexis;
+use dyno_target::target::{EMBEDDED, Environment, Needs, StopFlag, Target, TargetError, product, without_secrets};
 
 /// The factor that varies the database.
 pub(super) const FACTOR: &str = "target";
@@ -16,6 +17,12 @@ pub(super) fn named(text: &str, environment: Environment<'_>, stop: &StopFlag) -
 /// What `experiment` calls its database; it may hold a password.
 pub(super) fn name_of(experiment: &Resolved) -> &str {
     experiment.target.as_ref().map_or(EMBEDDED, Address::given)
+}
+
+/// By which rules the SQL of `experiment` is read: those of its database.
+pub(super) fn lexis(experiment: &Resolved) -> Lexis {
+    // What is not built in is refused when the target is looked at.
+    product(name_of(experiment)).map_or_else(|_| Lexis::default(), |product| product.lexis())
 }
 
 /// The databases of some experiments as they may be archived, each once.

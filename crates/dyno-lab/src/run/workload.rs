@@ -1,5 +1,6 @@
 //! From an experiment's workloads to the plan of a load.
 
+use super::target::lexis;
 use dyno_archive::plan::{Protocol, Resolved, Span, Value, Workload, padded};
 use dyno_engine::{Load, Pacing, Phase, Preparing, ThreadOptions};
 use dyno_load::{Access, Given, LoadPlan, ScriptText, Scripts, Server};
@@ -24,6 +25,7 @@ pub(super) fn scripts(experiment: &Resolved, seed: u64) -> Result<Vec<Scripts>, 
         let parameters = experiment.parameters.iter();
         let scripts = Scripts {
             scripts: texts.collect(),
+            lexis: lexis(experiment),
             variables: parameters
                 .map(|(name, value)| Given::new(name, script_value(value)))
                 .collect(),

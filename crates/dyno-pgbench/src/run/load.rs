@@ -4,6 +4,7 @@ use super::session_settings::session_settings;
 use crate::options::Options;
 use dyno_engine::{Connecting, FailurePolicy, Load, OnBrokenScript, OnError, Pacing, Phase, Preparing, Workload};
 use dyno_load::{Access, Given, LoadPlan, LogPlan, ScriptText, Scripts, Server};
+use dyno_script::Lexis;
 use dyno_target::postgres::address::ConnectionInfo;
 use std::iter;
 use std::time::Duration;
@@ -92,6 +93,7 @@ fn scripts(options: &Options, scale: i64) -> Scripts {
     });
     Scripts {
         scripts: scripts.collect(),
+        lexis: Lexis::Psql,
         variables: iter::once(Given::new("scale", scale)).chain(given).collect(),
         seed: options.seed,
         protocol: options.protocol,

@@ -2,6 +2,7 @@
 
 use super::{Client, ClientError};
 use crate::target::{Fill, Sql, SqlError, statements};
+use dyno_script::Lexis;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Rows in a transaction: a fraction of a second's work, so that progress moves and a stop is prompt.
@@ -71,7 +72,7 @@ pub enum LoadError {
 /// # Errors
 /// What is wrong with one, with its line.
 pub fn run(client: &mut Client, sql: &Sql) -> Result<(), LoadError> {
-    for statement in &statements(&sql.text, &sql.name)? {
+    for statement in &statements(&sql.text, &sql.name, Lexis::Mysql)? {
         client.execute(statement.text()).map_err(|error| LoadError::Statement {
             what: sql.name.clone(),
             line: statement.position().line,

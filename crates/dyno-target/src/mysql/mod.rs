@@ -39,6 +39,7 @@ use crate::stopping::unless_stopped;
 use crate::target::{Embedded, Environment, External, Keyword, Product, StopFlag, TargetError};
 use address::ConnectionInfo;
 use dyno_record::Storage;
+use dyno_script::Lexis;
 use std::sync::Arc;
 
 pub use client::{Client, ClientError};
@@ -69,6 +70,10 @@ impl Product for Mysql {
 
     fn keyword(&self, keyword: &str) -> Option<Keyword> {
         address::is_parameter(keyword).then_some(Keyword::Plain)
+    }
+
+    fn lexis(&self) -> Lexis {
+        Lexis::Mysql
     }
 
     fn settings(&self) -> Box<dyn Iterator<Item = &'static str>> {

@@ -32,6 +32,7 @@ mod traits;
 
 use crate::target::{Embedded, Environment, External, Keyword, Product, StopFlag, TargetError};
 use dyno_record::Storage;
+use dyno_script::Lexis;
 use std::sync::Arc;
 
 pub use client::{Client, Transaction};
@@ -60,6 +61,10 @@ impl Product for Postgres {
 
     fn keyword(&self, keyword: &str) -> Option<Keyword> {
         address::keyword(keyword)
+    }
+
+    fn lexis(&self) -> Lexis {
+        Lexis::Psql
     }
 
     fn settings(&self) -> Box<dyn Iterator<Item = &'static str>> {

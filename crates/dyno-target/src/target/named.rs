@@ -2,6 +2,7 @@
 
 use super::{Embedded, External, Keyword, StopFlag, TargetError};
 use dyno_record::Storage;
+use dyno_script::Lexis;
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,6 +35,9 @@ pub trait Product: Sync {
     /// What the value of a keyword in its addresses is, so that only what is no secret is shown; `None` if they have no
     /// such keyword. It is given in lower case.
     fn keyword(&self, keyword: &str) -> Option<Keyword>;
+
+    /// By which rules its SQL is read.
+    fn lexis(&self) -> Lexis;
 
     /// The names of its settings that are known without a server.
     fn settings(&self) -> Box<dyn Iterator<Item = &'static str>>;

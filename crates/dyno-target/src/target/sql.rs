@@ -1,6 +1,6 @@
 //! Texts of SQL statements, as experiment files have them for their data.
 
-use dyno_script::{Command, Script, ScriptError, Statement, Symbols};
+use dyno_script::{Command, Lexis, Script, ScriptError, Statement, Symbols};
 
 /// An SQL text that cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -20,15 +20,16 @@ pub enum SqlError {
     },
 }
 
-/// The statements of an SQL text, which is split as scripts are; `what` names it in errors.
+/// The statements of an SQL text, which is split as scripts are, by the rules of its database; `what` names it in
+/// errors.
 ///
 /// # Errors
 /// What is wrong with it, with its line.
-pub fn statements(text: &str, what: &str) -> Result<Vec<Statement>, SqlError> {
+pub fn statements(text: &str, what: &str, lexis: Lexis) -> Result<Vec<Statement>, SqlError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let script = Script::parse(what, text, &mut Symbols::new())?;
+    let script = Script::parse_by(lexis, what, text, &mut Symbols::new())?;
     let statements = script.commands().iter().map(|command| match command {
         // A result kept in variables is a meta command's doing, though it belongs to its statement.
         Command::Statement(statement) if statement.capture().is_none() => Ok(statement.clone()),

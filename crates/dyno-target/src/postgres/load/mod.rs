@@ -8,6 +8,7 @@ use crate::postgres::Client;
 use crate::postgres::scope::Scope;
 use crate::postgres::server_message;
 use crate::target::{SqlError, statements};
+use dyno_script::Lexis;
 use postgres::error::SqlState;
 
 pub use existing::check_columns;
@@ -111,7 +112,7 @@ pub fn run_sql_with(
     run: &mut dyn FnMut(&mut Client, &str) -> Result<(), postgres::Error>,
 ) -> Result<(), LoadError> {
     // All are looked at before the first is run.
-    for statement in &statements(text, what)? {
+    for statement in &statements(text, what, Lexis::Psql)? {
         run(client, statement.text()).map_err(|error| LoadError::Statement {
             what: what.to_owned(),
             line: statement.position().line + lines_before_error(&error, statement.text()),

@@ -1,0 +1,60 @@
+//! What quotes and comments look like in SQL: databases differ in that.
+
+use serde::{Deserialize, Serialize};
+
+/// By which rules the SQL of a script is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Lexis {
+    /// psql's, by which pgbench reads scripts. Variables are looked for everywhere, in quotes as well.
+    #[default]
+    Psql,
+    /// MySQL's and MariaDB's: names may be in backticks, a backslash escapes what follows it in a string, and a comment
+    /// also begins with `#`, but with two dashes only before white space. What is in quotes or a comment becomes no
+    /// parameter.
+    Mysql,
+}
+
+impl Lexis {
+    /// Whether `text` begins with a comment that the end of the line ends.
+    pub(crate) fn is_line_comment(self, text: &[u8]) -> bool {
+        match (self, text) {
+            (Self::Psql, [b'-', b'-', ..]) | (Self::Mysql, [b'#', ..] | [b'-', b'-']) => true,
+            (Self::Mysql, [b'-', b'-', next, ..]) => next.is_ascii_whitespace() || next.is_ascii_control(),
+            _ => false,
+        }
+    }
+
+    /// The length of what `text` begins with if no variable is looked for in it; else 0.
+    pub(crate) fn opaque(self, text: &[u8]) -> usize {
+        match self {
+            Self::Psql => 0,
+            Self::Mysql => mysql_quoted(text),
+        }
+    }
+}
+
+/// The length of the string, quoted name or comment that `text` begins with, by MySQL's rules; 0 if it begins with none
+/// (MySQL Reference Manual, "String Literals", "Schema Object Names", "Comments"). A doubled quote ends one and begins
+/// another, which is as good.
+pub(crate) fn mysql_quoted(text: &[u8]) -> usize {
+    match text {
+        [quote @ (b'\'' | b'"' | b'`'), rest @ ..] => {
+            let mut escaped = false;
+            let end = rest.iter().position(|&byte| {
+                let ends = byte == *quote && !escaped;
+                escaped = byte == b'\\' && !escaped && *quote != b'`';
+                ends
+            });
+            end.map_or(text.len(), |end| end + 2)
+        }
+        [b'/', b'*', rest @ ..] => {
+            let end = rest.windows(2).position(|pair| pair == b"*/");
+            end.map_or(text.len(), |end| end + 4)
+        }
+        _ if Lexis::Mysql.is_line_comment(text) => {
+            let end = text.iter().position(|&byte| byte == b'\n');
+            end.unwrap_or(text.len())
+        }
+        _ => 0,
+    }
+}

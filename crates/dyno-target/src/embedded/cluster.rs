@@ -44,6 +44,11 @@ pub trait Programs: fmt::Debug + Send + Sync + 'static {
     /// Appends the server's arguments.
     fn arguments(&self, command: &mut Command, place: &Place, at: Listening<'_>, settings: &[(String, String)]);
 
+    /// The setting that the server does not have, if it says in its log that it does not start for that reason.
+    fn unknown_setting(_log: &str) -> Option<&str> {
+        None
+    }
+
     /// Whether the server with this process id takes connections.
     fn is_ready(&self, place: &Place, at: Listening<'_>, pid: u32) -> bool;
 }

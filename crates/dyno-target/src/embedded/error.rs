@@ -138,6 +138,16 @@ pub enum EmbeddedError {
         /// The last lines of the log.
         tail: String,
     },
+    /// A setting that the server does not have.
+    #[error("{product} {version} has no setting {name}; leave it out, or give it by the name that it has there")]
+    UnknownSetting {
+        /// The database.
+        product: &'static str,
+        /// Its release.
+        version: String,
+        /// The setting.
+        name: String,
+    },
     /// A setting that dyno needs for itself.
     #[error("the setting {name} cannot be given: dyno chooses it for the embedded server")]
     ReservedSetting {

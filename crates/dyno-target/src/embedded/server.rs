@@ -200,10 +200,18 @@ fn try_start<P: Programs>(
         Ok(()) => Ok((process, port)),
         Err(status) => {
             process.end(P::PRODUCT.hard_measures());
-            Err(EmbeddedError::Start {
-                status,
-                log: log.clone(),
-                tail: place.log_tail(),
+            let tail = place.log_tail();
+            Err(match P::unknown_setting(&tail) {
+                Some(name) => EmbeddedError::UnknownSetting {
+                    product: P::PRODUCT.name,
+                    version: cluster.programs.version().to_owned(),
+                    name: name.to_owned(),
+                },
+                None => EmbeddedError::Start {
+                    status,
+                    log: log.clone(),
+                    tail,
+                },
             })
         }
     }

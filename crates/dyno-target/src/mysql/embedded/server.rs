@@ -102,6 +102,12 @@ impl Programs for Installation {
         }
     }
 
+    fn unknown_setting(log: &str) -> Option<&str> {
+        let (_, rest) = log.split_once("unknown variable '")?;
+        let (name, _) = rest.split_once(['=', '\''])?;
+        Some(name)
+    }
+
     /// It takes connections on its unix socket last of all.
     fn is_ready(&self, _place: &Place, at: Listening<'_>, _pid: u32) -> bool {
         greets(&at.sockets.join(SOCKET))
@@ -143,6 +149,15 @@ fn greets(socket: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_log_names_a_setting_that_is_unknown() {
+        let log = "2026-11-23 13:00:00 0 [Note] Starting MariaDB 11.4.5-MariaDB\n\
+                   2026-11-23 13:00:00 0 [ERROR] /srv/bin/mariadbd: unknown variable 'shared_buffers=1GB'\n\
+                   2026-11-23 13:00:00 0 [ERROR] Aborting";
+        assert_eq!(Installation::unknown_setting(log), Some("shared_buffers"));
+        assert_eq!(Installation::unknown_setting("[ERROR] Aborting"), None);
+    }
 
     #[test]
     fn refuses_settings_that_are_ours() {

@@ -72,6 +72,9 @@ pub trait Product: Sync {
     fn external(&self, address: &str, environment: Environment<'_>) -> Result<Arc<dyn External>, TargetError>;
 }
 
+/// How many letters of a word may be wrong, missing or too many for it to be known all the same.
+const SLIPS: usize = 2;
+
 /// The kind that takes every address which names none.
 pub(crate) const USUAL: &dyn Product = &crate::postgres::Postgres;
 
@@ -84,6 +87,9 @@ impl Target {
     /// # Errors
     /// It cannot be understood, or names a kind of database that is not built in.
     pub fn named(text: &str, environment: Environment<'_>, stop: &StopFlag) -> Result<Self, TargetError> {
+        if let Some(kind) = misspelt(text) {
+            return Err(TargetError::UnknownKind { kind, known: known() });
+        }
         Ok(match meant(text)? {
             (product, Meant::Embedded(version)) => Self::Embedded(product.embedded(version, environment, stop)?),
             (product, Meant::External) => Self::External(product.external(text, environment)?),
@@ -173,6 +179,24 @@ fn meant(text: &str) -> Result<(&'static dyn Product, Meant<'_>), TargetError> {
     Ok((product, Meant::External))
 }
 
+/// The beginning of `text`, if that is almost the word for a private server or for a kind of one.
+fn misspelt(text: &str) -> Option<String> {
+    let (first, rest) = text
+        .split_once(':')
+        .map_or((text, None), |(first, rest)| (first, Some(rest)));
+    if first != EMBEDDED {
+        let colon = rest.map_or("", |_| ":");
+        return (strsim::damerau_levenshtein(first, EMBEDDED) <= SLIPS).then(|| format!("{first}{colon}"));
+    }
+    let word = rest?.split(':').next()?;
+    let is_near = |product: &&dyn Product| {
+        let is_other_name = product.key() == word || product.schemes().contains(&word);
+        let almost = |name: &str| name != word && (is_other_name || strsim::damerau_levenshtein(word, name) <= SLIPS);
+        product.embedded_name().is_some_and(almost)
+    };
+    PRODUCTS.iter().any(is_near).then(|| format!("{EMBEDDED}:{word}"))
+}
+
 /// What an address begins with, if it is that of a URI.
 fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once("://")?;
@@ -241,6 +265,26 @@ mod tests {
         );
         assert!(refused.contains("postgres://, postgresql://"), "{refused}");
         assert!(refused.contains("embedded"), "{refused}");
+    }
+
+    #[test]
+    fn a_slip_in_a_name_is_told_with_the_names_there_are() {
+        for (text, shown) in [
+            ("embeded:mariadb", "embeded:"),
+            ("embeddd", "embeddd"),
+            ("Embedded:18", "Embedded:"),
+            ("embedded:maria", "embedded:maria"),
+            ("embedded:mysql:8", "embedded:mysql"),
+            ("embedded:postgre:17", "embedded:postgre"),
+        ] {
+            let refused = named(text);
+            let begins = format!("{shown} is not supported; use one of postgres://, ");
+            assert!(refused.starts_with(&begins), "{refused}");
+            assert!(
+                refused.ends_with("embedded, embedded:postgres, embedded:mariadb"),
+                "{refused}"
+            );
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::safety;
 use super::{AddressError, ConnectionInfo, Host, Server};
 use super::{conninfo, service, uri};
 use crate::postgres::Postgres;
-use crate::target::is_misplaced;
+use crate::target::{PRODUCTS, Product, is_misplaced};
 use dyno_wire::{RequiredPeer, Secret, SessionKind};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -143,8 +143,19 @@ fn check_place(keyword: &str, value: &str, origin: &str) -> Result<(), AddressEr
     if !is_misplaced(&Postgres, keyword, value) {
         return Ok(());
     }
-    Err(AddressError::Misplaced {
+    Err(of_another(value).unwrap_or_else(|| AddressError::Misplaced {
         origin: origin.to_owned(),
+    }))
+}
+
+/// What is wrong with the address of another kind of database.
+fn of_another(address: &str) -> Option<AddressError> {
+    let (scheme, _) = address.trim_start().split_once("://")?;
+    let is_of = |product: &&&dyn Product| product.key() != Postgres.key() && product.schemes().contains(&scheme);
+    let product = PRODUCTS.iter().find(is_of)?;
+    Some(AddressError::Syntax {
+        what: format!("{scheme}:// is for {}, and this needs PostgreSQL", product.name()),
+        libpq: None,
     })
 }
 
@@ -156,10 +167,10 @@ fn target_list(target: &str) -> Result<Pairs, AddressError> {
     if let Some((scheme, _)) = target.split_once("://")
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
     {
-        return Err(AddressError::Syntax {
+        return Err(of_another(target).unwrap_or_else(|| AddressError::Syntax {
             what: format!("the scheme {scheme}:// is not one of postgres:// and postgresql://"),
             libpq: None,
-        });
+        }));
     }
     if target.contains('=') {
         return conninfo::parse(target);
@@ -565,7 +576,15 @@ mod tests {
                 "3 values are given for port, but there are 2 hosts",
             ),
             ("hostaddr=name", "numeric address"),
-            ("mysql://h/d", "mysql://"),
+            (
+                "mysql://h/d",
+                "mysql:// is for MariaDB and MySQL, and this needs PostgreSQL",
+            ),
+            (
+                "dbname=mysql://u:hunter2@h/d",
+                "mysql:// is for MariaDB and MySQL, and this needs PostgreSQL",
+            ),
+            ("oracle://h/d", "oracle://"),
             ("target_session_attrs=slave", "read-write"),
             ("channel_binding=always", "give disable, prefer or require"),
             ("gssencmode=require", "does not support"),

@@ -10,11 +10,11 @@ use indexmap::{IndexMap, IndexSet};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The experiments that can be run by name: name, title and question of each.
+/// The experiments that can be run by name: name, title, databases and question of each.
 #[must_use]
-pub fn experiments<'a>(experiments: impl IntoIterator<Item = [&'a str; 3]>) -> String {
-    let rows = experiments.into_iter().map(|row| row.map(str::to_owned).to_vec());
-    table(&["name", "title", "question"], &[0, 1, 2], rows)
+pub fn experiments(experiments: impl IntoIterator<Item = [String; 4]>) -> String {
+    let rows = experiments.into_iter().map(Vec::from);
+    table(&["name", "title", "databases", "question"], &[0, 1, 2, 3], rows)
 }
 
 /// Rows that a server on two cores of a virtual machine was seen to load per second, indexes included: good for the
@@ -378,9 +378,10 @@ mod tests {
     #[test]
     fn all_that_come_with_dyno() {
         let experiments: Vec<_> = builtin().iter().map(|builtin| find(builtin.name).unwrap()).collect();
-        let rows = experiments
-            .iter()
-            .map(|experiment| [experiment.name(), experiment.title(), experiment.question()]);
+        let rows = experiments.iter().map(|experiment| {
+            let databases = experiment.servers().join(", ");
+            [experiment.name(), experiment.title(), &databases, experiment.question()].map(str::to_owned)
+        });
         assert_snapshot!(super::experiments(rows));
     }
 

@@ -16,11 +16,10 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
                 .iter()
                 .map(|builtin| experiment::find(builtin.name))
                 .collect::<Result<Vec<_>, _>>()?;
-            report::experiments(
-                experiments
-                    .iter()
-                    .map(|experiment| [experiment.name(), experiment.title(), experiment.question()]),
-            )
+            report::experiments(experiments.iter().map(|experiment| {
+                let databases = experiment.servers().join(", ");
+                [experiment.name(), experiment.title(), &databases, experiment.question()].map(str::to_owned)
+            }))
         }
         Listing::Runs => {
             let archive = Archive::new(&arguments.archive.archive);

@@ -118,20 +118,26 @@ impl Experiment {
         self.dialects.iter().find(has).map(|(key, _)| *key)
     }
 
+    /// The kinds of databases that it is written for: all of them if it names none.
+    fn databases(&self) -> impl Iterator<Item = &'static dyn Product> {
+        let is_for = |product: &&dyn Product| self.dialects.is_empty() || self.dialects.contains_key(product.key());
+        PRODUCTS.into_iter().filter(is_for)
+    }
+
+    /// The private servers that it is written for, as they are called behind `embedded:`.
+    #[must_use]
+    pub fn servers(&self) -> Vec<&'static str> {
+        self.databases().filter_map(|product| product.embedded_name()).collect()
+    }
+
     fn not_written_for(&self, database: &dyn Product) -> OtherDatabase {
-        let names = |key: &&&str| {
-            PRODUCTS
-                .iter()
-                .find(|product| product.key() == **key)
-                .map(|product| product.name())
-        };
         let parsed = builtin().iter().filter_map(|builtin| super::find(builtin.name).ok());
         let others = parsed.filter(|experiment| experiment.dialects.contains_key(database.key()));
         OtherDatabase {
             experiment: self.name.clone(),
             database: database.name(),
             key: database.key(),
-            written_for: self.dialects.keys().filter_map(|key| names(&key)).collect(),
+            written_for: self.databases().map(|product| product.name()).collect(),
             others: others.map(|experiment| experiment.name).collect(),
         }
     }

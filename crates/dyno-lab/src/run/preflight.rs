@@ -2,7 +2,7 @@
 
 use super::external::{self, Terms};
 use super::target::{name_of, named, names, needs};
-use super::{Progress, RunError, target, workload};
+use super::{Progress, RunError, data, target, workload};
 use crate::experiment::address;
 use dyno_analysis::summary::metrics;
 use dyno_archive::Run;
@@ -58,7 +58,8 @@ pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> 
             .iter()
             .map(|workload| (workload.protocol, workload.clients, &workload.scripts))
             .collect();
-        let data = (&experiment.data.setup, &experiment.data.finish);
+        let data = &experiment.data;
+        let data = (&data.setup, &data.finish, &data.tablespaces, &experiment.locale);
         let way = (target.to_string(), experiment.path, experiment.data.cache);
         let looked_at = (names, scripts, data, &experiment.settings, way);
         if !seen.insert(serde_json::to_string(&looked_at).unwrap_or_default()) {
@@ -77,6 +78,7 @@ fn rehearse_cell(experiment: &Resolved, target: &Target, seed: u64) -> Result<()
     match target {
         Target::Embedded(embedded) => {
             embedded.rehearse(needs(experiment, &target::settings(experiment)))?;
+            embedded.check_data(&data::of(experiment))?;
         }
         Target::External(server) => {
             if experiment.data.cache == Cache::Cold {
@@ -326,6 +328,30 @@ mod tests {
         assert!(error.starts_with("mine.toml:3:11: "), "{error}");
         let error = refused("finish = \"\\n\\\\set a 1\"");
         assert!(error.starts_with("mine.toml, data.finish, line 2: "), "{error}");
+    }
+
+    #[test]
+    fn a_locale_that_the_database_cannot_have_is_told_without_a_server() {
+        let set =
+            [("locale", "C"), ("target", "embedded:mariadb")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let plan = find("pk-update").unwrap().plan(Size::Small, &set, None, 7, 2).unwrap();
+        let targets = targets(&plan, &environment, &Stop::new()).unwrap();
+        let error = rehearse(&plan, &targets).unwrap_err().to_string();
+        assert!(error.starts_with("locale = \"C\" is for PostgreSQL only"), "{error}");
+    }
+
+    #[test]
+    fn the_sql_of_each_database_is_split_by_its_own_rules() {
+        let set = [("target".to_owned(), "embedded,embedded:mariadb".to_owned())];
+        let file = "title = \"t\"\n[data]\nsetup = 'select 1 # \\nosuch'\n[[workload]]\nscript = \"select 1;\"\n";
+        let experiment = Experiment::parse(Path::new("mine.toml"), file).unwrap();
+        let plan = experiment.plan(Size::Small, &set, None, 7, 2).unwrap();
+        let targets = targets(&plan, &environment, &Stop::new()).unwrap();
+        let error = rehearse(&plan, &targets).unwrap_err().to_string();
+        assert!(
+            error.starts_with("the cell target = embedded cannot be measured: mine.toml:3:"),
+            "{error}"
+        );
     }
 
     #[test]

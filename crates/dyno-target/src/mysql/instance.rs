@@ -9,7 +9,8 @@ use super::{Scope, connect_until, connections};
 use crate::embedded::instance::{Held, Measured, fit};
 use crate::embedded::tell;
 use crate::target::{
-    Database, EMBEDDED, Embedded, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError, Wanted,
+    Data, Database, EMBEDDED, Embedded, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError,
+    Wanted,
 };
 use std::fmt;
 
@@ -23,6 +24,10 @@ impl Embedded for EmbeddedOptions {
     fn rehearse(&self, needs: Needs<'_>) -> Result<(), TargetError> {
         self.check()?;
         fit::<Installation>(needs, &self.version).map(drop)
+    }
+
+    fn check_data(&self, data: &Data) -> Result<(), TargetError> {
+        Ok(data::check(data)?)
     }
 
     fn hold(&self, switch: &KillSwitch, progress: &mut dyn Progress) -> Result<Box<dyn Instance>, TargetError> {

@@ -1,6 +1,6 @@
 //! A private server that dyno makes on demand.
 
-use super::{Database, Needs, Progress, Route, StopFlag, TargetError, Wanted};
+use super::{Data, Database, Needs, Progress, Route, StopFlag, TargetError, Wanted};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,6 +12,14 @@ pub trait Embedded: fmt::Display + fmt::Debug + Send + Sync {
     /// # Errors
     /// There is no such version, a setting that it does not have, or too few connections.
     fn rehearse(&self, needs: Needs<'_>) -> Result<(), TargetError>;
+
+    /// Refuses data that it cannot load, as far as that can be seen without a server.
+    ///
+    /// # Errors
+    /// What it cannot have.
+    fn check_data(&self, _data: &Data) -> Result<(), TargetError> {
+        Ok(())
+    }
 
     /// Fetches and initialises it if need be, and holds it for this campaign. `switch` is armed whenever it is up.
     ///

@@ -251,6 +251,10 @@ fn a_size_that_the_server_rounds_is_the_one_that_was_wanted() {
         differences("max_connections", "152"),
         ["max_connections is 151, not 152"]
     );
+    assert_eq!(
+        differences("innodb_log_buffer_size", "1GB"),
+        ["innodb_log_buffer_size is 16M, not 1GB"]
+    );
 }
 
 /// A role with these rights, if any, on this server.

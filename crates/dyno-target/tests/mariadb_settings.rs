@@ -68,8 +68,9 @@ fn settings_are_set_as_far_as_they_can_be_and_put_back() {
     };
     assert_eq!(
         (page_size.name.as_str(), page_size.wanted.as_str()),
-        ("innodb_page_size", "8192")
+        ("innodb_page_size", "8K")
     );
+    assert_eq!(page_size.found, "16K");
     assert!(
         page_size.reason.starts_with("it takes effect when the server starts"),
         "{page_size}"
@@ -152,6 +153,11 @@ fn settings_are_set_as_far_as_they_can_be_and_put_back() {
     assert!(!change.changes());
     assert!(
         change.unset()[0].reason.starts_with("this role may not set it"),
+        "{:?}",
+        change.unset()
+    );
+    assert!(
+        change.unset()[0].reason.ends_with(" on *.* to 'plain'@'localhost'"),
         "{:?}",
         change.unset()
     );

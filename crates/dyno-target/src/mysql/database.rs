@@ -7,7 +7,7 @@ use super::rights::remedy;
 use super::sampler::ServerSampler;
 use super::settings::taken;
 use super::sizes::{database_sizes, files};
-use super::values::same_value;
+use super::values::{as_wanted, same_value};
 use super::variables::{Variables, canonical};
 use super::{Client, ClientError, Scope, connect_until, lock, process};
 use crate::host::{Heartbeat, HostSampler, ServerProcesses, StallWatch};
@@ -133,7 +133,7 @@ impl Database for MysqlDatabase {
                     Box::new(HostSampler::new(processes)),
                 ],
                 warnings: vec![
-                    "of a MariaDB or MySQL server only its counters are read: waits, statements and its log are not"
+                    "Of a MariaDB or MySQL server only its counters are read: waits, statements and its log are not."
                         .to_owned(),
                 ],
             }
@@ -218,7 +218,7 @@ impl Control for MysqlControl {
             (!same).then(|| Difference {
                 name: name.clone(),
                 wanted: wanted.clone(),
-                found: found.map(str::to_owned),
+                found: found.map(|found| as_wanted(found, wanted)),
             })
         });
         Ok(each.collect())
@@ -246,7 +246,10 @@ impl Control for MysqlControl {
                 // One without a primary key has only itself.
                 .or_else(|_| self.client.execute(&format!("select count(*) from {name}")))?;
         }
-        Ok(format!("{} tables were read from begin to end", tables.len()))
+        Ok(match tables.len() {
+            1 => "1 table was read from begin to end".to_owned(),
+            number => format!("{number} tables were read from begin to end"),
+        })
     }
 
     fn sizes(&mut self) -> Result<DatabaseSizes, TargetError> {

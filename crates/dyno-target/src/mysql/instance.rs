@@ -3,7 +3,7 @@
 use super::data::{self, Used, WORKING};
 use super::database::MysqlDatabase;
 use super::embedded::{self, EmbeddedOptions, Installation, Server};
-use super::values::in_bytes;
+use super::values::as_wanted;
 use super::variables::by_canonical_name;
 use super::{Scope, connect_until, connections};
 use crate::embedded::instance::{Held, Measured, fit};
@@ -43,7 +43,7 @@ impl Measured for Installation {
     fn fit(settings: Vec<(String, String)>, clients: usize, _release: &str) -> Result<Mapped, TargetError> {
         let mut settings = by_canonical_name(&settings);
         for (_, value) in &mut settings {
-            *value = in_bytes(value);
+            *value = as_wanted(value, value);
         }
         connections::provide(&mut settings, clients)?;
         Ok(Mapped {

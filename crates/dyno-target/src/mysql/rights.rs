@@ -6,23 +6,19 @@ use super::{Client, ClientError};
 /// "MariaDB Error Codes").
 const DENIED: [u16; 4] = [1044, 1142, 1143, 1227];
 
-/// Whether a role may not do what it was refused with `error`.
-pub(super) fn is_denied(error: &ClientError) -> bool {
-    matches!(error, ClientError::Server(error) if DENIED.contains(&error.code))
-}
-
 /// What an administrator executes so that this connection's role may do what it was refused with `error`, as a clause;
 /// `None` if it lacks no right. `usual` is the right that it takes unless the server names one.
 pub(super) fn remedy(client: &mut Client, error: &ClientError, usual: &str) -> Option<String> {
-    let ClientError::Server(message) = error else {
-        return None;
+    let denied = match error {
+        ClientError::Server(error) if DENIED.contains(&error.code) => &error.message,
+        _ => return None,
     };
-    if !is_denied(error) {
-        return None;
-    }
-    let right = named(&message.message).map_or_else(|| usual.to_owned(), |right| format!("{right} on *.*"));
+    let right = named(denied).map_or_else(|| usual.to_owned(), |right| format!("{right} on *.*"));
     let role: Option<String> = client.query_first("select current_user()").ok().flatten();
-    Some(format!("as an administrator, execute: grant {right} to {}", account(role)))
+    Some(format!(
+        "as an administrator, execute: grant {right} to {}",
+        account(role)
+    ))
 }
 
 /// The right that a server names in "you need (at least one of) the SUPER, CONNECTION ADMIN privilege(s)": the last of
@@ -66,7 +62,10 @@ mod tests {
     #[test]
     fn an_account_is_quoted() {
         assert_eq!(account(Some("ann@%".to_owned())), "'ann'@'%'");
-        assert_eq!(account(Some("o'neil@x@localhost".to_owned())), "'o''neil@x'@'localhost'");
+        assert_eq!(
+            account(Some("o'neil@x@localhost".to_owned())),
+            "'o''neil@x'@'localhost'"
+        );
         assert_eq!(account(None), "this role");
     }
 }

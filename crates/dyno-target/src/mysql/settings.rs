@@ -4,7 +4,8 @@
 //! so, as it takes effect when the server starts or this role may not, is left as it is and said.
 
 use super::address::ConnectionInfo;
-use super::values::{in_bytes, same_value};
+use super::rights::remedy;
+use super::values::{as_wanted, in_bytes, same_value, size_bytes, with_unit};
 use super::variables::{Variables, by_canonical_name};
 use super::{Client, ClientError, ConnectError, connect_until};
 use crate::target::{Applied, Change, Mapped, Restored, Saved, SavedSetting, StopFlag, TargetError, Unset};
@@ -18,9 +19,6 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// A variable that takes effect when the server starts (MariaDB, "MariaDB Error Codes").
 const READ_ONLY: u16 = 1238;
-
-/// A right that the role lacks.
-const NOT_ALLOWED: [u16; 2] = [1227, 1142];
 
 /// The size of which the server makes a multiple of its chunks.
 const BUFFER_POOL: &str = "innodb_buffer_pool_size";
@@ -58,7 +56,7 @@ enum ChangeError {
     Undone(Box<ChangeError>),
     #[error(
         "{cause}.\nThe changed settings could not be restored: {message}. Restore them manually with set global: {}",
-        remedy(saved)
+        by_hand(saved)
     )]
     NotUndone {
         cause: Box<ChangeError>,
@@ -78,7 +76,7 @@ impl From<ChangeError> for TargetError {
     }
 }
 
-fn remedy(saved: &Saved) -> String {
+fn by_hand(saved: &Saved) -> String {
     let each = saved.settings.iter().map(|setting| {
         let value = setting.value.as_deref().unwrap_or_default();
         format!("{} = {}", setting.name, literal(value))
@@ -95,7 +93,7 @@ fn literal(value: &str) -> String {
 }
 
 /// Gives a setting, whose name is the server's own, a value, and waits until that is in effect. Gives what the server
-/// made of it.
+/// made of it. SQL takes sizes in bytes alone.
 fn give(client: &mut Client, name: &str, value: &str) -> Result<String, ChangeError> {
     let deadline = Instant::now() + PATIENCE;
     let refused = |cause| ChangeError::Refused {
@@ -116,7 +114,7 @@ fn give(client: &mut Client, name: &str, value: &str) -> Result<String, ChangeEr
             done => return done.map_err(refused),
         }
     };
-    set(client, &literal(value))?;
+    set(client, &literal(&in_bytes(value)))?;
     if name == BUFFER_POOL {
         // This changes nothing, and is refused as long as the server is not done.
         set(client, &format!("@@global.{name}"))?;
@@ -125,7 +123,7 @@ fn give(client: &mut Client, name: &str, value: &str) -> Result<String, ChangeEr
     Ok(variables.get(name).unwrap_or_default().to_owned())
 }
 
-/// The settings with values as this server takes them; sizes are in bytes.
+/// The settings with values as this server takes them.
 ///
 /// # Errors
 /// A setting that it does not have, or no connection.
@@ -142,12 +140,15 @@ pub(super) fn fit(client: &mut Client, settings: &[(String, String)]) -> Result<
     Ok(fitted)
 }
 
-/// The value that a server with these variables shows of a setting, by the server's own name, which was given this one.
+/// The value that a server with these variables makes of the one that a setting, by the server's own name, was given.
 pub(super) fn taken(name: &str, value: &str, variables: &Variables) -> String {
-    let value = in_bytes(value);
-    match value.parse() {
+    let taken = match in_bytes(value).parse() {
         Ok(wanted) if name == BUFFER_POOL => rounded(wanted, variables).to_string(),
-        _ => value,
+        _ => value.to_owned(),
+    };
+    match size_bytes(value) {
+        Some(_) => with_unit(&taken),
+        None => taken,
     }
 }
 
@@ -199,8 +200,8 @@ impl GlobalChange {
                 Some(reason) => change.unset.push(Unset {
                     name: name.clone(),
                     wanted: wanted.clone(),
-                    found: found.to_owned(),
-                    reason: reason.to_owned(),
+                    found: as_wanted(found, wanted),
+                    reason,
                 }),
             }
         }
@@ -217,8 +218,11 @@ impl GlobalChange {
                 unset.push(Unset {
                     name: setting.name.clone(),
                     wanted: wanted.to_owned(),
-                    found: before.to_owned(),
-                    reason: format!("the server makes {found} of it; give a value that it takes as it is"),
+                    found: as_wanted(before, wanted),
+                    reason: format!(
+                        "the server makes {} of it; give a value that it takes as it is",
+                        as_wanted(&found, wanted)
+                    ),
                 });
             }
         }
@@ -267,23 +271,26 @@ fn values(setting: &SavedSetting) -> (&str, &str) {
 }
 
 /// Why a setting cannot be set by this role; `None` if it can be. It is set to what it is, which changes nothing.
-fn reason_against(client: &mut Client, name: &str) -> Result<Option<&'static str>, TargetError> {
+fn reason_against(client: &mut Client, name: &str) -> Result<Option<String>, TargetError> {
     if UNTOUCHED.contains(&name) {
-        return Ok(Some(
-            "dyno changes neither what the server executes nor where it writes",
-        ));
+        let reason = "dyno changes neither what the server executes nor where it writes";
+        return Ok(Some(reason.to_owned()));
     }
-    match client.execute(&format!("set global {name} = @@global.{name}")) {
-        Ok(()) => Ok(None),
-        Err(ClientError::Server(error)) => Ok(Some(match error.code {
-            READ_ONLY => "it takes effect when the server starts; set it in the server's option file and restart it",
-            code if NOT_ALLOWED.contains(&code) => {
-                "this role may not set it; grant it SYSTEM_VARIABLES_ADMIN (MySQL) or SUPER (MariaDB)"
-            }
-            _ => "it can be set for sessions only, or not at all, on this server",
-        })),
-        Err(lost) => Err(lost.into()),
+    let error = match client.execute(&format!("set global {name} = @@global.{name}")) {
+        Ok(()) => return Ok(None),
+        Err(error @ ClientError::Server(_)) => error,
+        Err(lost) => return Err(lost.into()),
+    };
+    if let Some(remedy) = remedy(client, &error, "super on *.*") {
+        return Ok(Some(format!("this role may not set it; {remedy}")));
     }
+    let reason = match error {
+        ClientError::Server(error) if error.code == READ_ONLY => {
+            "it takes effect when the server starts; set it in the server's option file and restart it"
+        }
+        _ => "it can be set for sessions only, or not at all, on this server",
+    };
+    Ok(Some(reason.to_owned()))
 }
 
 /// Puts back what a change found. What has another value than the change gave it is somebody else's by now, and stays;

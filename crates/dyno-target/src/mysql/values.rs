@@ -16,6 +16,24 @@ pub(super) fn in_bytes(value: &str) -> String {
     size_bytes(value).map_or_else(|| value.to_owned(), |bytes| bytes.to_string())
 }
 
+/// A size as people read it and the server's options take it: a number of bytes with the largest unit in which it is a
+/// whole number, such as `128M`; what is no number of bytes stays as it is.
+pub(super) fn with_unit(value: &str) -> String {
+    let bytes = in_bytes(value).parse::<u64>().unwrap_or(0);
+    let whole = |shift: u32| (bytes > 0 && bytes.trailing_zeros() >= shift).then(|| bytes >> shift);
+    let units = [('G', 30), ('M', 20), ('K', 10)];
+    let sized = units.into_iter().find_map(|(unit, shift)| Some((whole(shift)?, unit)));
+    sized.map_or_else(|| value.to_owned(), |(number, unit)| format!("{number}{unit}"))
+}
+
+/// What the server shows of a setting, in the form in which it was `wanted`: with a unit if that has one.
+pub(super) fn as_wanted(found: &str, wanted: &str) -> String {
+    match size_bytes(wanted) {
+        Some(_) => with_unit(found),
+        None => found.to_owned(),
+    }
+}
+
 /// Whether the server shows a value that it was given.
 pub(super) fn same_value(found: &str, wanted: &str) -> bool {
     let number = |text: &str| text.trim().parse::<u64>().ok().or_else(|| size_bytes(text));
@@ -64,6 +82,23 @@ mod tests {
             ("on", "on"),
         ] {
             assert_eq!(in_bytes(given), read);
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_with_a_unit() {
+        for (found, shown) in [
+            ("134217728", "128M"),
+            ("1073741824", "1G"),
+            ("1049624576", "1001M"),
+            ("8192", "8K"),
+            ("128 kB", "128K"),
+            ("1000", "1000"),
+            ("0", "0"),
+            ("ON", "ON"),
+        ] {
+            assert_eq!(as_wanted(found, "1GB"), shown);
+            assert_eq!(as_wanted(found, "300"), found);
         }
     }
 

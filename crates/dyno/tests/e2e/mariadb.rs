@@ -279,7 +279,7 @@ fn a_server_that_is_not_ours_is_set_and_put_back() {
     desk.alone_on(&target, tiny.into_iter().chain(settings))
         .expect(0)
         .says("Restoring the server's settings")
-        .shows("innodb_page_size is 16384, not 8192: it takes effect when the server starts")
+        .shows("innodb_page_size is 16K, not 8K: it takes effect when the server starts")
         .shows("innodb_flush_log_at_trx_commit = 2");
     let [run] = &run_folders(&desk.archive())[..] else {
         panic!("one run")

@@ -107,6 +107,15 @@ impl Experiment {
         }
     }
 
+    /// Whether this is a setting that the file has for other kinds of databases alone than the one whose dialect it
+    /// speaks.
+    pub(super) fn is_of_others(&self, name: &str) -> bool {
+        let setting = self
+            .setting(name)
+            .filter(|setting| !self.settings.contains_key(*setting));
+        setting.is_some_and(|setting| self.dialect_of(setting).is_some())
+    }
+
     /// The key of the first dialect with a setting of this name.
     pub(super) fn dialect_of(&self, setting: &str) -> Option<&'static str> {
         let has = |(_, dialect): &(_, &Dialect)| {
@@ -288,6 +297,33 @@ rows = 5
         assert_eq!(
             (has(0, "shared_buffers"), has(1, "shared_buffers")),
             (None, Some("10GB"))
+        );
+    }
+
+    #[test]
+    fn a_setting_of_one_database_is_not_given_to_another_beside_it() {
+        let both = ("target", "embedded:mariadb,embedded:18");
+        let has = |set: &[(&str, &str)], name: &str| {
+            let cells = plan(FILE, Size::Full, set).unwrap().cells;
+            let values = cells.iter().map(|cell| cell.experiment.settings.get(name).cloned());
+            values.collect::<Vec<_>>()
+        };
+        let some = |value: &str| Some(value.to_owned());
+        for name in ["shared_buffers", "settings.shared_buffers"] {
+            assert_eq!(has(&[both, (name, "3GB")], "shared_buffers"), [None, some("3GB")]);
+        }
+        // What both may have goes to both, and what has nowhere else to go is for the server to refuse.
+        assert_eq!(
+            has(&[both, ("max_connections", "70")], "max_connections"),
+            [some("70"), some("70")]
+        );
+        assert_eq!(
+            has(&[both, ("work_mem", "1MB")], "work_mem"),
+            [some("1MB"), some("1MB")]
+        );
+        assert_eq!(
+            has(&[MARIADB, ("shared_buffers", "3GB")], "shared_buffers"),
+            [some("3GB")]
         );
     }
 

@@ -9,6 +9,7 @@ use indexmap::IndexSet;
 use std::collections::HashSet;
 
 /// A value of the command line that holds in every cell.
+#[derive(Clone)]
 struct Override<'a> {
     name: &'a str,
     value: Value,
@@ -105,24 +106,34 @@ impl Experiment {
     ) -> Result<Plan, PlanError> {
         let Design { factors, order, .. } = &self.design;
         self.check_overlap()?;
-        let cells = self.design.cells()?;
+        let combinations = self.design.cells()?;
         let repetitions = repetitions.unwrap_or(self.design.repetitions).max(1);
-        if cells.len().saturating_mul(repetitions) > MOST_RUNS {
+        if combinations.len().saturating_mul(repetitions) > MOST_RUNS {
             return Err(PlanError::TooManyRuns {
-                cells: cells.len(),
+                cells: combinations.len(),
                 repetitions,
                 most: MOST_RUNS,
             });
         }
         // Without what is not needed a thousand times.
         let base = self.without_design();
-        let cell = |levels: Levels| {
-            Ok(Cell {
-                experiment: base.cell(&levels, size, fixed, cores)?,
-                levels: shown(levels),
-            })
+        let resolved = |everywhere: &[&str]| {
+            let cell = |levels: &Levels| {
+                Ok(Cell {
+                    experiment: base.cell(levels, size, fixed, everywhere, cores)?,
+                    levels: shown(levels.clone()),
+                })
+            };
+            combinations.iter().map(cell).collect::<Result<Vec<Cell>, PlanError>>()
         };
-        let cells = cells.into_iter().map(cell).collect::<Result<Vec<Cell>, PlanError>>()?;
+        let mut cells = resolved(&[])?;
+        // What nobody has taken was for a kind of database that no cell is for. It is not left out silently.
+        let is_taken = |setting: &str| cells.iter().any(|cell| cell.experiment.settings.contains_key(setting));
+        let left_out = |given: &&Override<'_>| base.setting(given.name).is_some_and(|setting| !is_taken(setting));
+        let left_out: Vec<&str> = fixed.iter().filter(left_out).map(|given| given.name).collect();
+        if !left_out.is_empty() {
+            cells = resolved(&left_out)?;
+        }
         let levels: Vec<&Levels> = cells.iter().map(|cell| &cell.levels).collect();
         let targets: HashSet<_> = levels
             .iter()
@@ -173,8 +184,16 @@ impl Experiment {
         Ok(())
     }
 
-    /// The exact work of a cell.
-    fn cell(&self, levels: &Levels, size: Size, fixed: &[Override<'_>], cores: usize) -> Result<Resolved, PlanError> {
+    /// The exact work of a cell. A setting that the file has for another kind of database alone is left out, unless it
+    /// is to be set `everywhere`.
+    fn cell(
+        &self,
+        levels: &Levels,
+        size: Size,
+        fixed: &[Override<'_>],
+        everywhere: &[&str],
+        cores: usize,
+    ) -> Result<Resolved, PlanError> {
         let mut cell = self.assembled(levels, fixed)?;
         if self.has_dialects() {
             // Which database it is for is known now; what was set goes on top of what is said for that one.
@@ -183,7 +202,9 @@ impl Experiment {
                 true => impossible(levels, cause),
                 false => PlanError::Value(cause),
             })?;
-            cell = spoken.assembled(levels, fixed)?;
+            let is_own = |given: &&Override<'_>| everywhere.contains(&given.name) || !spoken.is_of_others(given.name);
+            let own: Vec<_> = fixed.iter().filter(is_own).cloned().collect();
+            cell = spoken.assembled(levels, &own)?;
         }
         cell.resolved(size, cores).map_err(|cause| impossible(levels, cause))
     }

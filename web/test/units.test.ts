@@ -6,7 +6,8 @@ import { clock, grouped, linearScale, logScale, number, quantity, tickLabel } fr
 test("numbers have their thousands apart and no digits without meaning", () => {
   assert.equal(number(0), "0");
   assert.equal(number(12_345.678), "12,346");
-  assert.equal(number(1234.5), "1,235");
+  // In the middle, as the tables beside a chart.
+  assert.deepEqual([1234.5, 9895.5, -9894.5, 97.625, 97.375].map(number), ["1,234", "9,896", "-9,894", "97.62", "97.38"]);
   assert.equal(number(-1_234_567), "-1,234,567");
   assert.equal(number(3.14159), "3.142");
   assert.equal(number(0.00012345), "0.0001234");

@@ -3,10 +3,55 @@
 /// With one decimal a smaller share in percent would be 0.
 const LEAST_PERCENT: f64 = 0.05;
 
+/// More places behind the decimal point have no power of ten.
+const MOST_PLACES: i32 = 300;
+
 /// A whole number with its digits in groups of three.
 #[must_use]
 pub fn count(number: u64) -> String {
     grouped(&number.to_string())
+}
+
+/// A number rounded to so many significant digits; what is not finite is 0.
+#[must_use]
+pub fn rounded_to(digits: i32, number: f64) -> f64 {
+    if number == 0.0 || !number.is_finite() {
+        return 0.0;
+    }
+    let magnitude = number.abs().log10().floor() as i32;
+    // Either way the power of ten is exact for all that is measured, and so the quotient is the number that is nearest.
+    let places = (digits - 1 - magnitude).min(MOST_PLACES);
+    if places >= 0 {
+        let power = 10_f64.powi(places);
+        nearest(number, power) / power
+    } else {
+        let power = 10_f64.powi(-places);
+        (number / power).round_ties_even() * power
+    }
+}
+
+/// A figure as documents keep it: rounded to six significant digits, or to a whole number if that has more.
+#[must_use]
+pub fn rounded(number: f64) -> f64 {
+    match number.abs() {
+        large if large >= 1e6 && large.is_finite() => number.round_ties_even(),
+        _ => rounded_to(6, number),
+    }
+}
+
+/// The whole number nearest to `number` times `power`; of two that are equally near the even one, as where numbers are
+/// formatted.
+fn nearest(number: f64, power: f64) -> f64 {
+    let scaled = number * power;
+    if scaled.fract().abs() != 0.5 {
+        return scaled.round();
+    }
+    // The product was rounded, too: what that took away or added says on which side of the middle it is.
+    match number.mul_add(power, -scaled) * scaled {
+        less if less < 0.0 => scaled.trunc(),
+        more if more > 0.0 => scaled.round(),
+        _ => scaled.round_ties_even(),
+    }
 }
 
 /// A number with `decimals` decimals and its digits in groups of three; `-` if there is none.
@@ -20,8 +65,14 @@ pub fn decimal(number: impl Into<Option<f64>>, decimals: usize) -> String {
 
 /// A figure of any unit: with four digits, or all before the decimal point, and without zeros at its end. It is how
 /// every measured number is written that a person reads; what is smaller than most does not become 0.
+///
+/// It is [`rounded`] first, so that a figure reads alike whether it was in a document or not.
 #[must_use]
 pub fn figure(number: f64) -> String {
+    if !number.is_finite() {
+        return "-".to_owned();
+    }
+    let number = rounded(number);
     let magnitude = if number == 0.0 {
         0
     } else {
@@ -42,10 +93,11 @@ pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// A share in percent with its sign; what is more than nothing does not become 0; `-` if there is none.
+/// A share in percent with its sign, [`rounded`] first; what is more than nothing does not become 0; `-` if there is
+/// none.
 #[must_use]
 pub fn percent(share: impl Into<Option<f64>>) -> String {
-    match share.into().filter(|share| share.is_finite()) {
+    match share.into().filter(|share| share.is_finite()).map(rounded) {
         Some(share) if share > 0.0 && share < LEAST_PERCENT => "<0.1 %".to_owned(),
         Some(share) => format!("{} %", decimal(share, 1)),
         None => "-".to_owned(),
@@ -118,6 +170,44 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_reads_alike_wherever_it_comes_from() {
+        // In the middle between two, by itself and after it was in a document with six digits.
+        for (number, shown) in [
+            (97.625, "97.62"),
+            (97.625_001, "97.62"),
+            (97.624_999_9, "97.62"),
+            (97.625_1, "97.63"),
+            (97.375, "97.38"),
+            (-97.625, "-97.62"),
+            (0.125_05, "0.125"),
+            (1_234.5, "1,234"),
+            (1_235.500_1, "1,236"),
+            (1_234_567.5, "1,234,568"),
+        ] {
+            assert_eq!([figure(number), figure(rounded(number))], [shown, shown]);
+        }
+        assert_eq!([3.25, 3.250_000_4].map(percent), ["3.2 %", "3.2 %"]);
+        // A little below the middle, although ten times it is 43.5 to all digits that a number has.
+        assert_eq!(
+            (rounded_to(2, 4.35), rounded_to(2, 4.45), rounded_to(2, 4.25)),
+            (4.3, 4.5, 4.2)
+        );
+        assert_eq!(
+            (rounded(f64::NAN), rounded(f64::INFINITY), rounded_to(4, 1e-310)),
+            (0.0, 0.0, 0.0)
+        );
+    }
+
+    #[test]
+    fn four_digits_are_kept() {
+        assert_eq!(
+            [123_456.0, 0.123_456, -9.999_96, 0.0].map(|number| rounded_to(4, number)),
+            [123_500.0, 0.1235, -10.0, 0.0]
+        );
+        assert_eq!(rounded(1_234_567.4), 1_234_567.0);
+    }
+
+    #[test]
     fn a_small_share_is_not_none() {
         let shares = [3.21, 0.0, 0.05, 0.049, 1e-9, 100.0];
         assert_eq!(
@@ -133,7 +223,8 @@ mod tests {
             sign in any::<bool>()) {
             let number = if sign { -mantissa } else { mantissa } * 10_f64.powi(power);
             let shown: f64 = figure(number).replace(',', "").parse().unwrap();
-            prop_assert!((shown / number - 1.0).abs() <= 0.5e-3 * (1.0 + 1e-9), "{} as {}", number, figure(number));
+            // And half of the sixth, to which it is rounded first.
+            prop_assert!((shown / number - 1.0).abs() <= 0.505e-3 * (1.0 + 1e-9), "{} as {}", number, figure(number));
         }
     }
 }

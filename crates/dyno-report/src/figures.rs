@@ -1,7 +1,7 @@
 //! Numbers as people read them, with what they are of: rates, times, sizes.
 
 pub use dyno_archive::figures::{count, figure};
-pub(crate) use dyno_archive::figures::{counted, decimal, percent};
+pub(crate) use dyno_archive::figures::{counted, decimal, percent, rounded, rounded_to};
 
 use dyno_archive::summary::Pacing;
 use std::time::Duration;

@@ -30,8 +30,19 @@ export function grouped(value: number): string {
 
 /** A number with four digits, or all before the decimal point. */
 export function number(value: number): string {
-  if (!Number.isFinite(value)) return "–";
-  return grouped(Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4)));
+  return Number.isFinite(value) ? grouped(rounded(value)) : "–";
+}
+
+/** Of two that are equally near the even one, as in the tables and sentences beside a chart. */
+function rounded(value: number): number {
+  if (Math.abs(value) >= 1000) {
+    const whole = Math.round(value);
+    return Math.abs(value % 1) === 0.5 && whole % 2 !== 0 ? whole - 1 : whole;
+  }
+  // All digits that the number has, of which the fifth and the last is a 5.
+  const [digits = "", exponent = ""] = value.toExponential(40).split("e");
+  const even = /^(-?\d\.\d\d[02468])50*$/.exec(digits);
+  return even ? Number(`${even[1]}e${exponent}`) : Number(value.toPrecision(4));
 }
 
 /** A value with its unit; latencies, which come in µs or ms, in milliseconds whatever their size. */

@@ -3,9 +3,8 @@
 use super::layout::Facet;
 use super::measures::Measure;
 use super::model::{BarSeries, Bars, Figure, FigureData};
-use super::table::rounded;
 use crate::campaign::cells::Cell;
-use crate::figures::{Greatest, one_line};
+use crate::figures::{Greatest, one_line, rounded};
 
 /// The figure of `measures`, which have the same unit, by the levels of the axis of `facet`: a bar for each of its
 /// lines, or of several measures of one line a bar for each. `None` of nothing.

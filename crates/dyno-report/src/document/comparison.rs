@@ -2,9 +2,9 @@
 
 use super::model::{BarSeries, Bars, Block, Figure, FigureData, Matrix, MatrixCell, Section, Table, Value};
 use super::parts::{self, list, paragraph};
-use super::table::{facts, number, rounded, text, words};
+use super::table::{facts, number, text, words};
 use crate::compare::{change, excerpts, loss, named, p_value, pacing, ratio, unmatched, verdict};
-use crate::figures::{counted, one_line};
+use crate::figures::{counted, one_line, rounded};
 use dyno_analysis::comparison::{
     CellComparison, Comparison, Loss, Measure, MeasureComparison, Side, Verdict, WorkloadComparison,
 };

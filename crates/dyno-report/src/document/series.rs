@@ -5,6 +5,7 @@
 //! as it was.
 
 use super::model::Series;
+use crate::figures::rounded_to;
 
 /// Times beyond this many steps are those of a damaged file.
 const MOST_STEPS: usize = 200_000;
@@ -263,23 +264,6 @@ pub(super) fn significant(value: f64) -> f64 {
     rounded_to(4, value)
 }
 
-/// A number rounded to so many significant digits; what is not finite is 0.
-pub(super) fn rounded_to(digits: i32, value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return 0.0;
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    // Either way the power of ten is exact, and so the quotient is the number that is nearest.
-    let places = digits - 1 - magnitude;
-    if places >= 0 {
-        let power = 10_f64.powi(places);
-        (value * power).round() / power
-    } else {
-        let power = 10_f64.powi(-places);
-        (value / power).round() * power
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,15 +304,6 @@ mod tests {
         steps.push(1e300, 2e300, 1.0);
         steps.push(1.0, 2.0, f64::INFINITY);
         assert_eq!(steps.series("x"), series);
-    }
-
-    #[test]
-    fn four_digits_are_kept() {
-        assert_eq!(
-            [123_456.0, 0.123_456, -9.999_96, 0.0].map(significant),
-            [123_500.0, 0.1235, -10.0, 0.0]
-        );
-        assert_eq!(significant(f64::NAN), 0.0);
     }
 
     proptest! {

@@ -3,10 +3,9 @@
 use super::layout::{Facet, position};
 use super::measures::Measure;
 use super::model::{Figure, FigureData, Sweep, SweepLine, SweepPanel, SweepPoint};
-use super::table::rounded;
 use crate::campaign::is_load;
 use crate::campaign::kept::rate_finding;
-use crate::figures::Greatest;
+use crate::figures::{Greatest, rounded};
 
 /// The figure of `measures` over the axis of `facet`, a panel each.
 pub(super) fn figure(id: &str, facet: &Facet, measures: &[&Measure]) -> Figure {

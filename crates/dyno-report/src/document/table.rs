@@ -1,8 +1,8 @@
 //! The tables behind the charts.
 
 use super::model::{Column, Detail, Table, Value};
-use super::series::{Steps, rounded_s, rounded_to, significant};
-use crate::figures::one_line;
+use super::series::{Steps, rounded_s, significant};
+use crate::figures::{one_line, rounded};
 
 /// What of a series stands in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,11 +125,6 @@ pub(super) fn text(name: &str) -> Column {
 pub(super) fn value(number: impl Into<Option<f64>>) -> Value {
     let number = number.into().filter(|number| number.is_finite());
     number.map_or(Value::Nothing(()), |number| Value::Number(rounded(number)))
-}
-
-/// A figure rounded to six digits, the same in tables and charts.
-pub(super) fn rounded(figure: f64) -> f64 {
-    rounded_to(6, figure)
 }
 
 /// A latency as a value, in milliseconds.

@@ -288,7 +288,8 @@ export type Series = {
  */
 name: string,
 /**
- * Where the first step begins, in seconds since the load began.
+ * Where the first step begins, in seconds since the load began; before it, if only a part of the first step is of
+ * the run.
  */
 first_s: number,
 /**
@@ -382,7 +383,8 @@ start_s: number,
  */
 end_s: number,
 /**
- * Where the first column begins, in seconds since the load began.
+ * Where the first column begins, in seconds since the load began; before it, if only a part of the first column is
+ * of the run.
  */
 first_s: number,
 /**
@@ -394,7 +396,7 @@ step_s: number,
  */
 bounds_us: Array<number>,
 /**
- * Transactions per second, column by column: of each column the rows from the fastest on.
+ * Transactions per second of the time in the run, column by column: of each column the rows from the fastest on.
  */
 counts: Array<Array<number>>, };
 

@@ -136,7 +136,10 @@ function columns(data: HeatMap): LineSeriesOption {
   return {
     type: "line",
     id: "columns",
-    data: data.counts.map((_, index) => [Math.min(data.end_s, data.first_s + (index + 0.5) * data.step_s) * 1000, middle]),
+    data: data.counts.map((_, index) => {
+      const middle_s = data.first_s + (index + 0.5) * data.step_s;
+      return [Math.max(data.start_s, Math.min(data.end_s, middle_s)) * 1000, middle];
+    }),
     symbol: "none",
     silent: true,
     lineStyle: { width: 0, opacity: 0 },

@@ -32,7 +32,7 @@ function rowsOf(data: FigureData): Cell[][] {
           lane.series.flatMap(({ name, first_s, step_s, mean, min, max }) =>
             mean.map((value, step): Cell[] => {
               const start = first_s + step * step_s;
-              return [start, start + step_s, lane.title, name, lane.unit, value, min[step] ?? null, max[step] ?? null];
+              return [Math.max(data.start_s, start), start + step_s, lane.title, name, lane.unit, value, min[step] ?? null, max[step] ?? null];
             }),
           ),
         ),
@@ -44,7 +44,7 @@ function rowsOf(data: FigureData): Cell[][] {
         ...data.counts.flatMap((column, index) =>
           column.map((rate, row): Cell[] => {
             const start = data.first_s + index * data.step_s;
-            return [start, start + data.step_s, data.bounds_us[row] ?? null, data.bounds_us[row + 1] ?? null, rate];
+            return [Math.max(data.start_s, start), start + data.step_s, data.bounds_us[row] ?? null, data.bounds_us[row + 1] ?? null, rate];
           }),
         ),
       ];

@@ -35,6 +35,8 @@ static LAYOUT: LazyLock<(u64, u64, u32)> = LazyLock::new(|| {
 pub struct LatencyLine {
     /// When the interval began, in seconds since the first phase began; rounded to milliseconds.
     pub start_s: f64,
+    /// How long it lasted, in seconds; rounded to milliseconds.
+    pub interval_s: f64,
     /// The workload.
     pub workload: String,
     /// The statement's index from 0, if it is of one.
@@ -74,6 +76,7 @@ impl Default for LatencyParser {
 struct Fields<'a> {
     tag: &'a str,
     start: &'a str,
+    length: &'a str,
     histogram: &'a [u8],
 }
 
@@ -90,6 +93,7 @@ impl LatencyParser {
             return None;
         }
         self.line.start_s = fields.start.parse().ok().filter(|start_s: &f64| start_s.is_finite())?;
+        self.line.interval_s = fields.length.parse().ok().filter(|length_s: &f64| length_s.is_finite() && *length_s >= 0.0)?;
         self.line.statement = statement;
         self.line.workload.clear();
         self.line.workload.push_str(workload);
@@ -121,10 +125,11 @@ fn fields(line: &[u8]) -> Option<Fields<'_>> {
     let line = line.strip_prefix(b"Tag=")?;
     let mut fields = line.splitn(5, |byte| *byte == b',');
     let mut text = || std::str::from_utf8(fields.next()?).ok();
-    let (tag, start, _length, _maximum) = (text()?, text()?, text()?, text()?);
+    let (tag, start, length, _maximum) = (text()?, text()?, text()?, text()?);
     Some(Fields {
         tag,
         start,
+        length,
         histogram: fields.next()?,
     })
 }
@@ -225,8 +230,13 @@ mod tests {
         each_line(&log(&[1_000_000]), |line| read.push(line.clone()));
         assert_eq!(read.len(), 2);
         assert_eq!(
-            (read[0].start_s, read[0].workload.as_str(), read[0].statement),
-            (1.5, "main", None)
+            (
+                read[0].start_s,
+                read[0].interval_s,
+                read[0].workload.as_str(),
+                read[0].statement
+            ),
+            (1.5, 1.0, "main", None)
         );
         assert_eq!(
             (read[1].start_s, read[1].workload.as_str(), read[1].statement),

@@ -128,9 +128,9 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// TPS of a workload in steps of `step_s`, all runs together.
-    fn throughput(&self, workload: &str, step_s: f64) -> Steps {
-        let mut steps = Steps::new(step_s);
+    /// TPS of a workload in the steps of `grid`, all runs together.
+    fn throughput(&self, workload: &str, grid: Grid) -> Steps {
+        let mut steps = Steps::of_intervals(grid, grid.step());
         let rows = self.runs.iter().flat_map(|run| run.intervals()).flatten();
         for row in rows.filter(|row| row.workload == workload) {
             steps.push(row.interval_start_s, row.interval_start_s + row.interval_s, row.tps);
@@ -168,8 +168,9 @@ fn throughput(id: &str, subject: &str, workload: &str, sides: &[Side<'_>; 2], sh
         .filter(|phase| phase.name == WARMUP)
         .filter_map(|phase| phase.end_s)
         .fold(0.0, f64::max);
-    let grid = Grid::new(records().next()?.interval_s, end_s).shared_by(shared);
-    let steps = [0, 1].map(|side: usize| sides[side].throughput(workload, grid.step()));
+    let grid = Grid::new(records().next()?.interval_s, end_s).measured_from(warm_up_s);
+    let grid = grid.shared_by(shared);
+    let steps = [0, 1].map(|side: usize| sides[side].throughput(workload, grid));
     if steps.iter().all(Steps::is_empty) {
         return None;
     }

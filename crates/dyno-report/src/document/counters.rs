@@ -154,7 +154,7 @@ impl Counters {
     fn new<const N: usize>(grid: Grid, title: &str, note: &str, panels: [Panel; N]) -> Self {
         let mut panels = Vec::from(panels);
         for line in panels.iter_mut().flat_map(|panel| &mut panel.lines) {
-            line.steps = Steps::new(grid.step());
+            line.steps = Steps::of_samples(grid);
         }
         Self {
             grid,
@@ -212,19 +212,20 @@ impl Counters {
             series: lines.iter().map(|line| line.steps.series(line.name.as_str())).collect(),
         });
         let lanes: Vec<Lane> = lanes.collect();
-        let from_s = annotations.measured_from_s();
-        let words = known.iter().map(|(panel, lines)| {
+        let words = known.iter().filter_map(|(panel, lines)| {
             let means = lines.iter().filter_map(|line| {
-                let mean = line.steps.mean(from_s)?;
+                let mean = line.steps.mean()?;
                 Some(format!("{} {}", line.name, amount(mean, &panel.unit)))
             });
-            format!("{}: {}", panel.title, means.collect::<Vec<_>>().join(", "))
+            let means: Vec<String> = means.collect();
+            (!means.is_empty()).then(|| format!("{}: {}", panel.title, means.join(", ")))
         });
-        let caption = format!(
-            "Means over the measured time. {}. {}",
-            words.collect::<Vec<_>>().join("; "),
-            self.note
-        );
+        let words: Vec<String> = words.collect();
+        let caption = match words.as_slice() {
+            // The run ended in its warm-up.
+            [] => self.note.clone(),
+            _ => format!("Means over the measured time. {}. {}", words.join("; "), self.note),
+        };
         let names: Vec<(String, &str, &Steps)> = known
             .iter()
             .flat_map(|(panel, lines)| {

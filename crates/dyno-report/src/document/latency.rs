@@ -69,10 +69,10 @@ impl Latency {
                 .or_insert_with(|| Workload::new(self.grid, None)),
         };
         // The log rounds to milliseconds; the middle of the interval says where it belongs.
-        let middle_s = line.start_s + self.grid.interval_s() / 2.0;
+        let middle_s = line.start_s + line.interval_s / 2.0;
         workload.lines.add(middle_s, line);
         workload.rows.add(middle_s, line);
-        workload.heat.add(middle_s, line);
+        workload.heat.add(line);
         if measured {
             workload.measured.add(line);
         }
@@ -136,7 +136,7 @@ impl Latency {
                 .iter()
                 .flat_map(|(name, workload)| {
                     workload.rows.rows().map(move |(from_s, us)| {
-                        let row = [words(name.as_str()), value(rounded_s(from_s))];
+                        let row = [words(name.as_str()), value(rounded_s(from_s.max(0.0)))];
                         row.into_iter().chain(us.map(ms)).collect()
                     })
                 })
@@ -220,9 +220,9 @@ impl Workload {
         Self {
             pacing: facts.map(|facts| facts.pacing),
             staged: facts.is_some_and(|facts| facts.stages.len() > 1),
-            lines: StepPercentiles::new(grid.step()),
-            rows: StepPercentiles::new(grid.row_s()),
-            heat: HeatColumns::new(grid.column_s()),
+            lines: StepPercentiles::new(grid, grid.step()),
+            rows: StepPercentiles::new(grid, grid.row_s()),
+            heat: HeatColumns::new(grid),
             measured: LatencyCounts::default(),
         }
     }
@@ -240,15 +240,17 @@ impl Workload {
 #[derive(Clone, Debug)]
 struct StepPercentiles {
     step_s: f64,
+    first_s: f64,
     first: Option<(usize, LatencyCounts)>,
     last: Option<(usize, LatencyCounts)>,
     done: Vec<(usize, [f64; 5])>,
 }
 
 impl StepPercentiles {
-    fn new(step_s: f64) -> Self {
+    fn new(grid: Grid, step_s: f64) -> Self {
         Self {
             step_s,
+            first_s: grid.first_s(step_s),
             first: None,
             last: None,
             done: Vec::new(),
@@ -260,7 +262,7 @@ impl StepPercentiles {
     }
 
     fn add(&mut self, at_s: f64, line: &LatencyLine) {
-        let step = (at_s / self.step_s).max(0.0) as usize;
+        let step = ((at_s - self.first_s) / self.step_s).max(0.0) as usize;
         self.at(step, |counts| counts.add(line));
     }
 
@@ -309,7 +311,7 @@ impl StepPercentiles {
             .into_iter()
             .chain(self.done.iter().copied())
             .chain(of(&self.last));
-        steps.map(|(step, us)| (step as f64 * self.step_s, us))
+        steps.map(|(step, us)| (self.first_s + step as f64 * self.step_s, us))
     }
 
     fn series(&self) -> Vec<Series> {

@@ -20,10 +20,9 @@ pub(super) fn figure(
     throughput: &Throughput,
     annotations: &Annotations,
 ) -> Option<Figure> {
-    let from_s = annotations.measured_from_s();
     let mut over_time: Vec<(String, Steps)> = Vec::new();
     for name in experiment.metrics.keys() {
-        let mut steps = Steps::new(grid.step());
+        let mut steps = Steps::of_intervals(grid, grid.step());
         for (start_s, end_s, throughput) in throughput.steps() {
             if let Some(value) = metrics::at(experiment, name, &throughput) {
                 steps.push(start_s, end_s, value);
@@ -34,7 +33,7 @@ pub(super) fn figure(
     over_time.retain(|(_, steps)| !steps.is_empty());
     let means: Vec<f64> = over_time
         .iter()
-        .filter_map(|(_, steps)| steps.mean(from_s))
+        .filter_map(|(_, steps)| steps.mean())
         .filter(|mean| *mean > 0.0)
         .collect();
     let least = means.iter().copied().fold(f64::INFINITY, f64::min);
@@ -60,7 +59,7 @@ pub(super) fn figure(
     };
     let words = over_time
         .iter()
-        .filter_map(|(name, steps)| Some(format!("{name} {}", rate(steps.mean(from_s)?))));
+        .filter_map(|(name, steps)| Some(format!("{name} {}", rate(steps.mean()?))));
     let columns = over_time
         .iter()
         .map(|(name, steps)| (name.as_str(), "", steps, Cells::Range));

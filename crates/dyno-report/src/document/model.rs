@@ -251,7 +251,8 @@ pub struct Lane {
 pub struct Series {
     /// What it is called in the legend; unique in its lane.
     pub name: String,
-    /// Where the first step begins, in seconds since the load began.
+    /// Where the first step begins, in seconds since the load began; before it, if only a part of the first step is of
+    /// the run.
     pub first_s: f64,
     /// How long a step is, in seconds.
     pub step_s: f64,
@@ -338,13 +339,14 @@ pub struct HeatMap {
     pub start_s: f64,
     /// Where it ends; the last column may end later.
     pub end_s: f64,
-    /// Where the first column begins, in seconds since the load began.
+    /// Where the first column begins, in seconds since the load began; before it, if only a part of the first column is
+    /// of the run.
     pub first_s: f64,
     /// How long a column is, in seconds.
     pub step_s: f64,
     /// The limits of the rows in microseconds, ascending: one more than there are rows.
     pub bounds_us: Vec<f64>,
-    /// Transactions per second, column by column: of each column the rows from the fastest on.
+    /// Transactions per second of the time in the run, column by column: of each column the rows from the fastest on.
     pub counts: Vec<Vec<f64>>,
 }
 

@@ -75,7 +75,7 @@ impl<'a> Recorded<'a> {
     }
 
     fn empty(run: &'a Run, times: &Times, runs: usize) -> Self {
-        let grid = Grid::new(times.interval_s, times.end_s).shared_by(runs);
+        let grid = times.grid().shared_by(runs);
         let facts: &[WorkloadFacts] = run.record.as_ref().map_or(&[], |record| record.workloads.as_slice());
         Self {
             run,
@@ -94,7 +94,7 @@ impl<'a> Recorded<'a> {
 
     fn of(run: &'a Run, runs: usize, with_samples: bool) -> Self {
         let times = Times::of(run);
-        let grid = Grid::new(times.interval_s, times.end_s).shared_by(runs);
+        let grid = times.grid().shared_by(runs);
         let facts: &[WorkloadFacts] = run.record.as_ref().map_or(&[], |record| record.workloads.as_slice());
         // The histograms are by far the most there is to read. Each half of the time is read by a thread of its own,
         // beside everything else.
@@ -185,6 +185,13 @@ fn push_all(counters: &mut Counters, samples: &Samples) {
 }
 
 impl Times {
+    /// How the time is divided.
+    fn grid(&self) -> Grid {
+        let warm_up = self.phases.iter().filter(|phase| phase.name == WARMUP);
+        let measured_from_s = warm_up.filter_map(|phase| phase.end_s).fold(0.0, f64::max);
+        Grid::new(self.interval_s, self.end_s).measured_from(measured_from_s)
+    }
+
     /// From `run.json`; where that does not say it, because the run goes on or its dyno was killed, from the intervals.
     fn of(run: &Run) -> Self {
         let record = run.record.as_ref().ok();

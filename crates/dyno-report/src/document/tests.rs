@@ -110,6 +110,43 @@ fn a_run_whose_dyno_was_killed_has_its_figures() {
 }
 
 #[test]
+fn a_warm_up_of_one_interval_and_a_half_moves_nothing() {
+    const EXPERIMENT: &str = "title = \"Half\"\n[[workload]]\nname = \"update\"\nclients = 2\nscript = \"select \
+                              1\"\n[phases]\nwarmup = \"1500ms\"\nmeasure = \"4s\"\n";
+    let archive = tempfile::tempdir().unwrap();
+    let started = "2026-11-21T19:40:12[UTC]";
+    let fixture = dyno_fixtures::Fixture::begin(archive.path(), "half", EXPERIMENT, started).unwrap();
+    let pace = dyno_fixtures::Pace {
+        tps: 1_000.0,
+        spread: 0.02,
+        ..dyno_fixtures::Pace::default()
+    };
+    fixture.complete(|_, _| pace.clone()).unwrap();
+    let campaigns = read(archive.path());
+    let document = of_campaign(&campaigns[0], Detail::Full);
+    let FigureData::Timeline(throughput) = &figure(&document, "run-throughput").data else {
+        panic!()
+    };
+    let FigureData::HeatMap(heat) = &figure(&document, "run-heat-1").data else {
+        panic!()
+    };
+    let line = &throughput.lanes[0].series[0];
+    // The half interval has no rate of its own.
+    assert_eq!((line.first_s, line.mean.len(), line.min.len()), (0.5, 5, 0));
+    let rates: Vec<f64> = heat.counts.iter().map(|column| column.iter().sum()).collect();
+    assert_eq!((heat.first_s, rates.len()), (-0.5, 6));
+    let alike = |one: f64, other: f64| (one / other - 1.0).abs() < 0.002;
+    for (rate, tps) in rates[2..].iter().zip(&line.mean[1..]) {
+        assert!(alike(*rate, tps.unwrap()), "{rates:?} {:?}", line.mean);
+    }
+    // Half of the first column is before the load.
+    let intervals = campaigns[0].runs[0].intervals().unwrap();
+    let all: u64 = intervals.map(|row| row.transactions).sum();
+    let drawn = rates[0] / 2.0 + rates[1..].iter().sum::<f64>();
+    assert!(alike(drawn, all as f64), "{rates:?} of {all}");
+}
+
+#[test]
 fn a_run_of_which_only_the_summary_is_left() {
     let archive = tempfile::tempdir().unwrap();
     write_archive(archive.path());

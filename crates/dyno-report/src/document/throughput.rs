@@ -38,11 +38,12 @@ impl Throughput {
 
     /// Adds an interval of a workload.
     pub fn push(&mut self, row: &IntervalRow) {
+        let steps = |step_s| Steps::of_intervals(self.grid, step_s);
         let (fine_s, step_s) = (self.grid.fine_s(), self.grid.step());
         let new = || Workload {
-            tps: Steps::new(fine_s),
-            gathered: [Steps::new(step_s), Steps::new(step_s)],
-            errors: Steps::new(step_s),
+            tps: steps(fine_s),
+            gathered: [steps(step_s), steps(step_s)],
+            errors: steps(step_s),
             failed: false,
         };
         let workload = match self.workloads.get_mut(&row.workload) {
@@ -135,28 +136,32 @@ impl Throughput {
                     statements_per_s: statements.mean_of(step)?,
                 })
             });
-            let start_s = step as f64 * step_s;
-            (start_s, start_s + step_s, throughput.collect())
+            let start_s = self.grid.first_s(step_s) + step as f64 * step_s;
+            (
+                start_s.max(0.0),
+                self.grid.within(start_s + step_s),
+                throughput.collect(),
+            )
         };
         (0..last).map(of_step).collect()
     }
 
     fn caption(&self, annotations: &Annotations) -> String {
-        let from_s = annotations.measured_from_s();
         let several = self.workloads.len() > 1;
         let range = |(name, workload): (&String, &Workload)| {
-            let (min, max) = workload.tps.extremes(from_s)?;
+            let (min, max) = workload.tps.extremes()?;
             let of = if several { format!(" of {name}") } else { String::new() };
             Some(format!("TPS{of} {} to {}", rate(min), rate(max)))
         };
         let mut parts: Vec<String> = self.workloads.iter().filter_map(range).collect();
         let happened = annotations.words();
         parts.extend((!happened.is_empty()).then_some(happened));
-        format!(
-            "{}. Each value is of {}.",
-            parts.join("; "),
-            seconds_words(self.grid.fine_s())
-        )
+        let each = format!("Each value is of {}.", seconds_words(self.grid.fine_s()));
+        // Of a run that ended in its warm-up there is nothing else to say.
+        if parts.is_empty() {
+            return each;
+        }
+        format!("{}. {each}", parts.join("; "))
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Waits {
     /// The one whose rows are still coming.
     open: Option<Open>,
     classes: IndexMap<String, Steps>,
-    /// Sessions times seconds by class and event.
+    /// Sessions times seconds that were measured, by class and event.
     events: IndexMap<(String, String), f64>,
 }
 
@@ -77,7 +77,8 @@ impl Waits {
         };
         *open.sessions.entry(class.to_owned()).or_default() += row.sessions;
         let event = (class.to_owned(), row.event.clone());
-        *self.events.entry(event).or_default() += row.sessions * (open.end_s - open.start_s);
+        let measured_s = self.grid.measured_s(open.start_s, open.end_s);
+        *self.events.entry(event).or_default() += row.sessions * measured_s;
     }
 
     /// Ends the stretch of time whose rows have come.
@@ -97,7 +98,7 @@ impl Waits {
             .collect::<Vec<_>>()
         {
             // Until now nobody waited for it.
-            let mut steps = Steps::new(self.grid.step());
+            let mut steps = Steps::of_samples(self.grid);
             self.windows
                 .iter()
                 .for_each(|(start_s, end_s)| steps.push(*start_s, *end_s, 0.0));
@@ -114,8 +115,7 @@ impl Waits {
     pub fn figure(&self, id: &str, annotations: &Annotations) -> Option<Figure> {
         let mut whole = self.clone();
         whole.close();
-        let from_s = annotations.measured_from_s();
-        let mean = |steps: &Steps| steps.mean(from_s).unwrap_or(0.0);
+        let mean = |steps: &Steps| steps.mean().unwrap_or(0.0);
         let mut classes: Vec<(&String, &Steps)> = whole.classes.iter().collect();
         classes.sort_by(|(_, one), (_, other)| mean(other).total_cmp(&mean(one)));
         let words = classes
@@ -151,12 +151,12 @@ impl Waits {
         })
     }
 
-    /// The events that sessions waited for most, warm-up included.
+    /// The events that sessions waited for most in the measured time.
     pub(super) fn table(&self) -> Option<Table> {
         let all: f64 = self.events.values().sum();
         let open = self.open.iter().map(|open| (open.start_s, open.end_s));
         let times = self.windows.iter().copied().chain(open);
-        let time_s: f64 = times.map(|(start_s, end_s)| end_s - start_s).sum();
+        let time_s: f64 = times.map(|(start_s, end_s)| self.grid.measured_s(start_s, end_s)).sum();
         let mut events: Vec<_> = self.events.iter().filter(|(_, sessions)| **sessions > 0.0).collect();
         events.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let rows = events.iter().take(MOST_EVENTS).map(|((class, event), sessions)| {
@@ -207,6 +207,32 @@ mod tests {
         assert_eq!(series.mean, [Some(2.0), Some(0.0), None, None, None, Some(4.0)]);
         let table = waits.table().unwrap();
         assert_eq!(table.rows[0][2], value(2.0));
+    }
+
+    #[test]
+    fn waits_count_in_the_measured_time_alone() {
+        let mut waits = Waits::new(Grid::new(1.0, 3.5).measured_from(1.0));
+        for (at_s, class, sessions) in [
+            (1.0, "Lock", 9.0),
+            (2.0, "Lock", 2.0),
+            (3.0, "IO", 4.0),
+            (3.5, "IO", 4.0),
+        ] {
+            waits.push(&row(at_s, "client", class, sessions));
+        }
+        // The last look was taken when the load was over.
+        waits.push(&row(3.6, "client", "CPU", 0.0));
+        let figure = waits.figure("waits", &Annotations::new("r", 1.0, 3.5)).unwrap();
+        assert!(
+            figure
+                .caption
+                .starts_with("Mean number of sessions in the measured time: IO 2.4, Lock 0.8."),
+            "{}",
+            figure.caption
+        );
+        let table = waits.table().unwrap();
+        assert_eq!(table.rows[0][2..], [value(2.4), value(75.0)]);
+        assert_eq!(table.rows[1][2..], [value(0.8), value(25.0)]);
     }
 
     #[test]

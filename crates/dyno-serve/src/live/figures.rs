@@ -25,9 +25,10 @@ pub(super) struct Figures {
 impl Figures {
     /// Of the run `name`, none of whose rows has come, for as long as it does not last longer than `horizon_s`.
     pub(super) fn new(name: &str, run: &RunRecord, horizon_s: f64) -> Self {
-        let grid = Grid::new(run.interval_s, horizon_s).shared_by(COARSER);
         let mut annotations = Annotations::new(name, run.interval_s, horizon_s);
         annotations.set_phases(&run.phases);
+        let grid = Grid::new(run.interval_s, horizon_s).measured_from(annotations.measured_from_s());
+        let grid = grid.shared_by(COARSER);
         Self {
             annotations,
             throughput: Throughput::new(grid),

@@ -58,6 +58,10 @@ pub fn analyse(run: &Run) -> Analysis {
     let mut analysis = Analysis {
         steady: steady::steady(&throughput),
         dip_period_s: dyno_stats::period(&starts),
+        no_dips_because: match dips.as_slice() {
+            [] => throughput.no_dips_because().unwrap_or_default(),
+            _ => String::new(),
+        },
         dips,
         findings: checkpoints::findings(&recording),
         warnings: Vec::new(),

@@ -11,6 +11,9 @@ pub(super) fn steady(throughput: &Throughput) -> Steady {
         [phase] if phase.ramp => return not("the load changes during the only stage"),
         _ => {}
     }
+    if let Some(standstill) = throughput.standstill() {
+        return not(&standstill);
+    }
     let time_s = |index: usize| throughput.windows.get(index).map_or(0.0, |window| window.start_s);
     let measured = throughput.measured();
     match dyno_stats::stationarity(&throughput.tps) {
@@ -35,10 +38,7 @@ pub(super) fn steady(throughput: &Throughput) -> Steady {
         }
         Stationarity::TooShort { needed } => not(&format!(
             "{} not enough to tell; {needed} are needed",
-            match throughput.tps.len() {
-                1 => "1 interval is".to_owned(),
-                intervals => format!("{intervals} intervals are"),
-            }
+            throughput.stretches_are()
         )),
         Stationarity::Settling => not("TPS was still settling in the second half of the measured time"),
         Stationarity::Trending(trend) => {
@@ -124,6 +124,12 @@ mod tests {
         assert_eq!(
             reason(vec![1.0; 20]),
             "20 intervals are not enough to tell; 60 are needed"
+        );
+        let stopped = (0..100).map(|index| if index < 30 { wobbling(index) } else { 0.0 });
+        let words = "no transaction completed for 70 s of the 100 s measured";
+        assert_eq!(
+            (reason(stopped.collect()), reason(vec![0.0; 100])),
+            (words.into(), words.replace("70", "100"))
         );
         let step = (0..300)
             .map(|index| if index < 200 { 1.0 } else { 0.7 } * wobbling(index))

@@ -1,7 +1,9 @@
 //! The throughput of a run over time, second by second.
 
 use crate::series::{Series, Window};
+use crate::summary::is_complete;
 use dyno_archive::Run;
+use dyno_archive::figures::{count, counted, decimal};
 use dyno_archive::plan::WARMUP;
 use dyno_stats::Stationarity;
 use std::ops::Range;
@@ -44,6 +46,8 @@ pub(super) struct Throughput {
     pub tps: Vec<f64>,
     /// The phases that were measured.
     pub phases: Vec<Phase>,
+    /// Whether stretches are several intervals each.
+    pub taken_together: bool,
 }
 
 /// A phase that was measured.
@@ -102,6 +106,7 @@ impl Throughput {
                 Some((open, sum))
                     if !new_phase && (start_s < open.end_s - 1e-4 || open.length_s() < SHORTEST_S - 1e-4) =>
                 {
+                    result.taken_together |= start_s >= open.end_s - 1e-4;
                     open.end_s = open.end_s.max(window.end_s);
                     *sum += transactions;
                 }
@@ -153,6 +158,40 @@ impl Throughput {
         count
     }
 
+    /// How many stretches there are, as the begin of a sentence: those that are not cut short, as the figures of a run
+    /// count its intervals.
+    pub fn stretches_are(&self) -> String {
+        let longest_s = self.windows.iter().map(|window| window.length_s()).fold(0.0, f64::max);
+        let whole = |window: &&Window| is_complete(window.length_s(), longest_s);
+        let number = self.windows.iter().filter(whole).count() as u64;
+        let are = if number == 1 { "is" } else { "are" };
+        match (self.taken_together, number) {
+            (false, _) => format!("{} {are}", counted(number, "interval")),
+            (true, 1) => format!("1 stretch of about a second {are}"),
+            (true, _) => format!("{} stretches of about a second {are}", count(number)),
+        }
+    }
+
+    /// What is to be said if no transaction completed in half of the time measured or more, at a stretch.
+    pub fn standstill(&self) -> Option<String> {
+        let idle = self.tps.chunk_by(|one, other| (*one > 0.0) == (*other > 0.0));
+        let mut first = 0;
+        let idle = idle.map(|values| {
+            first += values.len();
+            (first - values.len()..first, values)
+        });
+        let idle = idle.filter(|(_, values)| values.first().is_some_and(|tps| *tps <= 0.0));
+        let (longest, _) = idle.max_by_key(|(range, _)| range.len())?;
+        let length_s = |windows: &[Window]| windows.iter().map(|window| window.length_s()).sum::<f64>();
+        (2 * longest.len() >= self.tps.len()).then(|| {
+            format!(
+                "no transaction completed for {} s of the {} s measured",
+                decimal(length_s(&self.windows[longest]), 0),
+                decimal(length_s(&self.windows), 0)
+            )
+        })
+    }
+
     /// The phases in which the load was the same all the time.
     pub fn levels(&self) -> Vec<Window> {
         let ends = self.phases.iter().skip(1).map(|phase| phase.first);
@@ -174,6 +213,49 @@ impl Throughput {
             start_s: self.windows.first().map_or(0.0, |first| first.start_s),
             end_s: self.windows.last().map_or(0.0, |last| last.end_s),
         }
+    }
+
+    /// Why nothing can be said of dips if none is found; `None` if something can.
+    pub fn no_dips_because(&self) -> Option<String> {
+        if let Some(standstill) = self.standstill() {
+            return Some(standstill);
+        }
+        let ends = self.phases.iter().skip(1).map(|phase| phase.first);
+        let ends = ends.chain([self.tps.len()]);
+        let ranges: Vec<Range<usize>> = self
+            .phases
+            .iter()
+            .zip(ends)
+            .map(|(phase, end)| phase.first..end)
+            .collect();
+        if ranges
+            .iter()
+            .any(|range| self.countable(range.clone()).1.len() >= FEWEST)
+        {
+            return None;
+        }
+        Some(match ranges.as_slice() {
+            [] => "nothing was measured".to_owned(),
+            [only] if only.len() < FEWEST => {
+                format!("{} too few; at least {FEWEST} are needed", self.stretches_are())
+            }
+            several if several.iter().all(|range| range.len() < FEWEST) => {
+                format!("no stage has the {FEWEST} intervals of a second or more that are needed")
+            }
+            _ => {
+                let counts = self
+                    .windows
+                    .iter()
+                    .zip(&self.tps)
+                    .map(|(window, tps)| window.length_s() * tps);
+                let transactions = counts.sum::<f64>().round() as u64;
+                format!(
+                    "{} in {} s are too few to tell a dip from chance",
+                    counted(transactions, "transaction"),
+                    decimal(self.measured().length_s(), 0)
+                )
+            }
+        })
     }
 
     /// Where it dips, with the depth of each dip as a share of the running median. Each phase has a level of its own.
@@ -368,6 +450,45 @@ mod tests {
             Throughput::of((0..seconds).map(|second| row("measure", second as f64, 1.0, count(second)))).dips()
         };
         assert_eq!((dips(9).len(), dips(10).len()), (0, 1));
+    }
+
+    #[test]
+    fn why_there_are_no_dips_is_said_unless_they_were_looked_for() {
+        let because = |interval_s: f64, counts: &mut dyn Iterator<Item = u64>| {
+            let rows = counts.enumerate();
+            let row = |(place, count)| row("measure", place as f64 * interval_s, interval_s, count);
+            Throughput::of(rows.map(row)).no_dips_because()
+        };
+        let steady = |length: usize| std::iter::repeat_n(100, length);
+        assert_eq!(because(1.0, &mut steady(10)), None);
+        let words = |interval_s, counts: &mut dyn Iterator<Item = u64>| because(interval_s, counts).unwrap();
+        assert_eq!(
+            words(1.0, &mut steady(9)),
+            "9 intervals are too few; at least 10 are needed"
+        );
+        assert_eq!(
+            words(5.0, &mut steady(1)),
+            "1 interval is too few; at least 10 are needed"
+        );
+        assert_eq!(
+            words(0.1, &mut steady(80)),
+            "8 stretches of about a second are too few; at least 10 are needed"
+        );
+        assert_eq!(
+            words(1.0, &mut (0..30).map(|second| u64::from(second % 3 == 0))),
+            "10 transactions in 30 s are too few to tell a dip from chance"
+        );
+        // The server fell silent.
+        let silent = "no transaction completed for 59 s of the 60 s measured";
+        assert_eq!(
+            words(1.0, &mut (0..60).map(|second| if second == 0 { 1_000 } else { 0 })),
+            silent
+        );
+        assert_eq!(
+            because(1.0, &mut (0..60).map(|second| if second < 31 { 1_000 } else { 0 })),
+            None
+        );
+        assert_eq!(words(1.0, &mut std::iter::empty()), "nothing was measured");
     }
 
     #[test]

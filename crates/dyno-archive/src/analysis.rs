@@ -12,6 +12,9 @@ pub struct Analysis {
     /// Stretches with a TPS well below its running median, in order of time.
     #[serde(default)]
     pub dips: Vec<Dip>,
+    /// Why no dips could be found, in words; empty if they were looked for. Absent in archives of earlier dynos.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub no_dips_because: String,
     /// The time from one dip to the next in seconds, if they come at regular times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dip_period_s: Option<f64>,
@@ -21,6 +24,15 @@ pub struct Analysis {
     /// What to keep in mind, beside the warnings of the summary.
     #[serde(default)]
     pub warnings: Vec<Warning>,
+}
+
+impl Analysis {
+    /// How many dips there were; `None` if they could not be looked for.
+    #[must_use]
+    pub fn dips_found(&self) -> Option<usize> {
+        let number = self.dips.len();
+        (number > 0 || self.no_dips_because.is_empty()).then_some(number)
+    }
 }
 
 /// Whether the throughput settled within the time measured.

@@ -2,6 +2,7 @@
 
 use crate::campaign::latencies::{stages_of, takes_part};
 use dyno_analysis::summary::summary_of;
+use dyno_archive::analysis::Analysis;
 use dyno_archive::summary::{Pacing, StageSummary, StageWorkload, Summary, WorkloadSummary};
 use dyno_archive::{Campaign, Run};
 use indexmap::{IndexMap, IndexSet};
@@ -293,7 +294,7 @@ fn with_figures(mut row: Row, run: &Run, summary: &Summary, workload: &WorkloadS
         .for_each(|(name, figure)| drop(put(name, Number, figure.into())));
     let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
     put("steady", Boolean, analysis.map(|analysis| analysis.steady.found).into());
-    put("dips", Integer, analysis.map(|analysis| analysis.dips.len()).into());
+    put("dips", Integer, analysis.and_then(Analysis::dips_found).into());
     for (name, value) in &summary.metrics {
         put(&format!("metric_{name}"), Number, (*value).into());
     }

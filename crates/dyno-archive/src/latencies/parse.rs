@@ -93,7 +93,8 @@ impl LatencyParser {
             return None;
         }
         self.line.start_s = fields.start.parse().ok().filter(|start_s: &f64| start_s.is_finite())?;
-        self.line.interval_s = fields.length.parse().ok().filter(|length_s: &f64| length_s.is_finite() && *length_s >= 0.0)?;
+        let possible = |length_s: &f64| length_s.is_finite() && *length_s >= 0.0;
+        self.line.interval_s = fields.length.parse().ok().filter(possible)?;
         self.line.statement = statement;
         self.line.workload.clear();
         self.line.workload.push_str(workload);

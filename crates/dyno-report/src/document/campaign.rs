@@ -15,6 +15,7 @@ use crate::campaign::ratio::ratio_of;
 use crate::campaign::whose::of_workload;
 use crate::campaign::{columns, knee_words, knees_by_column, ordered, rows_of};
 use crate::figures::{Greatest, counted, decimal, one_line, rate};
+use dyno_archive::analysis::Analysis;
 use dyno_archive::{Campaign, LatencyCounts, RunState};
 use dyno_stats::Outcome;
 use indexmap::IndexMap;
@@ -373,12 +374,12 @@ impl<'a> Together<'a> {
             .fold(0.0, f64::max);
         let rows = first.iter().filter_map(|(name, recorded)| {
             let summary = recorded.summary.as_ref().ok()?;
-            let dips = recorded.analysis.as_ref().map(|analysis| analysis.dips.len() as f64);
+            let dips = recorded.analysis.as_ref().and_then(Analysis::dips_found);
             Some(vec![
                 words(name.as_str()),
                 words(recorded.name.as_str()),
                 value(summary.tps()),
-                value(dips),
+                value(dips.map(|dips| dips as f64)),
             ])
         });
         let table = Table {

@@ -5,7 +5,7 @@ use super::model::Headline;
 use super::recorded::Recorded;
 use super::run::{state_words, steady_words};
 use crate::campaign::latencies::percentile_words;
-use crate::figures::{counted, percent, rate, time};
+use crate::figures::{counted, one_line, percent, rate, time};
 use dyno_archive::analysis::Analysis;
 use dyno_archive::summary::{Pacing, Summary, WorkloadSummary};
 use indexmap::IndexMap;
@@ -50,9 +50,10 @@ pub(super) fn of_run(recorded: &Recorded) -> Vec<Headline> {
         ..Headline::default()
     }));
     // What holds for all workloads is not said of each.
-    let dips = recorded.analysis.as_ref().map(|analysis| match analysis.dips.len() {
-        0 => "no dips".to_owned(),
-        dips => counted(dips as u64, "dip"),
+    let dips = recorded.analysis.as_ref().map(|analysis| match analysis.dips_found() {
+        None => "dips not looked for".to_owned(),
+        Some(0) => "no dips".to_owned(),
+        Some(dips) => counted(dips as u64, "dip"),
     });
     let dips_known = dips.is_some();
     let whole = Headline {
@@ -93,6 +94,9 @@ fn interval_words(tps: &[f64], steady: bool) -> String {
         return String::new();
     };
     let half = T_19 * stddev / (BATCHES as f64).sqrt();
+    if mean <= half {
+        return "no 95 % confidence interval, because the throughput varied by more than its mean".to_owned();
+    }
     let (low, high) = (rate(mean - half), rate(mean + half));
     format!(
         "95 % confidence interval {low} to {high}, from batch means of this run alone; another run may differ by more"
@@ -133,8 +137,14 @@ fn common(recorded: &Recorded) -> String {
 /// Whether it was steady, and how many dips it had by which causes.
 fn analysis_words(analysis: &Analysis) -> String {
     let steady = steady_words(&analysis.steady);
+    let none = match analysis.no_dips_because.as_str() {
+        "" => "No dips.".to_owned(),
+        // It has just been said.
+        because if because == analysis.steady.reason => "Dips were not looked for.".to_owned(),
+        because => format!("Dips not looked for: {}.", one_line(because)),
+    };
     if analysis.dips.is_empty() {
-        return format!("{steady} No dips.").trim_start().to_owned();
+        return format!("{steady} {none}").trim_start().to_owned();
     }
     let mut causes: IndexMap<String, usize> = IndexMap::new();
     for dip in &analysis.dips {
@@ -151,6 +161,31 @@ fn analysis_words(analysis: &Analysis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyno_archive::analysis::Steady;
+
+    #[test]
+    fn no_dips_are_said_only_where_they_were_looked_for() {
+        let words = |reason: &str, because: &str| {
+            analysis_words(&Analysis {
+                steady: Steady {
+                    reason: reason.to_owned(),
+                    ..Steady::default()
+                },
+                no_dips_because: because.to_owned(),
+                ..Analysis::default()
+            })
+        };
+        assert_eq!(words("", ""), "No dips.");
+        let few = "3 intervals are too few; at least 10 are needed";
+        assert_eq!(
+            words("TPS rose", few),
+            format!("No steady state was found: TPS rose. Dips not looked for: {few}.")
+        );
+        assert_eq!(
+            words("it stood still", "it stood still"),
+            "No steady state was found: it stood still. Dips were not looked for."
+        );
+    }
 
     #[test]
     fn an_interval_needs_many_intervals_and_a_steady_state() {
@@ -160,6 +195,10 @@ mod tests {
             words,
             "no 95 % confidence interval: it needs 60 intervals, and this run has 20"
         );
+        // Most of the time nothing was done.
+        let rare: Vec<f64> = (0..200).map(|second| if second == 150 { 900.0 } else { 0.0 }).collect();
+        let words = interval_words(&rare, true);
+        assert!(words.starts_with("no 95 % confidence interval, because"), "{words}");
         let values: Vec<f64> = (0..200).map(|second| 1_000.0 + f64::from(second * 37 % 23)).collect();
         assert!(interval_words(&values, false).starts_with("no 95 % confidence interval"));
         let words = interval_words(&values, true);

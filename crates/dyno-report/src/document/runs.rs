@@ -10,6 +10,7 @@ use crate::campaign::whose::{Whose, of_workload};
 use crate::campaign::{level, reason};
 use crate::figures::one_line;
 use dyno_analysis::summary::summary_of;
+use dyno_archive::analysis::Analysis;
 use dyno_archive::summary::Summary;
 use dyno_archive::{Campaign, Run, RunState};
 
@@ -91,7 +92,7 @@ impl Runs<'_> {
             .map(|summary| summary.workloads.iter().map(|workload| workload.errors).sum::<u64>());
         let dips = record
             .and_then(|record| record.analysis.as_ref())
-            .map(|analysis| analysis.dips.len() as f64);
+            .and_then(Analysis::dips_found);
         let cell = of_run(run);
         let mut row: Vec<_> = self.several.then(|| words(campaign.name())).into_iter().collect();
         row.push(words(run.name()));
@@ -100,7 +101,7 @@ impl Runs<'_> {
         row.push(value(summary.as_ref().map(Summary::tps)));
         row.extend(self.all.iter().map(|whose| ms(cell.p99_us(whose))));
         row.push(errors.map_or(value(None), exactly));
-        row.push(value(dips));
+        row.push(value(dips.map(|dips| dips as f64)));
         row
     }
 }

@@ -414,9 +414,10 @@ mod tests {
     fn intervals_are_drawn_when_they_were_whatever_the_warm_up_lasted() {
         let grid = Grid::new(1.0, 4.6).measured_from(0.6);
         let mut steps = Steps::of_intervals(grid, 1.0);
-        for (start_s, end_s, value) in [(0.0, 0.6, 1.0), (0.6, 1.6, 2.0), (1.6, 2.6, 3.0), (2.6, 3.6, 4.0), (3.6, 4.6, 5.0)]
-        {
-            steps.push(start_s, end_s, value);
+        steps.push(0.0, 0.6, 1.0);
+        for second in 0..4 {
+            let start_s = 0.6 + f64::from(second);
+            steps.push(start_s, start_s + 1.0, 2.0 + f64::from(second));
         }
         let series = steps.series("x");
         assert_eq!((series.first_s, series.mean.len()), (-0.4, 5));

@@ -132,7 +132,7 @@ fn a_run_with_dips() {
         findings: vec![
             "After each checkpoint WAL per transaction was 5.2 times what it was before the next.".to_owned(),
         ],
-        warnings: Vec::new(),
+        ..Analysis::default()
     };
     assert_snapshot!(shown(update(), Some(found)));
 }

@@ -3,6 +3,7 @@
 use crate::summary::stretch;
 use crate::summary::stretch::Stretch;
 use dyno_archive::LOG_TOLERANCE_S;
+use dyno_archive::figures::decimal;
 use dyno_archive::plan::Span;
 use dyno_archive::summary::{
     ErrorSummary, Lag, Latency, Pacing, ScriptSummary, StageSummary, StageWorkload, StatementSummary, Steadiness,
@@ -182,12 +183,15 @@ impl SummaryBuilder {
     pub(crate) fn counts(&mut self, workload: usize, duration_s: f64, counts: Counts, lag: Option<Lag>) {
         let complete = is_complete(duration_s, self.interval_s);
         let stage = self.stages.last_mut();
+        let phase = stage.as_ref().map_or_else(String::new, |stage| stage.name.clone());
         let share = stage.and_then(|stage| stage.workloads.get_mut(workload));
         let Some(workload) = self.workloads.get_mut(workload) else {
             return;
         };
         let idle_s = (workload.facts.start_delay_s - self.start_s).clamp(0.0, duration_s);
-        let tps = (complete && duration_s > 0.0 && idle_s == 0.0).then(|| counts.transactions as f64 / duration_s);
+        // Of a time in which it was to do nothing there is no rate.
+        let active = idle_s == 0.0 && workload.facts.takes_part(&phase);
+        let tps = (complete && duration_s > 0.0 && active).then(|| counts.transactions as f64 / duration_s);
         if let Some(share) = share {
             share.counts.add(&counts);
             share.active_s += duration_s - idle_s;
@@ -294,6 +298,7 @@ impl SummaryBuilder {
                 first_s: Some(ended.first_s),
                 reason: ended.reason.clone(),
             }));
+            warnings.extend(self.began_late(&workload.facts));
             let stretches = self.stretches(index);
             let workload = workload.summary(self.measured_s, &stretches);
             let of_stretches = stretches.iter().flat_map(Stretch::warnings);
@@ -314,6 +319,18 @@ impl SummaryBuilder {
             warnings,
             ..Summary::default()
         }
+    }
+
+    /// What is to be said of a workload whose clients began when the measurement was under way.
+    fn began_late(&self, facts: &WorkloadFacts) -> Option<Warning> {
+        let late_s = facts.start_delay_s - self.stages.first()?.start_s;
+        (late_s > 0.0).then(|| Warning::Note {
+            text: format!(
+                "The clients of \"{}\" began {} s after the measurement; its TPS is over all of the measured time.",
+                facts.name,
+                decimal(late_s, 1)
+            ),
+        })
     }
 
     /// The stretches of time in which a workload had one load: the stages that it took part in, or all of the time.
@@ -359,6 +376,7 @@ impl Stage {
     fn summary(&self, workloads: &[Workload]) -> StageSummary {
         let lasted_s = self.end_s - self.start_s;
         let workloads = workloads.iter().zip(&self.workloads);
+        let workloads = workloads.filter(|(workload, _)| workload.facts.takes_part(&self.name));
         let workloads = workloads.map(|(workload, share)| {
             let latency = Latency::of(&share.latency);
             let planned = workload.facts.stage(&self.name);

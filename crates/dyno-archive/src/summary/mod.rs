@@ -99,7 +99,8 @@ pub struct StageSummary {
     pub start_s: f64,
     /// When its last interval ended.
     pub end_s: f64,
-    /// One entry per workload, in the experiment's order. One that took no part has a TPS of 0.
+    /// One entry per workload that takes part, in the experiment's order. In archives of earlier dynos the others have
+    /// a TPS of 0.
     pub workloads: Vec<StageWorkload>,
 }
 

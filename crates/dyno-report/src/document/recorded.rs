@@ -136,7 +136,11 @@ impl<'a> Recorded<'a> {
 
     fn interval(&mut self, row: &IntervalRow) {
         self.throughput.push(row);
-        if row.phase != WARMUP && is_complete(row.interval_s, self.grid.interval_s()) {
+        let facts = self.run.record.as_ref().map_or(&[][..], |record| &record.workloads);
+        let facts = facts.iter().find(|facts| facts.name == row.workload);
+        let active = row.phase != WARMUP
+            && facts.is_none_or(|facts| facts.takes_part(&row.phase) && facts.start_delay_s <= row.interval_start_s);
+        if active && is_complete(row.interval_s, self.grid.interval_s()) {
             match self.tps.get_mut(&row.workload) {
                 Some(tps) => tps.push(row.tps),
                 None => drop(self.tps.insert(row.workload.clone(), vec![row.tps])),

@@ -2,7 +2,7 @@
 
 use super::*;
 use dyno_archive::plan::MEASURE;
-use dyno_archive::summary::ScriptFacts;
+use dyno_archive::summary::{ScriptFacts, StageFacts};
 use dyno_record::{ErrorClass, ErrorCode, Recording};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -168,6 +168,67 @@ fn nothing_is_due_before_a_workload_begins() {
     }
     let missed = |warning: &Warning| matches!(warning, Warning::RateMissed { .. });
     assert!(!builder.build().warnings.iter().any(missed));
+}
+
+#[test]
+fn a_stage_without_a_workload_says_nothing_of_it() {
+    let mut facts = facts(Pacing::Closed);
+    facts[0].stages = vec![StageFacts {
+        name: "on".to_owned(),
+        rate_per_s: None,
+        ramp: false,
+    }];
+    let mut builder = SummaryBuilder::new(&facts, SECOND);
+    for second in 0..6 {
+        let (phase, count) = if second < 3 {
+            ("on", 100 + u64::from(second))
+        } else {
+            ("off", 0)
+        };
+        builder.interval(
+            phase,
+            &Interval {
+                start: SECOND * second,
+                ..interval(count, 1_000_000, SECOND)
+            },
+        );
+    }
+    let summary = builder.build();
+    let steadiness = summary.workloads[0].steadiness.unwrap();
+    assert_eq!(
+        (steadiness.intervals, steadiness.tps_min, steadiness.tps_max),
+        (3, 100.0, 102.0)
+    );
+    let of_stages: Vec<usize> = summary.stages.iter().map(|stage| stage.workloads.len()).collect();
+    assert_eq!(of_stages, [1, 0]);
+    assert_eq!(summary.stages[0].workloads[0].tps, 101.0);
+}
+
+#[test]
+fn clients_that_began_within_the_measured_time_are_told_of() {
+    let mut facts = facts(Pacing::Closed);
+    facts[0].start_delay_s = 5.0;
+    let told = |first: u32| {
+        let mut builder = SummaryBuilder::new(&facts, SECOND);
+        for second in first..10 {
+            let start = SECOND * second;
+            let count = if second < 5 { 0 } else { 600 };
+            builder.interval(
+                MEASURE,
+                &Interval {
+                    start,
+                    ..interval(count, 1_000_000, SECOND)
+                },
+            );
+        }
+        let warnings = builder.build().warnings;
+        let notes = warnings
+            .iter()
+            .filter(|warning| matches!(warning, Warning::Note { .. }));
+        notes.map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let words = "The clients of \"main\" began 3.0 s after the measurement; its TPS is over all of the measured time.";
+    assert_eq!((told(2), told(5)), (vec![words.to_owned()], Vec::new()));
 }
 
 #[test]

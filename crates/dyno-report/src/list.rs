@@ -2,9 +2,14 @@
 
 use crate::campaign::cells::tps_words;
 use crate::campaign::latencies::p99_words;
+use crate::figures::one_line;
 use crate::table::unbroken;
 use dyno_analysis::summary::summary_of;
 use dyno_archive::{Campaign, Run};
+
+/// Of a longer target the middle is left out, because its kind and its port tell it from others: lines are to fit on a
+/// screen.
+const LONGEST_TARGET: usize = 20;
 
 /// The campaigns of an archive, one line per run, the newest last.
 #[must_use]
@@ -29,6 +34,7 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
             vec![
                 when.clone(),
                 experiment.clone(),
+                target(campaign, None),
                 "no run".to_owned(),
                 nothing(),
                 nothing(),
@@ -45,6 +51,7 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
             vec![
                 when.clone(),
                 experiment.clone(),
+                target(campaign, Some(run)),
                 run.state.to_string(),
                 tps,
                 p99,
@@ -54,10 +61,38 @@ pub fn campaigns(campaigns: &[Campaign]) -> String {
         none.into_iter().chain(runs)
     });
     unbroken(
-        &["when", "experiment", "state", "TPS", "p99", "folder"],
-        &[0, 1, 2, 5],
+        &["when", "experiment", "target", "state", "TPS", "p99", "folder"],
+        &[0, 1, 2, 3, 6],
         rows,
     )
+}
+
+/// The database of a run, or of a campaign without one, as it was asked for; of an address the server alone.
+fn target(campaign: &Campaign, run: Option<&Run>) -> String {
+    let of_run = run.and_then(|run| run.record.as_ref().ok());
+    let of_campaign = campaign.record.as_ref().ok().map(|record| &record.target);
+    let asked = of_run.and_then(|record| record.cell.get("target")).or(of_campaign);
+    // Archives of the first dynos know the address alone.
+    let asked = asked.filter(|target| !target.is_empty());
+    let Some(target) = asked.or(of_run.map(|record| &record.target)) else {
+        return "-".to_owned();
+    };
+    let server = match target.split_once("://") {
+        Some((kind, address)) => {
+            let address = address.split(['/', '?']).next().unwrap_or_default();
+            let host = address.rsplit('@').next().unwrap_or_default();
+            format!("{kind}://{host}")
+        }
+        None => target.clone(),
+    };
+    let server = one_line(&server);
+    let length = server.chars().count();
+    if length <= LONGEST_TARGET {
+        return server;
+    }
+    let end = LONGEST_TARGET / 2;
+    let begin = server.chars().take(LONGEST_TARGET - end - 1);
+    begin.chain(['…']).chain(server.chars().skip(length - end)).collect()
 }
 
 /// TPS and the 99th percentile of each workload; `-` where there is none.
@@ -106,6 +141,22 @@ mod tests {
         assert!(staged.contains(" 0.9 to 40 ms by stage "), "{staged}");
         let mixed = line(two_workloads);
         assert!(mixed.contains(" update 12,346, ingest 993.8 "), "{mixed}");
+    }
+
+    #[test]
+    fn a_target_is_named_as_it_was_asked_for() {
+        let archive = tempfile::tempdir().unwrap();
+        let mut campaign = campaign(archive.path(), "", |_| Fate::Found(Box::new(staged())));
+        let mut named = |target: &str| {
+            campaign.record.as_mut().unwrap().target = target.to_owned();
+            super::target(&campaign, campaign.runs.first())
+        };
+        assert_eq!(named("embedded:mariadb"), "embedded:mariadb");
+        assert_eq!(
+            named("mysql://me@db:3306/dyno_run?ssl-mode=required"),
+            "mysql://db:3306"
+        );
+        assert_eq!(named("postgres://db.example.com:5432/x"), "postgres:…e.com:5432");
     }
 
     #[test]

@@ -22,6 +22,8 @@ const THICKEST = 56;
 /** Bars that are far apart are hard to compare: the most room between groups, and what the axis takes at least. */
 const WIDEST_SPACE = 90;
 const NARROWEST = 360;
+/** Between the names of groups beneath them. */
+const NAME_SPACE = 10;
 
 export function bars(data: Bars, frame: Frame): Drawing {
   const { theme } = frame;
@@ -68,14 +70,15 @@ export function bars(data: Bars, frame: Frame): Drawing {
 
 function fitsUpright(data: Bars, width: number): boolean {
   const room = (width - LEFT - RIGHT) / Math.max(1, data.categories.length);
-  const namesFit = data.categories.every((category) => textWidth(category, SMALL) + 10 <= room);
+  const namesFit = data.categories.every((category) => textWidth(category, SMALL) + NAME_SPACE <= room);
   const valuesFit = (widestLabel(data) + 2) * data.series.length <= room * 0.85;
   return namesFit && valuesFit;
 }
 
 /** How wide the panel of upright bars may become. */
 function widest(data: Bars): number {
-  return Math.max(NARROWEST, data.categories.length * (data.series.length * THICKEST + WIDEST_SPACE));
+  const names = data.categories.map((category) => textWidth(category, SMALL) + NAME_SPACE);
+  return Math.max(NARROWEST, data.categories.length * Math.max(data.series.length * THICKEST + WIDEST_SPACE, ...names));
 }
 
 function widestLabel(data: Bars): number {

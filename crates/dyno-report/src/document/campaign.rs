@@ -18,7 +18,7 @@ use crate::figures::{Greatest, counted, decimal, one_line, rate};
 use dyno_archive::analysis::Analysis;
 use dyno_archive::{Campaign, LatencyCounts, RunState};
 use dyno_stats::Outcome;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 /// More curves of percentiles, or runs in one chart, cannot be told apart.
 const MOST_CURVES: usize = 8;
@@ -465,8 +465,17 @@ fn alike(measures: Vec<Measure>, cells: &[Cell]) -> Vec<Vec<Measure>> {
     }
 }
 
-/// The names of campaigns, with a number where folders of the same name lie in different archives.
+/// The names of campaigns, with their targets where these differ, and with a number where folders of the same name lie
+/// in different archives.
 fn unique_names(campaigns: &[&Campaign]) -> Vec<String> {
+    let target = |campaign: &Campaign| {
+        campaign
+            .record
+            .as_ref()
+            .map_or("", |record| record.target.as_str())
+            .to_owned()
+    };
+    let targets: IndexSet<String> = campaigns.iter().map(|campaign| target(campaign)).collect();
     let mut names: Vec<String> = Vec::new();
     for campaign in campaigns {
         let name = campaign.name();
@@ -474,11 +483,39 @@ fn unique_names(campaigns: &[&Campaign]) -> Vec<String> {
             .iter()
             .filter(|other| other.name() == name)
             .count();
-        names.push(if same == 0 {
-            name
-        } else {
-            format!("{name} ({})", same + 1)
+        let name = match same {
+            0 => name,
+            _ => format!("{name} ({})", same + 1),
+        };
+        names.push(match target(campaign) {
+            target if targets.len() > 1 && !target.is_empty() => format!("{name}, {target}"),
+            _ => name,
         });
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::campaign_tests::{Fate, campaign};
+
+    #[test]
+    fn campaigns_are_named_by_their_targets_where_these_differ() {
+        let archives = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [one, mut other] = archives
+            .each_ref()
+            .map(|archive| campaign(archive.path(), "", |_| Fate::NotMade));
+        let name = one.name();
+        assert_eq!(unique_names(&[&one, &other]), [name.clone(), format!("{name} (2)")]);
+        other.record.as_mut().unwrap().target = "embedded:mariadb".to_owned();
+        let target = one.record.as_ref().unwrap().target.clone();
+        let first = if target.is_empty() {
+            name.clone()
+        } else {
+            format!("{name}, {target}")
+        };
+        let names = [first, format!("{name} (2), embedded:mariadb")];
+        assert_eq!(unique_names(&[&one, &other]), names);
+    }
 }

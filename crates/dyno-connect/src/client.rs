@@ -40,7 +40,7 @@ pub struct Client<S: Session> {
 
 impl<S: Session> Client<S> {
     /// Connects to a server. `sessions` is as for [`log_in`]. A request to stop ends what is waited for later, too, and
-    /// the server is asked to give it up.
+    /// the server is asked to give it up. A server that is out of reach is [noticed](crate::notice_outage).
     ///
     /// # Errors
     /// As for [`log_in`].
@@ -50,6 +50,7 @@ impl<S: Session> Client<S> {
         limit: Limit<'_>,
     ) -> Result<Self, ConnectError> {
         let (opening, session) = log_in(&endpoint, &sessions, limit)?;
+        opening.notice_outage()?;
         if let Some(peer) = opening.peer() {
             // Another address may be another server's, which gives the same numbers to the sessions of others.
             endpoint.address = Address::Tcp(vec![peer]);
@@ -70,7 +71,7 @@ impl<S: Session> Client<S> {
         self.patience = patience;
     }
 
-    /// Executes one or more statements, however long that takes. Results are dropped.
+    /// Executes one or more statements, for as long as the patience lasts. Results are dropped.
     ///
     /// # Errors
     /// The server refuses one, or the connection is lost.

@@ -11,6 +11,7 @@ mod dial;
 mod endpoint;
 mod error;
 mod opening;
+mod outage;
 mod socket;
 mod stop;
 
@@ -21,5 +22,6 @@ pub use dial::{Limit, dial};
 pub use endpoint::{Address, Endpoint, Tls};
 pub use error::ConnectError;
 pub use opening::{Opening, log_in};
+pub use outage::notice_outage;
 pub use socket::{Socket, is_gone};
 pub use stop::Stop;

@@ -4,6 +4,7 @@
 
 use crate::decrypt::decrypt;
 use crate::dial::{Limit, dial};
+use crate::outage::notice_outage;
 use crate::{Address, ConnectError, Endpoint, Socket, Stop, Tls};
 use dyno_wire::tls::{self, Encryption, SslMode, TlsError, Words};
 use dyno_wire::{Event, Session, WireError};
@@ -28,6 +29,8 @@ pub struct Opening {
     patience: Duration,
     /// When the part under way has taken too long, however much the server says; `None`: never.
     deadline: Option<Instant>,
+    /// How long it may take; `None`: as one part of connecting.
+    allowed: Option<Duration>,
     stop: Stop,
     /// From then on the connection is of no use.
     until: Option<Instant>,
@@ -89,6 +92,7 @@ impl Opening {
             awaits_greeting: false,
             patience: endpoint.connect_timeout,
             deadline: limit.deadline(endpoint.connect_timeout),
+            allowed: None,
             stop: limit.stop.clone(),
             until: limit.until,
         })
@@ -122,8 +126,17 @@ impl Opening {
         patience: Option<Duration>,
     ) -> Result<Event, ConnectError> {
         self.doing = "waiting for an answer";
+        self.allowed = patience;
         self.deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
         self.converse(session, out)
+    }
+
+    /// See [`notice_outage`]; on this machine there is none to be noticed.
+    pub(crate) fn notice_outage(&self) -> Result<(), ConnectError> {
+        match &self.socket {
+            Socket::Tcp(stream) => notice_outage(stream).map_err(|error| self.broken(error)),
+            Socket::Unix(_) => Ok(()),
+        }
     }
 
     /// Who is at the other end, if that is known.
@@ -207,8 +220,11 @@ impl Opening {
             return Err(ConnectError::Stopped);
         }
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            let cause = io::Error::new(io::ErrorKind::TimedOut, "no answer within the connect timeout");
-            return Err(self.broken(cause));
+            let why = match self.allowed {
+                None => "no answer within the connect timeout".to_owned(),
+                Some(allowed) => format!("no answer within {} s", allowed.as_secs_f64()),
+            };
+            return Err(self.broken(io::Error::new(io::ErrorKind::TimedOut, why)));
         }
         Ok(())
     }

@@ -15,4 +15,5 @@ pub mod sampler;
 pub mod target;
 
 mod notice;
+mod patience;
 mod stopping;

@@ -45,7 +45,7 @@ fn said(first: Vec<u8>, then: Vec<u8>, hangs_up: bool) -> String {
             let _ = stream.write_all(&then);
         }
         if !hangs_up {
-            let _ = stream.read(&mut [0; 4096]);
+            while stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}
         }
     };
     thread::spawn(move || listener.incoming().flatten().for_each(serve));
@@ -63,6 +63,7 @@ fn servers_that_do_not_let_us_in_are_told_apart() {
     let refuses_later = packet(2, b"\xff\x15\x04#28000Access denied for user 'ann'");
     let switches = packet(2, b"\xfegssapi\x00data");
     let greets = greeting("mysql_native_password");
+    let lets_in = packet(2, b"\0\0\0\x02\0\0\0");
     let half = greets[..20].to_vec();
     let stranger = "the server at ADDRESS does not follow the protocol: ";
     for (what, expected) in [
@@ -85,8 +86,12 @@ fn servers_that_do_not_let_us_in_are_told_apart() {
         ),
         (said(vec![], vec![], true), "the server at ADDRESS did not greet: "),
         (
-            said(greets, vec![], true),
+            said(greets.clone(), vec![], true),
             "the connection to ADDRESS broke while logging in: the server closed the connection",
+        ),
+        (
+            said(greets, lets_in, false),
+            "the connection to ADDRESS broke while waiting for an answer: no answer within 0.3 s",
         ),
         (
             said(half, vec![], false),

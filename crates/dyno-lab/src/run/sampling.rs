@@ -37,11 +37,21 @@ pub(super) struct Sampling {
 /// Sampling under way.
 pub(super) struct Running {
     begin: Instant,
-    threads: Vec<(Sender<()>, JoinHandle<()>)>,
+    followed: Vec<Followed>,
     events: Receiver<EventRecord>,
     warnings: Receiver<String>,
     outages: Receiver<Outage>,
     cost: Arc<Cost>,
+}
+
+/// A sampler on its thread, as seen from outside.
+struct Followed {
+    subject: &'static str,
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+    /// When its last sample began, or the first of those that failed since then, in milliseconds since the first phase
+    /// began.
+    asked_ms: Arc<AtomicU64>,
 }
 
 /// A time in which a sampler failed.
@@ -87,7 +97,7 @@ impl Cost {
         self.standstills.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a sample that the server has answered.
+    /// Counts a sample that the server has given.
     fn answered(&self, at: Duration, took: Duration) {
         if took < STANDSTILL {
             let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -134,7 +144,7 @@ impl Sampling {
         let (warnings_to, warnings) = mpsc::channel();
         let (outages_to, outages) = mpsc::channel();
         let cost = Arc::new(Cost::default());
-        let mut threads = Vec::new();
+        let mut followed = Vec::new();
         for sampler in self.samplers {
             let (stop, stopped) = mpsc::channel();
             let subject = sampler.subject();
@@ -145,8 +155,10 @@ impl Sampling {
                 warnings: warnings_to.clone(),
                 cost: Arc::clone(&cost),
             };
+            let asked_ms = Arc::default();
             let turn = Turn {
                 sampler,
+                asked_ms: Arc::clone(&asked_ms),
                 files,
                 outages: outages_to.clone(),
                 begin,
@@ -155,7 +167,12 @@ impl Sampling {
             };
             let thread = std::thread::Builder::new().name("sampler".to_owned());
             match thread.spawn(move || turn.run(&stopped)) {
-                Ok(thread) => threads.push((stop, thread)),
+                Ok(thread) => followed.push(Followed {
+                    subject,
+                    stop,
+                    thread,
+                    asked_ms,
+                }),
                 Err(error) => {
                     let _ = warnings_to.send(format!(
                         "{subject} could not be sampled, because no thread could be started: {error}."
@@ -165,7 +182,7 @@ impl Sampling {
         }
         Running {
             begin,
-            threads,
+            followed,
             events,
             warnings,
             outages,
@@ -217,23 +234,30 @@ impl Running {
         self.events.try_iter().collect()
     }
 
-    /// Takes last samples and ends. A sampler that does not come back is abandoned.
+    /// Takes last samples and ends. A sampler that does not come back is abandoned, and that is said.
     pub fn finish(self) -> Sampled {
         let sampled_s = self.begin.elapsed().as_secs_f64().max(1e-9);
-        for (stop, _) in &self.threads {
+        for sampler in &self.followed {
             // A thread that has ended does not listen any more.
-            let _ = stop.send(());
+            let _ = sampler.stop.send(());
         }
         let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline && !self.threads.iter().all(|(_, thread)| thread.is_finished()) {
+        while Instant::now() < deadline && !self.followed.iter().all(|sampler| sampler.thread.is_finished()) {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let outages = Outage::merged(self.outages.try_iter().collect());
+        let abandoned = self.followed.iter().filter(|sampler| !sampler.thread.is_finished());
+        let abandoned = abandoned.map(|sampler| Outage {
+            subjects: vec![sampler.subject],
+            since: Duration::from_millis(sampler.asked_ms.load(Ordering::Relaxed)),
+            until: None,
+            reason: "there was no answer when the run ended".to_owned(),
+        });
+        let outages = Outage::merged(self.outages.try_iter().chain(abandoned).collect());
         let outages = outages.iter().map(Outage::to_string);
         Sampled {
             events: self.events(),
             warnings: self.warnings.try_iter().chain(outages).collect(),
-            cost: (!self.threads.is_empty()).then(|| SamplingCost {
+            cost: (!self.followed.is_empty()).then(|| SamplingCost {
                 server_ms_per_s: self.cost.server_s() * 1e3 / sampled_s,
                 dyno_cpu_us_per_s: self.cost.cpu_us.load(Ordering::Relaxed) as f64 / sampled_s,
             }),
@@ -244,6 +268,7 @@ impl Running {
 /// A sampler on its thread.
 struct Turn {
     sampler: Box<dyn Sampler>,
+    asked_ms: Arc<AtomicU64>,
     files: Files,
     outages: Sender<Outage>,
     begin: Instant,
@@ -273,12 +298,17 @@ impl Turn {
                 at: began.duration_since(self.begin),
                 late: next.map_or(Duration::ZERO, |next| began.saturating_duration_since(next)),
             };
+            if self.failing.is_none() {
+                let asked_ms = u64::try_from(moment.at.as_millis()).unwrap_or(u64::MAX);
+                self.asked_ms.store(asked_ms, Ordering::Relaxed);
+            }
             let result = if last {
                 self.sampler.finish(moment, &mut self.files)
             } else {
                 self.sampler.sample(moment, &mut self.files)
             };
-            if self.sampler.asks_server() {
+            // One that failed was mostly waited for.
+            if self.sampler.asks_server() && result.is_ok() {
                 self.cost.answered(moment.at, began.elapsed());
             }
             self.judge(moment.at, result.map_err(|error| error.to_string()));
@@ -389,6 +419,7 @@ impl Sink for Files {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyno_target::sampler::SampleError;
 
     #[test]
     fn a_long_sample_costs_what_no_standstill_explains() {
@@ -399,6 +430,42 @@ mod tests {
         assert_eq!(cost.server_s(), 2.0);
         cost.standstills().seen.push((4.0, 6.25));
         assert_eq!(cost.server_s(), 0.75);
+    }
+
+    /// A sampler whose server never answers.
+    struct Unanswered;
+
+    impl Sampler for Unanswered {
+        fn subject(&self) -> &'static str {
+            "the server's counters"
+        }
+
+        fn period(&self) -> Duration {
+            Duration::from_secs(3600)
+        }
+
+        fn asks_server(&self) -> bool {
+            true
+        }
+
+        fn sample(&mut self, _: Moment, _: &mut dyn Sink) -> Result<(), SampleError> {
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+
+    #[test]
+    fn a_sampler_that_does_not_come_back_is_told_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let sampling = Sampling {
+            samplers: vec![Box::new(Unanswered)],
+            warnings: Vec::new(),
+        };
+        let said = sampling.start(folder.path()).finish().warnings;
+        let expected = "s to the end, there are no samples of the server's counters, because reading them failed: \
+                        there was no answer when the run ended.";
+        assert!(said.len() == 1 && said[0].ends_with(expected), "{said:?}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::address::ConnectionInfo;
 use super::endpoint::EndpointError;
 use super::row::FromRow;
+use crate::patience::{ANSWER, SAMPLE};
 use crate::target::StopFlag;
 use dyno_connect::{ConnectError, Limit, Stop};
 use dyno_wire::{MySession, ResultTooLarge};
@@ -61,8 +62,12 @@ impl From<dyno_connect::ClientError> for ClientError {
     }
 }
 
-/// A connection. Each call waits for its answer.
-pub struct Client(dyno_connect::Client<MySession>);
+/// A connection. Each call waits for its answer, as [`crate::patience`] has it.
+pub struct Client {
+    client: dyno_connect::Client<MySession>,
+    /// How long for the answer to a question.
+    patience: Duration,
+}
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -95,31 +100,44 @@ impl ConnectionInfo {
         };
         let client = dyno_connect::Client::connect(endpoint, self.sessions(), limit)
             .map_err(|error| ClientError::Connect(Box::new(error)))?;
-        let mut client = Client(client);
-        client.set_patience(Some(self.connect_timeout));
-        match client.execute(STAY) {
+        let patience = ANSWER;
+        let mut client = Client { client, patience };
+        match client.execute_within(STAY, Some(self.connect_timeout)) {
             // Without it, it works for as long as the server usually waits.
-            Ok(()) | Err(ClientError::Server(_)) => {}
-            Err(error) => return Err(error),
+            Ok(()) | Err(ClientError::Server(_)) => Ok(client),
+            Err(error) => Err(error),
         }
-        client.set_patience(None);
-        Ok(client)
+    }
+
+    /// The same for a sampler, which nobody waits for so long.
+    pub(super) fn connect_to_sample(&self) -> Result<Client, ClientError> {
+        let client = self.connect()?;
+        let patience = SAMPLE;
+        Ok(Client { patience, ..client })
     }
 }
 
 impl Client {
-    /// Waits this long for each answer from now on; with `None`, as at first, as long as it takes. After an answer that
-    /// did not come in time the connection is lost.
-    pub(super) fn set_patience(&mut self, patience: Option<Duration>) {
-        self.0.set_patience(patience);
-    }
-
-    /// Executes statements whose results nobody reads.
+    /// Executes statements whose results nobody reads, and for which the server has nothing to do that takes long.
     ///
     /// # Errors
-    /// The server refuses one, or the connection is lost.
+    /// The server refuses one, or the connection is lost, as it is after an answer that did not come in time.
     pub fn execute(&mut self, statements: &str) -> Result<(), ClientError> {
-        self.0.execute(statements)?;
+        self.execute_within(statements, Some(self.patience))
+    }
+
+    /// Executes statements that the server has to work for, however long it takes.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    pub fn work(&mut self, statements: &str) -> Result<(), ClientError> {
+        self.execute_within(statements, None)
+    }
+
+    /// The same within a limit.
+    pub(super) fn execute_within(&mut self, statements: &str, limit: Option<Duration>) -> Result<(), ClientError> {
+        self.client.set_patience(limit);
+        self.client.execute(statements)?;
         Ok(())
     }
 
@@ -128,7 +146,8 @@ impl Client {
     /// # Errors
     /// As for [`execute`](Self::execute), or the rows are not of this type.
     pub fn query<T: FromRow>(&mut self, query: &str) -> Result<Vec<T>, ClientError> {
-        let result = self.0.query(query)?;
+        self.client.set_patience(Some(self.patience));
+        let result = self.client.query(query)?;
         let rows = result.kept.into_iter();
         rows.map(|row| T::from_row(&row).ok_or_else(|| ClientError::Unexpected(format!("{row:?}"))))
             .collect()

@@ -4,10 +4,10 @@
 //! says of which definition it is and which campaign has used it; it is written when all is loaded, so that what was
 //! loaded in part is not taken for whole. A database without such a comment is somebody else's and left alone.
 
-use super::Client;
 use super::load::{LoadError, fill_table, run};
 use super::mark::{MARK, Made, Mark};
 use super::rights::remedy;
+use super::{Client, ClientError};
 use crate::embedded::hex;
 use crate::target::{Data, Progress, State, Wanted};
 use sha2::{Digest, Sha256};
@@ -172,13 +172,11 @@ pub(super) fn names(client: &mut Client) -> Result<Vec<String>, LoadError> {
 
 /// Loads the data into a new database.
 fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn Progress) -> Result<(), LoadError> {
-    database(
-        client,
-        &format!(
-            "create or replace database {WORKING} {CHARACTERS} comment '{}'",
-            Mark::default()
-        ),
-    )?;
+    let made = client.work(&format!(
+        "create or replace database {WORKING} {CHARACTERS} comment '{}'",
+        Mark::default()
+    ));
+    explained(client, made)?;
     database(client, &format!("use {WORKING}"))?;
     progress.step("Creating the schema");
     run(client, &data.setup)?;
@@ -207,7 +205,13 @@ fn comment(client: &mut Client, mark: &Mark) -> Result<(), LoadError> {
 }
 
 fn database(client: &mut Client, statement: &str) -> Result<(), LoadError> {
-    let Err(error) = client.execute(statement) else {
+    let done = client.execute(statement);
+    explained(client, done)
+}
+
+/// The same, with what to do about it if this role may not.
+fn explained(client: &mut Client, done: Result<(), ClientError>) -> Result<(), LoadError> {
+    let Err(error) = done else {
         return Ok(());
     };
     Err(match remedy(client, &error, &format!("all on {WORKING}.*")) {

@@ -227,7 +227,7 @@ impl Control for MysqlControl {
     fn settle(&mut self) -> Result<Vec<String>, TargetError> {
         let tables = self.tables()?;
         for table in &tables {
-            self.client.execute(&format!("analyze table {}", quoted(&table.name)))?;
+            self.client.work(&format!("analyze table {}", quoted(&table.name)))?;
         }
         if tables.is_empty() {
             return Ok(Vec::new());
@@ -242,9 +242,9 @@ impl Control for MysqlControl {
             // The primary key is the table.
             let name = quoted(&table.name);
             self.client
-                .execute(&format!("select count(*) from {name} force index (primary)"))
+                .work(&format!("select count(*) from {name} force index (primary)"))
                 // One without a primary key has only itself.
-                .or_else(|_| self.client.execute(&format!("select count(*) from {name}")))?;
+                .or_else(|_| self.client.work(&format!("select count(*) from {name}")))?;
         }
         Ok(match tables.len() {
             1 => "1 table was read from begin to end".to_owned(),

@@ -73,7 +73,7 @@ pub enum LoadError {
 /// What is wrong with one, with its line.
 pub fn run(client: &mut Client, sql: &Sql) -> Result<(), LoadError> {
     for statement in &statements(&sql.text, &sql.name, Lexis::Mysql)? {
-        client.execute(statement.text()).map_err(|error| LoadError::Statement {
+        client.work(statement.text()).map_err(|error| LoadError::Statement {
             what: sql.name.clone(),
             line: statement.position().line,
             error,
@@ -104,7 +104,7 @@ pub fn fill_table(
             return Err(LoadError::Stopped);
         }
         let last = fill.rows.min(first + BATCH_ROWS - 1);
-        client.execute(&insert(fill, first, last)).map_err(failed)?;
+        client.work(&insert(fill, first, last)).map_err(failed)?;
         progress(last);
         first = last + 1;
     }

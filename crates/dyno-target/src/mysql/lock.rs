@@ -12,7 +12,7 @@ use super::{Client, connect_until};
 use crate::target::{Lock, StopFlag, TargetError};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The lock of a server that is measured.
 pub(super) const NAME: &str = "dyno";
@@ -23,10 +23,6 @@ const PATIENCE_S: u32 = 1;
 /// The server's answer to the wish for the lock is none.
 const UNKNOWN: &str = "the server does not say whether it gives the lock that keeps other dynos away (get_lock); try \
                        again, or connect to the server itself if this is a proxy";
-
-/// How long the server may take to say whether the lock is held. One that stands still for less is measured; of one
-/// that is out of reach nothing ever comes.
-const ANSWER: Duration = Duration::from_secs(60);
 
 /// The lock, held or lost.
 pub(super) struct ServerLock {
@@ -52,7 +48,6 @@ impl ServerLock {
 
 fn held(info: &ConnectionInfo, stop: &StopFlag, waiting: &mut dyn FnMut(&str)) -> Result<Client, TargetError> {
     let mut client = connect_until(info, stop)?;
-    client.set_patience(Some(ANSWER));
     // Another connection of this process has it if it holds the lock itself, by another address of the same server.
     client.execute(&format!("do get_lock('{}', 0)", own_name()))?;
     let mut told = false;

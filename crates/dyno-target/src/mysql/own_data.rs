@@ -50,7 +50,7 @@ pub(super) fn remove(info: &ConnectionInfo, stop: &StopFlag) -> Result<Option<St
         && let Some(mark) = mark_of(&mut client)?
     {
         check_drop(&mut client, &mark, "")?;
-        client.execute(&format!("drop database {WORKING}"))?;
+        client.work(&format!("drop database {WORKING}"))?;
     }
     Ok(None)
 }

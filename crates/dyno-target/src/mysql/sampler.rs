@@ -78,7 +78,7 @@ impl ServerSampler {
         let names = STATUS.map(|(name, _)| name);
         let meanings = STATUS.iter().filter_map(|(name, meaning)| Some((*name, (*meaning)?)));
         Self {
-            client: info.connect().ok(),
+            client: info.connect_to_sample().ok(),
             info: info.clone(),
             series: Series::new("server.csv", names.into_iter().chain(own)).meaning(meanings),
             query: format!("show global status where variable_name in ('{}')", names.join("','")),
@@ -88,7 +88,7 @@ impl ServerSampler {
     fn read(&mut self) -> Result<HashMap<String, String>, ClientError> {
         let client = match &mut self.client {
             Some(client) => client,
-            none => none.insert(self.info.connect()?),
+            none => none.insert(self.info.connect_to_sample()?),
         };
         let rows = client.query::<(String, String)>(&self.query);
         if matches!(rows, Err(ClientError::Lost(_))) {

@@ -12,8 +12,11 @@ use crate::target::{Applied, Change, Mapped, Restored, Saved, SavedSetting, Stop
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the server may take to resize its buffer pool, which it does in the background.
+/// How long the server may take to resize its buffer pool, which some versions do in the background.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long the server may take to let in who puts its settings back: whoever has asked to stop waits for that.
+const RETURN: Duration = Duration::from_secs(10);
 
 const POLL: Duration = Duration::from_millis(100);
 
@@ -102,7 +105,7 @@ fn give(client: &mut Client, name: &str, value: &str) -> Result<String, ChangeEr
         cause,
     };
     let set = |client: &mut Client, to: &str| loop {
-        match client.execute(&format!("set global {name} = {to}")) {
+        match client.execute_within(&format!("set global {name} = {to}"), Some(PATIENCE)) {
             Err(ClientError::Server(error)) if name == BUFFER_POOL && error.message.contains(RESIZING) => {
                 if Instant::now() > deadline {
                     return Err(ChangeError::Slow {
@@ -304,6 +307,10 @@ pub(super) fn restore(info: &ConnectionInfo, saved: &Saved) -> Result<Restored, 
     if saved.settings.is_empty() {
         return Ok(restored);
     }
+    let info = ConnectionInfo {
+        connect_timeout: info.connect_timeout.min(RETURN),
+        ..info.clone()
+    };
     let mut client = info.connect().map_err(ConnectError)?;
     let variables = Variables::read(&mut client)?;
     for setting in &saved.settings {

@@ -5,6 +5,7 @@
 //! send before it has let us in, and how long it may take for that.
 
 use crate::postgres::address::dial::Route;
+use crate::postgres::server_message;
 use bytes::Bytes;
 use futures_util::SinkExt;
 use futures_util::task::AtomicWaker;
@@ -82,6 +83,8 @@ struct Driver {
     activity: Arc<Activity>,
     /// How long the server may take each time.
     patience: Option<Duration>,
+    /// How long it was waited for in vain.
+    waited: Option<Duration>,
 }
 
 impl Driver {
@@ -92,6 +95,7 @@ impl Driver {
         let traffic = &mut self.traffic;
         let activity = &*self.activity;
         let patience = self.patience;
+        let waited = &mut self.waited;
         let mut late = pin!(async move {
             match patience {
                 Some(patience) => tokio::time::sleep(patience).await,
@@ -102,6 +106,7 @@ impl Driver {
         let done = self.runtime.block_on(poll_fn(|context| {
             activity.waker.register(context.waker());
             if late.as_mut().poll(context).is_ready() {
+                *waited = patience;
                 activity.severed.store(true, Ordering::Release);
             }
             if activity.severed.load(Ordering::Acquire) {
@@ -156,6 +161,7 @@ impl Client {
                 traffic: Some(traffic),
                 activity: Arc::default(),
                 patience: None,
+                waited: None,
             },
             route,
         }
@@ -164,8 +170,22 @@ impl Client {
     /// The same connection, which ends when the server takes longer than `limit` for anything that it is asked from
     /// now on.
     pub(crate) fn with_patience(mut self, limit: Duration) -> Self {
-        self.driver.patience = Some(limit);
+        self.set_patience(Some(limit));
         self
+    }
+
+    /// Has the connection end when the server takes longer than this for anything that it is asked from now on; with
+    /// `None`, as at first, it may take as long as it takes.
+    pub(crate) fn set_patience(&mut self, limit: Option<Duration>) {
+        self.driver.patience = limit;
+    }
+
+    /// What went wrong, in words: of a connection that ended for lack of an answer, the error itself knows only that.
+    pub(crate) fn explain(&self, error: &Error) -> String {
+        match self.driver.waited {
+            Some(waited) => format!("no answer within {} s", waited.as_secs_f64()),
+            None => server_message(error),
+        }
     }
 
     pub(crate) fn canceller(&self) -> Canceller {

@@ -1,5 +1,6 @@
 //! A PostgreSQL database that a run works on.
 
+use super::Client;
 use super::address::{ConnectionInfo, Host, Interruptible};
 use super::cache::prewarm;
 use super::facts::{ServerFacts, server_facts};
@@ -9,6 +10,7 @@ use super::schema::{Mark, mark_of, set_mark};
 use super::scope::Scope;
 use super::settings::verify;
 use super::sizes::{await_sessions_end, database_sizes};
+use crate::patience::ANSWER;
 use crate::stopping::unless_stopped;
 use crate::target::{
     Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
@@ -101,7 +103,7 @@ impl Database for PostgresDatabase {
 
     fn control(&self, stop: &StopFlag) -> Result<Box<dyn Control>, TargetError> {
         Ok(Box::new(PostgresControl {
-            client: self.info.connect_until(stop)?,
+            client: self.info.connect_to_ask(stop)?,
             scope: self.scope.clone(),
         }))
     }
@@ -116,7 +118,7 @@ impl Database for PostgresDatabase {
         let Some(Used { schema, state }) = &self.used else {
             return Ok(());
         };
-        let mut client = self.info.connect_until(stop)?;
+        let mut client = self.info.connect_to_ask(stop)?;
         let extensions = mark_of(&mut client, schema)?.unwrap_or_default().extensions;
         Ok(set_mark(&mut client, schema, &Mark::now(state, extensions))?)
     }
@@ -126,6 +128,16 @@ impl Database for PostgresDatabase {
 struct PostgresControl {
     client: Interruptible,
     scope: Scope,
+}
+
+impl PostgresControl {
+    /// Has the server do what takes as long as it takes.
+    fn work<R>(&mut self, work: impl FnOnce(&mut Client, &Scope) -> R) -> R {
+        self.client.set_patience(None);
+        let done = work(&mut self.client, &self.scope);
+        self.client.set_patience(Some(ANSWER));
+        done
+    }
 }
 
 impl Control for PostgresControl {
@@ -142,11 +154,11 @@ impl Control for PostgresControl {
     }
 
     fn settle(&mut self) -> Result<Vec<String>, TargetError> {
-        Ok(settle(&mut self.client, &self.scope)?)
+        Ok(self.work(settle)?)
     }
 
     fn warm(&mut self) -> Result<String, TargetError> {
-        Ok(prewarm(&mut self.client, &self.scope)?.to_string())
+        Ok(self.work(prewarm)?.to_string())
     }
 
     fn sizes(&mut self) -> Result<DatabaseSizes, TargetError> {

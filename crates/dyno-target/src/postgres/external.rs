@@ -31,7 +31,7 @@ impl External for ConnectionInfo {
     }
 
     fn identity(&self, stop: &StopFlag) -> Option<String> {
-        server_identity(&mut *self.connect_until(stop).ok()?)
+        server_identity(&mut *self.connect_to_ask(stop).ok()?)
     }
 
     fn lock(
@@ -54,7 +54,7 @@ impl External for ConnectionInfo {
     }
 
     fn fit(&self, settings: &[(String, String)], stop: &StopFlag) -> Result<Mapped, TargetError> {
-        Ok(plan_for_server(&mut *self.connect_until(stop)?, settings)?)
+        Ok(plan_for_server(&mut *self.connect_to_ask(stop)?, settings)?)
     }
 
     fn check_connections(
@@ -66,16 +66,16 @@ impl External for ConnectionInfo {
         if settings.iter().any(|(name, _)| name == MAX_CONNECTIONS) {
             return Ok(());
         }
-        Ok(check_connections(&mut *self.connect_until(stop)?, clients)??)
+        Ok(check_connections(&mut *self.connect_to_ask(stop)?, clients)??)
     }
 
     fn other_locale(&self, wanted: &str, stop: &StopFlag) -> Result<Option<String>, TargetError> {
-        let found = server_facts(&mut *self.connect_until(stop)?)?.locale;
+        let found = server_facts(&mut *self.connect_to_ask(stop)?)?.locale;
         Ok((!found.is(wanted)).then(|| found.to_string()))
     }
 
     fn check_data(&self, data: &Data, stop: &StopFlag) -> Result<(), TargetError> {
-        data::schema::check(&mut *self.connect_until(stop)?, data)
+        data::schema::check(&mut *self.connect_to_ask(stop)?, data)
     }
 
     fn plan_change(

@@ -8,7 +8,6 @@
 
 use crate::postgres::Client;
 use crate::postgres::address::{ConnectError, ConnectionInfo, Interruptible};
-use crate::postgres::server_message;
 use jiff::{Timestamp, Unit};
 use postgres_protocol::escape::escape_literal;
 use std::fmt;
@@ -121,9 +120,9 @@ impl ServerLock {
         let mut told = Vec::new();
         loop {
             // Each attempt has a connection of its own: what it took goes with it.
-            let mut client = self.info.connect_until(stop)?;
+            let mut client = self.info.connect_to_ask(stop)?;
             let held = self.attempt(&mut client).map_err(|error| LockError::Server {
-                message: server_message(&error),
+                message: client.explain(&error),
             })?;
             match held {
                 Ok(pid) => {

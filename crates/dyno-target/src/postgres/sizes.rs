@@ -2,7 +2,6 @@
 
 use crate::postgres::Client;
 use crate::postgres::scope::Scope;
-use crate::postgres::server_message;
 use crate::target::{DatabaseSizes, TableSizes};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -14,8 +13,17 @@ pub struct SizesError {
     message: String,
 }
 
-/// A table's size is read under a lock, for which somebody else's schema change is not waited for long.
-const BEGIN: &str = "begin; set local lock_timeout = '3s'; set local statement_timeout = '60s'";
+impl SizesError {
+    fn new(client: &Client, error: &postgres::Error) -> Self {
+        Self {
+            message: client.explain(error),
+        }
+    }
+}
+
+/// A table's size is read under a lock, for which somebody else's schema change is not waited for long. The server
+/// gives up before we do.
+const BEGIN: &str = "begin; set local lock_timeout = '3s'; set local statement_timeout = '50s'";
 
 /// How long sessions may take to end.
 const ENDING: Duration = Duration::from_secs(1);
@@ -33,9 +41,8 @@ pub fn await_sessions_end(client: &mut Client) -> Result<(), SizesError> {
                                    and a.application_name = own.application_name)";
     let until = Instant::now() + ENDING;
     loop {
-        let row = client.query_one(query, &[]).map_err(|error| SizesError {
-            message: server_message(&error),
-        })?;
+        let row = client.query_one(query, &[]);
+        let row = row.map_err(|error| SizesError::new(client, &error))?;
         if !row.get::<_, bool>(0) || Instant::now() >= until {
             return Ok(());
         }
@@ -48,14 +55,12 @@ pub fn await_sessions_end(client: &mut Client) -> Result<(), SizesError> {
 /// # Errors
 /// The connection is broken, or a table is locked by somebody else's schema change.
 pub fn database_sizes(client: &mut Client, scope: &Scope) -> Result<DatabaseSizes, SizesError> {
-    let failed = |error: postgres::Error| SizesError {
-        message: server_message(&error),
-    };
-    client.batch_execute(BEGIN).map_err(failed)?;
-    let sizes = read(client, scope).map_err(failed);
+    let begun = client.batch_execute(BEGIN);
+    begun.map_err(|error| SizesError::new(client, &error))?;
+    let sizes = read(client, scope);
     // Also after an error, so that nothing is held while the load runs.
-    let ended = client.batch_execute("rollback").map_err(failed);
-    ended.and(sizes)
+    let ended = client.batch_execute("rollback");
+    ended.and(sizes).map_err(|error| SizesError::new(client, &error))
 }
 
 fn read(client: &mut Client, scope: &Scope) -> Result<DatabaseSizes, postgres::Error> {

@@ -3,6 +3,7 @@
 use super::dial::{DialError, dial};
 use super::tls::TlsError;
 use super::{ConnectionInfo, Host, Server};
+use crate::patience::ANSWER;
 use crate::postgres::{Client, server_message};
 use dyno_wire::tls::TlsError as TlsRefusal;
 use dyno_wire::{ChannelBinding, SessionKind, WireError};
@@ -324,9 +325,11 @@ fn check_kind(mut client: Client, kind: SessionKind, host: &Host) -> Result<Clie
     let Some(question) = kind.question() else {
         return Ok(client);
     };
+    client.set_patience(Some(ANSWER));
     let answer = client
         .simple_query(question)
-        .map_err(|error| ConnectError::one(host, server_message(&error), ""))?;
+        .map_err(|error| ConnectError::one(host, client.explain(&error), ""))?;
+    client.set_patience(None);
     let yes = answer.iter().any(|message| match message {
         SimpleQueryMessage::Row(row) => matches!(row.get(0), Some("on" | "t")),
         _ => false,

@@ -188,7 +188,7 @@ pub(crate) fn check_peer(socket: impl AsFd, peer: Option<&RequiredPeer>) -> io::
 async fn tcp(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
-    rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
+    dyno_connect::notice_outage(&socket)?;
     Ok(socket)
 }
 

@@ -2,6 +2,7 @@
 //! or an index of an hour.
 
 use super::{ConnectError, ConnectionInfo};
+use crate::patience::ANSWER;
 use crate::postgres::Client;
 use crate::postgres::client::Canceller;
 use crate::stopping::unless_stopped;
@@ -53,6 +54,16 @@ impl ConnectionInfo {
         // Without the thread everything works, but for being interrupted.
         let _ = std::thread::Builder::new().name("interrupt".to_owned()).spawn(watch);
         Ok(Interruptible { client, _open: open })
+    }
+
+    /// The same for [questions](crate::patience): it ends, too, when the server does not answer one in time.
+    ///
+    /// # Errors
+    /// As for [`connect_until`](Self::connect_until).
+    pub(crate) fn connect_to_ask(&self, stop: &Arc<AtomicBool>) -> Result<Interruptible, ConnectError> {
+        let mut connection = self.connect_until(stop)?;
+        connection.set_patience(Some(ANSWER));
+        Ok(connection)
     }
 
     /// [`ConnectionInfo::first_reachable`], given up when `stop` is raised.

@@ -1,9 +1,9 @@
 //! A sampler's connection to the server: opened anew when it was lost, and kept from disturbing anybody.
 
+use crate::patience::SAMPLE;
 use crate::postgres::Client;
 use crate::postgres::address::ConnectionInfo;
 use crate::postgres::facts::server_version;
-use crate::postgres::server_message;
 use crate::sampler::SampleError;
 
 /// What the samplers' connections call themselves.
@@ -52,18 +52,20 @@ impl<S> Link<S> {
             Ok(result) => return Ok(result),
             Err(error) => error,
         };
+        let said = SampleError(client.explain(&error));
         // What the server refuses it may do another time; anything else is a connection that cannot be trusted any
         // more.
         if error.as_db_error().is_none() || client.is_closed() {
             self.open = None;
         }
-        Err(SampleError(server_message(&error)))
+        Err(said)
     }
 
     fn open(info: &ConnectionInfo, set_up: &mut SetUp<S>) -> Result<(Client, S), SampleError> {
-        let mut client = info.connect().map_err(|error| SampleError(error.to_string()))?;
+        let client = info.connect_with_patience(SAMPLE);
+        let mut client = client.map_err(|error| SampleError(error.to_string()))?;
         let state = quiet(&mut client).and_then(|version| set_up(&mut client, version));
-        let state = state.map_err(|error| SampleError(server_message(&error)))?;
+        let state = state.map_err(|error| SampleError(client.explain(&error)))?;
         Ok((client, state))
     }
 }

@@ -8,9 +8,9 @@ use super::server::ServerSampler;
 use super::statements;
 use super::tables::TablesSampler;
 use crate::host::{Heartbeat, HostSampler, ServerProcesses, StallWatch};
+use crate::patience::SAMPLE;
 use crate::postgres::address::ConnectionInfo;
 use crate::postgres::scope::Scope;
-use crate::postgres::server_message;
 use crate::sampler::Sampler;
 use crate::target::SamplerSet;
 use std::path::Path;
@@ -23,11 +23,11 @@ pub fn sampler_set(target: &ConnectionInfo, scope: &Scope, log: Option<&Path>) -
     let mut warnings = Vec::new();
     let mut log_is_ours = false;
     let surveyed = target
-        .connect()
+        .connect_with_patience(SAMPLE)
         .map_err(|error| error.to_string())
         .and_then(|mut client| {
             let survey = quiet(&mut client).and_then(|version| Survey::take(&mut client, version));
-            survey.map_err(|error| server_message(&error))
+            survey.map_err(|error| client.explain(&error))
         });
     match surveyed {
         Ok(survey) => {

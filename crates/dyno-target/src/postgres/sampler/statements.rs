@@ -5,6 +5,7 @@
 
 use super::link::{Link, quiet};
 use super::server::number_columns;
+use crate::patience::SAMPLE;
 use crate::postgres::Client;
 use crate::postgres::address::ConnectionInfo;
 use crate::postgres::scope::Scope;
@@ -216,7 +217,7 @@ impl Sampler for StatementsSampler {
 
 /// Makes the sampler with what the server has to say against it as a sentence.
 pub(super) fn sampler(info: &ConnectionInfo, scope: &Scope, warnings: &mut Vec<String>) -> Option<StatementsSampler> {
-    let mut client = info.connect().ok()?;
+    let mut client = info.connect_with_patience(SAMPLE).ok()?;
     let version = quiet(&mut client).ok()?;
     StatementsSampler::new(info, scope, &mut client, version).unwrap_or_else(|error| {
         warnings.push(format!(

@@ -152,7 +152,7 @@ impl Change {
         restart_command: Option<&str>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, ChangeError> {
-        let mut client = info.connect_until(stop)?;
+        let mut client = info.connect_to_ask(stop)?;
         let survey = Survey::read(&mut client).map_err(|error| unreadable(&error))?;
         let mapped = plan_with(settings, survey.version, &|name| survey.row(name).is_some())?;
         let mut change = Self {

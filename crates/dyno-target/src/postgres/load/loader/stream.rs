@@ -50,7 +50,7 @@ impl Stream {
             Socket::Tcp(addresses) => {
                 let (socket, peer) = dial(addresses, deadline)?;
                 socket.set_nodelay(true)?;
-                rustix::net::sockopt::set_socket_keepalive(&socket, true).map_err(io::Error::from)?;
+                dyno_connect::notice_outage(&socket)?;
                 let wire = match (encryption, &endpoint.tls) {
                     (Encryption::Tls, Some(config)) => {
                         encrypt(socket, endpoint.ssl_mode, config, &endpoint.server_name, deadline)?

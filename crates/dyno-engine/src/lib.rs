@@ -36,6 +36,6 @@ pub use load::{
     ThreadOptions, Workload,
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
-pub use outcome::{Connected, DriveError, Ending, Observer, Outcome};
+pub use outcome::{Connected, DriveError, Ending, Observer, Outcome, Waited};
 pub use program::{Action, MOST_OWN, Misuse, Program, ProgramError, Resume, Scripted, Shown};
 pub use signals::heeded;

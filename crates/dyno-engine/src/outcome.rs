@@ -48,6 +48,8 @@ pub struct Outcome {
     pub ended_early: Option<Ending>,
     /// Transactions still running when the grace time was over, per workload.
     pub unfinished: Vec<u64>,
+    /// How long their clients had waited by then, per workload; `None` where all were finished.
+    pub waited: Vec<Option<Waited>>,
     /// Clients that were aborted, per workload.
     pub aborted: Vec<u64>,
     /// Connections made while the load ran, per workload.
@@ -56,6 +58,25 @@ pub struct Outcome {
     pub connection_time: Vec<Duration>,
     /// From when the clients began to when the last of them was done.
     pub measured: Duration,
+}
+
+/// How long the commands of clients had been under way when they were given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waited {
+    /// The one that had been the longest.
+    pub longest: Duration,
+    /// The one that had begun last.
+    pub least: Duration,
+}
+
+impl Waited {
+    /// That of all clients of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            longest: self.longest.max(other.longest),
+            least: self.least.min(other.least),
+        }
+    }
 }
 
 /// Why a load ended before its time.

@@ -1,7 +1,7 @@
 //! What a thread and the collector send to each other.
 
 use crate::client_event::ClientEvent;
-use crate::outcome::{DriveError, Ending};
+use crate::outcome::{DriveError, Ending, Waited};
 use crate::timeline::Slice;
 use dyno_record::{LatencyHistogram, Recording};
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
@@ -52,6 +52,8 @@ pub(crate) enum Message {
 pub(crate) struct WorkerSummary {
     /// Transactions still running when the grace time was over.
     pub unfinished: u64,
+    /// How long their clients had waited by then.
+    pub waited: Option<Waited>,
     /// Clients that were aborted.
     pub aborted: u64,
     /// Connections made while the load ran.

@@ -36,7 +36,7 @@ fn every_transaction_is_counted_once_in_the_phase_it_completed_in(transport: Tra
     let mut keep = Keep::default();
     let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
     assert!(outcome.ended_early.is_none(), "{:?}", outcome.ended_early);
-    assert_eq!(outcome.unfinished, [0]);
+    assert_eq!((&outcome.unfinished[..], outcome.waited[0]), (&[0][..], None));
     let shape: Vec<_> = keep
         .intervals
         .iter()
@@ -272,6 +272,11 @@ fn transactions_that_never_end_are_cancelled_and_said_to_be_unfinished(transport
     let mut keep = Keep::default();
     let outcome = drive(&load, &mut keep, &Stop::new()).expect("the load runs");
     assert_eq!(outcome.unfinished, [2]);
+    let waited = outcome.waited[0].expect("two clients waited");
+    assert!(
+        load.grace <= waited.least && waited.least <= waited.longest,
+        "{waited:?}"
+    );
     assert_eq!(server.cancels(), 2);
     assert_eq!(keep.total(0).transactions, 10);
 }

@@ -21,7 +21,7 @@ use crate::client_event::ClientEvent;
 use crate::clock::{Clock, duration_ns};
 use crate::load::{Connecting, Workload};
 use crate::log::{LogContext, TransactionLog};
-use crate::outcome::Ending;
+use crate::outcome::{Ending, Waited};
 use crate::profile::Change;
 use crate::program::Scripted;
 use crate::report::{Message, Reporting, SliceReport, WorkerSummary};
@@ -429,6 +429,13 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         let now_ns = self.clock.now_ns();
         let running: Vec<bool> = self.clients.iter().map(|client| client.waiting.is_running()).collect();
         self.summary.unfinished += running.iter().filter(|running| **running).count() as u64;
+        let unfinished = self.clients.iter().filter(|client| client.waiting.is_running());
+        let waited = unfinished.map(|client| Duration::from_nanos(now_ns.saturating_sub(client.statement_ns)));
+        let each = waited.map(|waited| Waited {
+            longest: waited,
+            least: waited,
+        });
+        self.summary.waited = each.reduce(Waited::and);
         self.report_rest(now_ns);
         if let Some(log) = &mut self.log {
             log.finish();

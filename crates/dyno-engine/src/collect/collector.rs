@@ -1,7 +1,7 @@
 //! Gathers what threads record into intervals, and works out how the load ended.
 
 use super::overtime::Overtime;
-use crate::outcome::{Ending, Observer, Outcome};
+use crate::outcome::{Ending, Observer, Outcome, Waited};
 use crate::report::{Message, SliceReport, WorkerSummary};
 use crate::timeline::Slice;
 use dyno_connect::Stop;
@@ -53,6 +53,7 @@ impl Collector {
             outcome: Outcome {
                 ended_early: None,
                 unfinished: vec![0; workloads],
+                waited: vec![None; workloads],
                 aborted: vec![0; workloads],
                 connections: vec![0; workloads],
                 connection_time: vec![Duration::ZERO; workloads],
@@ -109,6 +110,8 @@ impl Collector {
         thread.running = false;
         let outcome = &mut self.outcome;
         outcome.unfinished[thread.workload] += summary.unfinished;
+        let waited = &mut outcome.waited[thread.workload];
+        *waited = waited.take().into_iter().chain(summary.waited).reduce(Waited::and);
         outcome.aborted[thread.workload] += summary.aborted;
         outcome.connections[thread.workload] += summary.connections;
         outcome.connection_time[thread.workload] += Duration::from_nanos(summary.connection_time_ns);

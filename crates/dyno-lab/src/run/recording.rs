@@ -184,17 +184,20 @@ impl<'a> RunRecording<'a> {
         }
     }
 
-    /// Sums up the load, which is over. `reason` is what to say instead of how it ended, if the caller knows better.
+    /// Sums up the load, which is over. `reason` is what to say instead of how it ended, if the caller knows better:
+    /// the run is not complete then.
     #[must_use]
     pub fn close(mut self, outcome: &Outcome, reason: Option<String>) -> FinishedRun {
         let (mut summary, mut writer, progress) = self.recorder.finish();
+        // What is known may have come to light only when the load was over.
+        let is_spoilt = reason.is_some();
         let failure = conclude(&mut summary, outcome, self.planned_s, reason);
         let state = match (&outcome.ended_early, outcome.aborted.iter().sum()) {
-            (None, 0_u64) => RunState::Complete,
+            (None, 0_u64) if !is_spoilt => RunState::Complete,
             _ => RunState::Incomplete,
         };
         // Whoever ends a run early does not want to wait, and a server that did it may be gone or stand still.
-        if outcome.ended_early.is_none() {
+        if outcome.ended_early.is_none() && !is_spoilt {
             let before = self.sizes_before;
             let after = self.control.await_sessions_end();
             let after = after.and_then(|()| self.control.sizes());
@@ -253,13 +256,16 @@ pub(crate) fn conclude(
 ) -> Option<String> {
     // A failure cuts off whatever is under way; only where time was given to finish is it worth a word.
     let had_time = matches!(outcome.ended_early, None | Some(Ending::Stopped));
-    let unfinished = outcome.unfinished.iter().filter(|_| had_time);
-    for (workload, unfinished) in summary.workloads.iter_mut().zip(unfinished) {
+    let unfinished = outcome.unfinished.iter().zip(&outcome.waited).filter(|_| had_time);
+    for (workload, (unfinished, waited)) in summary.workloads.iter_mut().zip(unfinished) {
         workload.unfinished = *unfinished;
         if *unfinished > 0 {
+            let all = usize::try_from(*unfinished) == Ok(workload.clients);
             summary.warnings.push(Warning::Unfinished {
                 workload: workload.name.clone(),
                 count: *unfinished,
+                waited_s: waited.map(|waited| waited.longest.as_secs_f64()),
+                silent_s: waited.filter(|_| all).map(|waited| waited.least.as_secs_f64()),
             });
         }
     }
@@ -273,7 +279,7 @@ pub(crate) fn conclude(
     let failure = summary.warnings.iter().find(|warning| aborted && ended(warning));
     let failure = failure.map(Warning::to_string);
     let Some(ending) = outcome.ended_early.as_ref() else {
-        return failure;
+        return reason.or(failure);
     };
     let asked_for = matches!(ending, Ending::Stopped) && reason.is_none();
     let reason = reason.unwrap_or_else(|| ending.to_string());
@@ -357,6 +363,7 @@ pub(crate) fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyno_engine::Waited;
     use std::time::Duration;
 
     fn summary() -> Summary {
@@ -370,6 +377,7 @@ mod tests {
         Outcome {
             ended_early,
             unfinished: vec![unfinished],
+            waited: vec![None],
             aborted: vec![0],
             connections: vec![0],
             connection_time: vec![Duration::ZERO],
@@ -387,6 +395,30 @@ mod tests {
     #[test]
     fn a_load_that_went_well_is_not_talked_about() {
         assert_eq!(concluded(&outcome(None, 0), Some(4.0), None), (vec![], None));
+        // Unless it turns out that it was disturbed.
+        let (_, failure) = concluded(&outcome(None, 0), Some(4.0), Some("another dyno"));
+        assert_eq!(failure.as_deref(), Some("another dyno"));
+    }
+
+    #[test]
+    fn clients_that_got_no_answer_to_the_end_are_told_of_with_how_long() {
+        let waited = |unfinished| Outcome {
+            waited: vec![Some(Waited {
+                longest: Duration::from_millis(45_200),
+                least: Duration::from_millis(33_100),
+            })],
+            ..outcome(None, unfinished)
+        };
+        let (some, _) = concluded(&waited(2), Some(4.0), None);
+        assert!(
+            some[0].contains("not counted; one had waited for an answer for 45.2 s. "),
+            "{some:?}"
+        );
+        let (all, _) = concluded(&waited(8), Some(4.0), None);
+        assert!(
+            all[0].contains("none of its clients had got an answer for 33.1 s. "),
+            "{all:?}"
+        );
     }
 
     #[test]

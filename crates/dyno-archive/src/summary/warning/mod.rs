@@ -57,6 +57,13 @@ pub enum Warning {
         workload: String,
         /// How many.
         count: u64,
+        /// For how long the command of one of them had been under way, the longest, in seconds; absent in archives of
+        /// earlier dynos.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waited_s: Option<f64>,
+        /// If it was all of the workload's clients that waited: since when none had got an answer, in seconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        silent_s: Option<f64>,
     },
     /// Too few intervals to speak of steadiness.
     FewIntervals {
@@ -299,6 +306,8 @@ impl Warning {
             warnings.push(Self::Unfinished {
                 workload: name(),
                 count: workload.unfinished,
+                waited_s: None,
+                silent_s: None,
             });
         }
         let intervals = workload.steadiness.map_or(0, |steadiness| steadiness.intervals);

@@ -54,12 +54,35 @@ impl fmt::Display for Warning {
                  errors shows the first message of each kind.",
                 percent(*share)
             ),
-            Self::Unfinished { workload, count } => write!(
-                f,
-                "At the end {} of \"{workload}\" were still running and were not counted. Look for locks and stalls \
-                 in the last intervals, or for transactions that take that long.",
-                counted(*count, "transaction")
-            ),
+            Self::Unfinished {
+                workload,
+                count,
+                waited_s,
+                silent_s,
+            } => {
+                let transactions = counted(*count, "transaction");
+                let were = if *count == 1 { "was" } else { "were" };
+                write!(
+                    f,
+                    "At the end {transactions} of \"{workload}\" {were} still running and {were} not counted"
+                )?;
+                match (silent_s, waited_s) {
+                    (Some(silent_s), _) => write!(
+                        f,
+                        "; none of its clients had got an answer for {silent_s:.1} s. Find out whether the server \
+                         stood still, the network was cut, or transactions take that long."
+                    ),
+                    (None, waited_s) => {
+                        if let Some(waited_s) = waited_s {
+                            write!(f, "; one had waited for an answer for {waited_s:.1} s")?;
+                        }
+                        f.write_str(
+                            ". Look for locks and stalls in the last intervals, or for transactions that take that \
+                             long.",
+                        )
+                    }
+                }
+            }
             Self::FewIntervals { intervals } => write!(
                 f,
                 "Only {}: too few to judge how steady the run is. Measure longer (--set measure=2m, or -T 120 with \

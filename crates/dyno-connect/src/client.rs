@@ -1,7 +1,7 @@
 //! A connection for what is asked beside a load: one statement after the other, each waited for.
 
 use crate::cancel::cancel;
-use crate::opening::{Opening, log_in};
+use crate::opening::{Opening, log_in_first};
 use crate::{Address, ConnectError, Endpoint, Limit};
 use dyno_wire::tls::SslMode;
 use dyno_wire::{Cancel, CapturedResult, Event, Reply, ResultTooLarge, ServerError, Session};
@@ -24,7 +24,7 @@ pub enum ClientError {
     Lost(Box<ConnectError>),
 }
 
-/// Makes the sessions of connections, as for [`log_in`].
+/// Makes the sessions of connections, as for [`log_in`](crate::log_in).
 type Sessions<S> = Box<dyn Fn(Option<SslMode>) -> S + Send>;
 
 /// A connection that is logged in. Each call waits for its answer.
@@ -39,17 +39,17 @@ pub struct Client<S: Session> {
 }
 
 impl<S: Session> Client<S> {
-    /// Connects to a server. `sessions` is as for [`log_in`]. A request to stop ends what is waited for later, too, and
-    /// the server is asked to give it up. A server that is out of reach is [noticed](crate::notice_outage).
+    /// Connects to a server. `sessions` is as for [`log_in`](crate::log_in). A request to stop ends what is waited for
+    /// later, too, and the server is asked to give it up. One that is out of reach is [noticed](crate::notice_outage).
     ///
     /// # Errors
-    /// As for [`log_in`].
+    /// As for [`log_in`](crate::log_in).
     pub fn connect(
         mut endpoint: Endpoint,
         sessions: impl Fn(Option<SslMode>) -> S + Send + 'static,
         limit: Limit<'_>,
     ) -> Result<Self, ConnectError> {
-        let (opening, session) = log_in(&endpoint, &sessions, limit)?;
+        let (opening, session) = log_in_first(&endpoint, &sessions, limit)?;
         opening.notice_outage()?;
         if let Some(peer) = opening.peer() {
             // Another address may be another server's, which gives the same numbers to the sessions of others.

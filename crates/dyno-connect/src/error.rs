@@ -27,10 +27,10 @@ pub enum ConnectError {
         /// What the system said.
         cause: io::Error,
     },
-    /// Nothing, or not all, of what a server says first came.
+    /// Nothing came of what a server says first.
     #[error(
-        "the server at {address} did not greet: {cause}; a {database} server speaks first, so another one may be \
-         listening there"
+        "the server at {address} did not greet: {cause}; a {database} server speaks first, so another one, such as \
+         PostgreSQL, may be listening there"
     )]
     NoGreeting {
         /// Where.
@@ -39,6 +39,17 @@ pub enum ConnectError {
         cause: io::Error,
         /// Whose protocol we speak.
         database: &'static str,
+    },
+    /// Not all of what a server says first came.
+    #[error(
+        "the server at {address} did not greet: {cause} before its greeting was whole; it may be stopping, or \
+         something in between may cut connections, so look into its log and try again"
+    )]
+    HalfGreeting {
+        /// Where.
+        address: String,
+        /// What came instead of the rest.
+        cause: io::Error,
     },
     /// TLS could not be agreed on.
     #[error("{0}")]
@@ -144,9 +155,10 @@ impl ConnectError {
         }
     }
 
-    /// The same if it happened while the server was to speak first.
-    pub(crate) fn of_greeting(self, database: &'static str) -> Self {
+    /// The same if it happened while the server was to speak first, and had begun to or not.
+    pub(crate) fn of_greeting(self, database: &'static str, begun: bool) -> Self {
         match self {
+            Self::Broken { address, cause, .. } if begun => Self::HalfGreeting { address, cause },
             Self::Broken { address, cause, .. } => Self::NoGreeting {
                 address,
                 cause,
@@ -163,6 +175,7 @@ impl ConnectError {
             Self::Unreachable { .. }
             | Self::Broken { .. }
             | Self::NoGreeting { .. }
+            | Self::HalfGreeting { .. }
             | Self::Tls(_)
             | Self::Handshake { .. }
             | Self::Unwanted { .. }

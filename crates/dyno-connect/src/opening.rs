@@ -7,13 +7,17 @@ use crate::dial::{Limit, dial};
 use crate::outage::notice_outage;
 use crate::{Address, ConnectError, Endpoint, Socket, Stop, Tls};
 use dyno_wire::tls::{self, Encryption, SslMode, TlsError, Words};
-use dyno_wire::{Event, Session, WireError};
+use dyno_wire::{Event, Listener, Session, WireError};
 use rustix::io::Errno;
-use rustix::net::{self, RecvFlags, SendFlags, sockopt};
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{self, RecvFlags, SendFlags};
 use rustls::ClientConnection;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+
+/// How long a server that is to speak first may say nothing before it is asked who it is.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// A connection on which a session starts.
 pub struct Opening {
@@ -25,6 +29,10 @@ pub struct Opening {
     started: bool,
     /// The server speaks first, and has not said enough yet to be answered.
     awaits_greeting: bool,
+    /// A part of its greeting has come.
+    greets: bool,
+    /// If it does not speak, it is asked whether it is another database's.
+    asks_who_is_there: bool,
     /// How long each part of connecting may take.
     patience: Duration,
     /// When the part under way has taken too long, however much the server says; `None`: never.
@@ -48,6 +56,28 @@ pub fn log_in<S: Session>(
     session: impl Fn(Option<SslMode>) -> S,
     limit: Limit<'_>,
 ) -> Result<(Opening, S), ConnectError> {
+    attempt(endpoint, session, limit, false)
+}
+
+/// The same for a server that nobody has met yet. If it says nothing where it is to speak first, it is soon found out
+/// whether it is [one that waits for us](Session::WAITS_FOR_US).
+///
+/// # Errors
+/// As for [`log_in`].
+pub(crate) fn log_in_first<S: Session>(
+    endpoint: &Endpoint,
+    session: impl Fn(Option<SslMode>) -> S,
+    limit: Limit<'_>,
+) -> Result<(Opening, S), ConnectError> {
+    attempt(endpoint, session, limit, true)
+}
+
+fn attempt<S: Session>(
+    endpoint: &Endpoint,
+    session: impl Fn(Option<SslMode>) -> S,
+    limit: Limit<'_>,
+    first: bool,
+) -> Result<(Opening, S), ConnectError> {
     let tls = match &endpoint.address {
         Address::Tcp(_) => endpoint.tls.as_ref(),
         Address::Unix(_) => None,
@@ -59,6 +89,7 @@ pub fn log_in<S: Session>(
         let mut session = session(tls.map(|tls| tls.mode));
         let (error, encrypted) = match Opening::dial(endpoint, limit) {
             Ok(mut opening) => {
+                opening.asks_who_is_there = first;
                 let checked = opening.check_peer(endpoint);
                 match checked.and_then(|()| opening.start(&mut session, tls)) {
                     Ok(()) => return Ok((opening, session)),
@@ -90,6 +121,8 @@ impl Opening {
             doing: "logging in",
             started: false,
             awaits_greeting: false,
+            greets: false,
+            asks_who_is_there: false,
             patience: endpoint.connect_timeout,
             deadline: limit.deadline(endpoint.connect_timeout),
             allowed: None,
@@ -242,6 +275,42 @@ impl Opening {
         }
     }
 
+    /// Whether something comes, or the connection ends, within this time and the deadline. Takes nothing off.
+    fn hears_within(&self, time: Duration) -> Result<bool, ConnectError> {
+        let begun = Instant::now();
+        while begun.elapsed() < time {
+            self.check_time()?;
+            match net::recv(&self.socket, &mut [0_u8; 1], RecvFlags::PEEK) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                // Whatever it is, it is seen when it is received.
+                _ => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a server that says nothing is one of these, by what it answers on a connection of its own: on this one a
+    /// server that is only slow to greet would take the question for an answer.
+    fn finds(&self, other: &Listener) -> bool {
+        let Some(peer) = self.socket.peer() else {
+            return false;
+        };
+        let limit = Limit {
+            stop: &self.stop,
+            until: self.deadline,
+        };
+        let Ok(socket) = dial(&Address::Tcp(vec![peer]), SILENCE, limit) else {
+            return false;
+        };
+        let asked = sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(SILENCE)).is_ok()
+            && net::send(&socket, &(other.question)(), SendFlags::NOSIGNAL).is_ok();
+        // A greeting that comes after all is longer.
+        let mut answer = [0_u8; 2];
+        asked
+            && matches!(net::recv(&socket, &mut answer, RecvFlags::empty()), Ok((_, 1)))
+            && other.answers.contains(&answer[0])
+    }
+
     /// Sends everything, waiting until the deadline.
     fn send(&self, mut bytes: &[u8]) -> Result<(), ConnectError> {
         while !bytes.is_empty() {
@@ -302,11 +371,19 @@ impl Opening {
         let begun = session.start(&mut out);
         let mut event = begun.map_err(|cause| self.protocol(cause))?;
         self.awaits_greeting = out.is_empty();
+        if let Some(other) = S::WAITS_FOR_US.filter(|_| self.asks_who_is_there) {
+            let heard = self.hears_within(SILENCE);
+            if !heard.map_err(|error| error.of_greeting(S::DATABASE, false))? && self.finds(other) {
+                let address = self.address.clone();
+                let other = other.database;
+                return Err(ConnectError::OtherDatabase { address, other });
+            }
+        }
         while event != Event::Started {
             if event != Event::StartTls {
                 let said = self.converse(session, &mut out);
                 event = match said {
-                    Err(error) if self.awaits_greeting => return Err(error.of_greeting(S::DATABASE)),
+                    Err(error) if self.awaits_greeting => return Err(error.of_greeting(S::DATABASE, self.greets)),
                     said => said?,
                 };
                 continue;
@@ -335,6 +412,7 @@ impl Opening {
             out.clear();
             plain.clear();
             self.receive_plain(&mut buffer, &mut plain)?;
+            self.greets = true;
             let mut input = plain.as_slice();
             let mut told = Event::NeedInput;
             while !input.is_empty() {

@@ -72,6 +72,10 @@ fn servers_that_do_not_let_us_in_are_told_apart() {
             "the server at ADDRESS refused the connection: ERROR:  Too many connections",
         ),
         (
+            said(packet(0, b"\xff\x10\x04Too\r\nmany"), vec![], true),
+            "the server at ADDRESS refused the connection: ERROR:  Too many",
+        ),
+        (
             said(greets.clone(), refuses_later, true),
             "the server at ADDRESS refused the connection: ERROR:  Access denied for user 'ann'",
         ),
@@ -82,9 +86,12 @@ fn servers_that_do_not_let_us_in_are_told_apart() {
         ),
         (
             said(half.clone(), vec![], true),
-            "the server at ADDRESS did not greet: ",
+            "the server at ADDRESS did not greet: the server closed the connection before its greeting was whole; ",
         ),
-        (said(vec![], vec![], true), "the server at ADDRESS did not greet: "),
+        (
+            said(vec![], vec![], true),
+            "the server at ADDRESS did not greet: the server closed the connection; ",
+        ),
         (
             said(greets.clone(), vec![], true),
             "the connection to ADDRESS broke while logging in: the server closed the connection",
@@ -95,11 +102,11 @@ fn servers_that_do_not_let_us_in_are_told_apart() {
         ),
         (
             said(half, vec![], false),
-            "the server at ADDRESS did not greet: no answer within ",
+            "the server at ADDRESS did not greet: no answer within the connect timeout before its greeting was whole; ",
         ),
         (
             said(vec![], vec![], false),
-            "the server at ADDRESS did not greet: no answer within ",
+            "the server at ADDRESS did not greet: no answer within the connect timeout; ",
         ),
         (said(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec(), vec![], false), stranger),
         (said(packet(0, b"\x09ancient\0"), vec![], true), stranger),

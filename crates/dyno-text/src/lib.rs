@@ -9,10 +9,12 @@
 //!
 //! Python does the same for file names with its "surrogateescape", for which Rust's strings have no room.
 
+mod line;
 mod visible;
 
 use std::borrow::Cow;
 
+pub use line::one_line;
 pub use visible::visible;
 
 /// The character of byte 0x00, if it had one.

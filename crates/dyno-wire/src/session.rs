@@ -3,7 +3,7 @@
 use rustls::ClientConnection;
 
 use crate::tls::Words;
-use crate::{CapturedResult, Protocol, ServerError, WireError};
+use crate::{CapturedResult, Listener, Protocol, ServerError, WireError};
 
 /// One connection's protocol state, without the connection.
 ///
@@ -28,6 +28,9 @@ pub trait Session: Send + 'static {
     /// Whether a server may let in unencrypted whom it refuses with TLS, and the other way round, as `pg_hba.conf` can
     /// have it. Then one that is refused is worth the next of [`SslMode::attempts`](crate::tls::SslMode::attempts).
     const LETS_IN_BY_ENCRYPTION: bool;
+
+    /// Where the server speaks first: who may be listening there instead if it says nothing.
+    const WAITS_FOR_US: Option<&'static Listener> = None;
 
     /// Begins, once the connection stands: appends the first message(s), if it is not the server that speaks first.
     ///

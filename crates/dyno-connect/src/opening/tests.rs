@@ -117,6 +117,32 @@ fn a_server_may_speak_first() {
 }
 
 #[test]
+fn a_server_that_waits_for_us_is_soon_asked_who_it_is() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let endpoint = endpoint(&listener, Duration::from_secs(3600), None);
+    let server = thread::spawn(move || {
+        let (_silent, _) = listener.accept().expect("a client");
+        let (mut asked, _) = listener.accept().expect("another one");
+        let mut question = [0; 8];
+        asked.read_exact(&mut question).expect("a question");
+        asked.write_all(b"N").expect("it listens");
+        // Until the client is gone.
+        let _ = asked.read(&mut [0]);
+        question
+    });
+    let stop = Stop::new();
+    let limit = Limit {
+        stop: &stop,
+        until: None,
+    };
+    let error = log_in_first(&endpoint, session, limit)
+        .map(drop)
+        .expect_err("it is none of MySQL's");
+    assert!(matches!(error, ConnectError::OtherDatabase { .. }), "{error}");
+    assert_eq!(server.join().expect("the server ends"), dyno_wire::tls::ssl_request());
+}
+
+#[test]
 fn tls_may_start_in_the_middle() {
     let tls = tls(SslMode::Require);
     let started = start(Some(&tls), greeting(true), |mut stream| {
@@ -178,13 +204,17 @@ fn what_greets_otherwise_gets_one_sentence() {
         format!("{before}{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
     };
     let half = &greeting(false)[..20];
-    let hint = "a MySQL or MariaDB server speaks first, so another one may be listening there";
+    let hint = "a MySQL or MariaDB server speaks first, so another one, such as PostgreSQL, may be listening there";
+    let broken_off = "before its greeting was whole; it may be stopping, or something in between may cut connections, \
+                      so look into its log and try again";
     let silent = format!("the server at  did not greet: no answer within the connect timeout; {hint}");
     assert_eq!(said(b"", wait), silent);
-    assert_eq!(said(half, wait), silent);
+    let late = format!("the server at  did not greet: no answer within the connect timeout {broken_off}");
+    assert_eq!(said(half, wait), late);
     let closed = format!("the server at  did not greet: the server closed the connection; {hint}");
     assert_eq!(said(b"", drop), closed);
-    assert_eq!(said(half, drop), closed);
+    let cut = format!("the server at  did not greet: the server closed the connection {broken_off}");
+    assert_eq!(said(half, drop), cut);
     assert_eq!(
         said(b"\x17\0\0\0\xff\x10\x04Too many connections", wait),
         "the server at  refused the connection: ERROR:  Too many connections"

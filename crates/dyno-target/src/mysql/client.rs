@@ -62,7 +62,7 @@ impl From<dyno_connect::ClientError> for ClientError {
     }
 }
 
-/// A connection. Each call waits for its answer, as [`crate::patience`] has it.
+/// A connection. Each call waits for its answer, as `crate::patience` has it.
 pub struct Client {
     client: dyno_connect::Client<MySession>,
     /// How long for the answer to a question.

@@ -46,6 +46,13 @@ pub enum MyError {
         got: u8,
     },
 
+    /// The server asks for a file, over and over.
+    #[error(
+        "the server asks again and again for a file of this machine, which it does not get; check that it is to be \
+         trusted"
+    )]
+    AsksForFiles,
+
     /// A value or text is longer than a server can send.
     #[error("the server sent a row of more than 1 GiB, more than any MySQL or MariaDB server sends")]
     TooLong,

@@ -9,6 +9,9 @@ use crate::{ServerError, WireError};
 /// The number of "this is not supported" (ER_NOT_SUPPORTED_YET).
 pub(super) const NOT_SUPPORTED: u16 = 1235;
 
+/// The longest text of an error of the server's own (`MYSQL_ERRMSG_SIZE`).
+const LONGEST: usize = 512;
+
 /// Reads an ERR packet. MySQL source documentation, "ERR_Packet".
 pub(super) fn parse(body: &[u8]) -> Result<ServerError, WireError> {
     let mut rest = body.get(1..).unwrap_or_default();
@@ -30,6 +33,16 @@ pub(super) fn parse(body: &[u8]) -> Result<ServerError, WireError> {
         message: dyno_text::decode(rest).into_owned(),
         fatal: ends_connection(number),
         ..ServerError::default()
+    })
+}
+
+/// Reads the error of a server that has not let us in, of whose text nobody vouches: as much of it as a server says in
+/// one line.
+pub(super) fn parse_refusal(body: &[u8]) -> Result<ServerError, WireError> {
+    let error = parse(body)?;
+    Ok(ServerError {
+        message: dyno_text::one_line(&error.message, LONGEST),
+        ..error
     })
 }
 
@@ -81,6 +94,11 @@ mod tests {
         assert_eq!((error.code.as_str(), error.class), ("1040", ErrorClass::Refused));
         assert_eq!(error.message, "Too many connections");
         assert!(parse(b"\xff\x10").is_err());
+        // A stranger's may have any form.
+        let long = [b"\xff\x10\x04Too\nmany ", &[b'x'; 5000][..]].concat();
+        let message = parse_refusal(&long).unwrap().message;
+        assert!(message.starts_with("Too many xxx"), "{message}");
+        assert_eq!(message.chars().count(), LONGEST + 1);
     }
 
     #[test]

@@ -14,11 +14,11 @@ use super::response::{Ended, Prepared};
 use super::server_error::{self, NOT_SUPPORTED};
 use super::start_up::{Next, StartUp};
 use super::statement::write_close;
-use super::{MyConfig, MyStatement, NAME, malformed};
-use crate::tls::{SslMode, Words};
+use super::{MyConfig, MyError, MyStatement, NAME, POSTGRESQL, malformed};
+use crate::tls::{self, SslMode, Words};
 use crate::{
-    Cancel, CapturedResult, Event, Parameters, Preparation, Protocol, Reply, ServerError, Session, TransactionStatus,
-    WireError,
+    Cancel, CapturedResult, Event, Listener, Parameters, Preparation, Protocol, Reply, ServerError, Session,
+    TransactionStatus, WireError,
 };
 
 /// How many notices wait to be taken; further ones are dropped.
@@ -160,6 +160,8 @@ impl MySession {
                 Ok(self.result_ended(ended, out))
             }
             Some(0xFF) => self.failed(body, out),
+            // It is not asked for, so a server that asks twice is no sound one.
+            Some(0xFB) if self.reply.copy_refused => Err(MyError::AsksForFiles.into()),
             Some(0xFB) => {
                 self.refuse_file(out);
                 Ok(None)
@@ -442,7 +444,7 @@ impl MySession {
     #[cold]
     fn greeted(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Event>, WireError> {
         if body.first() == Some(&0xFF) {
-            return Err(self.lost(server_error::parse(body)?));
+            return Err(self.lost(server_error::parse_refusal(body)?));
         }
         let greeting = Greeting::parse(body)?;
         self.connection_id = greeting.connection_id;
@@ -464,7 +466,7 @@ impl MySession {
             return Ok(None);
         };
         match body.first() {
-            Some(0xFF) => Err(self.lost(server_error::parse(body)?)),
+            Some(0xFF) => Err(self.lost(server_error::parse_refusal(body)?)),
             Some(0) if start_up.is_logging_in() => {
                 self.status = Ended::ok(body)?.status;
                 self.start_up = None;
@@ -547,6 +549,11 @@ impl Session for MySession {
     const DATABASE: &'static str = NAME;
     const TLS_WORDS: Words = Words::Mysql;
     const LETS_IN_BY_ENCRYPTION: bool = false;
+    const WAITS_FOR_US: Option<&'static Listener> = Some(&Listener {
+        question: tls::ssl_request,
+        answers: b"SN",
+        database: &POSTGRESQL,
+    });
 
     fn start(&mut self, _out: &mut Vec<u8>) -> Result<Event, WireError> {
         if self.config.user.is_empty() {

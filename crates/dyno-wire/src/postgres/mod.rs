@@ -25,7 +25,7 @@ pub use peer::RequiredPeer;
 pub use policy::{AuthenticationPolicy, Channel, ChannelBinding, RequireAuth};
 pub use session::PgSession;
 pub use statement::PgStatement;
-pub use stranger::OtherDatabase;
+pub use stranger::{Listener, OtherDatabase};
 pub(crate) use stranger::{MYSQL, is_mysql};
 
 use crate::WireError;

@@ -31,6 +31,17 @@ impl fmt::Display for OtherDatabase {
     }
 }
 
+/// A database whose servers wait for the client to speak, and so say nothing to one that waits as well.
+#[derive(Debug)]
+pub struct Listener {
+    /// Makes the first message on a connection, which they answer with a single byte.
+    pub question: fn() -> [u8; 8],
+    /// The bytes that may be.
+    pub answers: &'static [u8],
+    /// Whose servers they are.
+    pub database: &'static OtherDatabase,
+}
+
 /// A MySQL or MariaDB server answers instead of PostgreSQL's.
 pub(crate) static MYSQL: OtherDatabase = OtherDatabase {
     found: "MySQL or MariaDB",

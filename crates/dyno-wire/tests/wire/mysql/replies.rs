@@ -408,6 +408,23 @@ fn the_servers_request_for_a_file_is_refused() {
 }
 
 #[test]
+fn a_server_that_asks_for_files_again_and_again_is_left() {
+    let mut session = session_awaiting(PLAIN, 1);
+    let log = feed(&mut session, &[&packets(1, [b"\xfb/etc/passwd"])]);
+    assert_eq!(log.sent, packets(2, [b""]));
+    // As one of several results; and without a word of any.
+    let mut other = session_awaiting(PLAIN, 1);
+    let more = packets(3, [ok(0, MORE_RESULTS, 0), b"\xfb/etc/shadow".to_vec()]);
+    feed(&mut other, &[&packets(1, [b"\xfb/etc/passwd"])]);
+    for (session, again) in [(&mut session, packets(3, [b"\xfb/etc/passwd"])), (&mut other, more)] {
+        let log = feed(session, &[&again]);
+        assert_eq!(log.sent, b"");
+        let why = log.end.expect("the conversation ends").to_string();
+        assert!(why.contains("again and again for a file"), "{why}");
+    }
+}
+
+#[test]
 fn a_command_of_several_packets_is_answered_by_later_numbers() {
     let mut session = started(PLAIN | ENDS_WITH_OK);
     let mut out = Vec::new();

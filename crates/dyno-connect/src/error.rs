@@ -9,7 +9,7 @@ use std::io;
 pub enum ConnectError {
     /// No socket to the server.
     #[error(
-        "could not connect to the server at {address}: {cause}; is it running, and does it accept connections there?"
+        "could not connect to the server at {address}: {cause}; check that it is running and accepts connections there"
     )]
     Unreachable {
         /// Where.

@@ -126,13 +126,13 @@ fn a_server_that_is_not_there_is_said_to_be_none() {
     let tcp = refused(format!("mysql://ann@127.0.0.1:{port}/shop"));
     assert!(tcp.contains("Connection refused"), "{tcp}");
     assert!(
-        tcp.ends_with("is it running, and does it accept connections there?"),
+        tcp.ends_with("; check that it is running and accepts connections there"),
         "{tcp}"
     );
     let unix = refused("mysql://ann@localhost/shop?socket=/nowhere/mysqld.sock".to_owned());
     assert!(unix.contains("No such file"), "{unix}");
     assert!(
-        unix.ends_with("is it running, and does it accept connections there?"),
+        unix.ends_with("; check that it is running and accepts connections there"),
         "{unix}"
     );
 }

@@ -6,6 +6,7 @@ use super::row::FromRow;
 use crate::patience::{ANSWER, SAMPLE};
 use crate::target::StopFlag;
 use dyno_connect::{ConnectError, Limit, Stop};
+use dyno_text::one_line;
 use dyno_wire::{MySession, ResultTooLarge};
 use std::fmt;
 use std::sync::Arc;
@@ -117,6 +118,18 @@ impl ConnectionInfo {
     }
 }
 
+/// The longest that is shown of a row, in characters.
+const LONGEST: usize = 200;
+
+/// A row in one line, for people.
+fn shown(row: &[Option<String>]) -> String {
+    let values = row.iter().map(|value| match value {
+        Some(text) => format!("\"{}\"", one_line(text, LONGEST)),
+        None => "NULL".to_owned(),
+    });
+    one_line(&values.collect::<Vec<_>>().join(", "), LONGEST)
+}
+
 impl Client {
     /// Executes statements whose results nobody reads, and for which the server has nothing to do that takes long.
     ///
@@ -149,7 +162,7 @@ impl Client {
         self.client.set_patience(Some(self.patience));
         let result = self.client.query(query)?;
         let rows = result.kept.into_iter();
-        rows.map(|row| T::from_row(&row).ok_or_else(|| ClientError::Unexpected(format!("{row:?}"))))
+        rows.map(|row| T::from_row(&row).ok_or_else(|| ClientError::Unexpected(shown(&row))))
             .collect()
     }
 
@@ -159,5 +172,21 @@ impl Client {
     /// As for [`query`](Self::query).
     pub fn query_first<T: FromRow>(&mut self, query: &str) -> Result<Option<T>, ClientError> {
         Ok(self.query(query)?.into_iter().next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_not_what_was_asked_for_is_shown_in_a_line() {
+        let row = |values: &[Option<&str>]| {
+            let values = values.iter().map(|value| value.map(str::to_owned));
+            shown(&values.collect::<Vec<_>>())
+        };
+        assert_eq!(row(&[Some("a\nb"), None]), "\"a b\", NULL");
+        let long = "9".repeat(100_000);
+        assert_eq!(row(&[Some(&long)]).chars().count(), LONGEST + 1);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::address::{ConnectionInfo, Host};
 use super::data::Used;
+use super::error::cannot;
 use super::facts::server_facts;
 use super::rights::remedy;
 use super::sampler::ServerSampler;
@@ -155,8 +156,8 @@ struct MysqlControl {
 }
 
 impl MysqlControl {
-    fn tables(&mut self) -> Result<Vec<TableSizes>, ClientError> {
-        Ok(database_sizes(&mut self.client, self.scope)?.tables)
+    fn tables(&mut self) -> Result<Vec<TableSizes>, TargetError> {
+        Ok(self.sizes()?.tables)
     }
 
     /// Has the server write what is changed of these tables in memory, which otherwise it would do while the load runs.
@@ -165,7 +166,7 @@ impl MysqlControl {
         for table in tables {
             // This is to make the files fit to be copied; afterwards they are the server's again.
             let write = format!("flush tables {} for export; unlock tables", quoted(&table.name));
-            match self.client.execute(&write) {
+            match self.client.work(&write) {
                 Ok(()) => {}
                 Err(ClientError::Server(error)) if error.code == NOT_OF_THIS_ENGINE => {}
                 Err(error @ ClientError::Server(_)) => {
@@ -202,7 +203,7 @@ impl MysqlControl {
 
 impl Control for MysqlControl {
     fn describe(&mut self) -> Result<Description, TargetError> {
-        let facts = server_facts(&mut self.client)?;
+        let facts = server_facts(&mut self.client).map_err(cannot("read the server's settings"))?;
         Ok(Description {
             not_durable: facts.not_durable.clone(),
             facts: serde_json::to_value(facts).map_err(TargetError::other)?,
@@ -210,7 +211,7 @@ impl Control for MysqlControl {
     }
 
     fn differences(&mut self, wanted: &[(String, String)]) -> Result<Vec<Difference>, TargetError> {
-        let variables = Variables::read(&mut self.client)?;
+        let variables = Variables::read(&mut self.client).map_err(cannot("read the server's settings"))?;
         let each = wanted.iter().filter_map(|(name, wanted)| {
             let canonical = canonical(name);
             let found = variables.get(&canonical);
@@ -227,7 +228,9 @@ impl Control for MysqlControl {
     fn settle(&mut self) -> Result<Vec<String>, TargetError> {
         let tables = self.tables()?;
         for table in &tables {
-            self.client.work(&format!("analyze table {}", quoted(&table.name)))?;
+            let name = &table.name;
+            let analyzed = self.client.work(&format!("analyze table {}", quoted(name)));
+            analyzed.map_err(cannot(format!("analyze the table {name}")))?;
         }
         if tables.is_empty() {
             return Ok(Vec::new());
@@ -244,7 +247,8 @@ impl Control for MysqlControl {
             self.client
                 .work(&format!("select count(*) from {name} force index (primary)"))
                 // One without a primary key has only itself.
-                .or_else(|_| self.client.work(&format!("select count(*) from {name}")))?;
+                .or_else(|_| self.client.work(&format!("select count(*) from {name}")))
+                .map_err(cannot(format!("read the table {}", table.name)))?;
         }
         Ok(match tables.len() {
             1 => "1 table was read from begin to end".to_owned(),
@@ -253,7 +257,7 @@ impl Control for MysqlControl {
     }
 
     fn sizes(&mut self) -> Result<DatabaseSizes, TargetError> {
-        Ok(database_sizes(&mut self.client, self.scope)?)
+        database_sizes(&mut self.client, self.scope).map_err(cannot("read the sizes of the tables"))
     }
 
     fn await_sessions_end(&mut self) -> Result<(), TargetError> {
@@ -264,7 +268,8 @@ impl Control for MysqlControl {
         );
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
-            let others: Option<u64> = self.client.query_first(&query)?;
+            let others: Result<Option<u64>, _> = self.client.query_first(&query);
+            let others = others.map_err(cannot("find out whether the load's sessions have ended"))?;
             // One is the sampler's.
             if others.unwrap_or(0) <= 1 {
                 break;

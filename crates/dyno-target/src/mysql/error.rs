@@ -9,6 +9,20 @@ use crate::target::TargetError;
 #[error(transparent)]
 pub struct ConnectError(pub ClientError);
 
+/// Something that the server was asked for failed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what}: {error}")]
+struct AskError {
+    what: String,
+    error: ClientError,
+}
+
+/// Makes of what went wrong the target's error that says what was to be done.
+pub(super) fn cannot(what: impl Into<String>) -> impl FnOnce(ClientError) -> TargetError {
+    let what = what.into();
+    move |error| TargetError::other(AskError { what, error })
+}
+
 impl From<ConnectError> for TargetError {
     fn from(error: ConnectError) -> Self {
         Self::Connect(Box::new(error))

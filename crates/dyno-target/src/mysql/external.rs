@@ -3,6 +3,7 @@
 use super::address::ConnectionInfo;
 use super::data::{self, WORKING};
 use super::database::{MysqlDatabase, route};
+use super::error::cannot;
 use super::lock::ServerLock;
 use super::settings::{self, GlobalChange};
 use super::{Scope, connect_until, connections, foreign, own_data};
@@ -85,7 +86,8 @@ impl External for ConnectionInfo {
         if let Some(wanted) = connections::wanted(settings) {
             return connections::check(wanted, clients, "raise it, or leave it out");
         }
-        let allowed: Option<u64> = connect_until(self, stop)?.query_first("select @@max_connections")?;
+        let allowed = connect_until(self, stop)?.query_first::<u64>("select @@max_connections");
+        let allowed = allowed.map_err(cannot("read max_connections"))?;
         allowed.map_or(Ok(()), |allowed| {
             connections::check(allowed, clients, "raise it on the server")
         })

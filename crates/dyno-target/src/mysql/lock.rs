@@ -8,6 +8,7 @@
 //! the name of its process: if both belong to one connection, the server is reserved for this process already.
 
 use super::address::ConnectionInfo;
+use super::error::cannot;
 use super::{Client, connect_until};
 use crate::target::{Lock, StopFlag, TargetError};
 use std::sync::atomic::Ordering;
@@ -49,14 +50,18 @@ impl ServerLock {
 fn held(info: &ConnectionInfo, stop: &StopFlag, waiting: &mut dyn FnMut(&str)) -> Result<Client, TargetError> {
     let mut client = connect_until(info, stop)?;
     // Another connection of this process has it if it holds the lock itself, by another address of the same server.
-    client.execute(&format!("do get_lock('{}', 0)", own_name()))?;
+    let failed = |error| cannot(format!("reserve {info} for this campaign"))(error);
+    client
+        .execute(&format!("do get_lock('{}', 0)", own_name()))
+        .map_err(failed)?;
     let mut told = false;
     loop {
         if stop.load(Ordering::Relaxed) {
             return Err(TargetError::Stopped("stopped while waiting for another dyno".into()));
         }
         let wait_s = if told { PATIENCE_S } else { 0 };
-        let taken: Option<Option<u8>> = client.query_first(&format!("select get_lock('{NAME}', {wait_s})"))?;
+        let taken = client.query_first::<Option<u8>>(&format!("select get_lock('{NAME}', {wait_s})"));
+        let taken = taken.map_err(failed)?;
         match taken.flatten() {
             Some(1) => return Ok(client),
             Some(_) if is_ours(&mut client) => return Ok(client),
@@ -65,8 +70,9 @@ fn held(info: &ConnectionInfo, stop: &StopFlag, waiting: &mut dyn FnMut(&str)) -
             None => return Err(TargetError::other(UNKNOWN)),
         }
         if !std::mem::replace(&mut told, true) {
-            let holder: Option<Option<u64>> = client.query_first(&format!("select is_used_lock('{NAME}')"))?;
+            let holder = client.query_first::<Option<u64>>(&format!("select is_used_lock('{NAME}')"));
             let holder = holder
+                .map_err(failed)?
                 .flatten()
                 .map_or_else(String::new, |id| format!(" (connection {id})"));
             waiting(&format!("another dyno{holder}"));

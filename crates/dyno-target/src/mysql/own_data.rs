@@ -3,6 +3,7 @@
 use super::address::ConnectionInfo;
 use super::connect_until;
 use super::data::{WORKING, is_left, mark_of};
+use super::error::cannot;
 use super::foreign::check_drop;
 use super::lock::ServerLock;
 use crate::target::{OwnData, StopFlag, TargetError};
@@ -23,7 +24,10 @@ pub(super) fn list(info: &ConnectionInfo, stop: &StopFlag) -> Result<Vec<OwnData
          cast(max(unix_timestamp(coalesce(update_time, create_time))) as unsigned) \
          from information_schema.tables where table_schema = '{WORKING}'"
     );
-    let (bytes, changed) = client.query_first::<Found>(&query)?.unwrap_or_default();
+    let found = client
+        .query_first::<Found>(&query)
+        .map_err(cannot("read the size of dyno's database"))?;
+    let (bytes, changed) = found.unwrap_or_default();
     Ok(vec![OwnData {
         name: WORKING.to_owned(),
         what: "database",
@@ -50,7 +54,8 @@ pub(super) fn remove(info: &ConnectionInfo, stop: &StopFlag) -> Result<Option<St
         && let Some(mark) = mark_of(&mut client)?
     {
         check_drop(&mut client, &mark, "")?;
-        client.work(&format!("drop database {WORKING}"))?;
+        let dropped = client.work(&format!("drop database {WORKING}"));
+        dropped.map_err(cannot(format!("drop the database {WORKING}")))?;
     }
     Ok(None)
 }

@@ -4,6 +4,7 @@
 //! so, as it takes effect when the server starts or this role may not, is left as it is and said.
 
 use super::address::ConnectionInfo;
+use super::error::cannot;
 use super::rights::remedy;
 use super::values::{as_wanted, in_bytes, same_value, size_bytes, with_unit};
 use super::variables::{Variables, by_canonical_name};
@@ -131,7 +132,7 @@ fn give(client: &mut Client, name: &str, value: &str) -> Result<String, ChangeEr
 /// # Errors
 /// A setting that it does not have, or no connection.
 pub(super) fn fit(client: &mut Client, settings: &[(String, String)]) -> Result<Mapped, TargetError> {
-    let variables = Variables::read(client)?;
+    let variables = Variables::read(client).map_err(cannot("read the server's settings"))?;
     let mut fitted = Mapped::default();
     for (name, value) in by_canonical_name(settings) {
         if variables.get(&name).is_none() {
@@ -179,7 +180,7 @@ impl GlobalChange {
     /// A setting that the server does not have, or no connection.
     pub fn plan(info: &ConnectionInfo, settings: &[(String, String)], stop: &StopFlag) -> Result<Self, TargetError> {
         let mut client = connect_until(info, stop)?;
-        let variables = Variables::read(&mut client)?;
+        let variables = Variables::read(&mut client).map_err(cannot("read the server's settings"))?;
         let mut change = Self {
             info: info.clone(),
             stop: Arc::clone(stop),
@@ -312,7 +313,7 @@ pub(super) fn restore(info: &ConnectionInfo, saved: &Saved) -> Result<Restored, 
         ..info.clone()
     };
     let mut client = info.connect().map_err(ConnectError)?;
-    let variables = Variables::read(&mut client)?;
+    let variables = Variables::read(&mut client).map_err(cannot("read the server's settings"))?;
     for setting in &saved.settings {
         match to_put_back(setting, &variables) {
             PutBack::Done => {}

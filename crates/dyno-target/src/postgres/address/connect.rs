@@ -5,6 +5,7 @@ use super::tls::TlsError;
 use super::{ConnectionInfo, Host, Server};
 use crate::patience::ANSWER;
 use crate::postgres::{Client, server_message};
+use dyno_text::one_line;
 use dyno_wire::tls::TlsError as TlsRefusal;
 use dyno_wire::{ChannelBinding, SessionKind, WireError};
 use postgres::SimpleQueryMessage;
@@ -20,6 +21,9 @@ const NO_ANSWER: (&str, &str) = (
     "no answer within the time allowed",
     "check host, port and firewalls, or raise connect_timeout",
 );
+
+/// The longest that is shown of what a server says that has not let us in, in characters.
+const LONGEST: usize = 512;
 
 const CHECK_SERVER: &str = "check that a PostgreSQL server runs there";
 
@@ -236,7 +240,8 @@ impl ConnectionInfo {
             DialError::LogIn(error) => match error.as_db_error() {
                 Some(refusal) => {
                     let advice = self.advice(refusal.code().code(), server);
-                    (format!("the server refuses: {}", refusal.message()), advice)
+                    let said = one_line(refusal.message(), LONGEST);
+                    (format!("the server refuses: {said}"), advice)
                 }
                 None => self.explain_log_in(error),
             },

@@ -205,19 +205,26 @@ impl Left<'_> {
                 continue;
             };
             let identity = reachable.identity(&stop.flag());
+            let former = identity.as_deref().and_then(|name| reachable.former_identity(name));
+            let target = reachable.to_string();
             // The home folder's record first: it knows of the one in its campaign's folder, and goes with it.
-            let kept = self.kept.zip(identity.as_deref());
-            if let Some(saved) = kept.and_then(|(kept, identity)| Restore::kept(kept, identity)) {
+            let kept = |name: &str| Restore::kept(self.kept?, name);
+            let of_now = identity.as_deref().and_then(kept);
+            let of_earlier = former.as_deref().and_then(kept).filter(|saved| saved.target == target);
+            for saved in of_now.into_iter().chain(of_earlier) {
                 again(&*reachable, saved, restart_command, progress);
             }
             // A dyno that is alive does it itself.
             let others = Archive::new(self.archive).campaigns()?.into_iter();
             let others = others.filter(|campaign| !campaign.is_under_way());
             let campaigns = self.resumed.map(Path::to_owned).into_iter();
-            let target = reachable.to_string();
+            let is_its = |left: &Restore| {
+                left.is_of(&target, identity.as_deref())
+                    || left.target == target && left.is_of(&target, former.as_deref())
+            };
             for campaign in campaigns.chain(others.map(|campaign| campaign.path)) {
                 let left = Restore::left_by(&campaign).into_iter();
-                for saved in left.filter(|left| left.is_of(&target, identity.as_deref())) {
+                for saved in left.filter(is_its) {
                     again(&*reachable, saved, restart_command, progress);
                 }
             }

@@ -57,10 +57,17 @@ impl External for ConnectionInfo {
         let known: Option<String> = client.query_first("select @@server_uuid").ok().flatten();
         known.or_else(|| {
             client
-                .query_first("select concat(@@hostname, ':', @@datadir)")
+                .query_first("select concat(@@hostname, ':', @@port, ':', @@datadir)")
                 .ok()
                 .flatten()
         })
+    }
+
+    fn former_identity(&self, identity: &str) -> Option<String> {
+        // Without the port, by which servers in containers differ that share the rest.
+        let (host, rest) = identity.split_once(':')?;
+        let (_, data_folder) = rest.split_once(':')?;
+        Some(format!("{host}:{data_folder}"))
     }
 
     fn lock(
@@ -151,5 +158,19 @@ impl External for ConnectionInfo {
     fn remove(&self, _name: &str, _notes: &mut Vec<String>, stop: &StopFlag) -> Result<Option<String>, TargetError> {
         // There is one of it.
         own_data::remove(self, stop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_earlier_dynos_called_a_server_is_known() {
+        let info = ConnectionInfo::resolve("mysql://ann@h/d", &|_| None).expect("an address");
+        let former = |identity: &str| info.former_identity(identity);
+        assert_eq!(former("vm:3306:/var/lib/mysql/"), Some("vm:/var/lib/mysql/".to_owned()));
+        // MySQL's own identifier was the same.
+        assert_eq!(former("3e11fa47-71ca-11e1-9e33-c80aa9429562"), None);
     }
 }

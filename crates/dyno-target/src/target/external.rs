@@ -50,6 +50,11 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
     /// What tells a server from others, however it is reached and whatever it is called; `None` if it does not say.
     fn identity(&self, stop: &StopFlag) -> Option<String>;
 
+    /// What earlier dynos called the server of this identity, if that was something else. It may be another one's, too.
+    fn former_identity(&self, _identity: &str) -> Option<String> {
+        None
+    }
+
     /// Reserves the server, and the places of `experiments` that bring data; `shared`: whoever else may share it. As
     /// long as another dyno stands in the way, waits; `waiting` is told once of each that does.
     ///

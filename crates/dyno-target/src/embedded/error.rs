@@ -128,6 +128,21 @@ pub enum EmbeddedError {
         /// What it said.
         output: String,
     },
+    /// There is no room for the server's files.
+    #[error(
+        "{product} cannot start: the disk of {} is full ({:.0} MB are left); make room there and try again{}",
+        folder.display(), *left_bytes as f64 / 1e6, last_words(said)
+    )]
+    NoRoom {
+        /// Which database.
+        product: &'static str,
+        /// The folder of its cluster.
+        folder: PathBuf,
+        /// What is left, in bytes.
+        left_bytes: u64,
+        /// The last lines that it or the program that makes its data said.
+        said: String,
+    },
     /// The server ended while starting.
     #[error("the server did not start ({status}). The end of its log {}:\n{tail}", log.display())]
     Start {
@@ -175,6 +190,14 @@ pub enum EmbeddedError {
         /// Its data folder.
         data: PathBuf,
     },
+}
+
+/// What a server said last, as the end of a message.
+fn last_words(said: &str) -> String {
+    match said {
+        "" => String::new(),
+        said => format!(". What it said last:\n{said}"),
+    }
 }
 
 impl EmbeddedError {

@@ -6,6 +6,8 @@ use super::lock::Lock;
 use super::manifest::hex;
 use super::product::Product;
 use super::{EmbeddedError, Progress, keeper, stale};
+use crate::host::free_bytes;
+use dyno_text::one_line;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -20,8 +22,19 @@ const PASSWORD_BYTES: usize = 24;
 /// Name of the file with it.
 const PASSWORD: &str = "password";
 
-/// Lines of the log in an error.
+/// Lines of the log in an error, and characters in each.
 const TAIL_LINES: usize = 20;
+const LONGEST_LINE: usize = 300;
+
+/// The same where the cause is known.
+const KNOWN_LINES: usize = 3;
+
+/// With less room on its disk no server starts, in bytes: PostgreSQL's files of the log are as large, and so are
+/// MariaDB's for temporary tables.
+const LEAST_ROOM: u64 = 16 << 20;
+
+/// What programs say of a full disk.
+const NO_ROOM: &str = "No space left on device";
 
 /// The folder of a cluster, held for this process.
 #[derive(Debug)]
@@ -113,11 +126,11 @@ impl Place {
         if !output.status.success() {
             let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
             text.push_str(&String::from_utf8_lossy(&output.stdout));
-            return Err(EmbeddedError::Program {
+            return Err(self.lacks_room(&text).unwrap_or_else(|| EmbeddedError::Program {
                 program: name,
                 status: output.status.to_string(),
-                output: text,
-            });
+                output: last_lines(&text, TAIL_LINES),
+            }));
         }
         fs::rename(&fresh, &self.data).map_err(EmbeddedError::file("create", &self.data))
     }
@@ -171,13 +184,36 @@ impl Place {
     pub(crate) fn log_tail(&self) -> String {
         tail(&self.log)
     }
+
+    /// The error to give if a program that said this failed for lack of room on the disk. What it said may be nothing:
+    /// its log is on that disk.
+    pub(crate) fn lacks_room(&self, said: &str) -> Option<EmbeddedError> {
+        lacks_room(self.product, &self.folder, said)
+    }
+}
+
+fn lacks_room(product: &Product, folder: &Path, said: &str) -> Option<EmbeddedError> {
+    let left = free_bytes(folder).ok();
+    let lacks = said.contains(NO_ROOM) || left.is_some_and(|left| left < LEAST_ROOM);
+    lacks.then(|| EmbeddedError::NoRoom {
+        product: product.name,
+        folder: folder.to_owned(),
+        left_bytes: left.unwrap_or(0),
+        said: last_lines(said, KNOWN_LINES),
+    })
 }
 
 fn tail(log: &Path) -> String {
     let bytes = fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
+    last_lines(&String::from_utf8_lossy(&bytes), TAIL_LINES)
+}
+
+/// The last lines of a text, at most so many.
+fn last_lines(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+    let last = lines[lines.len().saturating_sub(most)..].iter();
+    let last = last.map(|line| one_line(line, LONGEST_LINE));
+    last.collect::<Vec<_>>().join("\n")
 }
 
 fn random_password() -> std::io::Result<String> {
@@ -205,6 +241,24 @@ fn replace_private(path: &Path, text: &str) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::postgres::embedded::POSTGRESQL;
+
+    #[test]
+    fn a_full_disk_is_told_in_a_sentence() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = |said: &str| lacks_room(&POSTGRESQL, folder.path(), said).map(|error| error.to_string());
+        assert_eq!(said("FATAL:  lock file \"postmaster.pid\" already exists"), None);
+        let log = format!(
+            "{}PANIC:  could not write to file: No space left on device\n",
+            "LOG:  x\n".repeat(50)
+        );
+        let error = said(&log).unwrap();
+        assert!(error.starts_with("PostgreSQL cannot start: the disk of "), "{error}");
+        assert!(
+            error.ends_with("No space left on device") && error.lines().count() == 4,
+            "{error}"
+        );
+    }
 
     #[test]
     fn takes_the_end_of_a_log() {
@@ -215,5 +269,7 @@ mod tests {
         assert!(tail(&log).starts_with("line 80\n"));
         assert!(tail(&log).ends_with("line 99"));
         assert_eq!(tail(&folder.path().join("none")), "");
+        fs::write(&log, "x".repeat(1 << 20)).unwrap();
+        assert_eq!(tail(&log).chars().count(), LONGEST_LINE + 1);
     }
 }

@@ -201,13 +201,14 @@ fn try_start<P: Programs>(
         Err(status) => {
             process.end(P::PRODUCT.hard_measures());
             let tail = place.log_tail();
-            Err(match P::unknown_setting(&tail) {
-                Some(name) => EmbeddedError::UnknownSetting {
+            Err(match (place.lacks_room(&tail), P::unknown_setting(&tail)) {
+                (Some(error), _) => error,
+                (None, Some(name)) => EmbeddedError::UnknownSetting {
                     product: P::PRODUCT.name,
                     version: cluster.programs.version().to_owned(),
                     name: name.to_owned(),
                 },
-                None => EmbeddedError::Start {
+                (None, None) => EmbeddedError::Start {
                     status,
                     log: log.clone(),
                     tail,

@@ -235,11 +235,16 @@ impl Left<'_> {
 
 /// Does what a campaign could not do any more.
 fn again(server: &dyn External, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) {
-    progress.note(&format!(
-        "The campaign in {} ended before it could restore the server's settings; they have been restored now.",
+    let left = format!(
+        "The campaign in {} ended before it could restore the server's settings",
         saved.campaign.display()
-    ));
-    back(server, saved, restart_command, progress);
+    );
+    // Where it fails again, that is said.
+    let end = match back(server, saved, restart_command, progress) {
+        true => "; they have been restored now.",
+        false => ".",
+    };
+    progress.note(&format!("{left}{end}"));
 }
 
 /// Puts settings back, and says whether that could be done.

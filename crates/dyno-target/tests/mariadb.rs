@@ -6,6 +6,7 @@ mod support;
 
 use dyno_target::mysql::embedded::{Embedded, EmbeddedError, EmbeddedOptions, Progress, Server};
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -167,8 +168,13 @@ fn a_server_left_behind_is_stopped() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    // It is asked to stop only once it greets: while it starts, this can leave it hanging until it is killed.
     wait_for("the orphan's start", || {
-        UnixStream::connect(data.join("orphan.sock")).is_ok()
+        let greeting = UnixStream::connect(data.join("orphan.sock")).and_then(|mut connection| {
+            connection.set_read_timeout(Some(std::time::Duration::from_secs(1)))?;
+            connection.read_exact(&mut [0])
+        });
+        greeting.is_ok()
     });
     let mut steps = Vec::new();
     let server = embedded.start(&[], &mut |step| steps.push(step)).unwrap();

@@ -192,13 +192,21 @@ impl Throughput {
         })
     }
 
-    /// The phases in which the load was the same all the time.
-    pub fn levels(&self) -> Vec<Window> {
+    /// The phases with their stretches.
+    fn ranges(&self) -> impl Iterator<Item = (&Phase, Range<usize>)> {
         let ends = self.phases.iter().skip(1).map(|phase| phase.first);
         let ends = ends.chain([self.windows.len()]);
-        let phases = self.phases.iter().zip(ends).filter(|(phase, _)| !phase.ramp);
-        let times = phases.filter_map(|(phase, end)| {
-            let windows = self.windows.get(phase.first..end)?;
+        self.phases
+            .iter()
+            .zip(ends)
+            .map(|(phase, end)| (phase, phase.first..end))
+    }
+
+    /// The phases in which the load was the same all the time.
+    pub fn levels(&self) -> Vec<Window> {
+        let phases = self.ranges().filter(|(phase, _)| !phase.ramp);
+        let times = phases.filter_map(|(_, range)| {
+            let windows = self.windows.get(range)?;
             Some(Window {
                 start_s: windows.first()?.start_s,
                 end_s: windows.last()?.end_s,
@@ -220,14 +228,7 @@ impl Throughput {
         if let Some(standstill) = self.standstill() {
             return Some(standstill);
         }
-        let ends = self.phases.iter().skip(1).map(|phase| phase.first);
-        let ends = ends.chain([self.tps.len()]);
-        let ranges: Vec<Range<usize>> = self
-            .phases
-            .iter()
-            .zip(ends)
-            .map(|(phase, end)| phase.first..end)
-            .collect();
+        let ranges: Vec<_> = self.ranges().map(|(_, range)| range).collect();
         if ranges
             .iter()
             .any(|range| self.countable(range.clone()).1.len() >= FEWEST)
@@ -243,12 +244,7 @@ impl Throughput {
                 format!("no stage has the {FEWEST} intervals of a second or more that are needed")
             }
             _ => {
-                let counts = self
-                    .windows
-                    .iter()
-                    .zip(&self.tps)
-                    .map(|(window, tps)| window.length_s() * tps);
-                let transactions = counts.sum::<f64>().round() as u64;
+                let transactions = transactions(&self.windows, &self.tps).round() as u64;
                 format!(
                     "{} in {} s are too few to tell a dip from chance",
                     counted(transactions, "transaction"),
@@ -260,11 +256,9 @@ impl Throughput {
 
     /// Where it dips, with the depth of each dip as a share of the running median. Each phase has a level of its own.
     pub fn dips(&self) -> Vec<(Window, f64)> {
-        let ends = self.phases.iter().skip(1).map(|phase| phase.first);
-        let ends = ends.chain([self.tps.len()]);
         let mut dips = Vec::new();
-        for (phase, end) in self.phases.iter().zip(ends) {
-            let (windows, tps) = self.countable(phase.first..end);
+        for (phase, range) in self.ranges() {
+            let (windows, tps) = self.countable(range);
             if tps.len() < FEWEST {
                 continue;
             }
@@ -280,8 +274,7 @@ impl Throughput {
                     start_s: windows[dip.range.start].start_s,
                     end_s: windows[dip.range.end - 1].end_s,
                 };
-                let stretches = windows.iter().zip(&tps).take(dip.range.end).skip(dip.range.start);
-                let count: f64 = stretches.map(|(window, tps)| window.length_s() * tps).sum();
+                let count = transactions(&windows[dip.range.clone()], &tps[dip.range.clone()]);
                 if certain(&dip.range) && beyond_chance(count, dip.usual * time.length_s()) {
                     dips.push((time, dip.depth));
                 }
@@ -294,11 +287,7 @@ impl Throughput {
     /// something.
     fn countable(&self, range: Range<usize>) -> (Vec<Window>, Vec<f64>) {
         let (windows, tps) = (&self.windows[range.clone()], &self.tps[range]);
-        let count = |windows: &[Window], tps: &[f64]| -> f64 {
-            let counts = windows.iter().zip(tps).map(|(window, tps)| window.length_s() * tps);
-            counts.sum()
-        };
-        let usual = count(windows, tps) / windows.len().max(1) as f64;
+        let usual = transactions(windows, tps) / windows.len().max(1) as f64;
         if usual <= 0.0 {
             return (Vec::new(), Vec::new());
         }
@@ -309,7 +298,7 @@ impl Throughput {
                 start_s: windows[0].start_s,
                 end_s: windows[together - 1].end_s,
             };
-            (time, count(windows, tps) / time.length_s())
+            (time, transactions(windows, tps) / time.length_s())
         });
         groups.unzip()
     }
@@ -322,6 +311,15 @@ impl Throughput {
         }
         series
     }
+}
+
+/// How many transactions completed in stretches with these rates.
+fn transactions(windows: &[Window], tps: &[f64]) -> f64 {
+    windows
+        .iter()
+        .zip(tps)
+        .map(|(window, tps)| window.length_s() * tps)
+        .sum()
 }
 
 /// Whether `count` transactions where `usual` were to be expected are fewer than chance explains. Counts have a

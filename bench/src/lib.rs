@@ -62,6 +62,15 @@ pub fn in_turn<T>(pairs: usize, ours: impl Fn() -> Result<T>, theirs: impl Fn() 
     (0..pairs).map(pair).collect()
 }
 
+/// A word of the command line; of a file somewhere on this machine its name alone, as the rest says nothing elsewhere.
+fn without_folders(word: &str) -> String {
+    let path = Path::new(word);
+    match path.file_name() {
+        Some(name) if path.is_absolute() => name.to_string_lossy().into_owned(),
+        _ => word.to_owned(),
+    }
+}
+
 /// Keeps a result in `bench/results` under today's date, with what is needed to read it: host, versions and the
 /// command line.
 ///
@@ -77,7 +86,7 @@ pub fn archive(name: &str, facts: Value, results: Value, table: &str) -> Result<
     if let Some(host) = host.as_object_mut() {
         host.remove("hostname");
     }
-    let command: Vec<String> = std::env::args().skip(1).collect();
+    let command: Vec<String> = std::env::args().skip(1).map(|word| without_folders(&word)).collect();
     let content = json!({
         "bench": name, "date": now.to_string(), "arguments": command, "host": host, "facts": facts, "results": results,
     });

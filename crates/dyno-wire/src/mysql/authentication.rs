@@ -1,7 +1,9 @@
 //! Proving who we are, by the plug-in the account uses.
 
 use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
+use mysql_common::auth::plugins::client_ed25519::{self, ClientEd25519};
 use mysql_common::auth::plugins::mysql_native_password::scramble_native;
+use mysql_common::auth::plugins::{ChallengeResponsePlugin, Context};
 
 use super::greeting::NONCE;
 use super::packet::read_nul_text;
@@ -15,24 +17,45 @@ pub(super) enum Plugin {
     Native,
     /// SHA-256: MySQL from 8.0 on.
     CachingSha2,
+    /// A signature by a key that is made of the password: MariaDB.
+    Ed25519,
     /// The password itself, for servers that hand it on (LDAP, PAM).
     Clear,
 }
 
 impl Plugin {
-    const ALL: [Self; 3] = [Self::Native, Self::CachingSha2, Self::Clear];
+    const ALL: [Self; 4] = [Self::Native, Self::CachingSha2, Self::Ed25519, Self::Clear];
 
     /// Its name in packets.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Native => "mysql_native_password",
             Self::CachingSha2 => "caching_sha2_password",
+            Self::Ed25519 => "client_ed25519",
             Self::Clear => "mysql_clear_password",
         }
     }
 
     fn named(name: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|plugin| plugin.name().as_bytes() == name)
+    }
+
+    /// The length of its nonce, in bytes; 0: it has none.
+    const fn nonce_length(self) -> usize {
+        match self {
+            Self::Native | Self::CachingSha2 => NONCE,
+            Self::Ed25519 => client_ed25519::NONCE_BYTES,
+            Self::Clear => 0,
+        }
+    }
+
+    /// The nonce in the data of a request, with or without a NUL behind it.
+    fn nonce(self, data: &[u8]) -> Result<Vec<u8>, WireError> {
+        match data.split_at_checked(self.nonce_length()) {
+            Some((nonce, [] | [0])) => Ok(nonce.to_vec()),
+            _ if self == Self::Clear => Ok(Vec::new()),
+            _ => Err(malformed("a nonce has not the length that its log-in plug-in asks for")),
+        }
     }
 }
 
@@ -46,7 +69,8 @@ const KEY_WANTED: u8 = 2;
 #[derive(Debug)]
 pub(super) struct Authentication {
     plugin: Plugin,
-    nonce: [u8; NONCE],
+    /// As long as the plug-in wants it.
+    nonce: Vec<u8>,
     /// Whether nobody can listen in: TLS, or a Unix-domain socket.
     private: bool,
     /// Whether the server's public key is under way.
@@ -56,12 +80,11 @@ pub(super) struct Authentication {
 impl Authentication {
     /// Begins with the plug-in the server prefers, or, since accounts may use others, with one that gives nothing away.
     pub(super) fn begin(preferred: &[u8], nonce: &[u8], private: bool) -> Result<Self, WireError> {
-        let plugin = Plugin::named(preferred).filter(|&plugin| plugin != Plugin::Clear);
+        let plugin = Plugin::named(preferred).filter(|plugin| plugin.nonce_length() == NONCE);
+        let plugin = plugin.unwrap_or(Plugin::Native);
         Ok(Self {
-            plugin: plugin.unwrap_or(Plugin::Native),
-            nonce: nonce
-                .try_into()
-                .map_err(|_| malformed("a nonce is not 20 bytes long"))?,
+            plugin,
+            nonce: plugin.nonce(nonce)?,
             private,
             awaits_key: false,
         })
@@ -76,7 +99,14 @@ impl Authentication {
     pub(super) fn first(&self, password: &[u8]) -> Result<Vec<u8>, WireError> {
         match self.plugin {
             Plugin::Native => Ok(scramble_native(&self.nonce, password).map_or(Vec::new(), Vec::from)),
-            Plugin::CachingSha2 => Ok(scramble_sha256(&self.nonce, password).map_or(Vec::new(), Vec::from)),
+            Plugin::CachingSha2 => {
+                let scramble = self
+                    .nonce
+                    .first_chunk()
+                    .and_then(|nonce| scramble_sha256(nonce, password));
+                Ok(scramble.map_or(Vec::new(), Vec::from))
+            }
+            Plugin::Ed25519 => signature(&self.nonce, password),
             Plugin::Clear if self.private => Ok(clear(password)),
             Plugin::Clear => Err(MyError::ClearPassword.into()),
         }
@@ -92,17 +122,12 @@ impl Authentication {
         };
         let unknown = || WireError::UnsupportedAuthentication {
             method: format!("the plug-in \"{}\"", dyno_text::decode(name).escape_debug()),
-            advice: "let the account use caching_sha2_password, mysql_native_password or, over TLS, \
+            advice: "let the account use caching_sha2_password, mysql_native_password, ed25519 or, over TLS, \
                      mysql_clear_password",
         };
         self.plugin = Plugin::named(name).ok_or_else(unknown)?;
         self.awaits_key = false;
-        if self.plugin != Plugin::Clear {
-            let nonce = request.strip_suffix(&[0]).unwrap_or(request);
-            self.nonce = nonce
-                .try_into()
-                .map_err(|_| malformed("a nonce is not 20 bytes long"))?;
-        }
+        self.nonce = self.plugin.nonce(request)?;
         self.first(password)
     }
 
@@ -128,7 +153,76 @@ impl Authentication {
     }
 }
 
+/// The nonce, signed by the key that is made of the password. MariaDB documentation, "Authentication Plugin - ed25519".
+fn signature(nonce: &[u8], password: &[u8]) -> Result<Vec<u8>, WireError> {
+    let signed = ClientEd25519::default().run(Password(password), nonce).ok();
+    let signature = signed.and_then(|signed| signed.data().map(<[u8]>::to_vec));
+    signature.ok_or(malformed("a nonce cannot be signed"))
+}
+
+/// A password, for the library; of the rest this plug-in asks for nothing.
+struct Password<'a>(&'a [u8]);
+
+impl Context for Password<'_> {
+    fn pass(&self) -> &[u8] {
+        self.0
+    }
+
+    fn is_ipc_transport(&self) -> bool {
+        false
+    }
+
+    fn is_tls_transport(&self) -> bool {
+        false
+    }
+
+    fn scramble(&self) -> &[u8] {
+        &[]
+    }
+
+    fn server_key_pem(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
 /// The password as it is, with a NUL behind it.
 fn clear(password: &[u8]) -> Vec<u8> {
     [password, &[0]].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD_NO_PAD;
+    use ring::signature::{ED25519, UnparsedPublicKey};
+
+    #[test]
+    fn a_signature_is_of_the_key_that_mariadb_makes_of_the_password() {
+        // What MariaDB's documentation says of password('secret').
+        let key = STANDARD_NO_PAD
+            .decode("ZIgUREUg5PVgQ6LskhXmO+eZLS0nC8be6HPjYWR4YJY")
+            .unwrap();
+        let key = UnparsedPublicKey::new(&ED25519, key);
+        for nonce in [[0; 32], [7; 32]] {
+            let signature = signature(&nonce, b"secret").unwrap();
+            assert_eq!(signature.len(), 64);
+            assert_eq!(key.verify(&nonce, &signature), Ok(()));
+            assert!(key.verify(&[1; 32], &signature).is_err());
+        }
+    }
+
+    #[test]
+    fn a_nonce_is_as_long_as_its_plugin_wants_it() {
+        let length = |plugin: Plugin, data: &[u8]| plugin.nonce(data).map(|nonce| nonce.len()).ok();
+        for (plugin, expected) in [(Plugin::Native, 20), (Plugin::CachingSha2, 20), (Plugin::Ed25519, 32)] {
+            // A random nonce may end with a NUL itself.
+            assert_eq!(length(plugin, &vec![0; expected]), Some(expected));
+            assert_eq!(length(plugin, &vec![0; expected + 1]), Some(expected));
+            assert_eq!(length(plugin, &vec![1; expected + 1]), None);
+            assert_eq!(length(plugin, &vec![0; expected - 1]), None);
+        }
+        assert_eq!(length(Plugin::Clear, b""), Some(0));
+        assert_eq!(length(Plugin::Clear, b"anything"), Some(0));
+    }
 }

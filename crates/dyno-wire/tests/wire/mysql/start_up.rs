@@ -81,6 +81,22 @@ fn an_account_may_need_another_plugin() {
 }
 
 #[test]
+fn mariadbs_accounts_may_want_a_signature() {
+    let mut session = plain();
+    let hello = greeting("11.4.2-MariaDB", "mysql_native_password", PLAIN);
+    feed(&mut session, &[&hello]);
+    let log = feed(&mut session, &[&switch(2, "client_ed25519", &[1; 32])]);
+    assert_eq!(log.sent[..4], [64, 0, 0, 3]);
+    assert_eq!(log.sent.len(), 4 + 64);
+    assert!(is_started(&feed(&mut session, &[&packets(4, [ok(0, 2, 0)])])));
+    // With the nonce of another plug-in it is no request.
+    let mut session = plain();
+    feed(&mut session, &[&hello]);
+    let log = feed(&mut session, &[&switch(2, "client_ed25519", NONCE)]);
+    assert!(log.end.is_some() && log.sent.is_empty());
+}
+
+#[test]
 fn without_a_password_nothing_is_scrambled() {
     for password in [None, Some("".into())] {
         let mut session = session(MyConfig {
@@ -279,7 +295,7 @@ fn whatever_else_answers_is_named() {
 #[test]
 fn an_unknown_plugin_is_named() {
     for (request, name) in [
-        (switch(2, "client_ed25519", &[1; 32]), "client_ed25519"),
+        (switch(2, "auth_gssapi_client", b"principal"), "auth_gssapi_client"),
         (packets(2, [[0xFE]]), "mysql_old_password"),
         (switch(2, "dialog\u{1b}", b""), "dialog\\u{1b}"),
     ] {
@@ -291,7 +307,7 @@ fn an_unknown_plugin_is_named() {
         let log = feed(&mut session, &[&request]);
         let expected = format!(
             "the server asks for authentication by the plug-in \"{name}\", which is not supported; let the account use \
-             caching_sha2_password, mysql_native_password or, over TLS, mysql_clear_password"
+             caching_sha2_password, mysql_native_password, ed25519 or, over TLS, mysql_clear_password"
         );
         assert_eq!(log.end.unwrap().to_string(), expected);
     }

@@ -29,14 +29,14 @@ pub enum Server {
     /// A server that speaks PostgreSQL's protocol.
     Postgres(Box<postgres::address::ConnectionInfo>),
     /// A server that speaks MySQL's protocol.
-    Mysql(mysql::address::ConnectionInfo),
+    Mysql(Box<mysql::address::ConnectionInfo>),
 }
 
 impl From<Reach<'_>> for Server {
     fn from(reach: Reach<'_>) -> Self {
         match reach {
             Reach::Postgres(info) => Self::Postgres(Box::new(info.clone())),
-            Reach::Mysql(info) => Self::Mysql(info.clone()),
+            Reach::Mysql(info) => Self::Mysql(Box::new(info.clone())),
         }
     }
 }

@@ -41,7 +41,10 @@ fn server() -> impl Strategy<Value = Server> {
         let parameters = vec![("timezone".to_owned(), "PST8PDT".to_owned())];
         Server::Postgres(Box::new(info.with_parameters(parameters)))
     };
-    let mysql = |address: String| Server::Mysql(mysql::address::ConnectionInfo::resolve(&address, &|_| None).unwrap());
+    let mysql = |address: String| {
+        let info = mysql::address::ConnectionInfo::resolve(&address, &|_| None).unwrap();
+        Server::Mysql(Box::new(info))
+    };
     prop_oneof![
         "[a-z]{1,8}".prop_map(move |word| postgres(format!("postgres://u:{word}@{word}:7,[::1]/{word}"))),
         Just(postgres(

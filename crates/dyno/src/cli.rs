@@ -88,8 +88,8 @@ pub struct RunArguments {
     /// the experiment says, else embedded]
     ///
     /// For PostgreSQL, whatever a URI or conninfo string leaves out comes from the PG* variables, the service file and
-    /// ~/.pgpass, as with psql: --target postgres:// takes everything from there. For MariaDB, the password can come
-    /// from MYSQL_PWD.
+    /// ~/.pgpass, as with psql: --target postgres:// takes everything from there. For MariaDB, it comes from the option
+    /// files (~/.my.cnf) and the MYSQL_* variables, as with mysql.
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
 

@@ -6,14 +6,14 @@ use dyno_target::mysql::address::ConnectionInfo;
 use dyno_wire::MySession;
 use std::sync::Arc;
 
-/// Looks the server up.
+/// Looks the hosts up.
 ///
 /// # Errors
-/// Its host's name is not known, or TLS cannot be set up.
+/// No host's name is known, or TLS cannot be set up.
 pub(crate) fn connector(info: &ConnectionInfo) -> Result<Connector<MySession>, EndpointError> {
     let session = info.sessions();
     Ok(Connector {
-        endpoints: vec![info.endpoint()?],
+        endpoints: info.endpoints()?,
         session: Arc::new(move |_, tls| session(tls)),
     })
 }

@@ -1,6 +1,6 @@
 //! A connection for what is asked beside the load: it sets up, loads and samples.
 
-use super::address::ConnectionInfo;
+use super::address::{ConnectionInfo, Host};
 use super::endpoint::EndpointError;
 use super::row::FromRow;
 use crate::patience::{ANSWER, SAMPLE};
@@ -26,6 +26,9 @@ pub enum ClientError {
     /// No connection.
     #[error(transparent)]
     Connect(Box<ConnectError>),
+    /// No connection to any of several hosts, in the order in which they were tried.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Everywhere(Vec<ClientError>),
     /// The server refused a statement.
     #[error("{0}")]
     Server(ServerMessage),
@@ -38,6 +41,17 @@ pub enum ClientError {
     /// A result is not of the kind that was asked for.
     #[error("the server answers with {0}, which is not what was asked for")]
     Unexpected(String),
+}
+
+impl ClientError {
+    /// Whether another host may do better.
+    fn is_elsewhere_better(&self) -> bool {
+        match self {
+            Self::Endpoint { error, .. } => matches!(**error, EndpointError::Host { .. }),
+            Self::Connect(error) | Self::Lost(error) => error.is_elsewhere_better(),
+            _ => false,
+        }
+    }
 }
 
 /// What a server says of a statement that it refuses.
@@ -91,7 +105,32 @@ impl ConnectionInfo {
 
     /// The same. From when `stop` is raised nothing is waited for, and the server is asked to give up what it executes.
     pub(super) fn connect_heeding(&self, stop: &StopFlag) -> Result<Client, ClientError> {
-        let endpoint = self.endpoint().map_err(|error| ClientError::Endpoint {
+        self.connect_any(stop).map(|(client, _)| client)
+    }
+
+    /// The same, with the host that has let us in.
+    pub(super) fn connect_any(&self, stop: &StopFlag) -> Result<(Client, &Host), ClientError> {
+        let mut errors = Vec::new();
+        for host in self.hosts() {
+            match self.connect_to(host, stop) {
+                Ok(client) => return Ok((client, host)),
+                Err(error) => {
+                    let is_last = !error.is_elsewhere_better();
+                    errors.push(error);
+                    if is_last {
+                        break;
+                    }
+                }
+            }
+        }
+        Err(match errors.len() {
+            1 => errors.remove(0),
+            _ => ClientError::Everywhere(errors),
+        })
+    }
+
+    fn connect_to(&self, host: &Host, stop: &StopFlag) -> Result<Client, ClientError> {
+        let endpoint = self.endpoint_of(host).map_err(|error| ClientError::Endpoint {
             address: self.to_string(),
             error: Box::new(error),
         })?;

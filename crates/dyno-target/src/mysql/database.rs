@@ -106,7 +106,7 @@ impl Database for MysqlDatabase {
     }
 
     fn warnings(&self) -> &[String] {
-        &[]
+        &self.info.warnings
     }
 
     fn data_folder(&self) -> Option<&Path> {

@@ -1,13 +1,13 @@
 //! From an address to connections: who is looked up and how much TLS there is, for the clients of a load and for what
 //! is asked beside it alike.
 
-use super::address::{ConnectionInfo, Host};
+use super::address::{ConnectionInfo, Host, Identity};
 use dyno_connect::{Address, Endpoint, Tls};
-use dyno_wire::tls::{ClientOptions, Roots, SslMode, TlsError, Words, client_config};
+use dyno_wire::tls::{ClientIdentity, ClientOptions, Roots, SslMode, TlsError, Words, client_config};
 use dyno_wire::{MyConfig, MySession};
 use std::io;
 use std::net::ToSocketAddrs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the server's tables of connections show.
@@ -24,10 +24,12 @@ pub enum EndpointError {
         /// What the system said.
         error: io::Error,
     },
-    /// Whom to trust cannot be read.
-    #[error("the certificates in {} cannot be read: {error}", path.display())]
+    /// Whom to trust, or who we are, cannot be read.
+    #[error("the file {} of {parameter} cannot be read: {error}", path.display())]
     Certificates {
-        /// The file of `ssl-ca`.
+        /// `ssl-ca`, `ssl-cert` or `ssl-key`.
+        parameter: &'static str,
+        /// Its file.
         path: PathBuf,
         /// What the system said.
         error: io::Error,
@@ -44,12 +46,12 @@ pub enum EndpointError {
 }
 
 impl ConnectionInfo {
-    /// Looks the server up.
+    /// Looks a host up.
     ///
     /// # Errors
-    /// Nobody knows the host, or the certificates that are to be trusted cannot be read.
-    pub fn endpoint(&self) -> Result<Endpoint, EndpointError> {
-        let (address, tls) = match &self.host {
+    /// Nobody knows it, or certificates cannot be read.
+    pub(super) fn endpoint_of(&self, host: &Host) -> Result<Endpoint, EndpointError> {
+        let (address, tls) = match host {
             Host::Unix(path) => (Address::Unix(path.clone()), None),
             Host::Tcp { name, port } => {
                 let found = (name.as_str(), *port).to_socket_addrs();
@@ -68,6 +70,26 @@ impl ConnectionInfo {
         })
     }
 
+    /// Looks the hosts up, in the order in which they are tried. One that nobody knows is left out if another is known.
+    ///
+    /// # Errors
+    /// Nobody knows any, or certificates cannot be read.
+    pub fn endpoints(&self) -> Result<Vec<Endpoint>, EndpointError> {
+        let mut unknown = None;
+        let mut endpoints = Vec::new();
+        for host in self.hosts() {
+            match self.endpoint_of(host) {
+                Ok(endpoint) => endpoints.push(endpoint),
+                Err(error @ EndpointError::Host { .. }) => unknown = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        match unknown {
+            Some(error) if endpoints.is_empty() => Err(error),
+            _ => Ok(endpoints),
+        }
+    }
+
     /// Makes the sessions of connections: encrypted this strictly, or not.
     pub fn sessions(&self) -> impl Fn(Option<SslMode>) -> MySession + Send + Sync + use<> {
         let config = Arc::new(MyConfig {
@@ -75,6 +97,7 @@ impl ConnectionInfo {
             password: self.password.clone(),
             database: self.database.clone(),
             program_name: PROGRAM_NAME.to_owned(),
+            // A unix socket has no hosts beside it.
             local: matches!(self.host, Host::Unix(_)),
         });
         move |tls| {
@@ -87,31 +110,51 @@ impl ConnectionInfo {
     }
 
     fn tls(&self, host: &str) -> Result<Option<Tls>, EndpointError> {
-        if self.ssl_mode == SslMode::Disable {
+        let mode = self.ssl_mode;
+        if mode == SslMode::Disable {
             return Ok(None);
         }
-        let read = |path: &PathBuf| {
-            std::fs::read(path).map_err(|error| EndpointError::Certificates {
-                path: path.clone(),
-                error,
-            })
-        };
-        let pem = self.root_certificate.as_ref().map(read).transpose()?;
+        // Only where they are looked at: the modes that do not verify take any server.
+        let trusted = self.root_certificate.as_ref().filter(|_| mode >= SslMode::VerifyCa);
+        let pem = trusted
+            .map(|path| read(Words::Mysql.roots_setting(), path))
+            .transpose()?;
         let roots = match &pem {
             Some(pem) => Some(Roots::Pem(pem)),
-            None if self.ssl_mode == SslMode::VerifyCa => return Err(EndpointError::NoAuthority),
-            None if self.ssl_mode > SslMode::VerifyCa => Some(Roots::System),
+            None if mode == SslMode::VerifyCa => return Err(EndpointError::NoAuthority),
+            None if mode > SslMode::VerifyCa => Some(Roots::System),
             None => None,
         };
+        let own = self.identity.as_ref().map(read_identity).transpose()?;
+        let identity = own
+            .as_ref()
+            .map(|(certificates, key)| ClientIdentity { certificates, key });
         Ok(Some(Tls {
-            mode: self.ssl_mode,
+            mode,
             config: client_config(&ClientOptions {
-                mode: self.ssl_mode,
+                mode,
                 roots,
+                identity,
                 words: Words::Mysql,
                 ..ClientOptions::default()
             })?,
             server_name: host.to_owned(),
         }))
     }
+}
+
+/// The certificate and its key.
+fn read_identity(identity: &Identity) -> Result<(Vec<u8>, Vec<u8>), EndpointError> {
+    Ok((
+        read(Words::Mysql.certificate_setting(), &identity.certificate)?,
+        read(Words::Mysql.key_setting(), &identity.key)?,
+    ))
+}
+
+fn read(parameter: &'static str, path: &Path) -> Result<Vec<u8>, EndpointError> {
+    std::fs::read(path).map_err(|error| EndpointError::Certificates {
+        parameter,
+        path: path.to_owned(),
+        error,
+    })
 }

@@ -6,7 +6,7 @@ use super::database::{MysqlDatabase, route};
 use super::error::cannot;
 use super::lock::ServerLock;
 use super::settings::{self, GlobalChange};
-use super::{Scope, connect_until, connections, foreign, own_data};
+use super::{Scope, connect_until, connections, foreign, own_data, reachable_until};
 use crate::target::{
     Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag, TargetError,
     Wanted,
@@ -29,8 +29,12 @@ enum NotYet {
 }
 
 impl External for ConnectionInfo {
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     fn routes(&self) -> Vec<Route> {
-        vec![route(&self.host)]
+        self.hosts().map(route).collect()
     }
 
     fn is_local(&self) -> bool {
@@ -47,8 +51,7 @@ impl External for ConnectionInfo {
     }
 
     fn first_reachable(&self, stop: &StopFlag) -> Result<Arc<dyn External>, TargetError> {
-        connect_until(self, stop)?;
-        Ok(Arc::new(self.clone()))
+        Ok(Arc::new(reachable_until(self, stop)?))
     }
 
     fn identity(&self, stop: &StopFlag) -> Option<String> {

@@ -120,7 +120,23 @@ impl Product for Mysql {
 /// Opens a connection, unless `stop` is raised before it stands. What is asked on it is cancelled when that is raised.
 fn connect_until(info: &ConnectionInfo, stop: &StopFlag) -> Result<Client, TargetError> {
     let (own, heeded) = (info.clone(), Arc::clone(stop));
-    match unless_stopped(stop, move || own.connect_heeding(&heeded)) {
+    connected(stop, move || own.connect_heeding(&heeded))
+}
+
+/// The same address narrowed to the first host that lets us in, so that all connections go to one server.
+fn reachable_until(info: &ConnectionInfo, stop: &StopFlag) -> Result<ConnectionInfo, TargetError> {
+    let (own, heeded) = (info.clone(), Arc::clone(stop));
+    connected(stop, move || {
+        let (_, host) = own.connect_any(&heeded)?;
+        Ok(own.narrowed(host))
+    })
+}
+
+fn connected<T: Send + 'static>(
+    stop: &StopFlag,
+    connect: impl FnOnce() -> Result<T, ClientError> + Clone + Send + 'static,
+) -> Result<T, TargetError> {
+    match unless_stopped(stop, connect) {
         Some(connected) => Ok(connected.map_err(ConnectError)?),
         None => Err(TargetError::Stopped("stopped while connecting".into())),
     }

@@ -96,8 +96,11 @@ pub fn client_config(options: &ClientOptions<'_>) -> Result<Arc<ClientConfig>, T
     let mut config = match options.identity {
         None => builder.with_no_client_auth(),
         Some(identity) => {
-            let certificates = certificates(Pem("client certificate", "sslcert"), identity.certificates)?;
-            let pem = Pem("client key", "sslkey");
+            let certificates = certificates(
+                Pem("client certificate", options.words.certificate_setting()),
+                identity.certificates,
+            )?;
+            let pem = Pem("client key", options.words.key_setting());
             let key = PrivateKeyDer::from_pem_slice(identity.key)
                 .map_err(|error| pem.unusable(format!("{error}; it must be an unencrypted private key in PEM")))?;
             builder

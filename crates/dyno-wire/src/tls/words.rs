@@ -40,4 +40,20 @@ impl Words {
             Self::Mysql => "ssl-ca",
         }
     }
+
+    /// The setting that names the file of our own certificate.
+    pub const fn certificate_setting(self) -> &'static str {
+        match self {
+            Self::Libpq => "sslcert",
+            Self::Mysql => "ssl-cert",
+        }
+    }
+
+    /// The setting that names the file of its key.
+    pub const fn key_setting(self) -> &'static str {
+        match self {
+            Self::Libpq => "sslkey",
+            Self::Mysql => "ssl-key",
+        }
+    }
 }

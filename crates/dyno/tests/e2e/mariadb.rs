@@ -358,6 +358,21 @@ fn a_server_that_is_not_ours_is_known_by_any_address() {
     let nothing = run(&["nothing.toml", "--target", &tcp, "--archive", "nothing"]).expect(0);
     assert!(!nothing.stdout.contains("treasure"), "{}", nothing.stdout);
 
+    // What an address leaves out is where mysql looks for it.
+    let (options, secret) = (desk.path().join(".my.cnf"), password(&server));
+    let login = format!(
+        "[client]\nhost=127.0.0.1\nport={}\nuser=root\npassword={secret}\n",
+        server.port()
+    );
+    std::fs::write(&options, login).unwrap();
+    Ended::of(&mut desk.command_alone_on("mysql:///theirs", ["nothing.toml"])).expect(0);
+    let [.., filled] = &run_folders(&desk.archive())[..] else {
+        panic!("runs")
+    };
+    assert_eq!(filled.record()["target"], tcp.as_str());
+    desk.assert_nowhere(&secret);
+    std::fs::remove_file(options).unwrap();
+
     let refused = |words: &[&'static str]| run(&[&with(words)[..], &["--target", &tcp]].concat()).expect(1);
     refused(&["pk-update", "--share-server"]).says("--share-server is for PostgreSQL only so far");
     refused(&["pk-update", "--restart-command", "true"]).says("--restart-command is for PostgreSQL only so far");

@@ -51,7 +51,8 @@ pub trait Product: Sync {
     /// How it keeps an experiment's data, on its private server if `is_embedded`.
     fn storage(&self, is_embedded: bool) -> Storage;
 
-    /// What follows `embedded:` to ask for a private server of this kind, beside a version; `None` if it has none.
+    /// What follows `embedded:` to ask for a private server of this kind, before a colon or hyphen and a version; `None`
+    /// if it has none.
     fn embedded_name(&self) -> Option<&'static str>;
 
     /// Its private server of this version, or of the usual one. `stop` gives up fetching it.
@@ -72,6 +73,9 @@ pub trait Product: Sync {
     fn external(&self, address: &str, environment: Environment<'_>) -> Result<Arc<dyn External>, TargetError>;
 }
 
+/// What stands between a kind and its version.
+const BEFORE_VERSION: [char; 2] = [':', '-'];
+
 /// How many letters of a word may be wrong, missing or too many for it to be known all the same.
 const SLIPS: usize = 2;
 
@@ -82,7 +86,8 @@ pub(crate) const USUAL: &dyn Product = &crate::postgres::Postgres;
 pub const PRODUCTS: [&dyn Product; 2] = [USUAL, &crate::mysql::Mysql];
 
 impl Target {
-    /// Understands `text`: `embedded`, `embedded:VERSION`, `embedded:KIND`, `embedded:KIND:VERSION`, or an address.
+    /// Understands `text`: `embedded`, `embedded:VERSION`, `embedded:KIND`, `embedded:KIND:VERSION`,
+    /// `embedded:KIND-VERSION`, or an address.
     ///
     /// # Errors
     /// It cannot be understood, or names a kind of database that is not built in.
@@ -155,7 +160,7 @@ fn meant(text: &str) -> Result<(&'static dyn Product, Meant<'_>), TargetError> {
         None => None,
     };
     if let Some(which) = which {
-        let (word, rest) = which.map_or(("", None), |which| match which.split_once(':') {
+        let (word, rest) = which.map_or(("", None), |which| match which.split_once(BEFORE_VERSION) {
             Some((word, rest)) => (word, Some(rest)),
             None => (which, None),
         });
@@ -188,7 +193,7 @@ fn misspelt(text: &str) -> Option<String> {
         let colon = rest.map_or("", |_| ":");
         return (strsim::damerau_levenshtein(first, EMBEDDED) <= SLIPS).then(|| format!("{first}{colon}"));
     }
-    let word = rest?.split(':').next()?;
+    let word = rest?.split(BEFORE_VERSION).next()?;
     let is_near = |product: &&dyn Product| {
         let is_other_name = product.key() == word || product.schemes().contains(&word);
         let almost = |name: &str| name != word && (is_other_name || strsim::damerau_levenshtein(word, name) <= SLIPS);
@@ -250,6 +255,9 @@ mod tests {
             ("embedded:postgres:17", "embedded:17"),
             ("embedded:mariadb", "embedded:mariadb:11.4.5"),
             ("embedded:mariadb:10.11", "embedded:mariadb:10.11"),
+            ("embedded:mariadb-10.11", "embedded:mariadb:10.11"),
+            ("embedded:mariadb-system", "embedded:mariadb:system"),
+            ("embedded:postgres-17", "embedded:17"),
         ] {
             assert_eq!(named(text), shown);
         }
@@ -275,6 +283,7 @@ mod tests {
             ("Embedded:18", "Embedded:"),
             ("embedded:maria", "embedded:maria"),
             ("embedded:mysql:8", "embedded:mysql"),
+            ("embedded:maria-11.4", "embedded:maria"),
             ("embedded:postgre:17", "embedded:postgre"),
         ] {
             let refused = named(text);
@@ -308,6 +317,7 @@ mod tests {
         for mysql in [
             "embedded:mariadb",
             "embedded:mariadb:10.11",
+            "embedded:mariadb-11.4",
             "mysql://db/x",
             "mariadb://db/x",
         ] {

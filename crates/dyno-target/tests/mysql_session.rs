@@ -158,6 +158,7 @@ fn a_session_speaks_with_a_real_server() {
     values_arrive_whatever_the_protocol(&mut client);
     long_values_arrive(&mut client);
     errors_have_their_classes(&mut client);
+    locks_end_in_their_classes(&mut client, &info);
     pipelines_are_one_reply(&mut client);
     procedures_give_several_results(&mut client);
     a_statement_is_cancelled(&mut client, &info);
@@ -222,6 +223,10 @@ fn long_values_arrive(client: &mut Client) {
             assert!(row[1].as_ref() == Some(&value), "{length} by {protocol}");
         }
     }
+    // Rows that nobody looks into are passed, however long they are.
+    let reply =
+        client.query("select repeat('x', 17 << 20) union all select repeat('y', 40 << 20) union all select 'z'");
+    assert_eq!((reply.rows, reply.failed), (3, false), "{:?}", client.session.error());
 }
 
 fn errors_have_their_classes(client: &mut Client) {
@@ -251,6 +256,36 @@ fn errors_have_their_classes(client: &mut Client) {
     assert!(client.query("load data local infile '/dev/null' into table t").failed);
     assert!(client.query("select 1 / 0").noticed);
     assert_eq!(client.session.take_notices().len(), 1);
+}
+
+fn locks_end_in_their_classes(client: &mut Client, info: &ConnectionInfo) {
+    let class_of = |client: &Client| {
+        let error = client.session.error().unwrap();
+        (error.code.as_str().to_owned(), error.class)
+    };
+    let mut other = Client::on_socket(info);
+    other.query("use session");
+    client.query("replace into t (id) values (1), (2)");
+    other.query("begin; update t set d = 1 where id = 1");
+    client.query("set innodb_lock_wait_timeout = 1");
+    assert!(client.query("update t set d = 2 where id = 1").failed);
+    assert_eq!(class_of(client), ("1205".to_owned(), ErrorClass::LockTimeout));
+    client.query("set innodb_lock_wait_timeout = 50");
+    client.query("begin; update t set d = 2 where id = 2");
+    // Each wants what the other has; which of them has to yield is the server's choice.
+    other.session.query(
+        |out| out.extend_from_slice(b"update t set d = 1 where id = 2"),
+        &mut other.out,
+    );
+    other.stream.write_all(&other.out).unwrap();
+    other.out.clear();
+    let failed = client.query("update t set d = 2 where id = 1").failed;
+    let ours = failed.then(|| class_of(client));
+    client.query("rollback");
+    let theirs = other.reply().failed.then(|| class_of(&other));
+    let lost: Vec<_> = [ours, theirs].into_iter().flatten().collect();
+    assert_eq!(lost, [("1213".to_owned(), ErrorClass::Deadlock)]);
+    other.query("rollback");
 }
 
 fn pipelines_are_one_reply(client: &mut Client) {

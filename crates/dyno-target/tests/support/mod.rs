@@ -2,6 +2,8 @@
 
 #[allow(dead_code, reason = "only the tests of a server's life need it")]
 pub mod holder;
+#[allow(dead_code, reason = "only the tests of MySQL itself need it")]
+pub mod real_mysql;
 
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Progress, Server};
 use std::io::Write;

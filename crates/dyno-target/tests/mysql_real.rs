@@ -1,0 +1,63 @@
+//! A real MySQL: what it has of its own, above all how it lets us in. Where none can be had, the test says so and passes.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
+
+mod support;
+
+use dyno_target::mysql::Client;
+use dyno_target::mysql::address::ConnectionInfo;
+use dyno_target::target::{External, StopFlag};
+use support::real_mysql::RealMysql;
+use support::skipped;
+
+fn refused(info: &ConnectionInfo) -> String {
+    info.connect().unwrap_err().to_string()
+}
+
+fn status(client: &mut Client, name: &str) -> String {
+    let query = format!("show session status like '{name}'");
+    let row: Option<(String, String)> = client.query_first(&query).unwrap();
+    row.unwrap().1
+}
+
+#[test]
+fn a_real_mysql_lets_us_in() {
+    let mysql = match RealMysql::start(&[]) {
+        Ok(mysql) => mysql,
+        Err(why) => return skipped("a_real_mysql_lets_us_in", why),
+    };
+    let mut root = mysql.root().connect().unwrap();
+    let version: Option<String> = root.query_first("select version()").unwrap();
+    println!("MySQL {}", version.unwrap());
+    let identity: Option<String> = root.query_first("select @@server_uuid").unwrap();
+    assert_eq!(mysql.root().identity(&StopFlag::default()), identity);
+
+    root.execute("create user cached identified with caching_sha2_password by 's3cret'")
+        .unwrap();
+    for parameters in ["ssl-mode=disabled", "ssl-mode=required"] {
+        // The server forgets who has been here: the whole password is asked for, and then only whether we know it.
+        root.execute("flush privileges").unwrap();
+        for _ in 0..2 {
+            let mut client = mysql.over_tcp("cached:s3cret", parameters).connect().unwrap();
+            assert_eq!(
+                status(&mut client, "Ssl_cipher").is_empty(),
+                parameters.ends_with("disabled")
+            );
+        }
+        let error = refused(&mysql.over_tcp("cached:wrong", parameters));
+        assert!(error.contains("Access denied for user 'cached'"), "{error}");
+    }
+    root.execute("create user secured identified by 's3cret' require ssl")
+        .unwrap();
+    mysql.over_tcp("secured:s3cret", "").connect().unwrap();
+    let error = refused(&mysql.over_tcp("secured:s3cret", "ssl-mode=disabled"));
+    assert!(error.contains("Access denied for user 'secured'"), "{error}");
+
+    // Not in every version.
+    if root
+        .execute("create user plain identified with mysql_native_password by 's3cret'")
+        .is_ok()
+    {
+        mysql.over_tcp("plain:s3cret", "ssl-mode=disabled").connect().unwrap();
+    }
+}

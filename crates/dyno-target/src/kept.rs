@@ -5,7 +5,7 @@ use crate::embedded::EmbeddedError;
 use crate::embedded::lock::Lock;
 use crate::embedded::product::Product;
 use crate::embedded::stale;
-use crate::mysql::embedded::MARIADB;
+use crate::mysql::embedded::{MARIADB, MYSQL};
 use crate::postgres::embedded::{POSTGRESQL, databases, remove_database};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +16,7 @@ use std::time::SystemTime;
 const UNFINISHED: &str = ".staging-";
 
 /// The databases whose servers are kept.
-const PRODUCTS: [&Product; 2] = [&POSTGRESQL, &MARIADB];
+const PRODUCTS: [&Product; 3] = [&POSTGRESQL, &MARIADB, &MYSQL];
 
 /// Something that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,9 +6,10 @@ mod support;
 
 use dyno_target::mysql::Client;
 use dyno_target::mysql::address::ConnectionInfo;
+use dyno_target::mysql::embedded::{EmbeddedError, EmbeddedMysql, EmbeddedOptions, Maker, SYSTEM};
 use dyno_target::target::{External, StopFlag};
 use support::real_mysql::RealMysql;
-use support::skipped;
+use support::{home, quiet, skipped};
 
 fn refused(info: &ConnectionInfo) -> String {
     info.connect().unwrap_err().to_string()
@@ -60,4 +61,55 @@ fn a_real_mysql_lets_us_in() {
     {
         mysql.over_tcp("plain:s3cret", "ssl-mode=disabled").connect().unwrap();
     }
+}
+
+/// What the machine has installed is a private server like others.
+#[test]
+fn an_installed_mysql_is_private() {
+    let mut options = EmbeddedOptions::new(home());
+    options.maker = Maker::Mysql;
+    SYSTEM.clone_into(&mut options.version);
+    "tests-mysql".clone_into(&mut options.cluster);
+    let embedded = match EmbeddedMysql::prepare(&options, &mut quiet) {
+        Ok(embedded) => embedded,
+        Err(error @ EmbeddedError::NotInstalled { .. }) => return skipped("an_installed_mysql_is_private", error),
+        Err(error) => panic!("{error}"),
+    };
+    let server = embedded.start(&[], &mut quiet).unwrap();
+    let mut client = server.connection("mysql").connect().unwrap();
+    let mut shown = |name: &str| {
+        let value: Option<String> = client
+            .query_first(&format!("select cast(@@global.{name} as char)"))
+            .unwrap();
+        value.unwrap()
+    };
+    assert!(shown("version").starts_with(embedded.version()));
+    assert_eq!(shown("innodb_flush_log_at_trx_commit"), "1");
+    assert_eq!(shown("sync_binlog"), "1");
+    assert_eq!(shown("character_set_server"), "utf8mb4");
+    for mut info in [server.connection("mysql"), server.connection_tcp("mysql")] {
+        info.connect().unwrap();
+        info.password = None;
+        assert!(
+            refused(&info).contains("Access denied for user 'root'"),
+            "{}",
+            refused(&info)
+        );
+    }
+    client
+        .execute("drop database if exists kept; create database kept")
+        .unwrap();
+    client
+        .execute("create table kept.t (i int primary key); insert into kept.t values (1), (2)")
+        .unwrap();
+    // As by kill -9: what was committed is there again.
+    server.stop_now();
+    let unknown = [("shared_buffers".to_owned(), "1GB".to_owned())];
+    let error = embedded.start(&unknown, &mut quiet).unwrap_err().to_string();
+    assert!(error.contains("has no setting shared_buffers"), "{error}");
+    let settings = [("innodb_buffer_pool_size".to_owned(), "64M".to_owned())];
+    let server = embedded.start(&settings, &mut quiet).unwrap();
+    let mut client = server.connection_tcp("kept").connect().unwrap();
+    assert_eq!(client.query::<u32>("select i from t order by i").unwrap(), [1, 2]);
+    client.execute("drop database kept").unwrap();
 }

@@ -133,10 +133,12 @@ impl Experiment {
         PRODUCTS.into_iter().filter(is_for)
     }
 
-    /// The private servers that it is written for, as they are called behind `embedded:`.
+    /// The private servers that it is written for, of each kind of database the one that is fetched, as they are called
+    /// behind `embedded:`.
     #[must_use]
     pub fn servers(&self) -> Vec<&'static str> {
-        self.databases().filter_map(|product| product.embedded_name()).collect()
+        let names = self.databases().filter_map(|product| product.embedded_names().first());
+        names.copied().collect()
     }
 
     fn not_written_for(&self, database: &dyn Product) -> OtherDatabase {

@@ -65,6 +65,17 @@ pub enum EmbeddedError {
         /// As asked for.
         version: String,
     },
+    /// There are no binaries of it at all.
+    #[error(
+        "{product} is not packaged for dyno: install it and ask for it with {installed}, take embedded:mariadb, or give \
+         the address of a running server with --target"
+    )]
+    NotPackaged {
+        /// Which database.
+        product: &'static str,
+        /// The target that asks for an installed one.
+        installed: String,
+    },
     /// The version asked for cannot be read.
     #[error("\"{version}\" is not a {product} version; give one such as {examples}")]
     BadVersion {
@@ -76,16 +87,14 @@ pub enum EmbeddedError {
         version: String,
     },
     /// The system has no such server.
-    #[error(
-        "no {product}{version} is installed {places}{found}; install one, or leave \"{word}\" out to have it fetched"
-    )]
+    #[error("no {product}{version} is installed {places}{found}; install one, or {remedy}")]
     NotInstalled {
         /// Of which database.
         product: &'static str,
         /// Where one was looked for.
         places: &'static str,
-        /// The part of the target that asks for an installed one.
-        word: &'static str,
+        /// What else can be done.
+        remedy: &'static str,
         /// The version asked for after a space, if one was.
         version: String,
         /// What there is, in brackets.

@@ -1,12 +1,13 @@
-//! The private MariaDB of a campaign.
+//! The private MariaDB or MySQL of a campaign.
 
 use super::data::{self, Used, WORKING};
 use super::database::MysqlDatabase;
-use super::embedded::{self, EmbeddedOptions, Installation, Server};
+use super::embedded::{self, Brand, EmbeddedOptions, Installation, Maker, Mysql};
 use super::values::as_wanted;
 use super::variables::by_canonical_name;
 use super::{Scope, connect_until, connections};
 use crate::embedded::instance::{Held, Measured, fit};
+use crate::embedded::server::Server;
 use crate::embedded::tell;
 use crate::target::{
     Data, Database, EMBEDDED, Embedded, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError,
@@ -16,14 +17,21 @@ use std::fmt;
 
 impl fmt::Display for EmbeddedOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{EMBEDDED}:mariadb:{}", self.version)
+        let maker = match self.maker {
+            Maker::Mariadb => super::MARIADB,
+            Maker::Mysql => super::MYSQL,
+        };
+        write!(f, "{EMBEDDED}:{maker}:{}", self.version)
     }
 }
 
 impl Embedded for EmbeddedOptions {
     fn rehearse(&self, needs: Needs<'_>) -> Result<(), TargetError> {
         self.check()?;
-        fit::<Installation>(needs, &self.version).map(drop)
+        match self.maker {
+            Maker::Mariadb => fit::<Installation>(needs, &self.version).map(drop),
+            Maker::Mysql => fit::<Installation<Mysql>>(needs, &self.version).map(drop),
+        }
     }
 
     fn check_data(&self, data: &Data) -> Result<(), TargetError> {
@@ -31,12 +39,15 @@ impl Embedded for EmbeddedOptions {
     }
 
     fn hold(&self, switch: &KillSwitch, progress: &mut dyn Progress) -> Result<Box<dyn Instance>, TargetError> {
-        let embedded = embedded::Embedded::prepare(self, &mut |event| tell(progress, &event))?;
-        Ok(Box::new(Held::new(embedded, switch)))
+        let mut told = |event| tell(progress, &event);
+        Ok(match self.maker {
+            Maker::Mariadb => Box::new(Held::new(embedded::Embedded::prepare(self, &mut told)?, switch)),
+            Maker::Mysql => Box::new(Held::new(embedded::EmbeddedMysql::prepare(self, &mut told)?, switch)),
+        })
     }
 }
 
-impl Measured for Installation {
+impl<B: Brand> Measured for Installation<B> {
     /// How to mark the data before a load that may change it begins.
     type Prepared = Option<Used>;
 
@@ -71,7 +82,7 @@ impl Measured for Installation {
         Ok(prepared.used)
     }
 
-    fn database(server: &Server, used: &Option<Used>, route: Option<Route>) -> Box<dyn Database> {
+    fn database(server: &Server<Self>, used: &Option<Used>, route: Option<Route>) -> Box<dyn Database> {
         let info = match route {
             Some(Route::Tcp) => server.connection_tcp(WORKING),
             Some(Route::Unix) | None => server.connection(WORKING),

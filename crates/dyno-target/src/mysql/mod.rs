@@ -52,6 +52,10 @@ pub use scope::Scope;
 /// before (MySQL Reference Manual, "InnoDB Row Formats").
 const ROW_BYTES: u64 = 5 + 6 + 7;
 
+/// What private servers are called behind `embedded:`.
+const MARIADB: &str = "mariadb";
+const MYSQL: &str = "mysql";
+
 /// MariaDB and MySQL among the kinds of databases.
 pub struct Mysql;
 
@@ -92,12 +96,13 @@ impl Product for Mysql {
         }
     }
 
-    fn embedded_name(&self) -> Option<&'static str> {
-        Some("mariadb")
+    fn embedded_names(&self) -> &'static [&'static str] {
+        &[MARIADB, MYSQL]
     }
 
     fn embedded(
         &self,
+        name: &str,
         version: Option<&str>,
         environment: Environment<'_>,
         stop: &StopFlag,
@@ -105,8 +110,15 @@ impl Product for Mysql {
         let home = crate::embedded::home_folder(environment)?;
         let mut options = embedded::EmbeddedOptions::new(home);
         options.stop = Arc::clone(stop);
+        if name == MYSQL {
+            options.maker = embedded::Maker::Mysql;
+            options.version.clear();
+        }
         if let Some(version) = version {
             version.clone_into(&mut options.version);
+        }
+        if name == MYSQL {
+            options.check()?;
         }
         Ok(Box::new(options))
     }

@@ -83,12 +83,13 @@ impl Product for Postgres {
         }
     }
 
-    fn embedded_name(&self) -> Option<&'static str> {
-        Some("postgres")
+    fn embedded_names(&self) -> &'static [&'static str] {
+        &["postgres"]
     }
 
     fn embedded(
         &self,
+        _name: &str,
         version: Option<&str>,
         environment: Environment<'_>,
         stop: &StopFlag,

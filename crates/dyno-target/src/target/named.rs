@@ -51,16 +51,16 @@ pub trait Product: Sync {
     /// How it keeps an experiment's data, on its private server if `is_embedded`.
     fn storage(&self, is_embedded: bool) -> Storage;
 
-    /// What follows `embedded:` to ask for a private server of this kind, before a colon or hyphen and a version; `None`
-    /// if it has none.
-    fn embedded_name(&self) -> Option<&'static str>;
+    /// What may follow `embedded:` to ask for a private server of this kind, before a colon or hyphen and a version.
+    fn embedded_names(&self) -> &'static [&'static str];
 
-    /// Its private server of this version, or of the usual one. `stop` gives up fetching it.
+    /// Its private server by this one of these names, of this version, or of the usual one. `stop` gives up fetching it.
     ///
     /// # Errors
     /// It has none, or no folder to keep it in is known.
     fn embedded(
         &self,
+        name: &str,
         version: Option<&str>,
         environment: Environment<'_>,
         stop: &StopFlag,
@@ -96,7 +96,9 @@ impl Target {
             return Err(TargetError::UnknownKind { kind, known: known() });
         }
         Ok(match meant(text)? {
-            (product, Meant::Embedded(version)) => Self::Embedded(product.embedded(version, environment, stop)?),
+            (product, Meant::Embedded(name, version)) => {
+                Self::Embedded(product.embedded(name, version, environment, stop)?)
+            }
             (product, Meant::External) => Self::External(product.external(text, environment)?),
         })
     }
@@ -138,7 +140,7 @@ pub fn locale(text: &str) -> Result<String, String> {
 #[must_use]
 pub fn storage(text: &str) -> Storage {
     let (product, meant) = meant(text).unwrap_or((USUAL, Meant::External));
-    product.storage(matches!(meant, Meant::Embedded(_)))
+    product.storage(matches!(meant, Meant::Embedded(..)))
 }
 
 /// Whether `text` is an address that begins with the name of a kind.
@@ -148,8 +150,8 @@ pub(super) fn is_uri(text: &str) -> bool {
 
 /// Whether a private server is meant, or one that is there already.
 enum Meant<'a> {
-    /// A private one, of this version if one is named.
-    Embedded(Option<&'a str>),
+    /// A private one by this name, of this version if one is named.
+    Embedded(&'a str, Option<&'a str>),
     External,
 }
 
@@ -166,11 +168,11 @@ fn meant(text: &str) -> Result<(&'static dyn Product, Meant<'_>), TargetError> {
         });
         let named = PRODUCTS
             .into_iter()
-            .find(|product| product.embedded_name() == Some(word));
+            .find(|product| product.embedded_names().contains(&word));
         return Ok(match named {
-            Some(product) => (product, Meant::Embedded(rest)),
+            Some(product) => (product, Meant::Embedded(word, rest)),
             // Without a kind it is the usual one's version.
-            None => (USUAL, Meant::Embedded(which)),
+            None => (USUAL, Meant::Embedded("", which)),
         });
     }
     let Some(scheme) = scheme(text) else {
@@ -196,10 +198,11 @@ fn misspelt(text: &str) -> Option<String> {
     let word = rest?.split(BEFORE_VERSION).next()?;
     let is_near = |product: &&dyn Product| {
         let is_other_name = product.key() == word || product.schemes().contains(&word);
-        let almost = |name: &str| name != word && (is_other_name || strsim::damerau_levenshtein(word, name) <= SLIPS);
-        product.embedded_name().is_some_and(almost)
+        let mut names = product.embedded_names().iter();
+        is_other_name || names.any(|name| strsim::damerau_levenshtein(word, name) <= SLIPS)
     };
-    PRODUCTS.iter().any(is_near).then(|| format!("{EMBEDDED}:{word}"))
+    let is_name = PRODUCTS.iter().any(|product| product.embedded_names().contains(&word));
+    (!is_name && PRODUCTS.iter().any(is_near)).then(|| format!("{EMBEDDED}:{word}"))
 }
 
 /// What an address begins with, if it is that of a URI.
@@ -215,7 +218,7 @@ fn known() -> String {
     let schemes = PRODUCTS.iter().flat_map(|product| product.schemes());
     let mut kinds: Vec<_> = schemes.map(|scheme| format!("{scheme}://")).collect();
     kinds.push(EMBEDDED.to_owned());
-    let names = PRODUCTS.iter().filter_map(|product| product.embedded_name());
+    let names = PRODUCTS.iter().flat_map(|product| product.embedded_names());
     kinds.extend(names.map(|name| format!("{EMBEDDED}:{name}")));
     kinds.join(", ")
 }
@@ -258,6 +261,8 @@ mod tests {
             ("embedded:mariadb-10.11", "embedded:mariadb:10.11"),
             ("embedded:mariadb-system", "embedded:mariadb:system"),
             ("embedded:postgres-17", "embedded:17"),
+            ("embedded:mysql-system", "embedded:mysql:system"),
+            ("embedded:mysql:system", "embedded:mysql:system"),
         ] {
             assert_eq!(named(text), shown);
         }
@@ -282,7 +287,7 @@ mod tests {
             ("embeddd", "embeddd"),
             ("Embedded:18", "Embedded:"),
             ("embedded:maria", "embedded:maria"),
-            ("embedded:mysql:8", "embedded:mysql"),
+            ("embedded:mysq:8", "embedded:mysq"),
             ("embedded:maria-11.4", "embedded:maria"),
             ("embedded:postgre:17", "embedded:postgre"),
         ] {
@@ -290,8 +295,19 @@ mod tests {
             let begins = format!("{shown} is not supported; use one of postgres://, ");
             assert!(refused.starts_with(&begins), "{refused}");
             assert!(
-                refused.ends_with("embedded, embedded:postgres, embedded:mariadb"),
+                refused.ends_with("embedded, embedded:postgres, embedded:mariadb, embedded:mysql"),
                 "{refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_private_mysql_is_the_installed_one() {
+        for text in ["embedded:mysql", "embedded:mysql:8.4", "embedded:mysql-8"] {
+            assert_eq!(
+                named(text),
+                "MySQL is not packaged for dyno: install it and ask for it with embedded:mysql:system, take \
+                 embedded:mariadb, or give the address of a running server with --target"
             );
         }
     }

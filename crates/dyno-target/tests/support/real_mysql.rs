@@ -90,7 +90,10 @@ impl RealMysql {
 
     /// With this log-in over TCP, in a database that all may read.
     pub fn over_tcp(&self, login: &str, parameters: &str) -> ConnectionInfo {
-        self.resolved(&format!("{login}@127.0.0.1:{}/information_schema?{parameters}", self.port))
+        self.resolved(&format!(
+            "{login}@127.0.0.1:{}/information_schema?{parameters}",
+            self.port
+        ))
     }
 
     fn resolved(&self, rest: &str) -> ConnectionInfo {

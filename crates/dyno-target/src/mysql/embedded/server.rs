@@ -1,8 +1,9 @@
-//! MariaDB's server: how it is started, and where it is.
+//! The server: how it is started, and where it is.
 
+use super::brand::Brand;
 use super::cluster::own_temporary_files;
 use super::installation::Installation;
-use super::{EmbeddedError, MARIADB, SUPERUSER};
+use super::{EmbeddedError, SUPERUSER};
 use crate::embedded::cluster::{Listening, Programs};
 use crate::embedded::place::Place;
 use crate::embedded::product::Product;
@@ -15,11 +16,11 @@ use std::time::Duration;
 
 pub use crate::embedded::server::ServerHandle;
 
-/// A running server of an embedded cluster. Dropping it stops it.
+/// A running MariaDB of an embedded cluster. Dropping it stops it.
 pub type Server = crate::embedded::server::Server<Installation>;
 
 /// Options that are ours to choose: where the server is, who may enter, and that its log can be read by programs.
-const RESERVED: [&str; 14] = [
+const RESERVED: [&str; 16] = [
     "basedir",
     "bind_address",
     "datadir",
@@ -27,8 +28,10 @@ const RESERVED: [&str; 14] = [
     "init_file",
     "lc_messages",
     "log_error",
+    "mysqlx",
     "pid_file",
     "port",
+    "secure_file_priv",
     "skip_grant_tables",
     "skip_networking",
     "socket",
@@ -37,26 +40,21 @@ const RESERVED: [&str; 14] = [
 ];
 
 /// What makes a server keep what it reported as done: every commit is flushed to the disk, and so is the binary log
-/// where one is kept. Names are not looked up, which could take any time, and no certificate is made for TLS, which
-/// takes seconds at every start (from 11.4 on); the setting `ssl` has one made. Texts can have all characters. What was
-/// in memory when the server ended is not read again when it starts, so that every start is alike.
-const OURS: [&str; 8] = [
+/// where one is kept. Names are not looked up, which could take any time. Texts can have all characters. What was in
+/// memory when the server ended is not read again when it starts, so that every start is alike.
+const OURS: [&str; 7] = [
     "--innodb-flush-log-at-trx-commit=1",
     "--sync-binlog=1",
     "--character-set-server=utf8mb4",
     "--innodb-buffer-pool-dump-at-shutdown=0",
     "--innodb-buffer-pool-load-at-startup=0",
     "--skip-name-resolve",
-    "--skip-ssl",
     "--lc-messages=en_US",
 ];
 
-/// Name of the unix socket.
-const SOCKET: &str = "mariadbd.sock";
-
-impl Programs for Installation {
-    const PRODUCT: &'static Product = &MARIADB;
-    const SOCKET: &'static str = SOCKET;
+impl<B: Brand> Programs for Installation<B> {
+    const PRODUCT: &'static Product = B::PRODUCT;
+    const SOCKET: &'static str = B::SOCKET;
     /// A killed server is about to end.
     const PASSING: &'static [&'static str] = &["Unable to lock ./ibdata1"];
 
@@ -91,11 +89,13 @@ impl Programs for Installation {
             .arg("--no-defaults")
             .arg(option("basedir", &self.base))
             .arg(option("datadir", &place.data))
-            .arg(option("socket", &at.sockets.join(SOCKET)))
-            .arg(option("pid-file", &place.data.join(MARIADB.pid_file)))
+            .arg(option("socket", &at.sockets.join(B::SOCKET)))
+            .arg(option("pid-file", &place.data.join(B::PRODUCT.pid_file)))
             .arg(format!("--port={}", at.port))
             .arg(format!("--bind-address={}", Ipv4Addr::LOCALHOST))
-            .args(OURS);
+            .args(OURS)
+            .args(B::OPTIONS);
+        B::arguments(command, place);
         // The last one of several wins.
         for (name, value) in settings {
             command.arg(format!("--{name}={value}"));
@@ -110,15 +110,15 @@ impl Programs for Installation {
 
     /// It takes connections on its unix socket last of all.
     fn is_ready(&self, _place: &Place, at: Listening<'_>, _pid: u32) -> bool {
-        greets(&at.sockets.join(SOCKET))
+        greets(&at.sockets.join(B::SOCKET))
     }
 }
 
-impl Server {
+impl<B: Brand> crate::embedded::server::Server<Installation<B>> {
     /// Where it listens on its unix socket, for this database.
     #[must_use]
     pub fn connection(&self, database: &str) -> ConnectionInfo {
-        self.connection_to(Host::Unix(self.sockets().join(SOCKET)), database)
+        self.connection_to(Host::Unix(self.sockets().join(B::SOCKET)), database)
     }
 
     /// Where it listens on TCP, for this database.
@@ -155,13 +155,13 @@ mod tests {
         let log = "2026-11-23 13:00:00 0 [Note] Starting MariaDB 11.4.5-MariaDB\n\
                    2026-11-23 13:00:00 0 [ERROR] /srv/bin/mariadbd: unknown variable 'shared_buffers=1GB'\n\
                    2026-11-23 13:00:00 0 [ERROR] Aborting";
-        assert_eq!(Installation::unknown_setting(log), Some("shared_buffers"));
-        assert_eq!(Installation::unknown_setting("[ERROR] Aborting"), None);
+        assert_eq!(<Installation>::unknown_setting(log), Some("shared_buffers"));
+        assert_eq!(<Installation>::unknown_setting("[ERROR] Aborting"), None);
     }
 
     #[test]
     fn refuses_settings_that_are_ours() {
-        let check = |name: &str| Installation::check_settings(&[(name.to_owned(), "1".to_owned())]);
+        let check = |name: &str| <Installation>::check_settings(&[(name.to_owned(), "1".to_owned())]);
         assert!(check("innodb_buffer_pool_size").is_ok());
         assert!(check("innodb-buffer-pool-size").is_ok());
         for ours in ["port", "Bind-Address", "loose-socket", "skip-grant-tables"] {

@@ -43,7 +43,7 @@ pub(super) fn find(version: Option<&str>) -> Result<Installation, EmbeddedError>
     let none = EmbeddedError::NotInstalled {
         product: POSTGRESQL.name,
         places: "where pg_config says or in /usr/lib/postgresql",
-        word: ":system",
+        remedy: "leave \":system\" out to have it fetched",
         version: version.map(|version| format!(" {version}")).unwrap_or_default(),
         found: match found_text.as_slice() {
             [] => String::new(),

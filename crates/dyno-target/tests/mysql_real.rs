@@ -7,7 +7,7 @@ mod support;
 use dyno_target::mysql::Client;
 use dyno_target::mysql::address::ConnectionInfo;
 use dyno_target::mysql::embedded::{EmbeddedError, EmbeddedMysql, EmbeddedOptions, Maker, SYSTEM};
-use dyno_target::target::{External, StopFlag};
+use dyno_target::target::{Data, External, Progress, Sql, State, StopFlag, Wanted};
 use support::real_mysql::RealMysql;
 use support::{home, quiet, skipped};
 
@@ -21,11 +21,79 @@ fn status(client: &mut Client, name: &str) -> String {
     row.unwrap().1
 }
 
+/// What is told while data is prepared.
+struct Steps(Vec<String>);
+
+impl Progress for Steps {
+    fn step(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
+
+    fn note(&mut self, text: &str) {
+        panic!("{text}");
+    }
+}
+
+fn sql(text: &str) -> Sql {
+    Sql {
+        text: text.to_owned(),
+        name: "the set-up".to_owned(),
+    }
+}
+
+/// Its databases have no comments: dyno knows its own all the same, and leaves those of others alone.
+fn data_is_known_again(mysql: &RealMysql, root: &mut Client) {
+    let data = |read_only: bool| Data {
+        experiment: "guest".to_owned(),
+        setup: sql("create table t (id int primary key); insert into t values (1), (2)"),
+        fill: Vec::new(),
+        finish: sql(""),
+        tablespaces: Vec::new(),
+        definition: "it".to_owned(),
+        locale: None,
+        read_only,
+        state: State::Copy,
+    };
+    let (info, stop) = (mysql.root(), StopFlag::default());
+    let prepared = |data: &Data| {
+        let mut steps = Steps(Vec::new());
+        let wanted = Wanted {
+            data,
+            all: &[],
+            campaign: "a",
+        };
+        match info.prepare(wanted, &mut Vec::new(), &mut steps, &stop) {
+            Ok(database) => {
+                let mut control = database.control(&stop).unwrap();
+                assert_eq!(control.settle().unwrap(), Vec::<String>::new());
+                assert_eq!(control.sizes().unwrap().tables.len(), 1);
+                database.mark_used(&stop).unwrap();
+                steps.0.join(", ")
+            }
+            Err(error) => error.to_string(),
+        }
+    };
+    const ANEW: &str = "Creating the schema, Completing the schema";
+    const KEPT: &str = "Using the data that is loaded";
+    for (read_only, expected) in [(true, ANEW), (true, KEPT), (false, KEPT), (true, ANEW)] {
+        assert_eq!(prepared(&data(read_only)), expected, "{read_only}");
+    }
+    assert_eq!(info.own_data(&stop).unwrap().len(), 1);
+    assert_eq!(info.remove("dyno_run", &mut Vec::new(), &stop).unwrap(), None);
+    assert_eq!(info.own_data(&stop).unwrap(), []);
+    root.execute("create database dyno_run").unwrap();
+    let refused = prepared(&data(true));
+    assert!(
+        refused.contains("there is a database dyno_run without dyno's mark"),
+        "{refused}"
+    );
+}
+
 #[test]
-fn a_real_mysql_lets_us_in() {
+fn a_real_mysql_is_a_server_like_mariadb() {
     let mysql = match RealMysql::start(&[]) {
         Ok(mysql) => mysql,
-        Err(why) => return skipped("a_real_mysql_lets_us_in", why),
+        Err(why) => return skipped("a_real_mysql_is_a_server_like_mariadb", why),
     };
     let mut root = mysql.root().connect().unwrap();
     let version: Option<String> = root.query_first("select version()").unwrap();
@@ -54,6 +122,7 @@ fn a_real_mysql_lets_us_in() {
     let error = refused(&mysql.over_tcp("secured:s3cret", "ssl-mode=disabled"));
     assert!(error.contains("Access denied for user 'secured'"), "{error}");
 
+    data_is_known_again(&mysql, &mut root);
     // Not in every version.
     if root
         .execute("create user plain identified with mysql_native_password by 's3cret'")

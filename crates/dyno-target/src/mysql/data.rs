@@ -1,8 +1,9 @@
 //! The database that a run works on: made from an experiment's data, and known by its comment.
 //!
 //! MariaDB cannot copy a database, so data is loaded anew once a run that may change it has worked on it. The comment
-//! says of which definition it is and which campaign has used it; it is written when all is loaded, so that what was
-//! loaded in part is not taken for whole. A database without such a comment is somebody else's and left alone.
+//! (MySQL's databases have none, so there it is that of a procedure in it) says of which definition it is and which
+//! campaign has used it; it is written when all is loaded, so that what was loaded in part is not taken for whole. A
+//! database without such a comment is somebody else's and left alone.
 
 use super::load::{LoadError, fill_table, run};
 use super::mark::{MARK, Made, Mark};
@@ -65,11 +66,6 @@ impl Used {
 /// Why the data cannot be loaded, or the connection is lost.
 pub(super) fn check_on(client: &mut Client, data: &Data) -> Result<Option<Mark>, LoadError> {
     check(data)?;
-    if !has_comments(client)? {
-        let version: Option<String> = client.query_first("select version()").map_err(LoadError::Database)?;
-        let version = version.unwrap_or_default();
-        return Err(LoadError::NoComments { version });
-    }
     let sequences = "select count(*) from information_schema.engines where engine = 'SEQUENCE' and support <> 'NO'";
     match data.fill.first() {
         Some(fill) if !is_there(client, sequences)? => Err(LoadError::NoSequences {
@@ -79,7 +75,10 @@ pub(super) fn check_on(client: &mut Client, data: &Data) -> Result<Option<Mark>,
     }
 }
 
-/// Whether databases have comments on this server.
+/// The procedure of dyno's database that bears the comment where databases have none: it does nothing.
+const BEARER: &str = "dyno_mark";
+
+/// Whether databases have comments on this server, as on MariaDB from 10.5 on.
 fn has_comments(client: &mut Client) -> Result<bool, LoadError> {
     let query = "select count(*) from information_schema.columns where table_schema = 'information_schema' and \
                  table_name = 'SCHEMATA' and column_name = 'SCHEMA_COMMENT'";
@@ -91,11 +90,20 @@ fn has_comments(client: &mut Client) -> Result<bool, LoadError> {
 /// # Errors
 /// The connection is lost.
 pub(super) fn is_left(client: &mut Client) -> Result<bool, LoadError> {
-    let query = format!(
-        "select count(*) from information_schema.schemata where schema_name = '{WORKING}' and schema_comment like \
-         '{MARK}%'"
-    );
-    Ok(has_comments(client)? && is_there(client, &query)?)
+    Ok(said(client)?.is_some_and(|comment| comment.starts_with(MARK)))
+}
+
+/// The comment of dyno's database, empty if it has none; `None` if it is not there.
+fn said(client: &mut Client) -> Result<Option<String>, LoadError> {
+    let query = match has_comments(client)? {
+        true => format!("select schema_comment from information_schema.schemata where schema_name = '{WORKING}'"),
+        false => format!(
+            "select coalesce(routine_comment, '') from information_schema.schemata left join \
+             information_schema.routines on routine_schema = schema_name and routine_name = '{BEARER}' where \
+             schema_name = '{WORKING}'"
+        ),
+    };
+    client.query_first(&query).map_err(LoadError::Database)
 }
 
 /// Whether this query counts any.
@@ -172,10 +180,16 @@ pub(super) fn names(client: &mut Client) -> Result<Vec<String>, LoadError> {
 
 /// Loads the data into a new database.
 fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn Progress) -> Result<(), LoadError> {
-    let made = client.work(&format!(
-        "create or replace database {WORKING} {CHARACTERS} comment '{}'",
-        Mark::default()
-    ));
+    let mark = Mark::default();
+    let make = match has_comments(client)? {
+        true => format!("create or replace database {WORKING} {CHARACTERS} comment '{mark}'"),
+        // At once, so that there is hardly a moment without a mark.
+        false => format!(
+            "drop database if exists {WORKING}; create database {WORKING} {CHARACTERS}; create procedure \
+             {WORKING}.{BEARER}() comment '{mark}' do 0"
+        ),
+    };
+    let made = client.work(&make);
     explained(client, made)?;
     database(client, &format!("use {WORKING}"))?;
     progress.step("Creating the schema");
@@ -190,9 +204,7 @@ fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn 
 
 /// What is said of dyno's database; `None` if there is none.
 pub(super) fn mark_of(client: &mut Client) -> Result<Option<Mark>, LoadError> {
-    let query = format!("select schema_comment from information_schema.schemata where schema_name = '{WORKING}'");
-    let comment: Option<String> = client.query_first(&query).map_err(LoadError::Database)?;
-    match comment.map(|comment| Mark::read(&comment)) {
+    match said(client)?.map(|comment| Mark::read(&comment)) {
         None => Ok(None),
         Some(Some(mark)) => Ok(Some(mark)),
         Some(None) => Err(LoadError::NotOurs { database: WORKING }),
@@ -201,7 +213,11 @@ pub(super) fn mark_of(client: &mut Client) -> Result<Option<Mark>, LoadError> {
 
 /// Says this of the database. It needs no quoting: campaigns have names without quotes.
 fn comment(client: &mut Client, mark: &Mark) -> Result<(), LoadError> {
-    database(client, &format!("alter database {WORKING} comment '{mark}'"))
+    let borne = match has_comments(client)? {
+        true => format!("database {WORKING}"),
+        false => format!("procedure {WORKING}.{BEARER}"),
+    };
+    database(client, &format!("alter {borne} comment '{mark}'"))
 }
 
 fn database(client: &mut Client, statement: &str) -> Result<(), LoadError> {

@@ -30,11 +30,6 @@ pub enum LoadError {
     )]
     NoSequences { table: String },
     #[error(
-        "this server ({version}) has no comments on databases, by which dyno knows its own, so it can load data into \
-         MariaDB from version 10.5 on only; load the data yourself, and use an experiment without [data]"
-    )]
-    NoComments { version: String },
-    #[error(
         "the data uses tablespaces ({names}), which are created for PostgreSQL only; leave them out for MariaDB and \
          MySQL, with tablespaces = [] under [mysql.data]"
     )]

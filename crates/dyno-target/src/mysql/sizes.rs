@@ -13,6 +13,14 @@ const QUERY: &str = "select table_schema, table_name, cast(data_length as signed
      convert(convert(table_name using filename) using binary)) from information_schema.tables \
      where table_schema = database() and table_type = 'BASE TABLE' order by table_name";
 
+/// The same for MySQL, which does not tell in what characters names of files are: most names are the same there.
+const PLAIN_QUERY: &str = "select table_schema, table_name, cast(data_length as signed), cast(index_length as signed), \
+     cast(table_rows as double), concat(table_schema, '/', table_name) from information_schema.tables \
+     where table_schema = database() and table_type = 'BASE TABLE' order by table_name";
+
+/// What a server says of characters that it does not know (ER_UNKNOWN_CHARACTER_SET).
+const NO_CHARACTERS: u16 = 1115;
+
 /// Schema, name, bytes of the table, bytes of its indexes, rows, file.
 type Row = (String, String, Option<i64>, Option<i64>, Option<f64>, String);
 
@@ -41,7 +49,10 @@ pub fn database_sizes(client: &mut Client, scope: Scope) -> Result<DatabaseSizes
         Err(error) => return Err(error),
     }
     // This opens the tables: InnoDB knows the files only of those that were opened since it started.
-    let rows = client.query::<Row>(QUERY)?;
+    let rows = match client.query::<Row>(QUERY) {
+        Err(ClientError::Server(error)) if error.code == NO_CHARACTERS => client.query(PLAIN_QUERY)?,
+        rows => rows?,
+    };
     let files = match files(client) {
         Err(ClientError::Server(_)) => HashMap::new(),
         files => files?,

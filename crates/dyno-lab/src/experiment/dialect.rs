@@ -28,6 +28,14 @@ pub(super) struct Dialect {
     pub sizes: Vec<(Size, IndexMap<String, String>)>,
 }
 
+impl Dialect {
+    /// Whether it has a setting of this name, in any size.
+    fn has(&self, setting: &str) -> bool {
+        let mut sizes = self.sizes.iter().map(|(_, settings)| settings);
+        self.settings.contains_key(setting) || sizes.any(|settings| settings.contains_key(setting))
+    }
+}
+
 /// A file has sections for kinds of databases, but none for the one that it would be measured on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -72,6 +80,8 @@ impl Experiment {
                 return Err(SetError::OtherDatabase(Box::new(self.not_written_for(database))));
             };
             experiment.speak(dialect, size);
+            // So that it is known which kind's settings are its own.
+            experiment.target.clone_from(&cell.target);
         }
         Ok(experiment)
     }
@@ -107,24 +117,22 @@ impl Experiment {
         }
     }
 
-    /// Whether this is a setting that the file has for other kinds of databases alone than the one whose dialect it
-    /// speaks.
+    /// Whether this is a setting that the file has for other kinds of databases alone than its own.
     pub(super) fn is_of_others(&self, name: &str) -> bool {
-        let setting = self
+        let Some(setting) = self
             .setting(name)
-            .filter(|setting| !self.settings.contains_key(*setting));
-        setting.is_some_and(|setting| self.dialect_of(setting).is_some())
+            .filter(|setting| !self.settings.contains_key(*setting))
+        else {
+            return false;
+        };
+        let own = self.database().and_then(|database| self.dialects.get(database.key()));
+        !own.is_some_and(|own| own.has(setting)) && self.dialect_of(setting).is_some()
     }
 
     /// The key of the first dialect with a setting of this name.
     pub(super) fn dialect_of(&self, setting: &str) -> Option<&'static str> {
-        let has = |(_, dialect): &(_, &Dialect)| {
-            let sizes = dialect.sizes.iter().map(|(_, settings)| settings);
-            sizes
-                .chain([&dialect.settings])
-                .any(|settings| settings.contains_key(setting))
-        };
-        self.dialects.iter().find(has).map(|(key, _)| *key)
+        let mut dialects = self.dialects.iter();
+        dialects.find(|(_, dialect)| dialect.has(setting)).map(|(key, _)| *key)
     }
 
     /// The kinds of databases that it is written for: all of them if it names none.
@@ -330,6 +338,37 @@ rows = 5
     }
 
     #[test]
+    fn the_name_of_a_level_stands_for_the_settings_of_each_database() {
+        let named = format!(
+            "{FILE}[factors.profile]\nlittle = {{ shared_buffers = \"1GB\", innodb_buffer_pool_size = \"2GB\", \
+             max_connections = 80, rows = 7 }}\nusual = {{}}\n"
+        );
+        let of = |target: &str, size: Size| {
+            let cells = plan(&named, size, &[("target", target), ("profile", "little")])
+                .unwrap()
+                .cells;
+            cells
+                .iter()
+                .map(|cell| shown(&cell.experiment))
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        assert_snapshot!(of("embedded,embedded:mariadb", Size::Full), @r"
+        max_connections=80 shared_buffers=1GB
+        plain setup; a*1:row b*2:row; plain finish
+        1x plain script, 1x second script
+        max_connections=80 innodb_buffer_pool_size=2GB
+        my setup; a*1:row b*7:row + 1 c*3:row; plain finish
+        2x my script, 1x another, 1x second script
+        ");
+        // What only another size of its own section has is its own, too.
+        let logs = named.replace("rows = 7", "innodb_log_file_size = \"3GB\"");
+        let cells = plan(&logs, Size::Full, &[MARIADB]).unwrap().cells;
+        assert_eq!(cells[0].experiment.settings["innodb_log_file_size"], "3GB");
+        assert!(!cells[0].experiment.settings.contains_key("shared_buffers"));
+    }
+
+    #[test]
     fn a_file_is_for_the_databases_that_it_names_or_for_all() {
         let without = FILE.split("[postgres]").next().unwrap();
         let plain = plan(without, Size::Full, &[MARIADB]).unwrap();
@@ -394,7 +433,10 @@ rows = 5
                 assert_snapshot!(format!("{}-{size}", builtin.name), shown_whole(&resolved));
             }
         }
-        assert_eq!(names, ["pk-select", "pk-update", "pk-insert"]);
+        let all = builtin().iter().map(|builtin| builtin.name);
+        let others: Vec<_> = all.filter(|name| !names.contains(name)).collect();
+        // Only PostgreSQL writes full page images.
+        assert_eq!(others, ["pk-update-checkpoints"]);
     }
 
     /// What is done on the server.

@@ -38,7 +38,8 @@ impl Experiment {
         }
     }
 
-    /// Sets all values that the level called `level` stands for, or none.
+    /// Sets all values that the level called `level` stands for, or none. A setting that the file has for other kinds
+    /// of databases alone stays theirs.
     pub(super) fn set_meaning(&mut self, levels: &NamedLevels, level: &str) -> Result<(), String> {
         let Some(meaning) = levels.get(level) else {
             let known = || levels.keys().map(String::as_str);
@@ -49,7 +50,7 @@ impl Experiment {
             ));
         };
         let mut trial = self.clone();
-        let mut values: Vec<_> = meaning.iter().collect();
+        let mut values: Vec<_> = meaning.iter().filter(|(name, _)| !self.is_of_others(name)).collect();
         values.sort_by_key(|(name, _)| rank(name));
         for (name, value) in values {
             trial.put(name, value).map_err(|error: SetError| error.to_string())?;

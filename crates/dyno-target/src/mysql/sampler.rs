@@ -16,7 +16,7 @@ const RUNNING: &str = "Threads_running";
 
 /// What is sampled, with what it means as far as that is asked for. A server that has not one of these, such as MySQL
 /// the age of the checkpoint, leaves its column empty.
-const STATUS: [(&str, Option<Meaning>); 35] = [
+const STATUS: [(&str, Option<Meaning>); 36] = [
     // Statements. A statement outside a transaction commits without a `Com_commit`.
     ("Com_commit", None),
     ("Com_rollback", None),
@@ -27,6 +27,7 @@ const STATUS: [(&str, Option<Meaning>); 35] = [
     ("Questions", None),
     ("Handler_commit", None),
     ("Handler_rollback", None),
+    ("Handler_delete", None),
     // Bytes over connections, as the server sees them, and the connections.
     ("Bytes_received", None),
     ("Bytes_sent", None),

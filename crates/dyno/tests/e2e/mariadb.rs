@@ -177,10 +177,10 @@ fn the_experiments_that_come_with_dyno_are_written_for_it_or_say_so() {
         compared.shows("1 run of A against 1 of B");
     }
     let made = run_folders(&desk.archive()).len();
-    desk.embedded(&home, "direct-pg --target embedded:mariadb")
+    desk.embedded(&home, "pk-update-checkpoints --target embedded:mariadb")
         .expect(1)
-        .says("`direct-pg` runs on PostgreSQL only; to run it on MariaDB and MySQL, add a section [mysql]")
-        .says("pk-select, pk-update, pk-insert");
+        .says("`pk-update-checkpoints` runs on PostgreSQL only; to run it on MariaDB and MySQL, add a section [mysql]")
+        .says("pk-select, pk-update, pk-insert, pk-unprepared, direct-pg, os-comparison, polar-hot-data, burn-after");
     // What is set for the wrong database is for the server to refuse, not to be left out.
     desk.embedded(
         &home,
@@ -205,6 +205,73 @@ fn the_experiments_that_come_with_dyno_are_written_for_it_or_say_so() {
         "{left}"
     );
     assert!(!home.path().join(cluster).join("data").exists());
+}
+
+/// The others of the shelf, each with a run or a few, with few rows, and what tells that the file's settings are in
+/// effect.
+const OTHERS: [(&str, &str, &str); 5] = [
+    (
+        "pk-unprepared",
+        "--set rows=500 --repeat 1",
+        "innodb_flush_log_at_trx_commit=2",
+    ),
+    (
+        "direct-pg",
+        "--set rows=500 --repeat 1",
+        "innodb_flush_log_at_trx_commit=2",
+    ),
+    (
+        "os-comparison",
+        "--set scale=1 --set clients=4 --set profile=outside",
+        "max_connections=300",
+    ),
+    (
+        "polar-hot-data",
+        "--set scale=1 --set workload=ro+rw --set range=1000",
+        "innodb_doublewrite=OFF",
+    ),
+    (
+        "burn-after-reading",
+        "--set tables=8 --set batch=10 --set variant=any,fifo,notify",
+        "table_definition_cache=4096",
+    ),
+];
+
+#[test]
+fn the_other_experiments_that_come_with_dyno_run_on_it() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    for (name, words, setting) in OTHERS {
+        let settings = "--set innodb_buffer_pool_size=64MB --set innodb_log_file_size=16MB";
+        let words = format!("{name} --size small {SHORT} {settings} {words} --target embedded:mariadb");
+        let said = desk.embedded(&home, &words).expect(0).stdout;
+        assert!(!said.contains(", not "), "{said}");
+        let [campaign] = &campaigns(&desk, name)[..] else {
+            panic!("{name}")
+        };
+        let (setting, value) = setting.split_once('=').unwrap();
+        for run in run_folders(&desk.archive()) {
+            if !run.0.starts_with(desk.archive().join(campaign)) {
+                continue;
+            }
+            assert_eq!(run.state(), "complete", "{}", run.0.display());
+            let record = run.record();
+            for workload in record["summary"]["workloads"].as_array().unwrap() {
+                assert!(workload["transactions"].as_u64() > Some(0), "{name}: {workload}");
+                assert_eq!(workload["errors"], 0, "{name}: {workload}");
+            }
+            let found = record["server"]["settings"].as_array().unwrap();
+            let found = found.iter().find(|found| found["name"] == setting);
+            assert_eq!(found.unwrap()["value"], value, "{name}: {setting}");
+        }
+    }
+    // What burn-after-reading has deleted was there.
+    let runs = run_folders(&desk.archive());
+    let deleted = |run: &RunFolder| {
+        let rows = run.rows("server.csv");
+        rows.last().unwrap()["Handler_delete"].parse::<u64>().unwrap()
+    };
+    assert!(deleted(runs.last().unwrap()) > 0);
+    assert_no_server(&home);
 }
 
 #[test]

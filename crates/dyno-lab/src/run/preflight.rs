@@ -10,8 +10,8 @@ use dyno_archive::plan::{Cache, Path as Route, Resolved};
 use dyno_archive::plan::{Cell, Plan};
 use dyno_engine::{Stop, allow_descriptors};
 use dyno_target::host::{Capacity, resolve_size};
-use dyno_target::target::{self as seam, Environment, External, Target, statements, without_secrets};
-use std::collections::HashSet;
+use dyno_target::target::{self as seam, Environment, External, Target, product, statements, without_secrets};
+use std::collections::{HashMap, HashSet};
 
 /// What a run has open beside its load: the archive's files, a control connection and one for each sampler, each
 /// with an event loop of its own.
@@ -175,13 +175,14 @@ fn check_locale(server: &dyn External, experiment: &Resolved, stop: &Stop) -> Re
     })
 }
 
-/// The server settings that are not the same in all cells.
+/// The server settings that are not the same in all cells of a kind of database: what one kind is set to is no level
+/// of another.
 fn varied_settings(plan: &Plan) -> Vec<&str> {
-    let mut cells = plan.cells.iter().map(|cell| &cell.experiment.settings);
-    let Some(first) = cells.next() else {
-        return Vec::new();
-    };
-    let differing = cells.flat_map(|other| {
+    let mut firsts = HashMap::new();
+    let differing = plan.cells.iter().flat_map(|cell| {
+        let kind = product(name_of(&cell.experiment)).map(|product| product.key()).ok();
+        let other = &cell.experiment.settings;
+        let first = *firsts.entry(kind).or_insert(other);
         let names = first.keys().chain(other.keys()).map(String::as_str);
         names.filter(move |name| first.get(*name) != other.get(*name))
     });
@@ -338,6 +339,25 @@ mod tests {
         let targets = targets(&plan, &environment, &Stop::new()).unwrap();
         let error = rehearse(&plan, &targets).unwrap_err().to_string();
         assert!(error.starts_with("locale = \"C\" is for PostgreSQL only"), "{error}");
+    }
+
+    #[test]
+    fn a_setting_of_one_database_is_no_level_of_another() {
+        let varied = |set: &[(&str, &str)]| {
+            let set: Vec<_> = set
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect();
+            let plan = find("pk-update").unwrap().plan(Size::Small, &set, None, 7, 2).unwrap();
+            varied_settings(&plan)
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>()
+        };
+        let both = ("target", "embedded,embedded:mariadb");
+        assert_eq!(varied(&[both]), [] as [&str; 0]);
+        let of_one = [both, ("shared_buffers", "1GB,2GB"), ("plan.order", "listed")];
+        assert_eq!(varied(&of_one), ["shared_buffers"]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod postgres;
 pub mod sampler;
 pub mod target;
 
+mod nearest;
 mod notice;
 mod patience;
 mod stopping;

@@ -49,6 +49,11 @@ pub trait Programs: fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// The server's own setting whose name is most like this one, which it does not have.
+    fn nearest_setting(&self, _place: &Place, _name: &str) -> Option<String> {
+        None
+    }
+
     /// Whether the server with this process id takes connections.
     fn is_ready(&self, place: &Place, at: Listening<'_>, pid: u32) -> bool;
 }

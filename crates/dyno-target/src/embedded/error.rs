@@ -1,5 +1,6 @@
 //! Why there is no embedded server.
 
+use crate::nearest::hint;
 use std::path::{Path, PathBuf};
 
 /// Why there is no embedded server.
@@ -163,7 +164,8 @@ pub enum EmbeddedError {
         tail: String,
     },
     /// A setting that the server does not have.
-    #[error("{product} {version} has no setting {name}; leave it out, or give it by the name that it has there")]
+    #[error("{product} {version} has no setting {name}{}",
+        hint(nearest.as_deref(), "; leave it out, or give it by the name that it has there"))]
     UnknownSetting {
         /// The database.
         product: &'static str,
@@ -171,6 +173,8 @@ pub enum EmbeddedError {
         version: String,
         /// The setting.
         name: String,
+        /// The one that may be meant.
+        nearest: Option<String>,
     },
     /// A setting that dyno needs for itself.
     #[error("the setting {name} cannot be given: dyno chooses it for the embedded server")]

@@ -207,6 +207,7 @@ fn try_start<P: Programs>(
                     product: P::PRODUCT.name,
                     version: cluster.programs.version().to_owned(),
                     name: name.to_owned(),
+                    nearest: cluster.programs.nearest_setting(place, name),
                 },
                 (None, None) => EmbeddedError::Start {
                     status,

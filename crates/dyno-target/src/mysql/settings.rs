@@ -9,6 +9,7 @@ use super::rights::remedy;
 use super::values::{as_wanted, in_bytes, same_value, size_bytes, with_unit};
 use super::variables::{Variables, by_canonical_name};
 use super::{Client, ClientError, ConnectError, connect_until};
+use crate::nearest::hint;
 use crate::target::{Applied, Change, Mapped, Restored, Saved, SavedSetting, StopFlag, TargetError, Unset};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,8 +44,8 @@ const UNTOUCHED: [&str; 5] = [
 /// Settings could not be changed or put back.
 #[derive(Debug, thiserror::Error)]
 enum ChangeError {
-    #[error("this server has no setting {name}; its version may name it otherwise")]
-    Unknown { name: String },
+    #[error("this server has no setting {name}{}", hint(nearest.as_deref(), "; its version may name it otherwise"))]
+    Unknown { name: String, nearest: Option<String> },
     #[error("the server refuses {name} = {value}: {cause}")]
     Refused {
         name: String,
@@ -69,6 +70,16 @@ enum ChangeError {
     },
     #[error("the setting {name} cannot be restored: {cause}")]
     NotRestored { name: String, cause: Box<ChangeError> },
+}
+
+impl ChangeError {
+    /// That there is no setting of this name among `variables`.
+    fn unknown(name: &str, variables: &Variables) -> Self {
+        Self::Unknown {
+            name: name.to_owned(),
+            nearest: variables.nearest(name).map(str::to_owned),
+        }
+    }
 }
 
 impl From<ChangeError> for TargetError {
@@ -136,7 +147,7 @@ pub(super) fn fit(client: &mut Client, settings: &[(String, String)]) -> Result<
     let mut fitted = Mapped::default();
     for (name, value) in by_canonical_name(settings) {
         if variables.get(&name).is_none() {
-            return Err(ChangeError::Unknown { name }.into());
+            return Err(ChangeError::unknown(&name, &variables).into());
         }
         let value = taken(&name, &value, &variables);
         fitted.settings.push((name, value));
@@ -190,7 +201,7 @@ impl GlobalChange {
         for (name, wanted) in settings {
             let found = variables
                 .get(name)
-                .ok_or_else(|| ChangeError::Unknown { name: name.clone() })?;
+                .ok_or_else(|| ChangeError::unknown(name, &variables))?;
             if same_value(found, wanted) {
                 continue;
             }

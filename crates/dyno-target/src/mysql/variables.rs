@@ -1,6 +1,7 @@
 //! The server's global variables: what it runs with.
 
 use super::{Client, ClientError};
+use crate::nearest::nearest;
 use std::collections::HashMap;
 
 /// Every global variable with its value, by name in lower case.
@@ -16,6 +17,11 @@ impl Variables {
     /// The value of a variable, if there is one of this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
+    }
+
+    /// The name that is most like this one, if any is.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        nearest(name, self.0.keys().map(String::as_str))
     }
 
     /// The same as a number.

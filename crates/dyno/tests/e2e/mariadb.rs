@@ -1,8 +1,9 @@
 //! MariaDB through the same doors as PostgreSQL: a private server, loads that read and write, the archive, the report,
 //! and a comparison with PostgreSQL.
 
-use crate::support::{Desk, Ended, Home, RunFolder, processes_in, run_folders, wait_for};
+use crate::support::{Desk, Ended, Home, RunFolder, Running, is_alive, processes_in, run_folders, wait_for};
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions, MARIADB_VERSION, Server};
+use rustix::process::Signal;
 
 const READ: &str = "\\set id random(1, :rows)\nselect * from tbl where id = :id;";
 const WRITE: &str = "\\set id random(1, :rows)\nupdate tbl set crt_time = now() where id = :id;";
@@ -361,6 +362,43 @@ fn a_server_that_is_not_ours_is_set_and_put_back() {
     let refused = desk.alone_on(&target, tiny.into_iter().chain(["--set", "work_mem=1MB"]));
     refused.expect(1).says("this server has no setting work_mem");
     assert_eq!(values(), usual);
+}
+
+#[test]
+fn settings_are_put_back_by_the_next_dyno_after_a_kill() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    let (_embedded, server) = borrowed(&home);
+    let mut client = server.connection("mysql").connect().unwrap();
+    let mut setting = || {
+        let value = client.query_first::<u64>("select @@global.innodb_flush_log_at_trx_commit");
+        value.unwrap().unwrap()
+    };
+    let target = format!("mysql://root:{}@127.0.0.1:{}/mysql", password(&server), server.port());
+    desk.experiment("long.toml", "", "select 1;", "1h");
+    desk.experiment("short.toml", "", "select 1;", "300ms");
+    let words = ["long.toml", "--set", "settings.innodb_flush_log_at_trx_commit=2"];
+    let mut running = Running::start(desk.command_alone_on(&target, words));
+    running.until(" tps ");
+    running.signal(Signal::KILL);
+    wait_for("its death", || !is_alive(running.pid()));
+    assert_eq!(setting(), 2);
+    // By another address, too.
+    let socket = server.connection("mysql").to_string();
+    let mut command = desk.command_alone_on(&socket, ["short.toml"]);
+    Ended::of(command.env("MYSQL_PWD", password(&server)))
+        .expect(0)
+        .says("ended before it could restore the server's settings; they have been restored now");
+    assert_eq!(setting(), 1);
+
+    // A name that the server does not have is told with the one that may be meant.
+    let words = ["short.toml", "--set", "settings.innodb_bufer_pool_size=64MB"];
+    desk.alone_on(&target, words)
+        .expect(1)
+        .says("this server has no setting innodb_bufer_pool_size; did you mean innodb_buffer_pool_size?");
+    let words = "short.toml --target embedded:mariadb --set settings.innodb_bufer_pool_size=64MB";
+    desk.embedded(&home, words)
+        .expect(1)
+        .says("has no setting innodb_bufer_pool_size; did you mean innodb_buffer_pool_size?");
 }
 
 #[test]

@@ -8,6 +8,8 @@ use crate::embedded::cluster::{Listening, Programs};
 use crate::embedded::place::Place;
 use crate::embedded::product::Product;
 use crate::mysql::address::{ConnectionInfo, Host};
+use crate::mysql::variables::canonical;
+use crate::nearest::nearest;
 use std::net::Ipv4Addr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -108,6 +110,13 @@ impl<B: Brand> Programs for Installation<B> {
         Some(name)
     }
 
+    fn nearest_setting(&self, place: &Place, name: &str) -> Option<String> {
+        let mut command = place.command(&self.server, &place.folder);
+        own_temporary_files(&mut command, place);
+        let said = command.args(["--no-defaults", "--verbose", "--help"]).output().ok()?;
+        nearest_option(&String::from_utf8_lossy(&said.stdout), name)
+    }
+
     /// It takes connections on its unix socket last of all.
     fn is_ready(&self, _place: &Place, at: Listening<'_>, _pid: u32) -> bool {
         greets(&at.sockets.join(B::SOCKET))
@@ -136,6 +145,15 @@ impl<B: Brand> crate::embedded::server::Server<Installation<B>> {
     }
 }
 
+/// The option whose name is most like this one, in what a server says when it is asked for help: at the end is a table
+/// of them all, with their values.
+fn nearest_option(help: &str, name: &str) -> Option<String> {
+    let lines = help.lines().skip_while(|line| !line.starts_with("Variables (--"));
+    let names = lines.filter_map(|line| line.split_whitespace().next()).map(canonical);
+    let names: Vec<String> = names.collect();
+    nearest(&canonical(name), names.iter().map(String::as_str)).map(str::to_owned)
+}
+
 /// Whether a server greets who connects. The socket is there before that, while the server still recovers.
 fn greets(socket: &Path) -> bool {
     use std::io::Read;
@@ -157,6 +175,19 @@ mod tests {
                    2026-11-23 13:00:00 0 [ERROR] Aborting";
         assert_eq!(<Installation>::unknown_setting(log), Some("shared_buffers"));
         assert_eq!(<Installation>::unknown_setting("[ERROR] Aborting"), None);
+    }
+
+    #[test]
+    fn the_help_names_the_settings_that_there_are() {
+        let help = "mariadbd  Ver 11.4.5-MariaDB\n  --sync-frm          Sync\n\nVariables (--variable-name=value)\n\
+                    and boolean options {FALSE|TRUE}  Value (after reading options)\n\
+                    --------------------------- ----\nallow-suspicious-udfs       FALSE\n\
+                    innodb-buffer-pool-size     134217728\nsync-binlog                 0\n\n\
+                    To see what values a running server is using, type\n";
+        let nearest = nearest_option(help, "Innodb_bufer_pool_size");
+        assert_eq!(nearest.as_deref(), Some("innodb_buffer_pool_size"));
+        assert_eq!(nearest_option(help, "max_wal_size"), None);
+        assert_eq!(nearest_option("", "sync_binlog"), None);
     }
 
     #[test]

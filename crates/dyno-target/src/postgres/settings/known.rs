@@ -49,12 +49,7 @@ pub(super) fn find(name: &str) -> Option<Known> {
 
 /// The known name that is most like this one.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let lower = name.to_ascii_lowercase();
-    names()
-        .map(|known| (strsim::jaro_winkler(&lower, &known.to_ascii_lowercase()), known))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, known)| known)
+    crate::nearest::nearest(name, names())
 }
 
 /// Whether a version may have settings that the table does not.

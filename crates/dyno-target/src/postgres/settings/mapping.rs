@@ -3,14 +3,14 @@
 
 use super::known::{self, Known, release};
 use super::rules::{self, Translation};
+use crate::nearest::hint;
 use crate::target::Mapped;
 
 /// A setting that cannot be given to a server of this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MappingError {
     /// No version has it.
-    #[error("PostgreSQL has no setting {name}{}",
-        suggestion.map(|known| format!("; did you mean {known}?")).unwrap_or_default())]
+    #[error("PostgreSQL has no setting {name}{}", hint(*suggestion, ""))]
     Unknown {
         /// As given.
         name: String,

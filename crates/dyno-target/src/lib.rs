@@ -17,4 +17,5 @@ pub mod target;
 mod nearest;
 mod notice;
 mod patience;
+mod restart;
 mod stopping;

@@ -217,17 +217,14 @@ fn connections_of_dyno_are_counted_and_what_is_not_possible_is_said() {
     );
     let more = [("max_connections".to_owned(), "400".to_owned())];
     info.check_connections(142, &more, &stop).unwrap();
-    info.check_terms(false, None).unwrap();
-    let error = refused(info.check_terms(true, None));
+    info.check_terms(false, None, &stop).unwrap();
+    let error = refused(info.check_terms(true, None, &stop));
     assert!(
         error.starts_with("--share-server is for PostgreSQL only so far"),
         "{error}"
     );
-    let error = refused(info.check_terms(false, Some("systemctl restart mariadb")));
-    assert!(
-        error.starts_with("--restart-command is for PostgreSQL only so far"),
-        "{error}"
-    );
+    let error = refused(info.check_terms(false, Some("systemctl restart mariadb"), &stop));
+    assert!(error.starts_with("--restart-command is not for MariaDB"), "{error}");
 }
 
 #[test]

@@ -137,7 +137,7 @@ pub fn run(
     preflight::descriptors(&plan)?;
     let targets = preflight::targets(&plan, request.environment, stop)?;
     let restart_command = request.restart_command.as_deref();
-    preflight::terms(&targets, request.share_server, restart_command)?;
+    preflight::terms(&targets, request.share_server, restart_command, stop)?;
     check_writable(&request.archive)?;
     let reserved = Reserved::take(&plan, &targets, request.share_server, stop, progress)?;
     let kept = kept(request.environment);
@@ -223,7 +223,7 @@ pub fn resume(
     }
     preflight::descriptors(&plan)?;
     let targets = preflight::targets(&plan, resumption.environment, stop)?;
-    preflight::terms(&targets, record.share_server, restart_command)?;
+    preflight::terms(&targets, record.share_server, restart_command, stop)?;
     preflight::check_same(&plan, &targets, &found.runs)?;
     let reserved = Reserved::take(&plan, &targets, record.share_server, stop, progress)?;
     let kept = kept(resumption.environment);

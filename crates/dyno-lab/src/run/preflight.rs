@@ -39,9 +39,14 @@ pub(super) fn targets(plan: &Plan, environment: Environment<'_>, stop: &Stop) ->
 }
 
 /// Makes sure that the servers which are not dyno's own can be shared and restarted if that is asked for.
-pub(super) fn terms(targets: &[Target], shared: bool, restart_command: Option<&str>) -> Result<(), RunError> {
+pub(super) fn terms(
+    targets: &[Target],
+    shared: bool,
+    restart_command: Option<&str>,
+    stop: &Stop,
+) -> Result<(), RunError> {
     let mut servers = targets.iter().filter_map(Target::external);
-    Ok(servers.try_for_each(|server| server.check_terms(shared, restart_command))?)
+    Ok(servers.try_for_each(|server| server.check_terms(shared, restart_command, &stop.flag()))?)
 }
 
 /// Looks at what can be seen of every cell without its server: scripts, the data's SQL, settings, addresses. The

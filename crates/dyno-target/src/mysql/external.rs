@@ -6,14 +6,15 @@ use super::database::{MysqlDatabase, route};
 use super::error::cannot;
 use super::lock::ServerLock;
 use super::settings::{self, GlobalChange};
-use super::{Scope, connect_until, connections, foreign, own_data, reachable_until};
+use super::variables::Variables;
+use super::{Scope, connect_until, connections, foreign, own_data, persisted, reachable_until};
 use crate::target::{
     Change, Data, Database, External, Lock, Mapped, OwnData, Progress, Restored, Route, Saved, StopFlag, TargetError,
     Wanted,
 };
 use std::sync::Arc;
 
-/// What can be asked of PostgreSQL only.
+/// What can be asked of other servers only.
 #[derive(Debug, thiserror::Error)]
 enum NotYet {
     #[error(
@@ -22,7 +23,7 @@ enum NotYet {
     )]
     Sharing { server: String },
     #[error(
-        "--restart-command is for PostgreSQL only so far: settings of MariaDB and MySQL are changed with set global; \
+        "--restart-command is not for MariaDB, which keeps no settings for its next start (set persist is MySQL's); \
          leave it out for {server}, and set in its option file what takes effect when it starts"
     )]
     Restarting { server: String },
@@ -41,13 +42,19 @@ impl External for ConnectionInfo {
         ConnectionInfo::is_local(self)
     }
 
-    fn check_terms(&self, shared: bool, restart_command: Option<&str>) -> Result<(), TargetError> {
+    fn check_terms(&self, shared: bool, restart_command: Option<&str>, stop: &StopFlag) -> Result<(), TargetError> {
         let server = self.to_string();
-        match restart_command {
-            _ if shared => Err(TargetError::other(NotYet::Sharing { server })),
-            Some(_) => Err(TargetError::other(NotYet::Restarting { server })),
-            None => Ok(()),
+        if shared {
+            return Err(TargetError::other(NotYet::Sharing { server }));
         }
+        if restart_command.is_some() {
+            let variables = Variables::read(&mut connect_until(self, stop)?);
+            let variables = variables.map_err(cannot("read the server's settings"))?;
+            if !persisted::keeps(&variables) {
+                return Err(TargetError::other(NotYet::Restarting { server }));
+            }
+        }
+        Ok(())
     }
 
     fn first_reachable(&self, stop: &StopFlag) -> Result<Arc<dyn External>, TargetError> {
@@ -127,14 +134,14 @@ impl External for ConnectionInfo {
     fn plan_change(
         &self,
         settings: &[(String, String)],
-        _restart_command: Option<&str>,
+        restart_command: Option<&str>,
         stop: &StopFlag,
     ) -> Result<Box<dyn Change>, TargetError> {
-        Ok(Box::new(GlobalChange::plan(self, settings, stop)?))
+        Ok(Box::new(GlobalChange::plan(self, settings, restart_command, stop)?))
     }
 
-    fn restore(&self, saved: &Saved, _restart_command: Option<&str>) -> Result<Restored, TargetError> {
-        settings::restore(self, saved)
+    fn restore(&self, saved: &Saved, restart_command: Option<&str>) -> Result<Restored, TargetError> {
+        settings::restore(self, saved, restart_command)
     }
 
     fn prepare(

@@ -26,6 +26,7 @@ mod instance;
 mod lock;
 mod mark;
 mod own_data;
+mod persisted;
 mod process;
 mod rights;
 mod row;

@@ -3,8 +3,8 @@
 use super::{Client, ClientError};
 
 /// What a server says when a role lacks a right: on a database, a table, a column, or on the whole server (MariaDB,
-/// "MariaDB Error Codes").
-const DENIED: [u16; 4] = [1044, 1142, 1143, 1227];
+/// "MariaDB Error Codes"), the last of them when MySQL is to keep a setting (MySQL Error Message Reference).
+const DENIED: [u16; 5] = [1044, 1142, 1143, 1227, 3630];
 
 /// What an administrator executes so that this connection's role may do what it was refused with `error`, as a clause;
 /// `None` if it lacks no right. `usual` is the right that it takes unless the server names one.

@@ -1,16 +1,21 @@
 //! Settings of a server that is not ours: looked into first, changed then, put back afterwards.
 //!
-//! The server is changed with `set global`, which lasts until it is restarted and touches no file. What cannot be set
-//! so, as it takes effect when the server starts or this role may not, is left as it is and said.
+//! The server is changed with `set global`, which lasts until it is restarted and touches no file. What takes effect
+//! when the server starts is given to a MySQL with `set persist_only`, if there is a command that restarts it. What
+//! cannot be set, as the server is a MariaDB or this role may not, is left as it is and said.
 
 use super::address::ConnectionInfo;
 use super::error::cannot;
 use super::rights::remedy;
 use super::values::{as_wanted, in_bytes, same_value, size_bytes, with_unit};
 use super::variables::{Variables, by_canonical_name};
-use super::{Client, ClientError, ConnectError, connect_until};
+use super::{Client, ClientError, ConnectError, connect_until, persisted};
 use crate::nearest::hint;
-use crate::target::{Applied, Change, Mapped, Restored, Saved, SavedSetting, StopFlag, TargetError, Unset};
+use crate::target::{
+    Applied, Change, Mapped, Restored, Saved, SavedSetting, StopFlag, TargetError, Unset, text_without_secrets,
+    word_without_secrets,
+};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -57,10 +62,14 @@ enum ChangeError {
     Slow { value: String },
     #[error("the server makes {found} of {value}")]
     Altered { value: String, found: String },
+    #[error("cannot read the server's settings: {0}")]
+    Ask(ClientError),
+    #[error("the command \"{command}\" did not restart the server: {message}")]
+    Restart { command: String, message: String },
     #[error("{0}. Nothing was changed")]
     Undone(Box<ChangeError>),
     #[error(
-        "{cause}.\nThe changed settings could not be restored: {message}. Restore them manually with set global: {}",
+        "{cause}.\nThe changed settings could not be restored: {message}. Restore them manually: {}",
         by_hand(saved)
     )]
     NotUndone {
@@ -92,15 +101,18 @@ impl From<ChangeError> for TargetError {
 }
 
 fn by_hand(saved: &Saved) -> String {
-    let each = saved.settings.iter().map(|setting| {
-        let value = setting.value.as_deref().unwrap_or_default();
-        format!("{} = {}", setting.name, literal(value))
+    let each = saved.settings.iter().map(|setting| match setting.needs_restart {
+        true => persisted::statement(&setting.name, setting.value.as_deref()),
+        false => {
+            let value = setting.value.as_deref().unwrap_or_default();
+            format!("set global {} = {}", setting.name, literal(value))
+        }
     });
-    each.collect::<Vec<_>>().join(", ")
+    each.collect::<Vec<_>>().join("; ")
 }
 
 /// A value as SQL takes it: a number as one, anything else as a string.
-fn literal(value: &str) -> String {
+pub(super) fn literal(value: &str) -> String {
     match value.parse::<f64>() {
         Ok(number) if number.is_finite() => value.to_owned(),
         _ => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")),
@@ -179,21 +191,38 @@ fn rounded(wanted: u64, variables: &Variables) -> u64 {
 /// A change that was looked into and not yet made.
 pub(super) struct GlobalChange {
     info: ConnectionInfo,
+    restart_command: Option<String>,
     stop: StopFlag,
     saved: Saved,
     unset: Vec<Unset>,
 }
 
+/// How one setting is to be set.
+enum Way {
+    /// While the server runs.
+    Global,
+    /// When it starts; it keeps this value for that, if any.
+    Persisted(Option<String>),
+    /// Not at all, for this reason.
+    None(String),
+}
+
 impl GlobalChange {
-    /// Finds out which of the settings, which were fitted, can be set by this role. Changes nothing.
+    /// Finds out how each of the settings, which were fitted, can be set by this role. Changes nothing.
     ///
     /// # Errors
     /// A setting that the server does not have, or no connection.
-    pub fn plan(info: &ConnectionInfo, settings: &[(String, String)], stop: &StopFlag) -> Result<Self, TargetError> {
+    pub fn plan(
+        info: &ConnectionInfo,
+        settings: &[(String, String)],
+        restart_command: Option<&str>,
+        stop: &StopFlag,
+    ) -> Result<Self, TargetError> {
         let mut client = connect_until(info, stop)?;
         let variables = Variables::read(&mut client).map_err(cannot("read the server's settings"))?;
         let mut change = Self {
             info: info.clone(),
+            restart_command: restart_command.map(str::to_owned),
             stop: Arc::clone(stop),
             saved: Saved::default(),
             unset: Vec::new(),
@@ -205,27 +234,64 @@ impl GlobalChange {
             if same_value(found, wanted) {
                 continue;
             }
-            match reason_against(&mut client, name)? {
-                None => change.saved.settings.push(SavedSetting {
-                    name: name.clone(),
-                    value: Some(found.to_owned()),
-                    needs_restart: false,
-                    set_to: Some(wanted.clone()),
-                }),
-                Some(reason) => change.unset.push(Unset {
-                    name: name.clone(),
-                    wanted: wanted.clone(),
-                    found: as_wanted(found, wanted),
-                    reason,
-                }),
-            }
+            let (value, needs_restart) = match way(&mut client, name, &variables, restart_command.is_some())? {
+                Way::Global => (Some(found.to_owned()), false),
+                Way::Persisted(kept) => (kept, true),
+                Way::None(reason) => {
+                    change.unset.push(Unset {
+                        name: name.clone(),
+                        wanted: wanted.clone(),
+                        found: as_wanted(found, wanted),
+                        reason,
+                    });
+                    continue;
+                }
+            };
+            change.saved.settings.push(SavedSetting {
+                name: name.clone(),
+                value,
+                needs_restart,
+                set_to: Some(wanted.clone()),
+            });
         }
         Ok(change)
     }
 
-    /// Sets one after the other. What the server makes another value of is put back and said.
+    /// Has the server keep what takes effect when it starts, and starts it anew. Gives what it was started with; what
+    /// this role may not have it keep is said.
+    fn restart(&self, client: &mut Client, unset: &mut Vec<Unset>) -> Result<Vec<&SavedSetting>, ChangeError> {
+        let mut kept = Vec::new();
+        for setting in self.saved.settings.iter().filter(|setting| setting.needs_restart) {
+            let (_, wanted) = values(setting);
+            let Err(cause) = client.execute(&persisted::statement(&setting.name, Some(wanted))) else {
+                kept.push(setting);
+                continue;
+            };
+            let Some(remedy) = remedy(client, &cause, persisted::RIGHTS) else {
+                return Err(ChangeError::Refused {
+                    name: setting.name.clone(),
+                    value: wanted.to_owned(),
+                    cause,
+                });
+            };
+            let variables = Variables::read(client).map_err(ChangeError::Ask)?;
+            unset.push(Unset {
+                name: setting.name.clone(),
+                wanted: wanted.to_owned(),
+                found: as_wanted(variables.get(&setting.name).unwrap_or_default(), wanted),
+                reason: format!("this role may not have the server keep it; {remedy}"),
+            });
+        }
+        if let Some(command) = self.restart_command.as_deref().filter(|_| !kept.is_empty()) {
+            restarted(&self.info, command)?;
+        }
+        Ok(kept)
+    }
+
+    /// Sets one after the other what can be while the server runs. What the server makes another value of is put back
+    /// and said.
     fn set(&self, client: &mut Client, unset: &mut Vec<Unset>) -> Result<(), ChangeError> {
-        for setting in &self.saved.settings {
+        for setting in self.saved.settings.iter().filter(|setting| !setting.needs_restart) {
             let (before, wanted) = values(setting);
             let found = give(client, &setting.name, wanted)?;
             if !same_value(&found, wanted) {
@@ -243,6 +309,51 @@ impl GlobalChange {
         }
         Ok(())
     }
+
+    /// Sets what is left once the server was started with what it `kept`. What it does not run with is said.
+    fn complete(&self, mut client: Client, kept: &[&SavedSetting], unset: &mut Vec<Unset>) -> Result<(), ChangeError> {
+        if !kept.is_empty() {
+            client = self.info.connect().map_err(ChangeError::Ask)?;
+            let variables = Variables::read(&mut client).map_err(ChangeError::Ask)?;
+            for setting in kept {
+                let (_, wanted) = values(setting);
+                let found = variables.get(&setting.name).unwrap_or_default();
+                if !same_value(found, wanted) {
+                    unset.push(Unset {
+                        name: setting.name.clone(),
+                        wanted: wanted.to_owned(),
+                        found: as_wanted(found, wanted),
+                        reason: "the server was restarted with it and makes something else of it, or its command line \
+                                 says otherwise; give a value that it takes as it is"
+                            .to_owned(),
+                    });
+                }
+            }
+        }
+        self.set(&mut client, unset)
+    }
+
+    /// Puts back what was changed so far and gives the error that says why. With a command, the server is restarted
+    /// once more.
+    fn undo(&self, cause: ChangeError, restart_command: Option<&str>) -> TargetError {
+        match restore(&self.info, &self.saved, restart_command) {
+            Ok(_) => ChangeError::Undone(Box::new(cause)).into(),
+            Err(error) => ChangeError::NotUndone {
+                cause: Box::new(cause),
+                message: error.to_string(),
+                saved: self.saved.clone(),
+            }
+            .into(),
+        }
+    }
+}
+
+/// Restarts the server by this command.
+fn restarted(info: &ConnectionInfo, command: &str) -> Result<(), ChangeError> {
+    persisted::restart(info, command).map_err(|message| ChangeError::Restart {
+        command: word_without_secrets(command),
+        message: text_without_secrets(&message, &[command.to_owned()]),
+    })
 }
 
 impl Change for GlobalChange {
@@ -261,17 +372,11 @@ impl Change for GlobalChange {
     fn apply(self: Box<Self>) -> Result<Applied, TargetError> {
         let mut client = connect_until(&self.info, &self.stop)?;
         let mut unset = self.unset.clone();
-        if let Err(cause) = self.set(&mut client, &mut unset) {
-            return Err(match restore(&self.info, &self.saved) {
-                Ok(_) => ChangeError::Undone(Box::new(cause)).into(),
-                Err(error) => ChangeError::NotUndone {
-                    cause: Box::new(cause),
-                    message: error.to_string(),
-                    saved: self.saved.clone(),
-                }
-                .into(),
-            });
-        }
+        let kept = self.restart(&mut client, &mut unset);
+        let kept = kept.map_err(|cause| self.undo(cause, None))?;
+        let command = self.restart_command.as_deref().filter(|_| !kept.is_empty());
+        let done = self.complete(client, &kept, &mut unset);
+        done.map_err(|cause| self.undo(cause, command))?;
         Ok(Applied {
             server: Arc::new(self.info.clone()),
             unset,
@@ -285,36 +390,50 @@ fn values(setting: &SavedSetting) -> (&str, &str) {
     (before, set_to)
 }
 
-/// Why a setting cannot be set by this role; `None` if it can be. It is set to what it is, which changes nothing.
-fn reason_against(client: &mut Client, name: &str) -> Result<Option<String>, TargetError> {
+/// How a setting that is not as wanted can be set by this role. It is set to what it is, which changes nothing.
+fn way(client: &mut Client, name: &str, variables: &Variables, can_restart: bool) -> Result<Way, TargetError> {
+    let none = |reason: &str| Ok(Way::None(reason.to_owned()));
     if UNTOUCHED.contains(&name) {
-        let reason = "dyno changes neither what the server executes nor where it writes";
-        return Ok(Some(reason.to_owned()));
+        return none("dyno changes neither what the server executes nor where it writes");
     }
     let error = match client.execute(&format!("set global {name} = @@global.{name}")) {
-        Ok(()) => return Ok(None),
+        Ok(()) => return Ok(Way::Global),
         Err(error @ ClientError::Server(_)) => error,
         Err(lost) => return Err(lost.into()),
     };
     if let Some(remedy) = remedy(client, &error, "super on *.*") {
-        return Ok(Some(format!("this role may not set it; {remedy}")));
+        return none(&format!("this role may not set it; {remedy}"));
     }
-    let reason = match error {
-        ClientError::Server(error) if error.code == READ_ONLY => {
-            "it takes effect when the server starts; set it in the server's option file and restart it"
-        }
-        _ => "it can be set for sessions only, or not at all, on this server",
-    };
-    Ok(Some(reason.to_owned()))
+    match error {
+        ClientError::Server(error) if error.code == READ_ONLY => {}
+        _ => return none("it can be set for sessions only, or not at all, on this server"),
+    }
+    match (persisted::keeps(variables), can_restart) {
+        (false, _) => none(persisted::NOT_KEPT),
+        (true, false) => none(persisted::NEEDS_RESTART),
+        (true, true) => match persisted::read(client) {
+            Ok(kept) => Ok(Way::Persisted(kept.get(name).cloned())),
+            Err(ClientError::Server(error)) => none(&format!(
+                "this role may not read what the server keeps of it ({error}), so dyno could not restore it; grant \
+                 select on performance_schema.persisted_variables to the role"
+            )),
+            Err(lost) => Err(lost.into()),
+        },
+    }
 }
 
 /// Puts back what a change found. What has another value than the change gave it is somebody else's by now, and stays;
-/// a server that was restarted has what it was before anyway. A record may come from anybody: what no change can have
-/// left stays, too.
+/// of what needs no restart, a server that was restarted has what it was before anyway. A record may come from anybody:
+/// what no change can have left stays, too. Without a `restart_command`, what needs a restart is put back for the next
+/// one only.
 ///
 /// # Errors
 /// The server refuses a value, or no connection.
-pub(super) fn restore(info: &ConnectionInfo, saved: &Saved) -> Result<Restored, TargetError> {
+pub(super) fn restore(
+    info: &ConnectionInfo,
+    saved: &Saved,
+    restart_command: Option<&str>,
+) -> Result<Restored, TargetError> {
     let mut restored = Restored::default();
     if saved.settings.is_empty() {
         return Ok(restored);
@@ -323,9 +442,23 @@ pub(super) fn restore(info: &ConnectionInfo, saved: &Saved) -> Result<Restored, 
         connect_timeout: info.connect_timeout.min(RETURN),
         ..info.clone()
     };
-    let mut client = info.connect().map_err(ConnectError)?;
-    let variables = Variables::read(&mut client).map_err(cannot("read the server's settings"))?;
-    for setting in &saved.settings {
+    let connected = || -> Result<(Client, Variables), TargetError> {
+        let mut client = info.connect().map_err(ConnectError)?;
+        let variables = Variables::read(&mut client).map_err(cannot("read the server's settings"))?;
+        Ok((client, variables))
+    };
+    let (mut client, mut variables) = connected()?;
+    let (kept, global): (Vec<_>, Vec<_>) = saved.settings.iter().partition(|setting| setting.needs_restart);
+    let back = kept_back(&mut client, &kept, &variables, &mut restored.others)?;
+    match restart_command.filter(|_| !back.is_empty()) {
+        Some(command) => {
+            restarted(&info, command)?;
+            restored.restarted = true;
+            (client, variables) = connected()?;
+        }
+        None => restored.pending_restart = back,
+    }
+    for setting in global {
         match to_put_back(setting, &variables) {
             PutBack::Done => {}
             PutBack::Others => restored.others.push(setting.name.clone()),
@@ -335,22 +468,84 @@ pub(super) fn restore(info: &ConnectionInfo, saved: &Saved) -> Result<Restored, 
     Ok(restored)
 }
 
+/// Has the server keep again what it did before a change. Gives what that was done with; what is not the change's is
+/// added to `others`.
+fn kept_back(
+    client: &mut Client,
+    settings: &[&SavedSetting],
+    variables: &Variables,
+    others: &mut Vec<String>,
+) -> Result<Vec<String>, TargetError> {
+    let mut back = Vec::new();
+    if settings.is_empty() {
+        return Ok(back);
+    }
+    let kept = match persisted::keeps(variables) {
+        true => persisted::read(client).map_err(cannot("read the settings that the server keeps"))?,
+        false => HashMap::new(),
+    };
+    for setting in settings {
+        let name = &setting.name;
+        match to_keep_back(setting, variables, kept.get(name).map(String::as_str)) {
+            PutBack::Done => {}
+            PutBack::Others => others.push(name.clone()),
+            PutBack::Value(before) => {
+                let done = client.execute(&persisted::statement(name, before));
+                done.map_err(|cause| ChangeError::NotRestored {
+                    name: name.clone(),
+                    cause: Box::new(ChangeError::Refused {
+                        name: name.clone(),
+                        value: before.unwrap_or("default").to_owned(),
+                        cause,
+                    }),
+                })?;
+                back.push(name.clone());
+            }
+        }
+    }
+    Ok(back)
+}
+
 /// What is to be done about a setting that a change may have left.
 #[derive(Debug, PartialEq)]
-enum PutBack<'a> {
+enum PutBack<V> {
     /// Nothing: it is as it was.
     Done,
     /// Nothing: it is not the change's.
     Others,
     /// It gets this value.
-    Value(&'a str),
+    Value(V),
 }
 
-/// The name becomes part of a statement, so it has to be one of the server's own.
-fn to_put_back<'a>(setting: &'a SavedSetting, variables: &Variables) -> PutBack<'a> {
-    let found = variables
-        .get(&setting.name)
-        .filter(|_| !UNTOUCHED.contains(&setting.name.as_str()));
+/// What is to be done about a setting of which the server keeps this value, if any, for its next start.
+fn to_keep_back<'a>(setting: &'a SavedSetting, variables: &Variables, kept: Option<&str>) -> PutBack<Option<&'a str>> {
+    let (Some(found), Some(set_to)) = (changeable(setting, variables), setting.set_to.as_deref()) else {
+        return PutBack::Others;
+    };
+    let before = setting.value.as_deref();
+    let as_before = match (kept, before) {
+        (Some(kept), Some(before)) => same_value(kept, before),
+        (kept, before) => kept.is_none() && before.is_none(),
+    };
+    match kept {
+        // It may still run with what the change gave it.
+        _ if as_before && !same_value(found, set_to) => PutBack::Done,
+        _ if as_before => PutBack::Value(before),
+        Some(kept) if same_value(kept, set_to) => PutBack::Value(before),
+        _ => PutBack::Others,
+    }
+}
+
+/// What the server has for a setting that a change may have changed. The name becomes part of a statement, so it has to
+/// be one of the server's own.
+fn changeable<'a>(setting: &SavedSetting, variables: &'a Variables) -> Option<&'a str> {
+    let found = variables.get(&setting.name);
+    found.filter(|_| !UNTOUCHED.contains(&setting.name.as_str()))
+}
+
+/// What is to be done about a setting that the running server has.
+fn to_put_back<'a>(setting: &'a SavedSetting, variables: &Variables) -> PutBack<&'a str> {
+    let found = changeable(setting, variables);
     let (Some(found), Some(before), Some(set_to)) = (found, &setting.value, &setting.set_to) else {
         return PutBack::Others;
     };
@@ -446,5 +641,35 @@ mod tests {
             "others"
         );
         assert_eq!(what("init_connect", Some("drop database x"), Some("")), "others");
+    }
+
+    #[test]
+    fn what_the_server_keeps_is_as_it_was_or_somebody_elses() {
+        let running = |value: &str| Variables::from([("innodb_log_buffer_size", value), ("init_connect", "")]);
+        let saved = |before: Option<&str>| SavedSetting {
+            name: "innodb_log_buffer_size".to_owned(),
+            value: before.map(str::to_owned),
+            needs_restart: true,
+            set_to: Some("64M".to_owned()),
+        };
+        let (was, is) = (running("16777216"), running("67108864"));
+        let what = |before, variables: &Variables, kept| match to_keep_back(&saved(before), variables, kept) {
+            PutBack::Done => "done".to_owned(),
+            PutBack::Others => "others".to_owned(),
+            PutBack::Value(value) => value.unwrap_or("none").to_owned(),
+        };
+        assert_eq!(what(None, &is, Some("67108864")), "none");
+        assert_eq!(what(Some("8M"), &is, Some("67108864")), "8M");
+        assert_eq!(what(None, &was, None), "done");
+        assert_eq!(what(Some("8M"), &was, Some("8388608")), "done");
+        // It was put back, and the server not restarted.
+        assert_eq!(what(None, &is, None), "none");
+        assert_eq!(what(None, &is, Some("33554432")), "others");
+        assert_eq!(what(Some("8M"), &is, None), "others");
+        let foreign = SavedSetting {
+            name: "x = 1, global y".to_owned(),
+            ..saved(None)
+        };
+        assert_eq!(to_keep_back(&foreign, &is, None), PutBack::Others);
     }
 }

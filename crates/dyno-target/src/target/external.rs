@@ -36,8 +36,8 @@ pub trait External: fmt::Display + fmt::Debug + Send + Sync {
     /// it.
     ///
     /// # Errors
-    /// Which of the two.
-    fn check_terms(&self, _shared: bool, _restart_command: Option<&str>) -> Result<(), TargetError> {
+    /// Which of the two, or no connection.
+    fn check_terms(&self, _shared: bool, _restart_command: Option<&str>, _stop: &StopFlag) -> Result<(), TargetError> {
         Ok(())
     }
 

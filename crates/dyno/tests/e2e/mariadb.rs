@@ -480,7 +480,7 @@ fn a_server_that_is_not_ours_is_known_by_any_address() {
 
     let refused = |words: &[&'static str]| run(&[&with(words)[..], &["--target", &tcp]].concat()).expect(1);
     refused(&["pk-update", "--share-server"]).says("--share-server is for PostgreSQL only so far");
-    refused(&["pk-update", "--restart-command", "true"]).says("--restart-command is for PostgreSQL only so far");
+    refused(&["pk-update", "--restart-command", "true"]).says("--restart-command is not for MariaDB, which");
     // A varied setting is known by any spelling.
     let varied = run(&[
         "pk-update",

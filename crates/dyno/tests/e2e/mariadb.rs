@@ -279,7 +279,9 @@ fn the_other_experiments_that_come_with_dyno_run_on_it() {
 fn one_campaign_measures_both_databases() {
     let (desk, home) = (Desk::new(), Home::with_mariadb());
     let words = format!("pk-update --size small {SHORT} --set rows=500 --set target=embedded:18,embedded:mariadb");
-    desk.embedded(&home, &words).expect(0).shows("embedded:mariadb");
+    desk.embedded(&home, &words)
+        .expect(0)
+        .shows("Compared with target = embedded:18: ");
     let runs = run_folders(&desk.archive());
     assert_eq!(runs.len(), 2);
     for run in &runs {

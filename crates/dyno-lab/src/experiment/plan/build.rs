@@ -159,10 +159,20 @@ impl Experiment {
             order: *order,
             on_failure: self.design.on_failure,
             max_errors: self.design.max_errors,
-            baseline: shown(self.design.baseline.clone()),
+            baseline: shown(self.baseline()),
             seed,
             cells,
         })
+    }
+
+    /// The levels of the cells that the others are compared with: of several databases the first, unless the file says
+    /// otherwise.
+    fn baseline(&self) -> Levels {
+        let Design { factors, baseline, .. } = &self.design;
+        match factors.get(TARGET).map(Vec::as_slice) {
+            Some([first, _, ..]) if baseline.is_empty() => Levels::from([(TARGET.to_owned(), first.clone())]),
+            _ => baseline.clone(),
+        }
     }
 
     /// Makes sure that no two factors say the same thing.

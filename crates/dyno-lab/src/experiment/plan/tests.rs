@@ -67,6 +67,21 @@ fn cells(plan: &Plan) -> String {
 }
 
 #[test]
+fn several_databases_are_compared_with_the_first() {
+    let baseline = |set: &[(&str, &str)], file: &str| plan(file, Size::Full, set).unwrap().baseline;
+    let both = ("target", "postgres://ann:secret@db/x,embedded:mariadb");
+    let plain = "title = \"t\"\n[[workload]]\nscript = \"select 1;\"\n";
+    let shown = baseline(&[both, ("clients", "1,2")], plain);
+    assert_eq!(
+        shown,
+        Levels::from([("target".to_owned(), "postgres://ann:***@db/x".to_owned())])
+    );
+    assert!(baseline(&[("target", "embedded"), ("clients", "1,2")], plain).is_empty());
+    // What the file says goes before that.
+    assert_eq!(text(&baseline(&[both], FILE)), "on");
+}
+
+#[test]
 fn the_cells_of_a_file() {
     let full = plan(FILE, Size::Full, &[]).unwrap();
     assert_eq!(cells(&full), "1/on 10/on 10/off 20/on 20/off 30/on 30/off 200/on");

@@ -9,11 +9,24 @@ use indexmap::{IndexMap, IndexSet};
 /// Sizes of loaded data that differ by less are the same: a file grows by whole pages and segments.
 const SAME_SIZE: f64 = 0.01;
 
+/// What the names of facts that are settings begin with.
+const SETTINGS: &str = "settings.";
+
 /// The values of each fact in the runs of one side.
 type Values = IndexMap<String, IndexSet<String>>;
 
-/// All that differs in the matched cells, and which factor has which only level.
-pub(super) fn differences(baseline: &Cells<'_>, candidate: &Cells<'_>, matches: &Matches<'_, '_>) -> Vec<Difference> {
+/// What two campaigns were made with.
+pub(super) struct Differing {
+    /// All that differs in the matched cells, and which factor has which only level.
+    pub differences: Vec<Difference>,
+    /// What the servers of the baseline were set to, if the other's were of another kind.
+    pub baseline_settings: IndexMap<String, String>,
+    /// What those of the other were set to then.
+    pub candidate_settings: IndexMap<String, String>,
+}
+
+/// Finds out what differs in the matched cells.
+pub(super) fn differences(baseline: &Cells<'_>, candidate: &Cells<'_>, matches: &Matches<'_, '_>) -> Differing {
     let base_cells: Vec<&Cell<'_>> = matches.pairs.iter().map(|(cell, _)| *cell).collect();
     let other_cells: Vec<&Cell<'_>> = matches.pairs.iter().map(|(_, cell)| *cell).collect();
     let (base, other) = (values(baseline, &base_cells), values(candidate, &other_cells));
@@ -42,8 +55,9 @@ pub(super) fn differences(baseline: &Cells<'_>, candidate: &Cells<'_>, matches: 
     let names: IndexSet<&String> = base.keys().chain(other.keys()).filter(|name| !is_told(name)).collect();
     let nothing = IndexSet::new();
     let products = base.get(PRODUCT).zip(other.get(PRODUCT));
+    let are_of_two_kinds = products.is_some_and(|(one, another)| one != another);
     let is_comparable = |name: &str| match products {
-        Some((one, another)) if one != another => !name.starts_with("settings.") && !name.starts_with("server.locale"),
+        Some(_) if are_of_two_kinds => !name.starts_with(SETTINGS) && !name.starts_with("server.locale"),
         Some(_) => true,
         // Earlier dynos did not always say which it is.
         None => name != PRODUCT,
@@ -51,7 +65,6 @@ pub(super) fn differences(baseline: &Cells<'_>, candidate: &Cells<'_>, matches: 
     for name in names.into_iter().filter(|name| is_comparable(name)) {
         let (one, another) = (base.get(name).unwrap_or(&nothing), other.get(name).unwrap_or(&nothing));
         if one != another {
-            let joined = |values: &IndexSet<String>| values.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             differences.push(Difference {
                 what: name.clone(),
                 baseline: joined(one),
@@ -60,7 +73,23 @@ pub(super) fn differences(baseline: &Cells<'_>, candidate: &Cells<'_>, matches: 
         }
     }
     differences.extend(data_size(&base_cells, &other_cells));
-    differences
+    let listed = |values: &Values| -> IndexMap<String, String> {
+        let settings = values.iter().filter(|_| are_of_two_kinds);
+        let settings = settings.filter_map(|(name, values)| Some((name.strip_prefix(SETTINGS)?, values)));
+        settings
+            .map(|(name, values)| (name.to_owned(), joined(values)))
+            .collect()
+    };
+    Differing {
+        differences,
+        baseline_settings: listed(&base),
+        candidate_settings: listed(&other),
+    }
+}
+
+/// Several values with commas between them.
+fn joined(values: &IndexSet<String>) -> String {
+    values.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// The facts of a campaign and of these cells of it, with their runs.
@@ -82,7 +111,7 @@ fn values(campaign: &Cells<'_>, cells: &[&Cell<'_>]) -> Values {
     for experiment in cells.iter().filter_map(|cell| cell.experiment) {
         let mut facts = of_experiment(experiment);
         // What was asked for; what the servers made of it is among the facts of the runs.
-        facts.retain(|name, _| !name.starts_with("settings.") && name != "target");
+        facts.retain(|name, _| !name.starts_with(SETTINGS) && name != "target");
         add(facts);
     }
     values

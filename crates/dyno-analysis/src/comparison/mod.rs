@@ -18,7 +18,7 @@ use dyno_archive::Campaign;
 use dyno_archive::plan::Levels;
 use dyno_archive::summary::Pacing;
 use dyno_stats::{FALSE_JUDGEMENTS, FEWEST_RUNS, least_p_value};
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
 /// Two campaigns compared with each other.
@@ -49,6 +49,10 @@ pub struct Side {
     pub unmatched: Vec<Levels>,
     /// Its workloads that the other campaign did not run in any cell of both.
     pub unmatched_workloads: Vec<String>,
+    /// What its servers were set to, by name, if the two measured different kinds of databases: what one calls a
+    /// setting has no counterpart in the other. Several values have commas between them.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub settings: IndexMap<String, String>,
 }
 
 /// Something that is not the same in both campaigns.
@@ -136,15 +140,21 @@ pub fn compare(baseline: &Campaign, candidate: &Campaign) -> Comparison {
         .iter()
         .map(|(one, two)| measures::cell(one, two))
         .collect();
-    let differences = differences::differences(&base, &other, &matches);
+    let differing = differences::differences(&base, &other, &matches);
     let (ran, other_ran) = (
         workloads(matches.pairs.iter().map(|pair| pair.0)),
         workloads(matches.pairs.iter().map(|pair| pair.1)),
     );
     let mut comparison = Comparison {
-        baseline: side(baseline, &base, matches.only_baseline, &ran - &other_ran),
-        candidate: side(candidate, &other, matches.only_candidate, &other_ran - &ran),
-        differences,
+        baseline: Side {
+            settings: differing.baseline_settings,
+            ..side(baseline, &base, matches.only_baseline, &ran - &other_ran)
+        },
+        candidate: Side {
+            settings: differing.candidate_settings,
+            ..side(candidate, &other, matches.only_candidate, &other_ran - &ran)
+        },
+        differences: differing.differences,
         cells,
         cautions: Vec::new(),
     };
@@ -169,6 +179,7 @@ fn side(campaign: &Campaign, cells: &Cells<'_>, unmatched: Vec<Levels>, workload
         other_runs: campaign.runs.len().saturating_sub(complete_runs),
         unmatched,
         unmatched_workloads: workloads.into_iter().collect(),
+        settings: IndexMap::new(),
     }
 }
 
@@ -189,7 +200,7 @@ fn cautions(comparison: &Comparison, unknown: &[String]) -> Vec<String> {
     {
         cautions.push(
             "The two measured different databases: what one calls a setting has no counterpart in the other, so \
-             settings are not compared."
+             settings are listed for each, not compared."
                 .to_owned(),
         );
     }

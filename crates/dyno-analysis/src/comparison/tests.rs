@@ -257,7 +257,17 @@ fn settings_of_different_databases_are_not_compared() {
     let compared = compare(&one, &other);
     assert_eq!(differing(&compared), ["server.product", "server.version"]);
     assert!(said(&compared), "{:?}", compared.cautions);
+    // They are listed instead.
+    let listed = |side: &Side| {
+        side.settings
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&compared.baseline), ["work_mem = 1GB"]);
+    assert_eq!(listed(&compared.candidate), ["sort_buffer_size = 1GB"]);
     let compared = compare(&one, &same);
+    assert!(compared.baseline.settings.is_empty() && compared.candidate.settings.is_empty());
     assert_eq!(differing(&compared), ["settings.work_mem", "settings.temp_buffers"]);
     assert!(!said(&compared), "{:?}", compared.cautions);
 }

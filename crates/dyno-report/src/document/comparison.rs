@@ -24,6 +24,8 @@ pub(super) fn section(id: &str, comparison: &Comparison) -> Section {
         Block::Table(facts("", sides.map(|(name, side)| (name, about(side))))),
         differences(comparison),
     ];
+    let sides = [("A", &comparison.baseline), ("B", &comparison.candidate)];
+    blocks.extend(sides.into_iter().filter_map(|(name, side)| settings(name, side)));
     let losses = comparison.losses(f64::NEG_INFINITY);
     let mut told: Vec<String> = losses.iter().take(MOST_LOSSES).map(loss_with_interval).collect();
     let more = losses.len().saturating_sub(MOST_LOSSES);
@@ -45,7 +47,6 @@ pub(super) fn section(id: &str, comparison: &Comparison) -> Section {
              the difference is what it seems.",
         ));
     }
-    let sides = [("A", &comparison.baseline), ("B", &comparison.candidate)];
     blocks.extend(list(
         sides
             .into_iter()
@@ -127,6 +128,18 @@ fn differences(comparison: &Comparison) -> Block {
         caption: "Differences".to_owned(),
         columns: ["what", "A", "B"].map(text).into(),
         rows: rows.collect(),
+    })
+}
+
+/// What the servers of one side are set to, where those of the other are of another kind.
+fn settings(name: &str, side: &Side) -> Option<Block> {
+    let rows = side.settings.iter();
+    parts::table(Table {
+        caption: format!("Settings of {name} that differ from its defaults"),
+        columns: ["setting", "value"].map(text).into(),
+        rows: rows
+            .map(|(setting, value)| vec![words(one_line(setting)), words(one_line(value))])
+            .collect(),
     })
 }
 

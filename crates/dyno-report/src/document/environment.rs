@@ -6,11 +6,12 @@ use super::parts::{code, in_full, paragraph, section, table};
 use super::results::pacing;
 use super::table::{FACTS, exactly, facts, number, text, words};
 use crate::figures::{bytes, count, counted, duration, one_line};
-use dyno_archive::plan::{Fill, Resolved, Workload};
+use dyno_archive::plan::{Address, Fill, Levels, Resolved, Workload};
 use dyno_archive::summary::Pacing;
 use dyno_archive::{Campaign, CampaignRecord, Run, RunRecord};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::Value as Json;
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// The section about these runs of these campaigns.
@@ -48,21 +49,35 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
     result
         .sections
         .push(of_runs(section("environment-server", "The server", server)));
-    let settings = table(settings(&runs)).into_iter().collect();
-    let settings = section("environment-settings", "Settings of the server", settings);
-    result.sections.push(in_full(settings));
+    let kinds = by_kind(&runs);
+    for (number, (kind, of_kind)) in kinds.iter().enumerate() {
+        let (id, title) = match kinds.len() {
+            1 => ("environment-settings".to_owned(), "Settings of the server".to_owned()),
+            _ => (
+                format!("environment-settings-{}", number + 1),
+                format!("Settings of {}", one_line(kind)),
+            ),
+        };
+        let settings = table(settings(of_kind)).into_iter().collect();
+        result.sections.push(in_full(section(id, title, settings)));
+    }
     let host = table(host(&runs)).into_iter().collect();
     result
         .sections
         .push(of_runs(section("environment-host", "The load's machine", host)));
-    for (number, (_, resolved)) in experiments(parts).into_iter().enumerate() {
+    let experiments = experiments(parts);
+    let targets: IndexSet<Option<&str>> = experiments.iter().map(|experiment| target(experiment)).collect();
+    for (number, resolved) in experiments.into_iter().enumerate() {
         let id = |part: &str| format!("environment-{part}-{}", number + 1);
         let of_experiment = [
             ("workloads", "Workloads", workloads(resolved)),
             ("data", "Data", data(resolved)),
         ];
+        // One experiment may say something else to each database.
+        let on = target(resolved).filter(|_| targets.len() > 1);
+        let on = on.map_or_else(String::new, |target| format!(" on {}", one_line(target)));
         let sections = of_experiment.map(|(part, title, blocks)| {
-            let title = format!("{title} of {}", resolved.name);
+            let title = format!("{title} of {}{on}", resolved.name);
             in_full(section(id(part), title, blocks))
         });
         result.sections.extend(sections);
@@ -71,18 +86,53 @@ pub(super) fn environment(parts: &[(&Campaign, Vec<&Run>)]) -> Section {
     result
 }
 
-/// The experiment of each campaign, but the same one only once.
-fn experiments<'a>(parts: &[(&'a Campaign, Vec<&Run>)]) -> Vec<(&'a CampaignRecord, &'a Resolved)> {
-    let mut experiments: Vec<(&CampaignRecord, &Resolved)> = Vec::new();
-    for record in parts.iter().filter_map(|(campaign, _)| campaign.record.as_ref().ok()) {
-        let known = experiments
-            .iter()
-            .any(|(_, known)| shown_of(known) == shown_of(&record.experiment));
-        if !known {
-            experiments.push((record, &record.experiment));
+/// The experiment of each campaign as it was put to each database, but the same one only once.
+fn experiments<'a>(parts: &[(&'a Campaign, Vec<&Run>)]) -> Vec<&'a Resolved> {
+    let mut experiments: Vec<&Resolved> = Vec::new();
+    for (campaign, runs) in parts {
+        let Ok(record) = &campaign.record else { continue };
+        for experiment in by_database(record, runs) {
+            if !experiments.iter().any(|known| shown_of(known) == shown_of(experiment)) {
+                experiments.push(experiment);
+            }
         }
     }
     experiments
+}
+
+/// The experiment of the first of these runs on each database.
+fn by_database<'a>(record: &'a CampaignRecord, runs: &[&Run]) -> Vec<&'a Resolved> {
+    let key = |levels: &Levels| -> Vec<(String, String)> {
+        let levels = levels.iter();
+        levels.map(|(factor, level)| (factor.clone(), level.clone())).collect()
+    };
+    let made: HashSet<_> = runs
+        .iter()
+        .filter_map(|run| run.record.as_ref().ok())
+        .map(|run| key(&run.cell))
+        .collect();
+    let mut databases = IndexMap::new();
+    for cell in record.cells.iter().filter(|cell| made.contains(&key(&cell.levels))) {
+        databases.entry(target(&cell.experiment)).or_insert(&cell.experiment);
+    }
+    match databases.is_empty() {
+        true => vec![&record.experiment],
+        false => databases.into_values().collect(),
+    }
+}
+
+/// The database that an experiment is for, as it may be shown.
+fn target(experiment: &Resolved) -> Option<&str> {
+    experiment.target.as_ref().map(Address::shown)
+}
+
+/// The runs on each kind of database, whose settings have nothing to do with those of another.
+fn by_kind<'a>(runs: &[&'a RunRecord]) -> IndexMap<String, Vec<&'a RunRecord>> {
+    let mut kinds: IndexMap<String, Vec<&RunRecord>> = IndexMap::new();
+    for run in runs {
+        kinds.entry(run.traits().product).or_default().push(run);
+    }
+    kinds
 }
 
 /// What is shown of an experiment: where its SQL stands in a file is not.

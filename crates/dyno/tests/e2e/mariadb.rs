@@ -4,6 +4,7 @@
 use crate::support::{Desk, Ended, Home, RunFolder, Running, is_alive, processes_in, run_folders, wait_for};
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions, MARIADB_VERSION, Server};
 use rustix::process::Signal;
+use serde_json::Value;
 
 const READ: &str = "\\set id random(1, :rows)\nselect * from tbl where id = :id;";
 const WRITE: &str = "\\set id random(1, :rows)\nupdate tbl set crt_time = now() where id = :id;";
@@ -89,8 +90,13 @@ fn loads_run_on_a_private_server_and_are_reported_and_compared() {
     };
     desk.dyno(&format!("report {mariadb}")).expect(0);
     assert_speaks_of_mariadb(&desk);
-    let compared = desk.dyno(&format!("compare {mariadb} {postgres}")).expect(0).stdout;
-    assert!(compared.contains("1 run of A against 1 of B"), "{compared}");
+    let compared = desk.dyno(&format!("compare {mariadb} {postgres}")).expect(0);
+    let compared = compared
+        .shows("1 run of A against 1 of B")
+        .shows("settings are listed for each, not compared")
+        .shows("Settings of A that differ from its defaults")
+        .shows("Settings of B that differ from its defaults");
+    assert!(!compared.stdout.contains("settings."), "{}", compared.stdout);
     assert_no_server(&home);
 }
 
@@ -290,8 +296,36 @@ fn one_campaign_measures_both_databases() {
     let [campaign] = &campaigns(&desk, "pk-update")[..] else {
         panic!("one campaign")
     };
-    desk.dyno(&format!("report {campaign}")).expect(0);
+    // Each database's own settings and scripts, with nothing of the other among them.
+    let report = desk.dyno(&format!("report {campaign} --format json --output -"));
+    let report: Value = serde_json::from_str(&report.expect(0).stdout).unwrap();
+    let text = |titled: &str| section(&report, titled).unwrap_or_else(|| panic!("no {titled} in {report}"));
+    let (postgres, mariadb) = (text("Settings of PostgreSQL"), text("Settings of MariaDB"));
+    assert!(
+        postgres.contains("shared_buffers") && !postgres.contains("innodb_"),
+        "{postgres}"
+    );
+    assert!(
+        mariadb.contains("innodb_log_file_size") && !mariadb.contains("wal_buffers"),
+        "{mariadb}"
+    );
+    assert!(
+        !mariadb.contains("\"in\""),
+        "its own runs have one value each: {mariadb}"
+    );
+    assert!(text("Workloads of pk-update on embedded:18").contains("crt_time = now()"));
+    assert!(text("Workloads of pk-update on embedded:mariadb").contains("crt_time = now(6)"));
+    assert!(text("Data of pk-update on embedded:mariadb").contains("timestamp(6)"));
     assert_no_server(&home);
+}
+
+/// The section of a report with this title, as it is written.
+fn section(report: &Value, titled: &str) -> Option<String> {
+    if report["title"] == titled {
+        return Some(report.to_string());
+    }
+    let sections = report["sections"].as_array()?;
+    sections.iter().find_map(|inner| section(inner, titled))
 }
 
 /// A server that dyno is told of by its address.

@@ -8,7 +8,12 @@ use dyno_target::mysql::Client;
 use dyno_target::mysql::address::ConnectionInfo;
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions};
 use dyno_target::target::{External, Saved, SavedSetting, StopFlag, TargetError};
+use std::thread;
+use std::time::Duration;
 use support::{home, quiet};
+
+/// Whether the statement of another session is under way.
+const STRAY: &str = "select info from information_schema.processlist where info like 'set global max_connections%'";
 
 fn settings(each: &[(&str, &str)]) -> Vec<(String, String)> {
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
@@ -114,16 +119,29 @@ fn settings_are_set_as_far_as_they_can_be_and_put_back() {
         needs_restart: false,
         set_to: set_to.map(str::to_owned),
     };
-    let foreign = Saved {
+    let others = Saved {
         settings: vec![
             foreign("max_connections = 7, global wait_timeout", "5", None),
             foreign("max_connections", "77", None),
             foreign("init_connect", "select 1", Some("")),
         ],
     };
-    assert_eq!(info.restore(&foreign, None).unwrap().others.len(), 3);
+    assert_eq!(info.restore(&others, None).unwrap().others.len(), 3);
     assert_eq!(value(&mut client, "max_connections"), "151");
     assert_eq!(value(&mut client, "init_connect"), "");
+
+    // The change of a dyno that was killed meanwhile is still under way, and shows nothing yet.
+    let mut stray = info.connect().unwrap();
+    let stray = thread::spawn(move || stray.execute("set global max_connections = (select 77 + sleep(2))"));
+    while client.query::<String>(STRAY).unwrap().is_empty() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let killed = Saved {
+        settings: vec![foreign("max_connections", "151", Some("77"))],
+    };
+    assert_eq!(info.restore(&killed, None).unwrap().others, Vec::<String>::new());
+    stray.join().unwrap().unwrap();
+    assert_eq!(value(&mut client, "max_connections"), "151");
 
     // What is refused leaves nothing changed.
     let error = refused(planned(&info, &[("shared_buffers", "1GB")]).map(drop));

@@ -33,6 +33,7 @@ mod row;
 mod scope;
 mod settings;
 mod traits;
+mod underway;
 mod values;
 mod variables;
 

@@ -7,6 +7,7 @@
 use super::address::ConnectionInfo;
 use super::error::cannot;
 use super::rights::remedy;
+use super::underway::{self, Overdue};
 use super::values::{as_wanted, in_bytes, same_value, size_bytes, with_unit};
 use super::variables::{Variables, by_canonical_name};
 use super::{Client, ClientError, ConnectError, connect_until, persisted};
@@ -64,6 +65,8 @@ enum ChangeError {
     Altered { value: String, found: String },
     #[error("cannot read the server's settings: {0}")]
     Ask(ClientError),
+    #[error(transparent)]
+    Underway(Overdue),
     #[error("the command \"{command}\" did not restart the server: {message}")]
     Restart { command: String, message: String },
     #[error("{0}. Nothing was changed")]
@@ -444,6 +447,7 @@ pub(super) fn restore(
     };
     let connected = || -> Result<(Client, Variables), TargetError> {
         let mut client = info.connect().map_err(ConnectError)?;
+        underway::wait(&mut client, &saved.settings, PATIENCE).map_err(ChangeError::Underway)?;
         let variables = Variables::read(&mut client).map_err(cannot("read the server's settings"))?;
         Ok((client, variables))
     };

@@ -29,10 +29,15 @@ pub(crate) enum FaultKind {
     Zipfian(f64),
     PermuteSize,
     TooManyArguments,
+    TextTooLong,
+    DateOutOfRange,
 }
 
 /// The most arguments that a function takes, as in pgbench.
 pub(crate) const MAX_FUNCTION_ARGUMENTS: usize = 16;
+
+/// The longest text of a column, in bytes: as much as MariaDB takes in one packet unless told otherwise.
+pub(crate) const MAX_TEXT_BYTES: usize = 16 << 20;
 
 impl FaultKind {
     pub(crate) fn at(self, at: u32) -> Fault {
@@ -97,6 +102,8 @@ impl FaultKind {
             FaultKind::TooManyArguments => {
                 format!("too many function arguments, maximum is {MAX_FUNCTION_ARGUMENTS}")
             }
+            FaultKind::TextTooLong => format!("a text would have more than {} MiB", MAX_TEXT_BYTES >> 20),
+            FaultKind::DateOutOfRange => "a date is outside the years 1 to 9999".to_owned(),
         }
     }
 }

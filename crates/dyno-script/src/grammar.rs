@@ -94,6 +94,26 @@ fn parse_all(reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Expressio
     }
 }
 
+/// Parses the longest expression that begins here; the reader stands before what comes behind it.
+pub(crate) fn parse_part(reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Expression, Box<Mistake>> {
+    let next = reader.token()?;
+    let mut parser = Parser {
+        reader,
+        symbols,
+        next,
+        nesting: 0,
+    };
+    let node = parser.expression(precedence::OR)?;
+    let (behind, _) = parser.next;
+    reader.return_to(behind);
+    Ok(node.expression)
+}
+
+/// The names of all functions.
+pub(crate) fn functions() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|(name, _)| *name)
+}
+
 struct Parser<'r, 'a, 's> {
     reader: &'r mut Reader<'a>,
     symbols: &'s mut Symbols,
@@ -122,20 +142,12 @@ impl<'a> Parser<'_, 'a, '_> {
 
     fn unexpected(&self) -> Box<Mistake> {
         let (at, token) = self.next;
-        let shown = match token {
-            Token::End => "end of command".to_owned(),
-            Token::Sign(text) | Token::Keyword(text) | Token::Name(text) => format!("\"{text}\""),
-            Token::Variable(name) => format!("\":{name}\""),
-            Token::IntMinMagnitude => {
-                let mistake = Mistake::new(at, "bigint constant overflow (9223372036854775808)");
-                return self.syntax_error(mistake);
-            }
-            Token::Null => "\"null\"".to_owned(),
-            Token::Bool(value) => format!("\"{value}\""),
-            Token::Int(value) => format!("\"{value}\""),
-            Token::Double(value) => format!("\"{value}\""),
+        let message = match token {
+            Token::IntMinMagnitude => "bigint constant overflow (9223372036854775808)".to_owned(),
+            Token::End if self.reader.is_column() => "syntax error, unexpected end".to_owned(),
+            token => format!("syntax error, unexpected {}", token.shown()),
         };
-        self.syntax_error(Mistake::new(at, format!("syntax error, unexpected {shown}")))
+        self.syntax_error(Mistake::new(at, message))
     }
 
     fn syntax_error(&self, mistake: Box<Mistake>) -> Box<Mistake> {
@@ -317,8 +329,7 @@ impl<'a> Parser<'_, 'a, '_> {
 
     fn call(&mut self, at: usize, name: &str) -> Result<Node, Box<Mistake>> {
         let Some(&(name, function)) = FUNCTIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
-            let names = FUNCTIONS.iter().map(|(known, _)| *known);
-            let hint = nearest(name, names).map_or(String::new(), |known| format!(", did you mean {known}?"));
+            let hint = nearest(name, functions()).map_or(String::new(), |known| format!(", did you mean {known}?"));
             let mistake = Mistake::new(at, format!("unexpected function name ({name}){hint}"));
             return Err(mistake
                 .pgbench(format!("unexpected function name ({name})"))

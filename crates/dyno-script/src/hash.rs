@@ -5,15 +5,16 @@ use crate::random::Random;
 /// The FNV-1a hash of the eight bytes, lowest first, seeded. Offset basis and prime are those of 64-bit FNV
 /// (<http://www.isthe.com/chongo/tech/comp/fnv/>).
 pub(crate) fn fnv1a(value: i64, seed: i64) -> i64 {
+    fnv1a_of(&value.to_le_bytes(), seed as u64) as i64
+}
+
+/// The same of any bytes.
+pub(crate) fn fnv1a_of(bytes: &[u8], seed: u64) -> u64 {
     const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
-    let hash = value
-        .to_le_bytes()
-        .iter()
-        .fold(OFFSET_BASIS ^ seed as u64, |hash, &byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(PRIME)
-        });
-    hash as i64
+    bytes.iter().fold(OFFSET_BASIS ^ seed, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(PRIME)
+    })
 }
 
 /// MurmurHash2, 64-bit variant A by Austin Appleby, of the eight bytes, seeded.

@@ -1,5 +1,5 @@
-//! pgbench's script language: parse, compile, evaluate, random functions; and its program, which clients of the
-//! engine execute.
+//! pgbench's script language: parse, compile, evaluate, random functions; its program, which clients of the engine
+//! execute; and rows of tables whose columns are written in it ([`Rows`]).
 //!
 //! A script is compiled once, before the clients start, so that a mistake in it is told before a benchmark
 //! begins and a running client only walks a small tree. Values and random numbers are those of pgbench 15:
@@ -48,6 +48,7 @@ mod mistake;
 #[cfg(feature = "program")]
 mod program;
 mod random;
+mod rows;
 mod script;
 mod seeds;
 mod shell;
@@ -67,6 +68,7 @@ pub use lexis::Lexis;
 #[cfg(feature = "program")]
 pub use program::{CaptureFault, ScriptFault, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
 pub use random::Random;
+pub use rows::{ColumnError, RowError, RowFormat, RowWriter, Rows};
 pub use script::Script;
 pub use seeds::{Seeds, ThreadSeeds};
 pub use shell::{Shell, ShellLine};

@@ -20,8 +20,27 @@ pub(crate) enum Token<'a> {
     Variable(&'a str),
     /// A function's name.
     Name(&'a str),
-    /// The end of the command.
+    /// What stands between quotation marks; in columns only.
+    Text(&'a str),
+    /// The end of the command, or of the column's expression.
     End,
+}
+
+impl Token<'_> {
+    /// The token as messages show it.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Token::End => "end of command".to_owned(),
+            Token::Sign(text) | Token::Keyword(text) | Token::Name(text) => format!("\"{text}\""),
+            Token::Variable(name) => format!("\":{name}\""),
+            Token::IntMinMagnitude => "\"9223372036854775808\"".to_owned(),
+            Token::Null => "\"null\"".to_owned(),
+            Token::Bool(value) => format!("\"{value}\""),
+            Token::Int(value) => format!("\"{value}\""),
+            Token::Double(value) => format!("\"{value}\""),
+            Token::Text(text) => format!("'{text}'"),
+        }
+    }
 }
 
 /// Longer signs come first, so that the longest match is found.
@@ -33,15 +52,45 @@ const KEYWORDS: &[&str] = &[
     "and", "or", "not", "is", "isnull", "notnull", "case", "when", "then", "else", "end",
 ];
 
-/// A reading place inside one meta command. A backslash at the end of a line continues the command on the next line.
+/// How an expression of a column calls the row's number.
+pub(crate) const ROW: &str = "row";
+
+/// A reading place inside one meta command, where a backslash at the end of a line continues the command on the next
+/// line; or inside the expression of a column, which may have several lines, texts, and the variable [`ROW`] without a
+/// colon.
+#[derive(Clone)]
 pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
+    is_column: bool,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(text: &'a str, at: usize) -> Reader<'a> {
-        Reader { text, at }
+        Reader {
+            text,
+            at,
+            is_column: false,
+        }
+    }
+
+    /// At the begin of a column's expression.
+    pub(crate) fn of_column(text: &'a str) -> Reader<'a> {
+        Reader {
+            text,
+            at: 0,
+            is_column: true,
+        }
+    }
+
+    /// Whether this is the expression of a column.
+    pub(crate) fn is_column(&self) -> bool {
+        self.is_column
+    }
+
+    /// Goes back to a token that was read ahead.
+    pub(crate) fn return_to(&mut self, offset: usize) {
+        self.at = offset;
     }
 
     /// The byte offset of the next unread byte.
@@ -63,11 +112,12 @@ impl<'a> Reader<'a> {
     }
 
     fn skip_space(&mut self) {
+        let is_column = self.is_column;
         loop {
-            self.skip_while(is_space);
+            self.skip_while(|byte| is_space(byte) || (is_column && byte == b'\n'));
             match continuation(self.rest()) {
-                Some(length) => self.at += length,
-                None => return,
+                Some(length) if !is_column => self.at += length,
+                _ => return,
             }
         }
     }
@@ -101,6 +151,7 @@ impl<'a> Reader<'a> {
         let rest = self.rest();
         let token = match rest.first() {
             None | Some(b'\n') => Token::End,
+            Some(b'\'') if self.is_column => self.quoted()?,
             Some(b':') if rest.get(1).is_some_and(|&byte| is_name(byte)) => {
                 self.at += 1;
                 self.skip_while(is_name);
@@ -110,7 +161,10 @@ impl<'a> Reader<'a> {
             Some(byte) if byte.is_ascii_digit() => self.number()?,
             Some(&byte) if is_name(byte) => {
                 self.skip_while(is_name);
-                word_token(self.since(start))
+                match self.since(start) {
+                    word if self.is_column && word.eq_ignore_ascii_case(ROW) => Token::Variable(ROW),
+                    word => word_token(word),
+                }
             }
             Some(_) => match SIGNS.iter().find(|sign| rest.starts_with(sign.as_bytes())) {
                 Some(sign) => {
@@ -128,6 +182,22 @@ impl<'a> Reader<'a> {
             },
         };
         Ok((start, token))
+    }
+
+    /// A text between quotation marks, in which a doubled one is part of it.
+    fn quoted(&mut self) -> Result<Token<'a>, Box<Mistake>> {
+        let start = self.at;
+        loop {
+            self.at += 1;
+            self.skip_while(|byte| byte != b'\'');
+            if self.rest().is_empty() {
+                return Err(Mistake::new(start, "a text lacks the quotation mark (') at its end"));
+            }
+            self.at += 1;
+            if self.rest().first() != Some(&b'\'') {
+                return Ok(Token::Text(self.text.get(start + 1..self.at - 1).unwrap_or_default()));
+            }
+        }
     }
 
     /// Digits, perhaps a fraction, perhaps an exponent.
@@ -178,7 +248,8 @@ impl<'a> Reader<'a> {
 
     /// The last mistake in the words from `start` to the end of the command.
     pub(crate) fn last_mistake(&self, start: usize) -> Option<Box<Mistake>> {
-        let mut reader = Reader::new(self.text, start);
+        let mut reader = self.clone();
+        reader.return_to(start);
         let mut last = None;
         loop {
             match reader.token() {

@@ -1,0 +1,253 @@
+//! Rows of a table whose columns are expressions: pgbench's, with texts besides.
+//!
+//! What a row holds follows from the seed, the table's name and the row's number alone. So it is the same on every
+//! database, whoever makes which rows in what order. What a seed has once given it gives for good: data that is loaded
+//! is known by the expressions and the seed.
+
+mod date;
+mod escape;
+mod json;
+mod parse;
+mod pattern;
+mod text;
+mod words;
+
+use crate::expression::Expression;
+use crate::hash::fnv1a_of;
+use crate::random::Random;
+use crate::symbols::{Symbols, VariableId};
+use crate::token::ROW;
+use crate::value::{Scalar, Value};
+use crate::variables::Variables;
+use escape::{escape, in_line, in_literal};
+use text::{State, Text};
+
+/// The seed of hashes and permutations that name none.
+const DEFAULT_SEED: &str = "default_seed";
+
+/// How many rows are made to find out how long they are.
+const SAMPLE: u64 = 100;
+
+/// The rows of a table, ready to be made.
+#[derive(Debug)]
+pub struct Rows {
+    columns: Box<[Column]>,
+    variables: Variables,
+    row: VariableId,
+    /// From this and a row's number follows what is drawn for it.
+    base: u64,
+}
+
+#[derive(Debug)]
+struct Column {
+    name: Box<str>,
+    text: Text,
+    /// Whether no value of it needs escaping, whatever the format.
+    is_plain: bool,
+}
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowFormat {
+    /// A line each, with tabs between the values, `\N` for NULL, and backslashes before what is special: what
+    /// PostgreSQL's COPY and MySQL's LOAD DATA read unless told otherwise.
+    Lines,
+    /// `('…','…')` each, for MySQL's INSERT, whose strings have backslash escapes.
+    Literals,
+}
+
+/// An expression that is no column.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the column {column}: {message}")]
+pub struct ColumnError {
+    /// The column's name.
+    pub column: String,
+    /// What is wrong with its expression, and where.
+    pub message: String,
+}
+
+/// A row that cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("row {row}, column {column}: {message}")]
+pub struct RowError {
+    /// The row's number.
+    pub row: u64,
+    /// The column's name.
+    pub column: String,
+    /// Why the column has no value.
+    pub message: String,
+}
+
+impl Rows {
+    /// Compiles the columns of `table`, each a name and an expression. Quotation marks about the table's name do not
+    /// count, as they differ between databases.
+    ///
+    /// # Errors
+    /// An expression is wrong.
+    pub fn compile<'c>(
+        table: &str,
+        seed: u64,
+        columns: impl IntoIterator<Item = (&'c str, &'c str)>,
+    ) -> Result<Rows, ColumnError> {
+        let mut symbols = Symbols::new();
+        let (row, default_seed) = (symbols.intern(ROW), symbols.intern(DEFAULT_SEED));
+        let compiled = columns.into_iter().map(|(name, expression)| {
+            let text = parse::parse(expression, &mut symbols).map_err(|message| ColumnError {
+                column: name.to_owned(),
+                message,
+            })?;
+            Ok(Column {
+                name: name.into(),
+                is_plain: text.is_plain(),
+                text,
+            })
+        });
+        let columns = compiled.collect::<Result<Box<[Column]>, ColumnError>>()?;
+        let mut variables = Variables::new(&symbols);
+        variables.set(default_seed, Value::Int(seed as i64));
+        let name: Vec<u8> = table.bytes().filter(|byte| !matches!(byte, b'"' | b'`')).collect();
+        Ok(Rows {
+            columns,
+            variables,
+            row,
+            base: Random::new(fnv1a_of(&name, seed)).bits(),
+        })
+    }
+
+    /// Writes rows in a format. There may be several at a time.
+    pub fn writer(&self, format: RowFormat) -> RowWriter<'_> {
+        RowWriter {
+            rows: self,
+            format,
+            state: State {
+                variables: self.variables.clone(),
+                random: Random::new(self.base),
+            },
+        }
+    }
+
+    /// How many bytes a line has, on average of the first of `rows` rows.
+    ///
+    /// # Errors
+    /// One of these cannot be made.
+    pub fn mean_bytes(&self, rows: u64) -> Result<u64, RowError> {
+        let mut writer = self.writer(RowFormat::Lines);
+        let mut out = Vec::new();
+        let sample = rows.min(SAMPLE);
+        for row in 1..=sample {
+            writer.append(row, &mut out)?;
+        }
+        Ok(out.len() as u64 / sample.max(1))
+    }
+}
+
+/// Makes rows, one after the other.
+#[derive(Debug)]
+pub struct RowWriter<'r> {
+    rows: &'r Rows,
+    format: RowFormat,
+    state: State,
+}
+
+impl RowWriter<'_> {
+    /// Appends the row of this number.
+    ///
+    /// # Errors
+    /// A column has no value; then nothing is appended.
+    #[inline]
+    pub fn append(&mut self, row: u64, out: &mut Vec<u8>) -> Result<(), RowError> {
+        let start = out.len();
+        let appended = match self.format {
+            RowFormat::Lines => self.line(row, out),
+            RowFormat::Literals => self.literals(row, out),
+        };
+        if appended.is_err() {
+            out.truncate(start);
+        }
+        appended
+    }
+
+    /// The values of a row as they are, one for each column; `None` for NULL.
+    ///
+    /// # Errors
+    /// As for [`append`](Self::append).
+    pub fn values(&mut self, row: u64) -> Result<Vec<Option<String>>, RowError> {
+        self.begin(row);
+        let columns = self.rows.columns.iter();
+        columns
+            .map(|column| {
+                let mut text = Vec::new();
+                let is_value = self.value(row, column, &mut text)?;
+                Ok(is_value.then(|| dyno_text::decode(&text).into_owned()))
+            })
+            .collect()
+    }
+
+    fn line(&mut self, row: u64, out: &mut Vec<u8>) -> Result<(), RowError> {
+        self.begin(row);
+        for (place, column) in self.rows.columns.iter().enumerate() {
+            if place > 0 {
+                out.push(b'\t');
+            }
+            let start = out.len();
+            if !self.value(row, column, out)? {
+                out.truncate(start);
+                out.extend_from_slice(b"\\N");
+            } else if !column.is_plain {
+                escape(out, start, in_line);
+            }
+        }
+        out.push(b'\n');
+        Ok(())
+    }
+
+    fn literals(&mut self, row: u64, out: &mut Vec<u8>) -> Result<(), RowError> {
+        self.begin(row);
+        for (place, column) in self.rows.columns.iter().enumerate() {
+            out.push(if place > 0 { b',' } else { b'(' });
+            let start = out.len();
+            // Numbers, too: a number that is written into a text column is to keep its digits.
+            out.push(b'\'');
+            if self.value(row, column, out)? {
+                if !column.is_plain {
+                    escape(out, start + 1, in_literal);
+                }
+                out.push(b'\'');
+            } else {
+                out.truncate(start);
+                out.extend_from_slice(b"null");
+            }
+        }
+        out.push(b')');
+        Ok(())
+    }
+
+    #[inline]
+    fn begin(&mut self, row: u64) {
+        self.state.variables.forget_debugged();
+        self.state.variables.set_scalar(self.rows.row, Scalar::Int(row as i64));
+        self.state.random = Random::new(self.rows.base.wrapping_add(row));
+    }
+
+    /// Appends the value of a column, and says whether there is one.
+    #[inline]
+    fn value(&mut self, row: u64, column: &Column, out: &mut Vec<u8>) -> Result<bool, RowError> {
+        let written = column.text.write(&mut self.state, out);
+        written.map_err(|fault| RowError {
+            row,
+            column: column.name.to_string(),
+            message: fault.kind.message(&self.state.variables),
+        })
+    }
+}
+
+/// A whole number that an expression gives; `None` for NULL.
+fn whole(expression: &Expression, state: &mut State) -> Result<Option<i64>, crate::fault::Fault> {
+    match expression.evaluate(&mut state.variables, &mut state.random)? {
+        Scalar::Null => Ok(None),
+        value => crate::evaluate::integer(value).map(Some).map_err(|kind| kind.at(0)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

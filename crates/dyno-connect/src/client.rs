@@ -66,6 +66,11 @@ impl<S: Session> Client<S> {
         })
     }
 
+    /// The server that it is connected to.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
     /// Waits this long for the answer to a statement from now on; with `None`, as at first, as long as it takes.
     pub fn set_patience(&mut self, patience: Option<Duration>) {
         self.patience = patience;
@@ -76,11 +81,18 @@ impl<S: Session> Client<S> {
     /// # Errors
     /// The server refuses one, or the connection is lost.
     pub fn execute(&mut self, statements: &str) -> Result<Reply, ClientError> {
+        self.ask(|session, out| session.query(|text| text.extend_from_slice(statements.as_bytes()), out))
+    }
+
+    /// Sends what `ask` has the session append, which is to have one reply, and waits for that.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    pub fn ask(&mut self, ask: impl FnOnce(&mut S, &mut Vec<u8>)) -> Result<Reply, ClientError> {
         if self.lost {
             return Err(ClientError::Lost(Box::new(self.opening.given_up())));
         }
-        self.session
-            .query(|out| out.extend_from_slice(statements.as_bytes()), &mut self.out);
+        ask(&mut self.session, &mut self.out);
         match self.reply() {
             Ok(reply) => match self.session.error() {
                 Some(error) if reply.failed => Err(ClientError::Refused(Box::new(error.clone()))),

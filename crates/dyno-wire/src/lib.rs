@@ -41,7 +41,7 @@ pub mod tls;
 
 pub use dyno_record::{ErrorClass, ErrorCode};
 pub use error::WireError;
-pub use mysql::{MyConfig, MyError, MySession, MyStatement};
+pub use mysql::{LocalData, MyConfig, MyError, MySession, MyStatement};
 pub use postgres::{
     AuthenticationGuard, AuthenticationPolicy, BackendKey, Channel, ChannelBinding, Listener, OtherDatabase, PgConfig,
     PgSession, PgStatement, RequireAuth, RequiredPeer, Secret, SessionKind, cancel_request,

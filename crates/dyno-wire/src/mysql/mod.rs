@@ -13,6 +13,7 @@ mod error;
 mod framing;
 mod greeting;
 mod literal;
+mod local_data;
 mod packet;
 mod pending;
 mod placeholders;
@@ -25,6 +26,7 @@ mod statement;
 
 pub use config::MyConfig;
 pub use error::MyError;
+pub use local_data::LocalData;
 pub use session::MySession;
 pub use statement::MyStatement;
 

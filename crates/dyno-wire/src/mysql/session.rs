@@ -8,6 +8,7 @@ use mysql_common::constants::{CapabilityFlags, Command as Com, StatusFlags};
 use super::capture::Capture;
 use super::framing::{Expect, Framing, Kind, Packet};
 use super::greeting::Greeting;
+use super::local_data::LocalData;
 use super::packet::{begin, finish, read_number, write};
 use super::pending::{Command, Execution, Pending, Step};
 use super::response::{Ended, Prepared};
@@ -28,6 +29,8 @@ const MAX_NOTICES: usize = 16;
 ///
 /// Replies are not stored: rows, columns and whatever else nobody looks into are skipped by their length, however many
 /// reads they span, and errors are kept up to 16 KiB each. LOAD DATA LOCAL is refused: a script has no data to give.
+/// Who loads data says so beforehand ([`offering_content`](Self::offering_content)) and gives each statement its
+/// content ([`load`](Self::load)); files are never read.
 ///
 /// MySQL has no Sync message and skips nothing after an error: of a pipeline, statements behind one that failed are
 /// executed all the same, and the reply tells the first error. A COM_PING marks the pipeline's end.
@@ -57,6 +60,8 @@ pub struct MySession {
     notices: Vec<ServerError>,
     /// What is kept of results, once asked for.
     capture: Option<Box<Capture>>,
+    /// What the server may ask for.
+    content: Option<Box<LocalData>>,
     connection_id: u32,
     version: Box<str>,
     /// Until the server lets us in.
@@ -103,6 +108,7 @@ impl MySession {
             error: None,
             notices: Vec::new(),
             capture: None,
+            content: None,
             connection_id: 0,
             version: Box::default(),
             start_up: Some(Box::default()),
@@ -118,6 +124,24 @@ impl MySession {
             start_up.asks_for_tls = Some(mode);
         }
         self
+    }
+
+    /// The same session, which can [`load`](Self::load).
+    #[must_use]
+    pub fn offering_content(mut self) -> Self {
+        if let Some(start_up) = &mut self.start_up {
+            start_up.offers_content = true;
+        }
+        self
+    }
+
+    /// Appends a LOAD DATA LOCAL, whose content this is. `content` is empty afterwards; it may have other room.
+    pub fn load(&mut self, statement: &str, content: &mut LocalData, out: &mut Vec<u8>) {
+        let own = self.content.get_or_insert_default();
+        std::mem::swap(&mut **own, content);
+        content.clear();
+        own.is_offered = true;
+        self.query(|text| text.extend_from_slice(statement.as_bytes()), out);
     }
 
     /// The server's version, such as `8.4.3` or `10.11.6-MariaDB`; empty until it has greeted.
@@ -163,7 +187,7 @@ impl MySession {
             // It is not asked for, so a server that asks twice is no sound one.
             Some(0xFB) if self.reply.copy_refused => Err(MyError::AsksForFiles.into()),
             Some(0xFB) => {
-                self.refuse_file(out);
+                self.file_asked_for(out);
                 Ok(None)
             }
             None | Some(0xFE) => Err(malformed("a reply begins with an unknown byte")),
@@ -497,6 +521,9 @@ impl MySession {
             return Err(self.lost(error));
         }
         self.note_error(error);
+        if let Some(content) = &mut self.content {
+            content.is_offered = false;
+        }
         // What could not be prepared is not executed.
         self.learn(Known::Refused);
         if let Some(pending) = &mut self.pending {
@@ -514,9 +541,15 @@ impl MySession {
         self.error_stands = true;
     }
 
-    /// Answers the request for a file's content with none.
+    /// Answers the request for a file's content with that of the statement, or else with none: the name of the file
+    /// is the server's choice.
     #[cold]
-    fn refuse_file(&mut self, out: &mut Vec<u8>) {
+    fn file_asked_for(&mut self, out: &mut Vec<u8>) {
+        let offered = self.content.as_mut().filter(|content| content.is_offered);
+        if let Some(content) = offered {
+            content.is_offered = false;
+            return content.serve(|| self.framing.take_number(), out);
+        }
         self.reply.copy_refused = true;
         self.note_error(ServerError {
             severity: "ERROR".into(),

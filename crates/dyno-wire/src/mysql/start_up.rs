@@ -16,6 +16,8 @@ pub(super) struct StartUp {
     stage: Stage,
     /// How strictly TLS is asked for, if it is.
     pub(super) asks_for_tls: Option<SslMode>,
+    /// Whether the server may ask for content, as LOAD DATA LOCAL makes it.
+    pub(super) offers_content: bool,
 }
 
 /// Where the start-up stands.
@@ -51,7 +53,7 @@ impl StartUp {
         let offered = greeting.offered.contains(CapabilityFlags::CLIENT_SSL);
         match self.asks_for_tls {
             Some(_) if offered => {
-                write_tls_request(greeting.agreed(config, true), framing.take_number(), out);
+                write_tls_request(self.agreed(greeting, config, true), framing.take_number(), out);
                 self.stage = Stage::Encrypting(greeting.clone());
                 Ok(Next::Encrypt)
             }
@@ -91,10 +93,18 @@ impl StartUp {
         let authentication = Authentication::begin(&greeting.plugin, &greeting.nonce, private)?;
         let step = authentication.first(password(config))?;
         let plugin = authentication.plugin().name().as_bytes();
-        let agreed = greeting.agreed(config, encrypted);
+        let agreed = self.agreed(greeting, config, encrypted);
         write_answer(config, agreed, plugin, &step, framing.take_number(), out)?;
         self.stage = Stage::LoggingIn(authentication);
         Ok(())
+    }
+
+    fn agreed(&self, greeting: &Greeting, config: &MyConfig, encrypted: bool) -> CapabilityFlags {
+        let content = match self.offers_content {
+            true => greeting.offered & CapabilityFlags::CLIENT_LOCAL_FILES,
+            false => CapabilityFlags::empty(),
+        };
+        greeting.agreed(config, encrypted) | content
     }
 
     /// Whether the log-in is under way.

@@ -14,6 +14,7 @@ pub mod postgres;
 pub mod sampler;
 pub mod target;
 
+mod batches;
 mod nearest;
 mod notice;
 mod patience;

@@ -98,6 +98,7 @@ fn data_is_loaded_and_counted() {
             ("id".to_owned(), "row".to_owned()),
             ("info".to_owned(), "concat('row ', row)".to_owned()),
         ],
+        seed: None,
     };
     let mut told = Vec::new();
     fill_table(&mut client, &fill, &AtomicBool::new(false), &mut |rows| told.push(rows)).unwrap();
@@ -244,6 +245,7 @@ fn a_run_finds_the_data_that_it_asks_for() {
             table: "tbl".to_owned(),
             rows: 10,
             columns: vec![column],
+            seed: None,
         }],
         finish: sql("alter table tbl add primary key (id)"),
         tablespaces: Vec::new(),
@@ -316,6 +318,7 @@ fn a_run_on_a_private_server_begins_with_written_pages_and_an_empty_buffer_pool(
             table: "tbl".to_owned(),
             rows: 200_000,
             columns: vec![column("id", "row"), column("info", "repeat('x', 200)")],
+            seed: None,
         }],
         finish: sql(""),
         tablespaces: Vec::new(),

@@ -171,6 +171,7 @@ fn the_database_of_others_stays_theirs() {
             table: "mine".to_owned(),
             rows: 1,
             columns: vec![("id".to_owned(), "row".to_owned())],
+            seed: None,
         }];
         let error = refused(info.check_data(&Data { fill, ..bring.clone() }, &stop));
         assert!(error.contains("no sequence engine"), "{error}");
@@ -287,6 +288,7 @@ fn what_loading_changed_is_written_before_the_load() {
             ("id".to_owned(), "row".to_owned()),
             ("info".to_owned(), "repeat('x', 200)".to_owned()),
         ],
+        seed: None,
     }];
     let stop = StopFlag::default();
     let mut dirty = || {

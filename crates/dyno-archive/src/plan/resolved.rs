@@ -96,8 +96,11 @@ pub struct Fill {
     pub table: String,
     /// Number of rows.
     pub rows: u64,
-    /// For each column an SQL expression, in which `row` is the number of the row from 1.
+    /// For each column an expression, in which `row` is the number of the row from 1.
     pub columns: IndexMap<String, String>,
+    /// The expressions are in dyno's own language, and from this the rows are made; `None`: they are SQL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
 }
 
 /// One or several scripts run by a number of clients.

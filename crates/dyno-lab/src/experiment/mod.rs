@@ -94,6 +94,8 @@ struct FillPlan {
     table: String,
     rows: String,
     columns: IndexMap<String, String>,
+    /// What dyno makes the rows from; `None`: the server makes them from expressions in SQL.
+    seed: Option<String>,
 }
 
 /// A workload as written.

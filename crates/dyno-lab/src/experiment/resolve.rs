@@ -6,6 +6,7 @@ use super::set::{STAGE, WORKLOAD};
 use super::{Change, Experiment, FillPlan, SetError, StagePlan, WorkloadPlan, address};
 use dyno_analysis::summary::metrics;
 use dyno_archive::plan::{Data, Fill, Resolved, Size, Stage, Value, Workload};
+use dyno_script::Rows;
 use indexmap::IndexMap;
 use std::time::Duration;
 
@@ -73,6 +74,10 @@ impl Experiment {
         let parameters = self.parameters;
         let fill = self.fill.into_iter().map(|plan| {
             let rows = plan.row_count(&parameters)?;
+            let seed = plan.seed(&parameters)?;
+            for column in plan.columns.keys() {
+                plan.check_column(column, &parameters)?;
+            }
             let columns = plan.columns.into_iter();
             Ok(Fill {
                 rows,
@@ -80,6 +85,7 @@ impl Experiment {
                 columns: columns
                     .map(|(name, expression)| (name, substitute(&expression, &parameters)))
                     .collect(),
+                seed,
             })
         });
         let selected = self.selected;
@@ -184,6 +190,33 @@ impl FillPlan {
             name: format!("fill.{}.rows", self.table),
             value: rows,
             reason: "expected a whole number from 0 on, or an expression such as {scale} * 100000".to_owned(),
+        })
+    }
+
+    /// The seed with these parameters, if dyno makes the rows.
+    pub(super) fn seed(&self, parameters: &IndexMap<String, Value>) -> Result<Option<u64>, SetError> {
+        let Some(seed) = &self.seed else {
+            return Ok(None);
+        };
+        let seed = substitute(seed, parameters);
+        seed.parse().map(Some).map_err(|_| SetError::Invalid {
+            name: format!("fill.{}.seed", self.table),
+            value: seed,
+            reason: "expected a whole number from 0 on".to_owned(),
+        })
+    }
+
+    /// Makes sure that dyno understands the expression of a column, with these parameters, if it makes the rows.
+    pub(super) fn check_column(&self, column: &str, parameters: &IndexMap<String, Value>) -> Result<(), SetError> {
+        let (Some(seed), Some(expression)) = (self.seed(parameters)?, self.columns.get(column)) else {
+            return Ok(());
+        };
+        let expression = substitute(expression, parameters);
+        let compiled = Rows::compile(&self.table, seed, [(column, expression.as_str())]);
+        compiled.map(drop).map_err(|error| SetError::Invalid {
+            name: format!("fill.{}.generate.{column}", self.table),
+            value: expression.split_whitespace().collect::<Vec<_>>().join(" "),
+            reason: error.message,
         })
     }
 }

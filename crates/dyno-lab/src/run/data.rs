@@ -14,6 +14,7 @@ pub(super) fn of(experiment: &Resolved) -> Data {
         table: fill.table.clone(),
         rows: fill.rows,
         columns: fill.columns.clone().into_iter().collect(),
+        seed: fill.seed,
     });
     Data {
         experiment: experiment.name.clone(),

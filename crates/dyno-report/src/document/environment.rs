@@ -433,10 +433,14 @@ fn data(experiment: &Resolved) -> Vec<Block> {
             .columns
             .iter()
             .map(|(column, expression)| format!("{column} = {expression}"));
+        let maker = match fill.seed {
+            Some(seed) => format!(" (made by dyno from seed {seed})"),
+            None => String::new(),
+        };
         vec![
             words(fill.table.as_str()),
             exactly(fill.rows),
-            words(columns.collect::<Vec<_>>().join(", ")),
+            words(columns.collect::<Vec<_>>().join(", ") + &maker),
         ]
     });
     let fill = Table {

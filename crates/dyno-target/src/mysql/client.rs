@@ -5,9 +5,9 @@ use super::endpoint::EndpointError;
 use super::row::FromRow;
 use crate::patience::{ANSWER, SAMPLE};
 use crate::target::StopFlag;
-use dyno_connect::{ConnectError, Limit, Stop};
+use dyno_connect::{ConnectError, Endpoint, Limit, Stop};
 use dyno_text::one_line;
-use dyno_wire::{MySession, ResultTooLarge};
+use dyno_wire::{LocalData, MySession, Reply, ResultTooLarge, Session as _};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,6 +82,16 @@ pub struct Client {
     client: dyno_connect::Client<MySession>,
     /// How long for the answer to a question.
     patience: Duration,
+    /// How it was made.
+    info: ConnectionInfo,
+    stop: StopFlag,
+}
+
+/// The way to the server that a connection has, for others to the same.
+pub(super) struct Way {
+    endpoint: Endpoint,
+    info: ConnectionInfo,
+    stop: StopFlag,
 }
 
 impl fmt::Debug for Client {
@@ -140,8 +150,12 @@ impl ConnectionInfo {
         };
         let client = dyno_connect::Client::connect(endpoint, self.sessions(), limit)
             .map_err(|error| ClientError::Connect(Box::new(error)))?;
-        let patience = ANSWER;
-        let mut client = Client { client, patience };
+        let mut client = Client {
+            client,
+            patience: ANSWER,
+            info: self.clone(),
+            stop: Arc::clone(stop),
+        };
         match client.execute_within(STAY, Some(self.connect_timeout)) {
             // Without it, it works for as long as the server usually waits.
             Ok(()) | Err(ClientError::Server(_)) => Ok(client),
@@ -169,7 +183,40 @@ fn shown(row: &[Option<String>]) -> String {
     one_line(&values.collect::<Vec<_>>().join(", "), LONGEST)
 }
 
+impl Way {
+    /// Opens a connection on which rows are loaded into this database, and on which alone the server may ask for them.
+    ///
+    /// # Errors
+    /// As for [`ConnectionInfo::connect`].
+    pub(super) fn connect_to_load(&self, database: &str) -> Result<Client, ClientError> {
+        let info = self.info.with_database(database);
+        let sessions = info.sessions();
+        let limit = Limit {
+            stop: &Stop::from(Arc::clone(&self.stop)),
+            until: None,
+        };
+        let sessions = move |tls| sessions(tls).offering_content();
+        let client = dyno_connect::Client::connect(self.endpoint.clone(), sessions, limit)
+            .map_err(|error| ClientError::Connect(Box::new(error)))?;
+        Ok(Client {
+            client,
+            patience: ANSWER,
+            info,
+            stop: Arc::clone(&self.stop),
+        })
+    }
+}
+
 impl Client {
+    /// The way to the same server.
+    pub(super) fn way(&self) -> Way {
+        Way {
+            endpoint: self.client.endpoint().clone(),
+            info: self.info.clone(),
+            stop: Arc::clone(&self.stop),
+        }
+    }
+
     /// Executes statements whose results nobody reads, and for which the server has nothing to do that takes long.
     ///
     /// # Errors
@@ -191,6 +238,27 @@ impl Client {
         self.client.set_patience(limit);
         self.client.execute(statements)?;
         Ok(())
+    }
+
+    /// Executes a LOAD DATA LOCAL with this content, which is empty afterwards.
+    ///
+    /// # Errors
+    /// As for [`work`](Self::work).
+    pub(super) fn load(&mut self, statement: &str, content: &mut LocalData) -> Result<Reply, ClientError> {
+        self.client.set_patience(None);
+        Ok(self.client.ask(|session, out| session.load(statement, content, out))?)
+    }
+
+    /// Executes an INSERT.
+    ///
+    /// # Errors
+    /// As for [`work`](Self::work).
+    pub(super) fn insert(&mut self, statement: &[u8]) -> Result<Reply, ClientError> {
+        self.client.set_patience(None);
+        let ask = |session: &mut MySession, out: &mut Vec<u8>| {
+            session.query(|text| text.extend_from_slice(statement), out);
+        };
+        Ok(self.client.ask(ask)?)
     }
 
     /// The rows of a query.

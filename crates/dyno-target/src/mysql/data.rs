@@ -67,7 +67,7 @@ impl Used {
 pub(super) fn check_on(client: &mut Client, data: &Data) -> Result<Option<Mark>, LoadError> {
     check(data)?;
     let sequences = "select count(*) from information_schema.engines where engine = 'SEQUENCE' and support <> 'NO'";
-    match data.fill.first() {
+    match data.fill.iter().find(|fill| fill.seed.is_none()) {
         Some(fill) if !is_there(client, sequences)? => Err(LoadError::NoSequences {
             table: fill.table.clone(),
         }),

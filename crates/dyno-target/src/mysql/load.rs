@@ -1,12 +1,15 @@
-//! Data: statements that set up, and rows that the server itself generates.
+//! Data: statements that set up, and rows that the server itself makes, or that are made here.
+
+mod generated;
 
 use super::{Client, ClientError};
+use crate::batches::{BATCH_ROWS, usual_connections};
 use crate::target::{Fill, Sql, SqlError, statements};
-use dyno_script::Lexis;
+use dyno_script::{ColumnError, Lexis, RowError};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Rows in a transaction: a fraction of a second's work, so that progress moves and a stop is prompt.
-const BATCH_ROWS: u64 = 50_000;
+pub use generated::fill_generated;
 
 /// Data could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -24,9 +27,22 @@ pub enum LoadError {
     Fill { table: String, error: ClientError },
     #[error("the table {table} has no columns to fill")]
     NoColumns { table: String },
+    #[error("the rows of a table cannot be made: {0}")]
+    Column(#[from] ColumnError),
+    #[error("a row cannot be made: {0}")]
+    Row(#[from] RowError),
+    #[error("filling {table} failed at rows {first} to {last}: {message}")]
+    Rows {
+        table: String,
+        first: u64,
+        last: u64,
+        message: String,
+    },
+    #[error("cannot start a thread that loads data: {0}; raise the limit on processes (ulimit -u)")]
+    Thread(io::Error),
     #[error(
         "the table {table} cannot be filled: this server has no sequence engine, which generates the rows; MariaDB has \
-         (install soname 'ha_sequence')"
+         (install soname 'ha_sequence'). Or let dyno make the rows: give the table `generate` instead of `columns`"
     )]
     NoSequences { table: String },
     #[error(
@@ -77,8 +93,9 @@ pub fn run(client: &mut Client, sql: &Sql) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Inserts rows that the server generates by its sequence engine: no data crosses the network, so the server is the
-/// only limit. `progress` is told of the rows that are in after every batch.
+/// Fills a table. SQL expressions are evaluated by the server, which makes the rows by its sequence engine: no data
+/// crosses the network, so the server is the only limit. Other rows are made here and loaded by as many connections as
+/// there are cores, four at most. `progress` is told of the rows that are in after every batch.
 ///
 /// # Errors
 /// The server refuses it, or [`LoadError::Stopped`].
@@ -92,6 +109,9 @@ pub fn fill_table(
     let failed = |error| LoadError::Fill { table: table(), error };
     if fill.columns.is_empty() {
         return Err(LoadError::NoColumns { table: table() });
+    }
+    if let Some(seed) = fill.seed {
+        return fill_generated(client, fill, seed, usual_connections(), stop, progress);
     }
     let mut first = 1;
     while first <= fill.rows {
@@ -131,6 +151,7 @@ mod tests {
                 ("id".to_owned(), "row".to_owned()),
                 ("x".to_owned(), "row * 2".to_owned()),
             ],
+            seed: None,
         };
         assert_eq!(
             insert(&fill, 1, 10),

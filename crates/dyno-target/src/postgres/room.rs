@@ -1,12 +1,14 @@
 //! How much room the data will take, told before it is loaded.
 //!
-//! Widths are not guessed: the server evaluates the columns' expressions for some rows and says how large they are.
+//! Widths are not guessed: the server evaluates the columns' expressions for some rows, or is given the values of some,
+//! and says how large they are.
 //! What a page holds is in PostgreSQL's documentation, chapter "Database Physical Storage", section "Database Page
 //! Layout".
 
 use crate::postgres::Client;
-use crate::postgres::load::Fill;
+use crate::postgres::load::{Fill, LoadError};
 use crate::postgres::server_message;
+use dyno_script::RowFormat;
 
 /// Rows whose sizes are asked for, spread over all.
 const SAMPLE: u64 = 200;
@@ -56,10 +58,12 @@ pub struct EstimateError {
 pub fn needed_bytes(client: &mut Client, fills: &[Fill], copies: u32) -> Result<u64, EstimateError> {
     let mut data = 0.0;
     for fill in fills.iter().filter(|fill| fill.rows > 0) {
-        data += table_bytes(client, fill).map_err(|error| EstimateError {
+        let failed = |message| EstimateError {
             table: fill.table.clone(),
-            message: server_message(&error),
-        })?;
+            message,
+        };
+        let sample = sample(fill).map_err(|error| failed(error.to_string()))?;
+        data += table_bytes(client, fill, sample.as_deref()).map_err(|error| failed(server_message(&error)))?;
     }
     let wal = "select pg_size_bytes(current_setting('max_wal_size'))";
     let wal_bytes = client.query_one(wal, &[]).map_or(USUAL_WAL_BYTES, |row| row.get(0));
@@ -78,7 +82,34 @@ struct Column {
     has_default: bool,
 }
 
-fn table_bytes(client: &mut Client, fill: &Fill) -> Result<f64, postgres::Error> {
+impl Column {
+    /// The place of the column among those that are filled.
+    fn place(&self, fill: &Fill) -> Option<usize> {
+        let is_it = |name: &str| *name == self.quoted || name.to_ascii_lowercase() == self.name;
+        fill.columns.iter().position(|(name, _)| is_it(name))
+    }
+}
+
+/// The values of some rows, spread over all, if they are made here.
+fn sample(fill: &Fill) -> Result<Option<Vec<Values>>, LoadError> {
+    let Some(rows) = fill.generated()? else {
+        return Ok(None);
+    };
+    let mut writer = rows.writer(RowFormat::Lines);
+    let numbers = (1..=fill.rows).step_by(step(fill.rows) as usize);
+    let sample: Result<_, _> = numbers.map(|row| writer.values(row)).collect();
+    Ok(Some(sample?))
+}
+
+/// The values of a row, in the order of the columns that are filled.
+type Values = Vec<Option<String>>;
+
+/// How far apart the rows are whose sizes are asked for.
+fn step(rows: u64) -> u64 {
+    (rows / SAMPLE).max(1)
+}
+
+fn table_bytes(client: &mut Client, fill: &Fill, sample: Option<&[Values]>) -> Result<f64, postgres::Error> {
     let table: u32 = client
         .query_one("select $1::text::regclass::oid", &[&fill.table])?
         .get(0);
@@ -95,7 +126,10 @@ fn table_bytes(client: &mut Client, fill: &Fill) -> Result<f64, postgres::Error>
             has_default: row.get(4),
         })
         .collect();
-    let widths = widths(client, fill, &columns)?;
+    let widths = match sample {
+        Some(sample) => widths_of(client, fill, &columns, sample)?,
+        None => widths(client, fill, &columns)?,
+    };
     let tuple = TUPLE_HEADER + widths.iter().sum::<f64>();
     let query = "select coalesce((select option_value::float8 from pg_options_to_table(reloptions) where \
                  option_name = 'fillfactor'), 100)
@@ -125,14 +159,10 @@ fn table_bytes(client: &mut Client, fill: &Fill) -> Result<f64, postgres::Error>
 
 /// The mean size of each column's values, in a row of a page.
 fn widths(client: &mut Client, fill: &Fill, columns: &[Column]) -> Result<Vec<f64>, postgres::Error> {
-    let step = (fill.rows / SAMPLE).max(1);
+    let step = step(fill.rows);
     let mut sizes = Vec::new();
     for column in columns {
-        let expression = fill
-            .columns
-            .iter()
-            .find(|(name, _)| *name == column.quoted || name.to_ascii_lowercase() == column.name)
-            .map(|(_, expression)| expression.as_str());
+        let expression = column.place(fill).map(|place| &fill.columns[place].1);
         sizes.push(match (column.fixed, expression) {
             (Some(fixed), Some(_)) => constant(fixed),
             (None, Some(expression)) => {
@@ -156,6 +186,32 @@ fn widths(client: &mut Client, fill: &Fill, columns: &[Column]) -> Result<Vec<f6
     let row = client.query_one(&query, &[]);
     client.batch_execute("rollback")?;
     row.map(|row| row.get(0))
+}
+
+/// The same where these are values of the rows.
+fn widths_of(
+    client: &mut Client,
+    fill: &Fill,
+    columns: &[Column],
+    sample: &[Values],
+) -> Result<Vec<f64>, postgres::Error> {
+    let mut widths = Vec::new();
+    for column in columns {
+        widths.push(match (column.fixed, column.place(fill)) {
+            (Some(fixed), Some(_)) => fixed,
+            (None, Some(place)) => {
+                let values: Vec<_> = sample.iter().map(|row| row[place].as_deref()).collect();
+                let query = format!(
+                    "select coalesce(avg(pg_column_size(value::{})), 0)::float8 from unnest($1::text[]) value",
+                    column.kind
+                );
+                client.query_one(&query, &[&values])?.get(0)
+            }
+            (fixed, None) if column.has_default => fixed.unwrap_or(USUAL_VALUE),
+            (_, None) => 0.0,
+        });
+    }
+    Ok(widths)
 }
 
 /// An aggregate like the others, so that there is one row whatever is filled.

@@ -16,8 +16,11 @@ pub struct Fill {
     pub table: String,
     /// Rows to insert, numbered from 1.
     pub rows: u64,
-    /// Columns and their SQL expressions, in which `row` is the row's number.
+    /// Columns and their expressions, in which `row` is the row's number.
     pub columns: Vec<(String, String)>,
+    /// The expressions are in dyno's own language, and from this the rows are made, the same on every database;
+    /// `None`: they are SQL, and the server makes the rows.
+    pub seed: Option<u64>,
 }
 
 /// What a run finds of what the run before it did to the data.

@@ -101,6 +101,29 @@ fn loads_run_on_a_private_server_and_are_reported_and_compared() {
 }
 
 #[test]
+fn rows_that_dyno_makes_fill_both_databases() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    desk.file(
+        "alike.toml",
+        "title = \"alike\"\n[parameters]\nrows = 30000\n\
+         [data]\nread_only = true\nsetup = \"create table tbl (id int primary key, k int, c char(11))\"\n\
+         [data.fill.tbl]\nrows = \"{rows}\"\nseed = 7\n\
+         generate = { id = \"row\", k = \"random(1, {rows})\", c = \"pattern('###-@@@-###')\" }\n\
+         [[workload]]\nname = \"one\"\nscript = \"select count(*) from tbl where k between 1 and :rows;\"\n\
+         [phases]\nwarmup = \"0s\"\nmeasure = \"1s\"\n",
+    );
+    let words = "alike.toml --set target=embedded:18,embedded:mariadb";
+    desk.embedded(&home, words).expect(0);
+    let runs = run_folders(&desk.archive());
+    assert_eq!(runs.len(), 2);
+    for run in &runs {
+        assert_eq!(run.state(), "complete", "{}", run.0.display());
+        assert_eq!(run.campaign()["experiment"]["data"]["fill"][0]["seed"], 7);
+    }
+    assert_no_server(&home);
+}
+
+#[test]
 fn a_statement_that_the_server_refuses_is_shown_with_its_number() {
     let (desk, home) = (Desk::new(), Home::with_mariadb());
     experiment(&desk, "missing.toml", "prepared", "select * from nosuch;");

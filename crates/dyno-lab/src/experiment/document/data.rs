@@ -11,7 +11,13 @@ use toml::de::DeValue;
 
 const SERVER_KEYS: [&str; 4] = ["target", "path", "locale", "settings"];
 pub(super) const DATA_KEYS: [&str; 7] = ["setup", "fill", "finish", "read_only", "state", "cache", "tablespaces"];
-const FILL_KEYS: [&str; 2] = ["rows", "columns"];
+const FILL_KEYS: [&str; 4] = ["rows", "columns", "generate", "seed"];
+
+const COLUMNS: &str = "columns";
+const GENERATE: &str = "generate";
+
+/// What dyno makes rows from unless told otherwise.
+const SEED: &str = "0";
 
 impl Reader<'_> {
     pub(super) fn server(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
@@ -89,30 +95,59 @@ impl Reader<'_> {
             let rows = section
                 .get("rows")
                 .ok_or_else(|| section.missing("rows", "give the number of rows, for example: rows = \"{rows}\""))?;
-            let columns = section.get("columns").ok_or_else(|| {
-                section.missing(
-                    "columns",
-                    "give an expression for each column, for example: columns = { id = \"row\" }",
-                )
-            })?;
+            let (key, columns) = self.columns(&section)?;
             let mut plan = FillPlan {
                 table: table.to_owned(),
                 rows: scalar(self.source, "rows", rows)?.to_string(),
                 columns: IndexMap::new(),
+                seed: (key == GENERATE).then(|| SEED.to_owned()),
             };
             self.check_placeholders(&plan.rows, rows.span())?;
             let count = plan.row_count(&self.experiment.parameters);
             count.map_err(|error| self.source.refuse(rows.span(), &error))?;
-            for (column, _, value) in Section::open(self.source, "columns", columns)?.entries() {
+            if let Some(seed) = section.get("seed") {
+                let text = scalar(self.source, "seed", seed)?.to_string();
+                self.check_placeholders(&text, seed.span())?;
+                if plan.seed.is_none() {
+                    let help = "the server makes these rows; with `generate` in place of `columns`, dyno does";
+                    return Err(self.source.complain(seed.span(), "`seed` is of no use here", help));
+                }
+                plan.seed = Some(text);
+                let seeded = plan.seed(&self.experiment.parameters);
+                seeded.map_err(|error| self.source.refuse(seed.span(), &error))?;
+            }
+            for (column, _, value) in Section::open(self.source, key, columns)?.entries() {
                 let expression = scalar(self.source, column, value)?.to_string();
                 self.check_placeholders(&expression, value.span())?;
                 plan.columns.insert(column.to_owned(), expression);
+                let checked = plan.check_column(column, &self.experiment.parameters);
+                checked.map_err(|error| self.source.refuse(value.span(), &error))?;
             }
             if plan.columns.is_empty() {
-                return Err(self.source.complain(columns.span(), "`columns` names no column", ""));
+                let message = format!("`{key}` names no column");
+                return Err(self.source.complain(columns.span(), message, ""));
             }
             plans.push(plan);
         }
         Ok(plans)
+    }
+
+    /// The columns of a fill and the key that says who evaluates their expressions: the server (`columns`) or dyno
+    /// (`generate`).
+    fn columns<'a>(&self, section: &Section<'a>) -> Result<(&'static str, &'a Spanned<DeValue<'a>>), Diagnostic> {
+        match (section.get(COLUMNS), section.get(GENERATE)) {
+            (Some(columns), None) => Ok((COLUMNS, columns)),
+            (None, Some(columns)) => Ok((GENERATE, columns)),
+            (Some(_), Some(columns)) => {
+                let message = format!("{} has both `{COLUMNS}` and `{GENERATE}`", section.path());
+                let help = "with `columns`, the server makes the rows from SQL; with `generate`, dyno makes them";
+                Err(self.source.complain(columns.span(), message, help))
+            }
+            (None, None) => Err(section.missing(
+                COLUMNS,
+                "give an expression for each column: in SQL, for example columns = { id = \"row\" }, or in dyno's own \
+                 language, generate = { id = \"row\" }",
+            )),
+        }
     }
 }

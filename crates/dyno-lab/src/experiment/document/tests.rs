@@ -325,6 +325,43 @@ fn rows_are_a_number_or_arithmetic_over_parameters() {
 }
 
 #[test]
+fn who_makes_rows_follows_from_the_key_of_the_columns() {
+    let file = |fill: &str| {
+        let data = format!("[parameters]\nrows = 9\n[data]\nfill.t = {{ rows = 5, {fill} }}\n");
+        format!("title = \"t\"\n{data}{SCRIPT}")
+    };
+    let resolved = |fill: &str| {
+        let run = parsed(&file(fill)).unwrap().resolve(Size::Small, &[], 1).unwrap();
+        let fill = &run.data.fill[0];
+        (fill.seed, fill.columns["id"].clone())
+    };
+    assert_eq!(
+        resolved("columns = { id = \"row + {rows}\" }"),
+        (None, "row + 9".to_owned())
+    );
+    assert_eq!(
+        resolved("generate = { id = \"row + {rows}\" }"),
+        (Some(0), "row + 9".to_owned())
+    );
+    assert_eq!(
+        resolved("generate = { id = 1 }, seed = \"{rows}\""),
+        (Some(9), "1".to_owned())
+    );
+    let wrong = [
+        "generate = { id = \"now()\" }",
+        "generate = { id = \"row\", c = \"patern('##')\" }",
+        "generate = { id = \"random(1, {rwos})\" }",
+        "generate = {}",
+        "generate = { id = \"row\" }, columns = { id = \"row\" }",
+        "columns = { id = \"row\" }, seed = 5",
+        "generate = { id = \"row\" }, seed = -5",
+        "seed = 5",
+    ];
+    let complaints = wrong.map(|fill| (fill, parsed(&file(fill)).unwrap_err().to_string()));
+    assert_snapshot!(gallery(complaints));
+}
+
+#[test]
 fn every_size_of_every_experiment_resolves() {
     for builtin in builtin() {
         let experiment = find(builtin.name).unwrap();

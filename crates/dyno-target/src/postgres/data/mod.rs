@@ -56,8 +56,11 @@ fn fingerprint(definition: &str, version: u32, locale: Option<&DatabaseLocale>) 
 /// The tables to fill, as the loader knows them.
 fn fills(data: &Data) -> Vec<Fill> {
     let each = data.fill.iter();
-    each.map(|fill| Fill::new(&fill.table, fill.rows, fill.columns.clone()))
-        .collect()
+    each.map(|fill| Fill {
+        seed: fill.seed,
+        ..Fill::new(&fill.table, fill.rows, fill.columns.clone())
+    })
+    .collect()
 }
 
 /// Makes the schema, fills the tables, and completes them.

@@ -1,5 +1,6 @@
 //! Bringing data in: SQL texts, generated rows, and the quiet afterwards.
 
+mod copy;
 mod existing;
 mod fill;
 mod loader;
@@ -8,7 +9,7 @@ use crate::postgres::Client;
 use crate::postgres::scope::Scope;
 use crate::postgres::server_message;
 use crate::target::{SqlError, statements};
-use dyno_script::Lexis;
+use dyno_script::{ColumnError, Lexis, RowError};
 use postgres::error::SqlState;
 
 pub use existing::check_columns;
@@ -48,6 +49,12 @@ pub enum LoadError {
         /// What the server said.
         message: String,
     },
+    /// An expression that rows are made with is wrong.
+    #[error("the rows of a table cannot be made: {0}")]
+    Column(#[from] ColumnError),
+    /// A row cannot be made.
+    #[error("a row cannot be made: {0}")]
+    Row(#[from] RowError),
     /// There is no thread to insert rows with.
     #[error("cannot start a thread that loads data: {0}; raise the limit on processes (ulimit -u)")]
     Thread(std::io::Error),

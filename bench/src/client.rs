@@ -113,7 +113,16 @@ pub fn dyno_binary() -> Result<PathBuf> {
 
 /// CPU time of all children that have ended, user and system, in microseconds.
 fn children_us() -> Result<(f64, f64)> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    usage_us(UsageWho::RUSAGE_CHILDREN)
+}
+
+/// The same of this process.
+pub(crate) fn own_us() -> Result<(f64, f64)> {
+    usage_us(UsageWho::RUSAGE_SELF)
+}
+
+fn usage_us(who: UsageWho) -> Result<(f64, f64)> {
+    let usage = getrusage(who)?;
     Ok((
         usage.user_time().num_microseconds() as f64,
         usage.system_time().num_microseconds() as f64,

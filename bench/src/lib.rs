@@ -8,6 +8,7 @@ mod client;
 pub mod dips;
 mod figures;
 mod initialization;
+mod loading;
 mod mariadb;
 mod night;
 mod server;
@@ -20,6 +21,7 @@ pub use client::{
 };
 pub use figures::Spread;
 pub use initialization::{Initialization, InitializationCost, run_initialization};
+pub use loading::{Loaded, load_sbtest, prepare_sbtest};
 pub use mariadb::BenchMariadb;
 pub use night::{begin_night, night_pace, report_wall_s};
 pub use server::{BENCH, BenchServer, Server};

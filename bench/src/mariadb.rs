@@ -3,6 +3,7 @@
 use crate::server::{BENCH, LOOPBACK};
 use crate::{Result, Server};
 use dyno_target::embedded::home_folder;
+use dyno_target::mysql::Client;
 use dyno_target::mysql::address::{ConnectionInfo, Host};
 use dyno_target::mysql::embedded::{self, Embedded, EmbeddedOptions};
 
@@ -34,12 +35,20 @@ impl BenchMariadb {
         Ok(Self { server })
     }
 
+    /// A connection to its database as its superuser.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn connect(&self) -> Result<Client> {
+        Ok(self.connection(false).connect()?)
+    }
+
     /// Its version.
     ///
     /// # Errors
     /// It does not answer.
     pub fn version(&self) -> Result<String> {
-        let version = self.connection(false).connect()?.query_first("select version()")?;
+        let version = self.connect()?.query_first("select version()")?;
         version.ok_or_else(|| "the server does not say its version".into())
     }
 

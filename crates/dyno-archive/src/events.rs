@@ -81,6 +81,7 @@ impl From<Event> for EventRecord {
                 Event::Vacuum(vacuum) => EventKind::Vacuum(vacuum),
                 Event::Blocked(blocked) => EventKind::Blocked(blocked),
                 Event::Stalled(stalled) => EventKind::Stalled(stalled),
+                Event::Said(said) => EventKind::Note { text: said.text },
             },
         }
     }

@@ -104,6 +104,7 @@ impl Disturbances {
                 end_s: self.lock_s + LOCK_S,
                 waiting: 8,
                 holder: Some(self.holder.clone()),
+                lock: None,
                 relation: Some(self.table.clone()),
             };
             events.push((blocked.end_s, EventKind::Blocked(blocked)));

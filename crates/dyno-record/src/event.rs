@@ -16,6 +16,8 @@ pub enum Event {
     Blocked(Blocked),
     /// Somebody who did not run.
     Stalled(Stalled),
+    /// Something that the server said.
+    Said(Said),
 }
 
 /// A checkpoint. What is not known is none; from counters, without the server's log, that is much.
@@ -74,6 +76,9 @@ pub struct Blocked {
     /// Who held the lock: process id, program, state and the begin of its statement; none if it was one of the
     /// measured sessions.
     pub holder: Option<String>,
+    /// Which kind of lock it was, in the server's words, such as `metadata lock`; none if it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<String>,
     /// The table or index that the lock belongs to, if it belongs to one.
     pub relation: Option<String>,
 }
@@ -92,6 +97,15 @@ pub struct Stalled {
     pub starved: bool,
     /// What was seen, as a sentence.
     pub detail: String,
+}
+
+/// Something that the server said in its log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// When it was read.
+    pub at_s: f64,
+    /// What it said, in a line.
+    pub text: String,
 }
 
 /// One of the two sides of a run.
@@ -114,6 +128,7 @@ impl Event {
             Self::Vacuum(vacuum) => vacuum.end_s,
             Self::Blocked(blocked) => blocked.end_s,
             Self::Stalled(stalled) => stalled.end_s,
+            Self::Said(said) => said.at_s,
         }
     }
 }

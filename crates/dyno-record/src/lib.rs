@@ -18,7 +18,7 @@ mod wire;
 
 pub use ceiling::{Ceiling, Machine, Point, Route, Shape};
 pub use error::{ErrorClass, ErrorCode};
-pub use event::{Autovacuum, Blocked, Checkpoint, Event, Stalled, Vacuum, Who};
+pub use event::{Autovacuum, Blocked, Checkpoint, Event, Said, Stalled, Vacuum, Who};
 pub use histogram::{HIGHEST_NS, LatencyHistogram};
 pub use interval::Interval;
 pub use meaning::{Meaning, WaitKind};

@@ -90,6 +90,8 @@ pub enum Meaning {
     SessionsWaitingForLocks,
     /// How far the slowest standby is behind in the log, in bytes.
     StandbyLagBytes,
+    /// How far this server, a standby, is behind the one it follows, in seconds.
+    StandbyLagS,
 
     /// How often a statement was executed; of the whole run, like all that follow.
     Calls,

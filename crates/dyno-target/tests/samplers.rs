@@ -4,18 +4,17 @@
 
 mod support;
 
-use dyno_record::{Event, Meaning, Series, Value, Who};
+use dyno_record::{Event, Meaning, Value, Who};
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::embedded::Embedded;
 use dyno_target::postgres::sampler::sampler_set;
 use dyno_target::postgres::scope::Scope;
 use dyno_target::postgres::server_message;
-use dyno_target::sampler::{Moment, Sink};
 use rustix::process::{Pid, Signal, kill_process};
-use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use support::watch::{Row, Told};
 use support::{Shared, options, quiet, shared_server};
 
 /// One test at a time: what one does to the server the others would see.
@@ -25,84 +24,9 @@ fn server() -> (MutexGuard<'static, ()>, Arc<Shared>) {
     (turn, shared_server("tests-samplers"))
 }
 
-/// A row by column, with its time.
-type Row = (f64, HashMap<String, Value>);
-
-/// Everything that samplers had to say.
-#[derive(Default)]
-struct Told {
-    /// For each file its rows.
-    rows: HashMap<&'static str, Vec<Row>>,
-    /// For each file its columns by what they mean.
-    meanings: HashMap<&'static str, BTreeMap<Meaning, String>>,
-    events: Vec<Event>,
-    warnings: Vec<String>,
-}
-
-struct Ear(Arc<Mutex<Told>>);
-
-impl Sink for Ear {
-    fn row(&mut self, moment: Moment, series: &Series, values: &[Value]) {
-        assert_eq!(series.columns.len(), values.len(), "{}", series.file);
-        let row = series.columns.iter().cloned().zip(values.iter().cloned()).collect();
-        let mut told = self.0.lock().unwrap();
-        told.meanings.insert(series.file, series.meanings.clone());
-        told.rows
-            .entry(series.file)
-            .or_default()
-            .push((moment.at.as_secs_f64(), row));
-    }
-
-    fn event(&mut self, event: Event) {
-        self.0.lock().unwrap().events.push(event);
-    }
-
-    fn warn(&mut self, text: String) {
-        self.0.lock().unwrap().warnings.push(text);
-    }
-}
-
-/// Has all samplers work, each on a thread of its own as in a run, until `provoke` is done.
+/// Has all samplers of a server work until `provoke` is done.
 fn watch(target: &ConnectionInfo, log: Option<&Path>, provoke: impl FnOnce()) -> Told {
-    let told = Arc::new(Mutex::new(Told::default()));
-    let set = sampler_set(target, &Scope::Database, log);
-    told.lock().unwrap().warnings = set.warnings;
-    let begin = Instant::now();
-    std::thread::scope(|scope| {
-        let mut stops = Vec::new();
-        for mut sampler in set.samplers {
-            let (stop, stopped) = mpsc::channel::<()>();
-            stops.push(stop);
-            let mut ear = Ear(Arc::clone(&told));
-            scope.spawn(move || {
-                // Tables need not be waited for.
-                let period = sampler.period().min(Duration::from_secs(1));
-                loop {
-                    let ended = stopped
-                        .recv_timeout(period)
-                        .is_err_and(|e| e == mpsc::RecvTimeoutError::Disconnected);
-                    let moment = Moment {
-                        at: begin.elapsed(),
-                        late: Duration::ZERO,
-                    };
-                    let result = if ended {
-                        sampler.finish(moment, &mut ear)
-                    } else {
-                        sampler.sample(moment, &mut ear)
-                    };
-                    if let Err(error) = result {
-                        ear.warn(format!("{}: {error}", sampler.subject()));
-                    }
-                    if ended {
-                        return;
-                    }
-                }
-            });
-        }
-        provoke();
-        drop(stops);
-    });
-    Arc::into_inner(told).unwrap().into_inner().unwrap()
+    support::watch::watch(sampler_set(target, &Scope::Database, log), provoke)
 }
 
 fn seconds(seconds: f64) {

@@ -24,12 +24,13 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
             .as_ref()
             .map_or_else(String::new, |relation| format!(" on {relation}"));
         let holder = blocked.holder.as_deref().unwrap_or("unknown");
+        let lock = blocked.lock.as_deref().unwrap_or("lock");
         return Some(Evidence {
             cause: Cause::Lock,
             // Few clients that wait for a moment cost little.
             score: 0.98 * (time * clients).sqrt(),
             words: format!(
-                "{} sessions waited up to {:.1} s for a lock{relation} held by {holder}",
+                "{} sessions waited up to {:.1} s for a {lock}{relation} held by {holder}",
                 blocked.waiting,
                 blocked.end_s - blocked.start_s
             ),
@@ -63,6 +64,7 @@ mod tests {
             end_s: 63.0,
             waiting,
             holder: holder.map(str::to_owned),
+            lock: None,
             relation: Some("tbl".to_owned()),
         });
         recording
@@ -75,6 +77,17 @@ mod tests {
         assert_eq!(
             found.words,
             "8 sessions waited up to 3.0 s for a lock on tbl held by 4711 psql"
+        );
+    }
+
+    #[test]
+    fn the_kind_of_lock_is_told_where_the_server_tells_it() {
+        let mut recording = blocked(8, Some("connection 7"));
+        recording.blocked[0].lock = Some("metadata lock".to_owned());
+        let words = look(&recording, DIP).unwrap().words;
+        assert!(
+            words.contains("for a metadata lock on tbl held by connection 7"),
+            "{words}"
         );
     }
 

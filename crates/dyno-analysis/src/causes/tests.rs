@@ -19,6 +19,7 @@ fn the_strongest_cause_is_told_and_the_others_are_evidence() {
         end_s: 63.0,
         waiting: 8,
         holder: Some("4711 psql, idle in transaction".to_owned()),
+        lock: None,
         relation: Some("tbl".to_owned()),
     });
     let (cause, evidence) = cause_of(&recording, DIP);

@@ -123,7 +123,8 @@ impl Annotations {
                     .as_ref()
                     .map_or_else(String::new, |relation| format!(" of {relation}"));
                 let waiting = counted(blocked.waiting, "session");
-                let label = format!("{waiting} waited for a lock{of} held by {holder}");
+                let lock = blocked.lock.as_deref().unwrap_or("lock");
+                let label = format!("{waiting} waited for a {lock}{of} held by {holder}");
                 (MarkKind::Blocked, blocked.start_s, Some(blocked.end_s), label)
             }
             EventKind::Stalled(Stalled {

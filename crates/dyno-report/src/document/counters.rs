@@ -104,6 +104,7 @@ impl Counters {
             Panel::new("purge", "Old versions of rows", "transactions")
                 .level(Meaning::TransactionsToPurge, "yet to be removed"),
             Panel::new("lag", "Standby behind", "bytes").level(Meaning::StandbyLagBytes, "slowest standby"),
+            Panel::new("behind", "Behind the server it follows", "s").level(Meaning::StandbyLagS, "this server"),
         ];
         Self::new(grid, &format!("Sessions and {page}s read"), "", panels)
     }

@@ -82,7 +82,8 @@ pub(super) fn others(run: &Run) -> Table {
         EventKind::Vacuum(work) => Some(("vacuum", work.start_s, work.end_s, work.table)),
         EventKind::Blocked(blocked) => {
             let holder = blocked.holder.unwrap_or_else(|| "a measured session".to_owned());
-            let detail = format!("{} waiting; lock held by {holder}", blocked.waiting);
+            let lock = blocked.lock.unwrap_or_else(|| "lock".to_owned());
+            let detail = format!("{} waiting; {lock} held by {holder}", blocked.waiting);
             Some(("sessions blocked", blocked.start_s, blocked.end_s, detail))
         }
         EventKind::Stalled(stalled) => Some(("stall", stalled.start_s, stalled.end_s, stalled.detail)),

@@ -273,6 +273,22 @@ impl Client {
             .collect()
     }
 
+    /// The values of the first column with one of these names, for statements whose columns differ between servers.
+    /// Without such a column there are none.
+    ///
+    /// # Errors
+    /// As for [`query`](Self::query).
+    pub(super) fn column(&mut self, query: &str, names: &[&str]) -> Result<Vec<Option<String>>, ClientError> {
+        self.client.set_patience(Some(self.patience));
+        let result = self.client.query(query)?;
+        let place = result
+            .columns
+            .iter()
+            .position(|column| names.contains(&column.as_str()));
+        let value = |place: usize| result.kept.iter().map(move |row| row.get(place).cloned().flatten());
+        Ok(place.map_or_else(Vec::new, |place| value(place).collect()))
+    }
+
     /// The first row of a query.
     ///
     /// # Errors

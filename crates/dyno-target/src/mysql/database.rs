@@ -5,13 +5,12 @@ use super::data::Used;
 use super::error::cannot;
 use super::facts::server_facts;
 use super::rights::remedy;
-use super::sampler::ServerSampler;
+use super::sampler::sampler_set;
 use super::settings::taken;
 use super::sizes::{database_sizes, files};
 use super::values::{as_wanted, same_value};
 use super::variables::{Variables, canonical};
-use super::{Client, ClientError, Scope, connect_until, lock, process};
-use crate::host::{Heartbeat, HostSampler, ServerProcesses, StallWatch};
+use super::{Client, ClientError, Scope, connect_until, lock};
 use crate::stopping::unless_stopped;
 use crate::target::{
     Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
@@ -40,6 +39,7 @@ pub struct MysqlDatabase {
     shown: String,
     scope: Scope,
     data_folder: Option<PathBuf>,
+    log: Option<PathBuf>,
     used: Option<Used>,
 }
 
@@ -52,14 +52,16 @@ impl MysqlDatabase {
             info,
             scope,
             data_folder: None,
+            log: None,
             used: None,
         }
     }
 
-    /// The same on a server of dyno's own, which keeps its data here.
+    /// The same on a server of dyno's own, which keeps its data here and writes its log there.
     #[must_use]
-    pub(super) fn on_own_server(mut self, data_folder: &Path) -> Self {
+    pub(super) fn on_own_server(mut self, data_folder: &Path, log: &Path) -> Self {
         self.data_folder = Some(data_folder.to_owned());
+        self.log = Some(log.to_owned());
         self
     }
 
@@ -121,24 +123,9 @@ impl Database for MysqlDatabase {
     }
 
     fn samplers(&self, stop: &AtomicBool) -> Option<SamplerSet> {
-        let (info, local) = (self.info.clone(), self.is_local());
-        unless_stopped(stop, move || {
-            let processes = ServerProcesses::default();
-            if local && let Ok(mut client) = info.connect() {
-                process::find(&processes, &mut client);
-            }
-            SamplerSet {
-                samplers: vec![
-                    Box::new(StallWatch::new(Heartbeat::new(processes.clone()))),
-                    Box::new(ServerSampler::new(&info)),
-                    Box::new(HostSampler::new(processes)),
-                ],
-                warnings: vec![
-                    "Of a MariaDB or MySQL server only its counters are read: waits, statements and its log are not."
-                        .to_owned(),
-                ],
-            }
-        })
+        let this = self.clone();
+        let find = move || sampler_set(&this.info, this.scope == Scope::Database, this.log.as_deref());
+        unless_stopped(stop, find)
     }
 
     fn mark_used(&self, stop: &StopFlag) -> Result<(), TargetError> {
@@ -270,8 +257,8 @@ impl Control for MysqlControl {
         while begun.elapsed() < PATIENCE {
             let others: Result<Option<u64>, _> = self.client.query_first(&query);
             let others = others.map_err(cannot("find out whether the load's sessions have ended"))?;
-            // One is the sampler's.
-            if others.unwrap_or(0) <= 1 {
+            // Samplers have no database.
+            if others.unwrap_or(0) == 0 {
                 break;
             }
             std::thread::sleep(LOOK);

@@ -87,7 +87,8 @@ impl<B: Brand> Measured for Installation<B> {
             Some(Route::Tcp) => server.connection_tcp(WORKING),
             Some(Route::Unix) | None => server.connection(WORKING),
         };
-        let database = MysqlDatabase::new(info, Scope::Database).on_own_server(server.data_folder());
+        let database = MysqlDatabase::new(info, Scope::Database);
+        let database = database.on_own_server(server.data_folder(), server.log_path());
         Box::new(database.marked(used.clone()))
     }
 

@@ -4,8 +4,6 @@
 //! Both speak one protocol and nearly one SQL; [`address`] finds a server, [`embedded`] brings a private MariaDB,
 //! [`load`] fills it, [`data`] makes the database that a run works on, [`facts`], [`sizes`] and [`sampler`] read
 //! what it says of itself. Nothing here knows what is being measured.
-//!
-//! The path is whole but thin: counters and the machine are sampled, waits and statements are not.
 
 pub mod address;
 pub mod data;

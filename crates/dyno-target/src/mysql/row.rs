@@ -54,7 +54,14 @@ macro_rules! rows {
     };
 }
 
-rows!((A, B), (A, B, C), (A, B, C, D), (A, B, C, D, E), (A, B, C, D, E, F));
+rows!(
+    (A, B),
+    (A, B, C),
+    (A, B, C, D),
+    (A, B, C, D, E),
+    (A, B, C, D, E, F),
+    (A, B, C, D, E, F, G, H, I)
+);
 
 #[cfg(test)]
 mod tests {

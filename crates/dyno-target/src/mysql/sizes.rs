@@ -24,10 +24,12 @@ const NO_CHARACTERS: u16 = 1115;
 /// Schema, name, bytes of the table, bytes of its indexes, rows, file.
 type Row = (String, String, Option<i64>, Option<i64>, Option<f64>, String);
 
-/// InnoDB's files in this database, with their sizes as they are now. The table and these columns are there from
-/// MariaDB 10.2 on; reading it takes the right PROCESS.
-const FILES: &str = "select name, cast(file_size as signed) from information_schema.innodb_sys_tablespaces \
-     where name like concat(convert(convert(database() using filename) using binary), '/%')";
+/// Where InnoDB lists its files with their sizes as they are now: MariaDB from 10.2 on, and MySQL from 8.0 on. Reading it
+/// takes the right PROCESS.
+const FILES: [&str; 2] = ["innodb_sys_tablespaces", "innodb_tablespaces"];
+
+/// What a server says of a table that it does not know (MariaDB, "MariaDB Error Codes").
+const NO_TABLE: u16 = 1109;
 
 /// Has MySQL look again instead of telling what it found up to a day ago; MariaDB, which has no such variable, always
 /// does (MySQL Reference Manual, `information_schema_stats_expiry`).
@@ -84,14 +86,37 @@ pub fn database_sizes(client: &mut Client, scope: Scope) -> Result<DatabaseSizes
     })
 }
 
-/// The bytes in the files of each table, by what the files are named after. The parts of a table that is divided have a
-/// file each.
+/// The bytes in the files of each table of the connected database, by what the files are named after.
 ///
 /// # Errors
 /// This role may not know them, the server does not tell, or the connection is broken.
 pub(super) fn files(client: &mut Client) -> Result<HashMap<String, i64>, ClientError> {
+    files_below(client, "database()")
+}
+
+/// The same of another database.
+///
+/// # Errors
+/// As for [`files`].
+pub(super) fn files_of(client: &mut Client, database: &str) -> Result<HashMap<String, i64>, ClientError> {
+    files_below(client, &format!("'{}'", database.replace('\'', "''")))
+}
+
+/// The same of the database that an expression names. The parts of a table that is divided have a file each.
+fn files_below(client: &mut Client, database: &str) -> Result<HashMap<String, i64>, ClientError> {
+    let query = |list: &str| {
+        format!(
+            "select name, cast(file_size as signed) from information_schema.{list} \
+             where name like concat(convert(convert({database} using filename) using binary), '/%')"
+        )
+    };
+    let [mariadb, mysql] = FILES;
+    let rows = match client.query::<(String, i64)>(&query(mariadb)) {
+        Err(ClientError::Server(error)) if error.code == NO_TABLE => client.query(&query(mysql))?,
+        rows => rows?,
+    };
     let mut files = HashMap::new();
-    for (name, bytes) in client.query::<(String, i64)>(FILES)? {
+    for (name, bytes) in rows {
         // In a name, this sign is written otherwise.
         let table = name.split_once('#').map_or(name.as_str(), |(table, _)| table);
         *files.entry(table.to_owned()).or_insert(0) += bytes;

@@ -64,8 +64,8 @@ pub(super) fn traits(version: &str, variables: &Variables) -> ServerTraits {
             page_written: "page".to_owned(),
             cache: "the buffer pool".to_owned(),
             error_code: "error number".to_owned(),
-            waits_source: String::new(),
-            statements_source: String::new(),
+            waits_source: "the list of processes".to_owned(),
+            statements_source: "performance_schema".to_owned(),
         },
         settings: SettingNames {
             cache: cache.to_owned(),

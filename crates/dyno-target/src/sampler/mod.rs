@@ -4,8 +4,11 @@
 //! so that one that hangs stops no other. It hands its rows and events to a [`Sink`]. Wide sources (one row of many
 //! numbers each time) and long ones (several rows with names in them) differ in nothing else.
 
+pub(crate) mod blocked;
 #[cfg(test)]
 pub(crate) mod heard;
+pub(crate) mod tail;
+pub(crate) mod waits;
 
 use dyno_record::{Event, Series, Value};
 

@@ -146,7 +146,10 @@ pub fn text_without_secrets(text: &str, words: &[String]) -> String {
 /// may hold a password.
 pub(crate) fn statement_without_secrets(statement: &str) -> &str {
     let named = statement.to_lowercase();
-    let named = PARTS.iter().any(|part| named.contains(part)) || without_assignments(statement) != statement;
+    // MySQL's accounts have their passwords after this word.
+    let named = named.contains("identified")
+        || PARTS.iter().any(|part| named.contains(part))
+        || without_assignments(statement) != statement;
     // Where an address is cut off, the sign for what comes before a host may be missing.
     let addressed = statement.split_once("://").is_some_and(|(_, after)| {
         after.contains('@') || !after.contains(|end: char| end.is_whitespace() || end == '\'')
@@ -493,6 +496,7 @@ mod tests {
         for statement in [
             "alter role a PassWord 's3cret'",
             "create subscription s connection 'postgres://rep:s3cret@h/db' publication p",
+            "create user a identified by 's3cret'",
             // Only so much of it was read.
             "select dblink_connect('a', 'postgresql://rep:s3cr",
             "select dblink_connect('host=h user=a pasword=s3cret')",

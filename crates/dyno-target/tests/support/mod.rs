@@ -4,6 +4,8 @@
 pub mod holder;
 #[allow(dead_code, reason = "only the tests of MySQL itself need it")]
 pub mod real_mysql;
+#[allow(dead_code, reason = "only the tests of samplers need it")]
+pub mod watch;
 
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Progress, Server};
 use std::io::Write;

@@ -51,6 +51,7 @@ fn assert_speaks_of_mariadb(desk: &Desk) {
         "Pages written",
         "not found in the buffer pool",
         "waiting for a lock",
+        "What measured sessions waited for",
         "Old versions of rows",
         "CPU by process group: server",
         "Storage: written",

@@ -3,15 +3,17 @@
 //! One statement does it, on the function under `pg_stat_activity` (the view adds joins), summed up by the server:
 //! with many clients a row for each would cost more than the answer.
 
-use super::blocked::BlockedWatch;
+use super::blocked::blockers;
 use super::link::{APPLICATION_NAME, Link};
 use super::process;
 use super::vacuums::{SeenVacuum, Vacuums};
-use super::waits::Waits;
+use super::waits::kind_of;
 use crate::host::Heartbeat;
 use crate::postgres::Client;
 use crate::postgres::address::ConnectionInfo;
 use crate::postgres::server_message;
+use crate::sampler::blocked::BlockedWatch;
+use crate::sampler::waits::{CLIENT, Waits};
 use crate::sampler::{Moment, SampleError, Sampler, Sink};
 use postgres::{Row, Statement};
 use postgres_protocol::escape::escape_literal;
@@ -19,9 +21,6 @@ use std::time::{Duration, Instant};
 
 /// How often sessions are looked at.
 const PERIOD: Duration = Duration::from_millis(100);
-
-/// The measured sessions, as rows of `waits.csv` call them.
-pub(super) const CLIENT: &str = "client";
 
 /// Samples what sessions do.
 pub(super) struct ActivitySampler {
@@ -49,7 +48,7 @@ impl ActivitySampler {
         Self {
             link,
             heartbeat,
-            waits: Waits::new(),
+            waits: Waits::new(kind_of),
             vacuums: Vacuums::new(autovacuums_elsewhere),
             blocked: BlockedWatch::default(),
         }
@@ -85,7 +84,8 @@ impl ActivitySampler {
             let rows = self
                 .link
                 .with(|client, statements| client.query(&statements.blockers, &[]))?;
-            self.blocked.found(moment, waiting, &rows)?;
+            let blockers = blockers(&rows).map_err(|error| SampleError(server_message(&error)))?;
+            self.blocked.found(moment, waiting, blockers);
         }
         Ok(())
     }

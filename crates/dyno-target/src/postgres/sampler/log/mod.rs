@@ -5,21 +5,15 @@
 mod entry;
 
 use self::entry::{Entry, Told};
+use crate::sampler::tail::Tail;
 use crate::sampler::{Moment, SampleError, Sampler, Sink};
 use dyno_record::{Autovacuum, Checkpoint, Event};
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// How much is read at once.
-const CHUNK_BYTES: u64 = 1 << 20;
 
 /// Follows a log.
 pub(super) struct LogSampler {
-    path: PathBuf,
-    /// What has been read of it, in bytes.
-    read: u64,
+    tail: Tail,
     /// A checkpoint that has begun.
     open: Option<(f64, String)>,
 }
@@ -28,32 +22,9 @@ impl LogSampler {
     /// Begins at the end that the log has now.
     pub(super) fn new(path: &Path) -> Self {
         Self {
-            path: path.to_owned(),
-            read: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            tail: Tail::of(path),
             open: None,
         }
-    }
-
-    /// What was written since the last time, as far as its lines are whole.
-    fn new_lines(&mut self) -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(&self.path)?;
-        if file.metadata()?.len() < self.read {
-            // The server was started anew.
-            self.read = 0;
-        }
-        file.seek(SeekFrom::Start(self.read))?;
-        let mut text = Vec::new();
-        file.take(CHUNK_BYTES).read_to_end(&mut text)?;
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        // A line longer than that is none of ours.
-        let whole = if whole == 0 && text.len() as u64 == CHUNK_BYTES {
-            text.len()
-        } else {
-            whole
-        };
-        text.truncate(whole);
-        self.read += whole as u64;
-        Ok(text)
     }
 
     /// Tells of a checkpoint whose end was not seen.
@@ -124,17 +95,13 @@ impl Sampler for LogSampler {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let begun_s = now.as_secs_f64() - moment.at_s();
         let failed = |error: std::io::Error| SampleError(error.to_string());
-        // A server that logs every statement writes more than is read at once.
-        let written = std::fs::metadata(&self.path).map_err(failed)?.len();
-        loop {
-            let text = self.new_lines().map_err(failed)?;
-            for entry in Entry::all(&String::from_utf8_lossy(&text)) {
+        let written = self.tail.written().map_err(failed)?;
+        while let Some(text) = self.tail.lines(written).map_err(failed)? {
+            for entry in Entry::all(&text) {
                 self.tell(&entry, begun_s, sink);
             }
-            if text.is_empty() || self.read >= written {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     fn finish(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
@@ -155,7 +122,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let mut sampler = LogSampler::new(file.path());
         let statement = "2026-01-02 03:04:05.678 UTC [9] LOG:  duration: 0.1 ms  statement: select 1\n";
-        let statements = statement.repeat(3 * CHUNK_BYTES as usize / statement.len());
+        let statements = statement.repeat(3 * Tail::CHUNK_BYTES as usize / statement.len());
         let checkpoint = "2026-01-02 03:04:06.678 UTC [7] LOG:  checkpoint starting: time\n";
         write!(file, "{statements}{checkpoint}").unwrap();
         let moment = Moment {

@@ -49,6 +49,20 @@ pub(super) struct Recording {
     pub page_images: Option<Signal>,
     /// Bytes of the log per transaction.
     pub log_per_transaction: Option<Signal>,
+    /// Bytes of the log since the last checkpoint, as a share of how many there may be.
+    pub log_fill: Option<Signal>,
+    /// Changed pages written per second.
+    pub pages_written: Option<Signal>,
+    /// Pages per second that were not in the server's cache.
+    pub pages_read: Option<Signal>,
+    /// The same per transaction.
+    pub reads_per_transaction: Option<Signal>,
+    /// Transactions of which old versions of rows are left.
+    pub to_purge: Option<Signal>,
+    /// How many of these were done with per second, where they grew fewer.
+    pub purged: Option<Signal>,
+    /// Seconds that a transaction waited for the log.
+    pub log_wait_per_transaction: Option<Signal>,
     /// Whether the server writes no whole pages to the log.
     pub no_page_images: bool,
     /// Measured sessions that waited for locks.
@@ -108,9 +122,14 @@ const HOST: [Meaning; 8] = [
 ];
 
 /// What is read of `server.csv`.
-const SERVER: [Meaning; 3] = [
+const SERVER: [Meaning; 8] = [
     Meaning::LogBytes,
     Meaning::LogPageImages,
+    Meaning::LogSinceCheckpointBytes,
+    Meaning::LogSinceCheckpointLimitBytes,
+    Meaning::PagesWritten,
+    Meaning::PagesRead,
+    Meaning::TransactionsToPurge,
     Meaning::SessionsWaitingForLocks,
 ];
 
@@ -149,6 +168,13 @@ impl Recording {
             server_stopped: gauge(&host, Meaning::ServerStopped),
             log_bytes: rate(&server, Meaning::LogBytes),
             page_images: rate(&server, Meaning::LogPageImages),
+            log_fill: log_fill(&server).and_then(signal),
+            pages_written: rate(&server, Meaning::PagesWritten),
+            pages_read: rate(&server, Meaning::PagesRead),
+            to_purge: gauge(&server, Meaning::TransactionsToPurge),
+            purged: server
+                .column(Meaning::TransactionsToPurge)
+                .and_then(|left| signal(Series::decline(&server.at_s, left))),
             no_page_images: !server_traits.logs_page_images,
             words: server_traits.words,
             lock_waits: signal(waits.series(&[WaitKind::Lock, WaitKind::Row]))
@@ -163,8 +189,10 @@ impl Recording {
         if let Ok(events) = run.events() {
             events.for_each(|event| recording.event(event));
         }
-        let log = recording.log_bytes.as_ref();
-        recording.log_per_transaction = log.and_then(|log| signal(log.series.per(&recording.tps)));
+        let per_transaction = |of: &Option<Signal>, tps: &Series| signal(of.as_ref()?.series.per(tps));
+        recording.log_per_transaction = per_transaction(&recording.log_bytes, &recording.tps);
+        recording.reads_per_transaction = per_transaction(&recording.pages_read, &recording.tps);
+        recording.log_wait_per_transaction = per_transaction(&recording.log_waits, &recording.tps);
         recording.dips = dips;
         recording
     }
@@ -276,6 +304,14 @@ impl Recording {
         };
         inside - usual
     }
+}
+
+/// Bytes of the log since the last checkpoint, as a share of how many there may be.
+fn log_fill(server: &Samples) -> Option<Series> {
+    let used = server.column(Meaning::LogSinceCheckpointBytes)?;
+    let limit = server.column(Meaning::LogSinceCheckpointLimitBytes)?;
+    let share: Vec<f64> = used.iter().zip(limit).map(|(used, limit)| used / limit).collect();
+    Some(Series::gauge(&server.at_s, &share))
 }
 
 /// The kinds of waits by which causes differ.

@@ -78,6 +78,22 @@ impl Series {
         series
     }
 
+    /// What was sampled as such and grew less: by how much per second; 0 where it did not.
+    pub fn decline(at_s: &[f64], values: &[f64]) -> Self {
+        let mut series = Self::default();
+        for (times, values) in at_s.windows(2).zip(values.windows(2)) {
+            let window = Window {
+                start_s: times[0],
+                end_s: times[1],
+            };
+            series.push(
+                window,
+                (values[0] - values[1]).clamp(0.0, f64::INFINITY) / window.length_s(),
+            );
+        }
+        series
+    }
+
     /// Each value divided by the mean of `other` at the time; where that is next to nothing there is none.
     pub fn per(&self, other: &Self) -> Self {
         let mut series = Self::default();
@@ -191,6 +207,14 @@ mod tests {
                 (window(5.0, 6.0), 5.0)
             ]
         );
+    }
+
+    #[test]
+    fn what_grows_less_declines() {
+        let found: Vec<_> = Series::decline(&[0.0, 1.0, 3.0], &[10.0, 12.0, 2.0]).iter().collect();
+        assert_eq!(found, [(window(0.0, 1.0), 0.0), (window(1.0, 3.0), 5.0)]);
+        // What was not read is no decline.
+        assert_eq!(Series::decline(&[0.0, 1.0], &[f64::NAN, 2.0]).iter().count(), 0);
     }
 
     #[test]

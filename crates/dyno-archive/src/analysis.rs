@@ -83,6 +83,14 @@ pub enum Cause {
     Vacuum,
     /// After a checkpoint, full page images filled the write-ahead log.
     FullPageImages,
+    /// The log of changes was nearly full, so that changed pages had to be written before there could be more of it.
+    FullLog,
+    /// Old versions of rows had piled up, or were removed.
+    Purge,
+    /// Pages had to be read that were in the server's cache before.
+    ColdCache,
+    /// Commits waited for storage longer than usual.
+    SlowStorage,
     /// Commits waited for a standby.
     Replication,
     /// Transactions failed, or connections were lost.
@@ -106,6 +114,10 @@ impl fmt::Display for Cause {
             Self::Checkpoint => "checkpoint",
             Self::Vacuum => "vacuum",
             Self::FullPageImages => "full page images after a checkpoint",
+            Self::FullLog => "flushing forced by a full log",
+            Self::Purge => "old versions of rows",
+            Self::ColdCache => "pages missing from the cache",
+            Self::SlowStorage => "slow storage",
             Self::Replication => "waits for a standby",
             Self::Errors => "errors or lost connections",
             Self::LoadGenerator => "the load generator",

@@ -5,15 +5,19 @@
 //! could see, so a story must be better than half to be told.
 
 mod checkpoint;
+mod cold_cache;
 mod dyno_stopped;
 mod errors;
+mod full_log;
 mod full_page_images;
 mod host_noise;
 mod load_generator;
 mod lock;
 mod other_processes;
+mod purge;
 mod replication;
 mod server_stopped;
+mod slow_storage;
 mod vacuum;
 
 use crate::recording::Recording;
@@ -40,7 +44,7 @@ struct Evidence {
 type Rule = fn(&Recording, Window) -> Option<Evidence>;
 
 /// All rules. Of equal scores the first wins.
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 15] = [
     dyno_stopped::look,
     server_stopped::look,
     lock::look,
@@ -48,8 +52,12 @@ const RULES: [Rule; 11] = [
     replication::look,
     other_processes::look,
     vacuum::look,
+    full_log::look,
     checkpoint::look,
     full_page_images::look,
+    cold_cache::look,
+    purge::look,
+    slow_storage::look,
     host_noise::look,
     load_generator::look,
 ];

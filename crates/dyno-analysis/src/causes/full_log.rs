@@ -1,0 +1,104 @@
+//! The log of changes was nearly full: changed pages had to be written at once, so that a part of it could be reused.
+//!
+//! How much of a log is used goes up and down, and a server begins to write more long before it is full. What hurts is
+//! the last part: there everybody who changes something waits.
+
+use crate::causes::Evidence;
+use crate::recording::Recording;
+use crate::series::Window;
+use dyno_archive::analysis::Cause;
+
+/// A log that is used to this share is full: a server that is in time keeps well away from it.
+const FULL: f64 = 0.9;
+
+/// What leads to a dip begins a little before it.
+const BEFORE_S: f64 = 1.5;
+
+pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
+    let fill = recording.log_fill.as_ref()?;
+    let fullest = fill.series.max_in(dip.widened(BEFORE_S))?;
+    if fullest < FULL {
+        return None;
+    }
+    let full: Vec<Window> = fill
+        .series
+        .iter()
+        .filter(|(_, share)| *share >= FULL)
+        .map(|(window, _)| window.widened(BEFORE_S))
+        .collect();
+    // What is nearly full all the time explains a dip only if something was done about it just then.
+    let coincidence = recording.coincidence(dip, &merged(full)).clamp(0.0, 1.0);
+    let written = recording.pages_written.as_ref();
+    let flushed = written.and_then(|written| written.raised_in(dip.widened(BEFORE_S), 0.5 * written.usual.median));
+    let mut words = format!(
+        "{:.0} % of the {} were used, usually {:.0} %",
+        fullest * 100.0,
+        recording.words.log_in_full,
+        fill.usual.median * 100.0
+    );
+    let mut score = 0.3 + 0.4 * coincidence;
+    if let Some(flushed) = flushed {
+        score += 0.2;
+        words.push_str(&format!(
+            "; {:.0} {}s per second were written, usually {:.0}",
+            flushed.inside, recording.words.page_written, flushed.usual
+        ));
+    }
+    Some(Evidence {
+        cause: Cause::FullLog,
+        score,
+        words,
+    })
+}
+
+/// The same stretches of time, in order, in which none overlaps another.
+fn merged(windows: Vec<Window>) -> Vec<Window> {
+    let mut merged: Vec<Window> = Vec::new();
+    for window in windows {
+        match merged.last_mut().filter(|last| last.end_s >= window.start_s) {
+            Some(last) => last.end_s = last.end_s.max(window.end_s),
+            None => merged.push(window),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::causes::fixture::{DIP, calm, signal};
+
+    #[test]
+    fn a_log_that_is_full_only_then_explains_the_dip() {
+        let mut recording = calm();
+        assert_eq!(look(&recording, DIP), None);
+        recording.log_fill = signal(0.5, 0.98);
+        recording.pages_written = signal(200.0, 4_000.0);
+        let found = look(&recording, DIP).unwrap();
+        assert!(found.score > 0.8, "{found:?}");
+        let said = "98 % of the write-ahead log were used, usually 50 %; ";
+        assert!(found.words.starts_with(said), "{}", found.words);
+        assert!(
+            found.words.ends_with("buffers per second were written, usually 200"),
+            "{}",
+            found.words
+        );
+    }
+
+    #[test]
+    fn one_that_is_always_full_explains_it_by_what_is_written_or_not_at_all() {
+        let mut recording = calm();
+        recording.log_fill = signal(0.9, 0.92);
+        assert!(look(&recording, DIP).unwrap().score < 0.5);
+        recording.pages_written = signal(200.0, 4_000.0);
+        assert!(look(&recording, DIP).unwrap().score >= 0.5);
+    }
+
+    #[test]
+    fn half_a_log_explains_nothing() {
+        let mut recording = calm();
+        recording.log_fill = signal(0.3, 0.6);
+        recording.pages_written = signal(200.0, 4_000.0);
+        assert_eq!(look(&recording, DIP), None);
+    }
+}

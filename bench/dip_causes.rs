@@ -4,7 +4,8 @@
 //!
 //!     cargo bench --bench dip_causes -- [--each 10] [--minutes 6] [--undisturbed 30] [--checkpoints 20]
 //!                                       [--kinds lock,cpu] [--seed 1]
-//!                                       [--keep FOLDER] [--dyno PROGRAM]
+//!                                       [--database postgres] [--keep FOLDER] [--dyno PROGRAM]
+//!     cargo bench --bench dip_causes -- --database mariadb --each 4   # four kinds of locks, a full log, …
 //!     cargo bench --bench dip_causes -- --each 0 --undisturbed 0   # checkpoints alone, half a minute for each of both
 //!     cargo bench --bench dip_causes -- --judge FOLDER        # what was kept there, by the rules of now
 //!
@@ -15,7 +16,7 @@ use dyno_analysis::analyse;
 use dyno_archive::analysis::{Analysis, Cause, Dip};
 use dyno_archive::{EventKind, IntervalRow};
 use dyno_bench::dips::{
-    DisturbedRun, Judged, Kind, Plan, Provocation, Provoked, Score, Verdict, archived, draw, is_open, judge,
+    Database, DisturbedRun, Judged, Kind, Plan, Provocation, Provoked, Score, Verdict, archived, draw, is_open, judge,
 };
 use dyno_bench::{Result, archive, dyno_binary, option};
 use serde::Serialize;
@@ -59,9 +60,14 @@ struct Outcome {
 }
 
 fn main() -> Result<()> {
+    let database: Database = option("--database", Database::default())?;
     let each: usize = option("--each", 10)?;
     let undisturbed_minutes: u64 = option("--undisturbed", 30)?;
-    let checkpoints: u64 = option("--checkpoints", 20)?;
+    let checkpoints: u64 = match database {
+        Database::Postgres => option("--checkpoints", 20)?,
+        // It has no such images.
+        Database::Mariadb => 0,
+    };
     let seed: u64 = option("--seed", 1)?;
     let judge_only: String = option("--judge", String::new())?;
     let dyno: PathBuf = option("--dyno", PathBuf::new())?;
@@ -69,8 +75,9 @@ fn main() -> Result<()> {
     let temporary = tempfile::tempdir()?;
     let keep: PathBuf = option("--keep", temporary.path().to_owned())?;
     let folders = if judge_only.is_empty() {
-        let kinds = kinds()?;
+        let kinds = kinds(database)?;
         let mut run = Runs {
+            database,
             dyno: if dyno.as_os_str().is_empty() {
                 dyno_binary()?
             } else {
@@ -101,8 +108,9 @@ fn main() -> Result<()> {
     if judge_only.is_empty() {
         let facts = json!({
             "summary": format!(
-                "`dyno run` on the embedded server, update by primary key, 8 clients, 1,000,000 rows, intervals of \
-                 1 s. Seed {seed}."
+                "`dyno run` on the embedded server ({}), update by primary key, 8 clients, 1,000,000 rows, intervals of \
+                 1 s. Seed {seed}.",
+                json!(database).as_str().unwrap_or_default()
             ),
         });
         println!(
@@ -114,17 +122,22 @@ fn main() -> Result<()> {
 }
 
 /// The kinds of disturbances asked for.
-fn kinds() -> Result<Vec<Kind>> {
+fn kinds(database: Database) -> Result<Vec<Kind>> {
     let names: String = option("--kinds", String::new())?;
     if names.is_empty() {
-        return Ok(Kind::ALL.to_vec());
+        return Ok(Kind::of(database));
     }
     let kinds = names.split(',').map(|name| Ok(serde_json::from_value(json!(name))?));
-    kinds.collect()
+    let kinds: Vec<Kind> = kinds.collect::<Result<_>>()?;
+    match kinds.iter().find(|kind| !Kind::of(database).contains(kind)) {
+        Some(other) => Err(format!("this database has no such disturbance: {other}").into()),
+        None => Ok(kinds),
+    }
 }
 
 /// Runs, one after the other, each in a folder of its own.
 struct Runs {
+    database: Database,
     dyno: PathBuf,
     keep: PathBuf,
     folders: Vec<PathBuf>,
@@ -155,6 +168,7 @@ impl Runs {
             let needed_s = waiting.len() as u64 * Provocation::LONGEST_S as u64 + 60;
             let plan = Plan {
                 dyno: &self.dyno,
+                database: self.database,
                 experiment: DISTURBED,
                 archive: &archive,
                 warmup_s: WARMUP_S,
@@ -162,12 +176,13 @@ impl Runs {
                 set: Vec::new(),
             };
             let mut run = DisturbedRun::start(&plan)?;
-            if !run.has_slow_path() && waiting.iter().any(|one| one.kind == Kind::Checkpoint) {
+            if !run.has_slow_path() && waiting.iter().any(|one| one.kind.needs_slow_path()) {
                 notes.push(
-                    "No checkpoints were provoked: storage cannot be made slow here (control group blkio, version 1)."
+                    "Nothing was provoked that needs slow storage: it cannot be made slow here (control group blkio, \
+                     version 1)."
                         .to_owned(),
                 );
-                waiting.retain(|one| one.kind != Kind::Checkpoint);
+                waiting.retain(|one| !one.kind.needs_slow_path());
             }
             run.make_ready()?;
             let mut provoked = Vec::new();
@@ -199,6 +214,7 @@ impl Runs {
         let archive = self.folder(name)?;
         let plan = Plan {
             dyno: &self.dyno,
+            database: self.database,
             experiment: DISTURBED,
             archive: &archive,
             warmup_s: WARMUP_S,
@@ -217,6 +233,7 @@ impl Runs {
         let archive = self.folder(&format!("{CHECKPOINTS}{full_page_writes}"))?;
         let plan = Plan {
             dyno: &self.dyno,
+            database: self.database,
             experiment: "full-page-images.toml",
             archive: &archive,
             warmup_s: WARMUP_S,

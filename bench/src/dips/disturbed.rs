@@ -1,12 +1,12 @@
 //! A run of `dyno run` that is disturbed while it goes on.
 
+use super::database::{Database, Means, Side};
 use super::provocation::{Kind, Provocation, Provoked};
 use super::slow_path::SlowPath;
 use super::stopped::Stopped;
 use crate::Result;
 use dyno_archive::{Archive, Run};
 use jiff::Timestamp;
-use postgres::{Client, NoTls};
 use procfs::process::{Process, all_processes};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const HOGS_PER_CORE: usize = 4;
 
 /// How long the storage is slow before the checkpoint begins and after it has ended.
-const SLOW_AROUND: Duration = Duration::from_secs(2);
+pub(super) const SLOW_AROUND: Duration = Duration::from_secs(2);
 
 /// How long to wait for the server and the load to begin.
 const PATIENCE: Duration = Duration::from_secs(1800);
@@ -26,19 +26,18 @@ pub struct DisturbedRun {
     dyno: Kept,
     archive: PathBuf,
     server: Process,
-    /// Where the server listens, as conninfo.
-    conninfo: String,
+    side: Box<dyn Side>,
     load_started: Timestamp,
     measure_s: (f64, f64),
     slow_path: Option<SlowPath>,
-    /// Numbers of the large tables that have not been vacuumed yet.
-    bulks: Vec<usize>,
 }
 
 /// What a run is to be.
 pub struct Plan<'a> {
     /// The program.
     pub dyno: &'a Path,
+    /// The database.
+    pub database: Database,
     /// The experiment, in the folder of the benches.
     pub experiment: &'a str,
     /// The folder for its campaign; empty.
@@ -61,7 +60,7 @@ impl DisturbedRun {
         command
             .arg("run")
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(plan.experiment))
-            .args(["--target", "embedded"])
+            .args(["--target", plan.database.target()])
             .arg("--archive")
             .arg(plan.archive);
         let mut set = vec![
@@ -79,52 +78,31 @@ impl DisturbedRun {
             .spawn()?;
         let mut dyno = Kept(dyno);
         let load_started = wait_for_load(plan.archive, &mut dyno.0)?;
-        let server = server_of(dyno.0.id())?;
-        let lines = std::fs::read_to_string(server.cwd()?.join("postmaster.pid"))?;
-        let line = |number: usize| lines.lines().nth(number).ok_or("postmaster.pid is too short");
-        let conninfo = format!(
-            "host={} port={} user=postgres dbname=dyno_run application_name=disturbance",
-            line(4)?,
-            line(3)?
-        );
+        let server = server_of(dyno.0.id(), plan.database.program())?;
         let data = server.cwd()?;
         let warmup_s = plan.warmup_s as f64;
         Ok(Self {
             dyno,
             archive: plan.archive.to_owned(),
             slow_path: SlowPath::to(&data).ok(),
+            side: plan.database.side(&server)?,
             server,
-            conninfo,
             load_started,
             measure_s: (warmup_s, warmup_s + plan.measure_s as f64),
-            bulks: Vec::new(),
         })
-    }
-
-    fn connect(&self) -> Result<Client> {
-        Ok(Client::connect(&self.conninfo, NoTls)?)
     }
 
     /// Seconds since the load began.
     fn now_s(&self) -> f64 {
-        Timestamp::now().duration_since(self.load_started).as_secs_f64()
+        seconds_since(self.load_started)
     }
 
-    /// Fills the large tables with dead rows, so that there is something to vacuum, and waits for the warm-up to end.
+    /// Makes what disturbances need, and waits for the warm-up to end.
     ///
     /// # Errors
     /// The server refuses.
     pub fn make_ready(&mut self) -> Result<()> {
-        let mut client = self.connect()?;
-        let bulks = client.query_one(
-            "select count(*) from pg_class where relname ~ '^bulk_[0-9]+$' and relkind = 'r'",
-            &[],
-        )?;
-        self.bulks = (1..=usize::try_from(bulks.get::<_, i64>(0))?).rev().collect();
-        for number in &self.bulks {
-            client.batch_execute(&format!("delete from bulk_{number} where id % 2 = 0"))?;
-        }
-        client.batch_execute("checkpoint")?;
+        self.side.make_ready()?;
         if let Some(slow_path) = &self.slow_path {
             slow_path.take_in(&self.server_processes()?)?;
         }
@@ -139,12 +117,7 @@ impl DisturbedRun {
     /// Storage cannot be made slow here.
     pub fn slow_log(&mut self, bytes_per_s: u64) -> Result<()> {
         let slow_path = self.slow_path.as_ref().ok_or("writing cannot be slowed down here")?;
-        let sessions = self.connect()?.query(
-            "select pid from pg_stat_activity where datname = 'dyno_run' and pid <> pg_backend_pid()",
-            &[],
-        )?;
-        let sessions: Vec<i32> = sessions.iter().map(|row| row.get(0)).collect();
-        slow_path.take_in(&sessions)?;
+        slow_path.take_in(&self.side.sessions()?)?;
         slow_path.limit(bytes_per_s)
     }
 
@@ -152,7 +125,7 @@ impl DisturbedRun {
     #[must_use]
     pub fn has_room_for(&self, provocation: &Provocation) -> bool {
         let time = self.now_s() + Provocation::LONGEST_S < self.measure_s.1;
-        time && (provocation.kind != Kind::Vacuum || !self.bulks.is_empty())
+        time && self.side.has_room_for(provocation.kind)
     }
 
     /// Disturbs it.
@@ -163,15 +136,6 @@ impl DisturbedRun {
         std::thread::sleep(Duration::from_secs_f64(provocation.pause_s));
         let lasts = Duration::from_secs_f64(provocation.lasts_s.unwrap_or(0.0));
         let (start_s, end_s) = match provocation.kind {
-            Kind::Lock => {
-                let mut client = self.connect()?;
-                let mut transaction = client.transaction()?;
-                transaction.batch_execute("lock table tbl in share mode")?;
-                let start_s = self.now_s();
-                std::thread::sleep(lasts);
-                transaction.rollback()?;
-                (start_s, self.now_s())
-            }
             Kind::Server => self.stop(&self.server_processes()?, lasts)?,
             Kind::Dyno => self.stop(&[self.dyno.0.id().cast_signed()], lasts)?,
             Kind::Cpu => {
@@ -186,24 +150,17 @@ impl DisturbedRun {
                 drop(hogs?);
                 (start_s, self.now_s())
             }
-            Kind::Checkpoint => {
-                let slow_path = self.slow_path.as_ref().ok_or("writing cannot be slowed down here")?;
-                let mut client = self.connect()?;
-                let slow = slow_path.slow_down()?;
-                std::thread::sleep(SLOW_AROUND);
-                let start_s = self.now_s();
-                client.batch_execute("checkpoint")?;
-                std::thread::sleep(SLOW_AROUND);
-                drop(slow);
-                (start_s, self.now_s())
-            }
-            Kind::Vacuum => {
-                let number = self.bulks.pop().ok_or("no large table is left")?;
-                let mut client = self.connect()?;
-                client.batch_execute("set vacuum_cost_delay = 0")?;
-                let start_s = self.now_s();
-                client.batch_execute(&format!("vacuum (freeze) bulk_{number}"))?;
-                (start_s, self.now_s())
+            kind => {
+                let now_s = {
+                    let load_started = self.load_started;
+                    move || seconds_since(load_started)
+                };
+                let means = Means {
+                    lasts,
+                    now_s: &now_s,
+                    slow_path: self.slow_path.as_ref(),
+                };
+                self.side.provoke(kind, &means)?
             }
         };
         Ok(Provoked {
@@ -241,7 +198,7 @@ impl DisturbedRun {
         archived(&self.archive)
     }
 
-    /// Whether checkpoints can be provoked.
+    /// Whether storage can be made slow.
     #[must_use]
     pub fn has_slow_path(&self) -> bool {
         self.slow_path.is_some()
@@ -279,10 +236,15 @@ fn wait_for_load(archive: &Path, dyno: &mut Child) -> Result<Timestamp> {
     Err("the load did not begin".into())
 }
 
+/// Seconds since an instant.
+fn seconds_since(instant: Timestamp) -> f64 {
+    Timestamp::now().duration_since(instant).as_secs_f64()
+}
+
 /// The main process of dyno's server.
-fn server_of(dyno: u32) -> Result<Process> {
-    let is_postgres = |process: &Process| process.stat().is_ok_and(|stat| stat.comm == "postgres");
-    let server = children_of(dyno.cast_signed())?.find(is_postgres);
+fn server_of(dyno: u32, program: &str) -> Result<Process> {
+    let is_server = |process: &Process| process.stat().is_ok_and(|stat| stat.comm == program);
+    let server = children_of(dyno.cast_signed())?.find(is_server);
     Ok(server.ok_or("dyno has no server")?)
 }
 

@@ -88,7 +88,7 @@ fn judge_one(provoked: &Provoked, all: &[Provoked], dips: &[Dip], intervals: &[I
     let verdict = match &dip {
         None if mean_tps < SURE * usual_tps => Verdict::Missed,
         None => Verdict::NoDip,
-        Some(dip) if provoked.kind.is_caused_by(dip.cause) => Verdict::Right,
+        Some(dip) if provoked.kind.is_caused_by(dip) => Verdict::Right,
         Some(dip) if is_open(dip.cause) => Verdict::Open,
         Some(_) => Verdict::Wrong,
     };
@@ -154,6 +154,7 @@ impl Score {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dips::Database;
 
     fn dip(start_s: f64, end_s: f64, cause: Cause) -> Dip {
         Dip {
@@ -228,24 +229,33 @@ mod tests {
 
     #[test]
     fn each_kind_has_causes_of_its_own() {
-        for cause in [
-            Cause::Lock,
-            Cause::ServerStopped,
-            Cause::OtherProcesses,
-            Cause::Checkpoint,
-            Cause::Vacuum,
-            Cause::DynoStopped,
-        ] {
-            assert_eq!(
-                Kind::ALL.iter().filter(|kind| kind.is_caused_by(cause)).count(),
-                1,
-                "{cause:?}"
-            );
+        for database in [Database::Postgres, Database::Mariadb] {
+            let kinds = Kind::of(database);
+            for cause in [
+                Cause::ServerStopped,
+                Cause::OtherProcesses,
+                Cause::Checkpoint,
+                Cause::Vacuum,
+                Cause::DynoStopped,
+                Cause::FullLog,
+                Cause::SlowStorage,
+                Cause::ColdCache,
+            ] {
+                let found = kinds.iter().filter(|kind| kind.is_caused_by(&dip(0.0, 1.0, cause)));
+                assert!(found.count() <= 1, "{cause:?}");
+            }
+            for open in [Cause::Unknown, Cause::HostNoise] {
+                assert!(kinds.iter().all(|kind| !kind.is_caused_by(&dip(0.0, 1.0, open))));
+            }
         }
-        assert!(
-            Kind::ALL
-                .iter()
-                .all(|kind| !kind.is_caused_by(Cause::Unknown) && !kind.is_caused_by(Cause::HostNoise))
-        );
+    }
+
+    #[test]
+    fn which_lock_it_was_has_to_be_said() {
+        let mut lock = dip(0.0, 1.0, Cause::Lock);
+        assert!(Kind::Lock.is_caused_by(&lock) && !Kind::Row.is_caused_by(&lock));
+        lock.evidence
+            .push("8 sessions waited up to 3.0 s for a row lock on tbl held by connection 7".to_owned());
+        assert!(Kind::Row.is_caused_by(&lock) && !Kind::Backup.is_caused_by(&lock));
     }
 }

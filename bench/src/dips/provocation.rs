@@ -1,6 +1,7 @@
 //! What is done to a run so that its throughput dips, and when.
 
-use dyno_archive::analysis::Cause;
+use super::database::Database;
+use dyno_archive::analysis::{Cause, Dip};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -23,39 +24,81 @@ pub enum Kind {
     Vacuum,
     /// dyno is stopped.
     Dyno,
+    /// A change of the table waits for a transaction that has read it, and everybody behind it.
+    Metadata,
+    /// Another session has changed all rows.
+    Row,
+    /// A backup's lock.
+    Backup,
+    /// Another session changes so much that the log is full.
+    Log,
+    /// Storage takes a fraction of what the load writes.
+    Storage,
+    /// The cache is made small, and large again.
+    Cache,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 12] = [
         Self::Lock,
         Self::Server,
         Self::Cpu,
         Self::Checkpoint,
         Self::Vacuum,
         Self::Dyno,
+        Self::Metadata,
+        Self::Row,
+        Self::Backup,
+        Self::Log,
+        Self::Storage,
+        Self::Cache,
     ];
+
+    /// Those that there are with a database.
+    #[must_use]
+    pub fn of(database: Database) -> Vec<Self> {
+        let of_it = |kind: &Self| match kind {
+            Self::Lock | Self::Server | Self::Cpu | Self::Dyno => true,
+            Self::Checkpoint | Self::Vacuum => database == Database::Postgres,
+            _ => database == Database::Mariadb,
+        };
+        Self::ALL.into_iter().filter(of_it).collect()
+    }
+
+    /// Whether storage has to be made slow for it.
+    #[must_use]
+    pub fn needs_slow_path(self) -> bool {
+        matches!(self, Self::Checkpoint | Self::Storage)
+    }
 
     /// How many seconds it lasts, where that can be chosen.
     fn lasts_s(self) -> Option<std::ops::Range<f64>> {
         match self {
-            Self::Lock | Self::Server | Self::Dyno => Some(2.0..4.0),
-            Self::Cpu => Some(3.0..5.0),
-            Self::Checkpoint | Self::Vacuum => None,
+            Self::Lock | Self::Server | Self::Dyno | Self::Metadata | Self::Row | Self::Backup => Some(2.0..4.0),
+            Self::Cpu | Self::Storage | Self::Log => Some(3.0..5.0),
+            Self::Checkpoint | Self::Vacuum | Self::Cache => None,
         }
     }
 
-    /// Whether this answer is the right one.
+    /// Whether this answer is the right one. Of locks, it has to be said which.
     #[must_use]
-    pub fn is_caused_by(self, cause: Cause) -> bool {
+    pub fn is_caused_by(self, dip: &Dip) -> bool {
+        let says = |words: &str| dip.evidence.first().is_some_and(|evidence| evidence.contains(words));
         match self {
-            Self::Lock => cause == Cause::Lock,
-            Self::Server => cause == Cause::ServerStopped,
-            Self::Cpu => cause == Cause::OtherProcesses,
+            Self::Lock => dip.cause == Cause::Lock,
+            Self::Metadata => dip.cause == Cause::Lock && says("metadata lock"),
+            Self::Row => dip.cause == Cause::Lock && says("row lock"),
+            Self::Backup => dip.cause == Cause::Lock && says("backup lock"),
+            Self::Server => dip.cause == Cause::ServerStopped,
+            Self::Cpu => dip.cause == Cause::OtherProcesses,
             // What a checkpoint costs is its own writing, and the page images after it.
-            Self::Checkpoint => matches!(cause, Cause::Checkpoint | Cause::FullPageImages),
-            Self::Vacuum => cause == Cause::Vacuum,
-            Self::Dyno => cause == Cause::DynoStopped,
+            Self::Checkpoint => matches!(dip.cause, Cause::Checkpoint | Cause::FullPageImages),
+            Self::Vacuum => dip.cause == Cause::Vacuum,
+            Self::Dyno => dip.cause == Cause::DynoStopped,
+            Self::Log => dip.cause == Cause::FullLog,
+            Self::Storage => dip.cause == Cause::SlowStorage,
+            Self::Cache => dip.cause == Cause::ColdCache,
         }
     }
 }
@@ -69,6 +112,12 @@ impl fmt::Display for Kind {
             Self::Checkpoint => "checkpoint on slow storage",
             Self::Vacuum => "vacuum of a large table",
             Self::Dyno => "dyno stopped",
+            Self::Metadata => "table change behind a long transaction",
+            Self::Row => "rows locked by another session",
+            Self::Backup => "backup lock",
+            Self::Log => "log filled by another session",
+            Self::Storage => "slow storage",
+            Self::Cache => "cache made small",
         })
     }
 }

@@ -19,8 +19,9 @@ pub struct Loaded {
 }
 
 /// sysbench's table, as `oltp_common.lua` has it.
-const TABLE: &str = "create or replace table sbtest1 (id integer not null auto_increment, k integer default 0 not null, \
-                     c char(120) default '' not null, pad char(60) default '' not null, primary key (id))";
+const TABLE: &str = "create or replace table sbtest1 (id integer not null auto_increment, \
+                     k integer default 0 not null, c char(120) default '' not null, \
+                     pad char(60) default '' not null, primary key (id))";
 
 /// Fills the table over so many connections.
 ///

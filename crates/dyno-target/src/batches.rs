@@ -92,9 +92,9 @@ impl<E> Batches<'_, E> {
     }
 }
 
-/// Has connections take batches until none is left. `work` is what each of them does; `progress` is told how many rows
-/// are in, on the calling thread; `stop`, raised by another thread, ends the work after the batches under way. Gives how
-/// many rows are in.
+/// Has connections take batches until none is left. `work` is what each of them does; `progress` is told how many
+/// rows are in, on the calling thread; `stop`, raised by another thread, ends the work after the batches under way.
+/// Gives how many rows are in.
 ///
 /// # Errors
 /// The first failure of any connection; or what `no_thread` says, if there is none to work on.

@@ -1,8 +1,8 @@
 //! What replies amount to.
 
 use dyno_wire::{
-    Cancel, CapturedResult, ErrorClass, Event, MySession, MyStatement, Parameters, Preparation, Protocol, Reply,
-    Session, TransactionStatus, WireError,
+    Cancel, CapturedResult, ErrorClass, Event, LocalData, MySession, MyStatement, Parameters, Preparation, Protocol,
+    Reply, Session, TransactionStatus, WireError,
 };
 
 use super::support::*;
@@ -405,6 +405,31 @@ fn the_servers_request_for_a_file_is_refused() {
         }]
     ));
     assert!(log.seen[0].1.as_ref().unwrap().message.contains("LOAD DATA LOCAL"));
+}
+
+/// What a statement brings is given once, to whatever name the server asks for; before and afterwards it gets nothing.
+#[test]
+fn only_the_content_of_a_load_is_served() {
+    let mut session = session_awaiting(PLAIN, 0);
+    let mut load = |answers: &[Vec<u8>]| {
+        let mut content = LocalData::default();
+        let row: Result<(), ()> = content.append(|out| {
+            out.extend_from_slice(b"1\n");
+            Ok(())
+        });
+        assert_eq!(row, Ok(()));
+        session.load("load data local", &mut content, &mut Vec::new());
+        let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
+        feed(&mut session, &answers).sent
+    };
+    let asks = packets(1, [b"\xfb/etc/passwd"]);
+    let served = [packets(2, [b"1\n"]), packets(3, [b""])].concat();
+    assert_eq!(load(&[asks.clone(), packets(4, [ok(1, 0, 0)])]), served);
+    // It fails before its content is asked for.
+    let failed = packets(1, [b"\xff\x7a\x04#42S02no such table"]);
+    assert_eq!(load(&[failed]), b"");
+    session.query(|sql| sql.extend_from_slice(b"select 1"), &mut Vec::new());
+    assert_eq!(feed(&mut session, &[&asks]).sent, packets(2, [b""]));
 }
 
 #[test]

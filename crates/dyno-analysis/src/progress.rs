@@ -21,7 +21,7 @@ pub struct Upcoming {
     pub afterwards: Option<Duration>,
 }
 
-/// The latency of a workload in an interval.
+/// The latency of a workload, of late.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveLatency {
     /// The workload's name.
@@ -30,20 +30,20 @@ pub struct LiveLatency {
     pub percentiles_us: Option<[f64; 3]>,
 }
 
-/// The state of a running load after an interval.
+/// What a running load did since that was last told: about a second, or an interval if those are longer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Live {
-    /// The phase the interval belongs to.
+    /// The phase it belongs to.
     pub phase: String,
-    /// Since the first phase began.
+    /// From the begin of the first phase to the end of this time.
     pub elapsed: Duration,
     /// Until the last phase ends; `None` if that is for the transactions to say.
     pub left: Option<Duration>,
-    /// Transactions per second in this interval, of all workloads together.
+    /// Transactions per second in this time, of all workloads together.
     pub tps: f64,
-    /// The latency of each workload in this interval, in the experiment's order.
+    /// The latency of each workload in this time, in the experiment's order.
     pub latencies: Vec<LiveLatency>,
-    /// Transactions that failed so far: of the time measured, or of the warm-up while it lasts.
+    /// Transactions that failed in this time.
     pub errors: u64,
 }
 

@@ -4,7 +4,7 @@ use crate::figures::{count, duration, ms, rate};
 use dyno_analysis::progress::{Live, LiveLatency};
 use std::time::Duration;
 
-/// The line, without a line break. Its parts keep their places from one interval to the next.
+/// The line, without a line break. Its parts keep their places from one line to the next.
 #[must_use]
 pub fn live_line(live: &Live) -> String {
     let left = live.left.map_or_else(String::new, |left| {

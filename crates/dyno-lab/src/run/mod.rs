@@ -13,6 +13,7 @@ mod embedded;
 mod emergency;
 mod error;
 mod external;
+mod lately;
 mod preflight;
 mod progress;
 mod recorder;

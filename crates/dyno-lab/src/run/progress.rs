@@ -20,7 +20,7 @@ pub trait Progress {
     /// Something to know that ends nothing.
     fn note(&mut self, text: &str);
 
-    /// An interval of the load is over.
+    /// What the load did since this was last told: about once a second, or after every interval if those are longer.
     fn live(&mut self, _live: &Live) {}
 
     /// A run has ended and what is known of it is written.

@@ -1,8 +1,8 @@
 //! What happens to every interval of a running load: archived, summed up, and told to whoever watches.
 
+use super::lately::Lately;
 use super::progress::Progress;
 use super::sampling::{Running, Sampling};
-use dyno_analysis::progress::{Live, LiveLatency};
 use dyno_analysis::summary::SummaryBuilder;
 use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::{ClientCpu, Connection, HostCpu, Summary, Warning};
@@ -29,9 +29,8 @@ pub struct Recorder<'a> {
     cpu: Cpu,
     host: CpuMeter,
     load_host: Option<HostCpu>,
-    warmup_errors: u64,
-    /// Of the time measured alone.
-    errors: u64,
+    /// What whoever watches was not told yet.
+    lately: Option<Lately>,
     warnings: Vec<Warning>,
 }
 
@@ -64,14 +63,14 @@ impl<'a> Recorder<'a> {
             cpu: Cpu::default(),
             host: CpuMeter::new(),
             load_host: None,
-            warmup_errors: 0,
-            errors: 0,
+            lately: None,
             warnings: Vec::new(),
         }
     }
 
     /// The summary of what was measured, with what only the recorder knows filled in, and what it needs to be archived.
     pub(super) fn finish(mut self) -> (Summary, RunWriter, &'a mut dyn Progress) {
+        self.tell();
         let sampled = self.sampler.take().map(Running::finish).unwrap_or_default();
         self.warnings
             .extend(sampled.warnings.into_iter().map(|text| Warning::Note { text }));
@@ -124,6 +123,20 @@ impl<'a> Recorder<'a> {
     fn mark_begin(&mut self) {
         self.cpu.begin = own_cpu();
         self.host = CpuMeter::new();
+    }
+
+    /// Tells what the load did since that was last told.
+    fn tell(&mut self) {
+        let Some(lately) = self.lately.take() else { return };
+        let phase = self.phases.get(lately.phase()).map(String::as_str).unwrap_or_default();
+        let names = self
+            .writer
+            .record_mut()
+            .workloads
+            .iter()
+            .map(|facts| facts.name.as_str());
+        let live = lately.live(phase, names, self.planned);
+        self.progress.live(&live);
     }
 
     fn archive_failed(&mut self, error: &dyno_archive::ArchiveError) {
@@ -207,40 +220,30 @@ impl Observer for Recorder<'_> {
         let noticed = self.sampler.as_ref().map(Running::events).unwrap_or_default();
         self.keep_events(&noticed);
         let phase = self.phases.get(interval.phase).map(String::as_str).unwrap_or_default();
-        let elapsed = interval.start + interval.duration;
-        if phase != WARMUP {
-            self.builder.interval(phase, interval);
-            self.cpu.end = own_cpu();
-        }
-        let transactions: u64 = interval.recordings.iter().map(|recording| recording.transactions).sum();
-        let errors: u64 = interval.recordings.iter().map(|recording| recording.errors).sum();
-        let errors_so_far = if phase == WARMUP {
-            &mut self.warmup_errors
-        } else {
-            &mut self.errors
-        };
-        *errors_so_far += errors;
-        let errors = *errors_so_far;
-        let facts = self.writer.record_mut().workloads.iter();
-        let latencies = facts.zip(&interval.recordings).map(|(facts, recording)| LiveLatency {
-            workload: facts.name.clone(),
-            percentiles_us: (recording.transactions > 0)
-                .then(|| [50.0, 95.0, 99.0].map(|percent| recording.latency.percentile_ns(percent) as f64 / 1e3)),
-        });
-        let live = Live {
-            phase: phase.to_owned(),
-            elapsed,
-            left: self.planned.map(|planned| planned.saturating_sub(elapsed)),
-            tps: transactions as f64 / interval.duration.as_secs_f64().max(1e-9),
-            latencies: latencies.collect(),
-            errors,
-        };
         if phase == WARMUP {
             self.mark_begin();
-        } else if live.left == Some(Duration::ZERO) {
-            self.read_host();
+        } else {
+            self.builder.interval(phase, interval);
+            self.cpu.end = own_cpu();
+            if self
+                .planned
+                .is_some_and(|planned| interval.start + interval.duration >= planned)
+            {
+                self.read_host();
+            }
         }
-        self.progress.live(&live);
+        if self
+            .lately
+            .as_ref()
+            .is_some_and(|lately| lately.phase() != interval.phase)
+        {
+            self.tell();
+        }
+        let lately = self.lately.get_or_insert_default();
+        lately.add(interval);
+        if lately.is_enough() {
+            self.tell();
+        }
         ControlFlow::Continue(())
     }
 
@@ -301,6 +304,7 @@ impl Observer for Recorder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyno_analysis::progress::Live;
     use dyno_analysis::summary::summary_of;
     use dyno_archive::plan::{PlannedRun, Protocol, Resolved, Scripts, Workload};
     use dyno_archive::summary::WorkloadFacts;
@@ -311,15 +315,15 @@ mod tests {
     use dyno_target::postgres::scope::Scope;
 
     #[derive(Default)]
-    struct Lefts(Vec<(Option<Duration>, u64)>);
+    struct Errors(Vec<u64>);
 
-    impl Progress for Lefts {
+    impl Progress for Errors {
         fn note(&mut self, text: &str) {
             panic!("{text}");
         }
 
         fn live(&mut self, live: &Live) {
-            self.0.push((live.left, live.errors));
+            self.0.push(live.errors);
         }
     }
 
@@ -365,8 +369,8 @@ mod tests {
         .unwrap();
         assert_eq!(sampling.warnings.len(), 1);
 
-        let mut lefts = Lefts::default();
-        let mut recorder = Recorder::new(writer, builder, &mut lefts, sampling);
+        let mut errors = Errors::default();
+        let mut recorder = Recorder::new(writer, builder, &mut errors, sampling);
         recorder.connected(&Connected {
             connect_time: vec![LatencyHistogram::new()],
             total: Duration::ZERO,
@@ -411,7 +415,8 @@ mod tests {
         }
         let (summary, writer, _) = recorder.finish();
         writer.finish(RunState::Complete, summary).unwrap();
-        assert_eq!(lefts.0, [(None, 2), (None, 4), (None, 2)]);
+        // Each phase is told of to its end, although none lasted for a second.
+        assert_eq!(errors.0, [4, 2]);
 
         let run = Archive::new(folder.path())
             .campaigns()

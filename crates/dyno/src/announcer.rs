@@ -3,6 +3,7 @@
 
 use dyno_analysis::progress::{FinishedRun, Live, Upcoming};
 use dyno_lab::run::Progress;
+use dyno_report::figures::count;
 use std::collections::VecDeque;
 use std::io;
 use std::panic::resume_unwind;
@@ -11,6 +12,9 @@ use std::thread::{Builder, JoinHandle};
 
 /// So much may wait to be told. What is more waits where it comes from, which then is between the runs of a campaign.
 const MOST_WAITING: usize = 10_000;
+
+/// While so much waits, how the load goes on is not added to it, and the load does not wait for a reader.
+const MOST_BEFORE_LIVE: usize = 5_000;
 
 /// Passes on to `P` what it is told, without waiting for it.
 pub struct Announcer<P> {
@@ -54,11 +58,6 @@ enum News {
 }
 
 impl News {
-    /// Whether it is old when there is more of its kind.
-    fn ages(&self) -> bool {
-        matches!(self, Self::Amount { .. } | Self::Live(_))
-    }
-
     fn tell(&self, to: &mut impl Progress) {
         match self {
             Self::Begins(run) => to.begins(run),
@@ -82,23 +81,49 @@ struct Waiting {
 #[derive(Default)]
 struct Pile {
     news: VecDeque<News>,
+    /// How often it was not added how the load goes on, since something was.
+    left_out: usize,
     closed: bool,
 }
 
+impl Pile {
+    /// Adds `news`, and before it how much is missing there.
+    fn add(&mut self, news: News) {
+        let left_out = std::mem::take(&mut self.left_out);
+        if left_out > 0 {
+            let text = match left_out {
+                1 => "A line about the load was left out".to_owned(),
+                _ => format!("{} lines about the load were left out", count(left_out as u64)),
+            };
+            self.news
+                .push_back(News::Note(format!("{text}, because nobody read those before.")));
+        }
+        self.news.push_back(news);
+    }
+}
+
 impl Waiting {
-    /// Adds `news`; of those that age, the newest takes the place of the one before.
+    /// Adds `news`. How far a step has come takes the place of how far it had.
     fn push(&self, news: News) {
         let mut pile = self.pile();
-        if !news.ages() {
-            let full = |pile: &mut Pile| pile.news.len() >= MOST_WAITING;
-            pile = self
-                .changed
-                .wait_while(pile, full)
-                .unwrap_or_else(PoisonError::into_inner);
-        } else if pile.news.back().is_some_and(News::ages) {
-            pile.news.pop_back();
+        match news {
+            News::Live(_) if pile.news.len() >= MOST_BEFORE_LIVE => {
+                pile.left_out += 1;
+                return;
+            }
+            News::Amount { .. } => {
+                pile.news.pop_back_if(|last| matches!(last, News::Amount { .. }));
+            }
+            News::Live(_) => {}
+            _ => {
+                let full = |pile: &mut Pile| pile.news.len() >= MOST_WAITING;
+                pile = self
+                    .changed
+                    .wait_while(pile, full)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
         }
-        pile.news.push_back(news);
+        pile.add(news);
         self.changed.notify_all();
     }
 
@@ -189,37 +214,69 @@ mod tests {
         }
     }
 
-    #[test]
-    fn who_does_not_listen_holds_up_nobody_and_misses_only_what_is_old() {
+    /// An announcer whose listener hears "Connecting" and then no more until the sender is used.
+    fn stalled() -> (Announcer<Slow>, Sender<()>) {
         let ((begun, has_begun), (go, may)) = (mpsc::channel(), mpsc::channel());
         let told = Vec::new();
         let mut announcer = Announcer::start(Slow { begun, may, told }).unwrap();
-        let mut live = Live {
-            phase: "measure".to_owned(),
-            elapsed: Duration::ZERO,
-            left: None,
-            tps: 0.0,
-            latencies: Vec::new(),
-            errors: 0,
-        };
         announcer.step("Connecting");
         has_begun.recv().unwrap();
-        // Were any of them waited for, this would not come to its end.
-        let mut passes = |seconds: std::ops::Range<u64>, announcer: &mut Announcer<Slow>| {
-            for second in seconds {
-                live.elapsed = Duration::from_secs(second);
-                announcer.live(&live);
-            }
-        };
-        passes(0..50_000, &mut announcer);
+        (announcer, go)
+    }
+
+    fn pass(seconds: std::ops::Range<u64>, announcer: &mut Announcer<Slow>) {
+        for second in seconds {
+            announcer.live(&Live {
+                phase: "measure".to_owned(),
+                elapsed: Duration::from_secs(second),
+                left: None,
+                tps: 0.0,
+                latencies: Vec::new(),
+                errors: 0,
+            });
+        }
+    }
+
+    #[test]
+    fn who_listens_late_hears_of_every_second() {
+        let (mut announcer, go) = stalled();
+        pass(1..4, &mut announcer);
         announcer.note("the disk is full");
-        passes(50_000..100_000, &mut announcer);
+        pass(4..6, &mut announcer);
+        go.send(()).unwrap();
+        let told = announcer.close().told;
+        let expected = [
+            "Connecting",
+            "1 s",
+            "2 s",
+            "3 s",
+            "note: the disk is full",
+            "4 s",
+            "5 s",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn who_does_not_listen_holds_up_nobody_and_is_told_what_was_left_out() {
+        let (mut announcer, go) = stalled();
+        // Were any of them waited for, this would not come to its end.
+        pass(0..50_000, &mut announcer);
+        announcer.note("the disk is full");
+        pass(50_000..50_001, &mut announcer);
         announcer.step("Stopping");
         go.send(()).unwrap();
         let told = announcer.close().told;
+        let (lines, rest) = told.split_at(1 + MOST_BEFORE_LIVE);
+        assert_eq!(lines[MOST_BEFORE_LIVE], "4999 s");
         assert_eq!(
-            told,
-            ["Connecting", "49999 s", "note: the disk is full", "99999 s", "Stopping"]
+            rest,
+            [
+                "note: 45,000 lines about the load were left out, because nobody read those before.",
+                "note: the disk is full",
+                "note: A line about the load was left out, because nobody read those before.",
+                "Stopping"
+            ]
         );
     }
 }

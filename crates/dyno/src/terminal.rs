@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Where output is not a terminal, the state of the load is printed no more often than this.
+/// Where output is not a terminal, how far a step has come is printed no more often than this.
 const PLAIN_PERIOD: Duration = Duration::from_millis(990);
 
 /// Shows a campaign's progress.
@@ -63,7 +63,7 @@ impl Terminal {
         }
     }
 
-    /// Whether a plain line about the running load is due.
+    /// Whether a plain line about how far the step has come is due.
     fn plain_is_due(&mut self) -> bool {
         let due = self.last_plain.is_none_or(|last| last.elapsed() >= PLAIN_PERIOD);
         if due {
@@ -139,7 +139,7 @@ impl Progress for Terminal {
         if let Some(bar) = &self.bar {
             self.style("{spinner} {msg}");
             bar.set_message(visible(&text).into_owned());
-        } else if self.plain_is_due() {
+        } else {
             say::aside(&text);
         }
     }

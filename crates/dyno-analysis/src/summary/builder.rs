@@ -300,7 +300,7 @@ impl SummaryBuilder {
             }));
             warnings.extend(self.began_late(&workload.facts));
             let stretches = self.stretches(index);
-            let workload = workload.summary(self.measured_s, &stretches);
+            let workload = workload.summary(self.measured_s(), &stretches);
             let of_stretches = stretches.iter().flat_map(Stretch::warnings);
             for warning in Warning::of(&workload).into_iter().chain(of_stretches) {
                 // Some warnings are of the run, not of a workload: once is enough.
@@ -312,13 +312,18 @@ impl SummaryBuilder {
         }
         let stages = self.stages.iter().filter(|_| self.stages.len() > 1);
         Summary {
-            measured_s: self.measured_s,
+            measured_s: self.measured_s(),
             total: (workloads.len() > 1).then(|| total(&workloads)),
             stages: stages.map(|stage| stage.summary(&self.workloads)).collect(),
             workloads,
             warnings,
             ..Summary::default()
         }
+    }
+
+    /// How long was measured, to the microsecond: a sum of many parts is off by less.
+    fn measured_s(&self) -> f64 {
+        (self.measured_s * 1e6).round() / 1e6
     }
 
     /// What is to be said of a workload whose clients began when the measurement was under way.

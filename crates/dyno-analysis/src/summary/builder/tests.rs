@@ -366,3 +366,14 @@ fn a_summary_survives_json() {
     let json = serde_json::to_string(&summary).unwrap();
     assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), summary);
 }
+
+#[test]
+fn many_short_intervals_make_a_round_time() {
+    let tenth = Duration::from_millis(100);
+    let mut builder = SummaryBuilder::new(&facts(Pacing::Closed), tenth);
+    for _ in 0..30 {
+        builder.interval(MEASURE, &interval(7, 1_000_000, tenth));
+    }
+    let summary = builder.build();
+    assert_eq!((summary.measured_s, summary.workloads[0].tps), (3.0, 70.0));
+}

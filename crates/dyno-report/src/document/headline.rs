@@ -5,7 +5,7 @@ use super::model::Headline;
 use super::recorded::Recorded;
 use super::run::{state_words, steady_words};
 use crate::campaign::latencies::percentile_words;
-use crate::figures::{counted, one_line, percent, rate, time};
+use crate::figures::{count, counted, one_line, percent, rate, time};
 use dyno_archive::analysis::Analysis;
 use dyno_archive::summary::{Pacing, Summary, WorkloadSummary};
 use indexmap::IndexMap;
@@ -28,6 +28,7 @@ pub(super) fn of_run(recorded: &Recorded) -> Vec<Headline> {
         }];
     };
     let steady = recorded.analysis.as_ref().is_some_and(|analysis| analysis.steady.found);
+    let interval_s = recorded.run.record.as_ref().map_or(1.0, |record| record.interval_s);
     let several = summary.workloads.len() > 1;
     let common = common(recorded);
     let of = |workload: &WorkloadSummary| {
@@ -35,7 +36,7 @@ pub(super) fn of_run(recorded: &Recorded) -> Vec<Headline> {
         Headline {
             subject: workload.name.clone(),
             figure: format!("{} TPS", rate(workload.tps)),
-            interval: interval_words(tps, steady),
+            interval: interval_words(tps, interval_s, steady),
             verdict: joined([
                 latency_words(summary, workload),
                 errors_words(workload),
@@ -75,13 +76,16 @@ fn joined<const N: usize>(sentences: [String; N]) -> String {
 
 /// The interval of the mean by batch means: 20 batches of neighbouring intervals, whose means are nearly independent
 /// of each other where single intervals are not (A. M. Law and W. D. Kelton, "Simulation Modeling and Analysis", on
-/// steady-state output).
-fn interval_words(tps: &[f64], steady: bool) -> String {
-    if tps.len() < 3 * BATCHES {
+/// steady-state output). As for a steady state, intervals shorter than a second count together as one.
+fn interval_words(tps: &[f64], interval_s: f64, steady: bool) -> String {
+    // A little less, so that a tenth of a second goes ten times into one.
+    let together = (1.0 / interval_s - 1e-6).ceil().max(1.0) as usize;
+    let needed = together.saturating_mul(3 * BATCHES);
+    if tps.len() < needed {
         return format!(
             "no 95 % confidence interval: it needs {} intervals, and this run has {}",
-            3 * BATCHES,
-            tps.len()
+            count(needed as u64),
+            count(tps.len() as u64)
         );
     }
     if !steady {
@@ -190,18 +194,25 @@ mod tests {
     #[test]
     fn an_interval_needs_many_intervals_and_a_steady_state() {
         let few = [100.0; 20];
-        let words = interval_words(&few, true);
+        let words = interval_words(&few, 1.0, true);
         assert_eq!(
             words,
             "no 95 % confidence interval: it needs 60 intervals, and this run has 20"
         );
+        assert_eq!(interval_words(&few, 30.0, true), words);
+        // A steady state cannot be found in 120 intervals of 50 ms.
+        assert_eq!(
+            interval_words(&[100.0; 120], 0.05, false),
+            "no 95 % confidence interval: it needs 1,200 intervals, and this run has 120"
+        );
+        assert!(interval_words(&[100.0; 600], 0.1, false).contains("no steady state"));
         // Most of the time nothing was done.
         let rare: Vec<f64> = (0..200).map(|second| if second == 150 { 900.0 } else { 0.0 }).collect();
-        let words = interval_words(&rare, true);
+        let words = interval_words(&rare, 1.0, true);
         assert!(words.starts_with("no 95 % confidence interval, because"), "{words}");
         let values: Vec<f64> = (0..200).map(|second| 1_000.0 + f64::from(second * 37 % 23)).collect();
-        assert!(interval_words(&values, false).starts_with("no 95 % confidence interval"));
-        let words = interval_words(&values, true);
+        assert!(interval_words(&values, 1.0, false).starts_with("no 95 % confidence interval"));
+        let words = interval_words(&values, 1.0, true);
         assert!(words.starts_with("95 % confidence interval 1,010 to 1,011"), "{words}");
     }
 }

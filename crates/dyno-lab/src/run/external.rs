@@ -151,7 +151,7 @@ impl ExternalServers {
         let Some(changed) = self.changed.take() else { return };
         if let Some(saved) = changed.restore {
             progress.step("Restoring the server's settings");
-            if back(&*changed.server, saved, self.restart_command.as_deref(), progress) {
+            if back(&*changed.server, saved, self.restart_command.as_deref(), progress).is_some() {
                 self.emergency.set_changed(None);
             }
         }
@@ -235,20 +235,33 @@ impl Left<'_> {
 
 /// Does what a campaign could not do any more.
 fn again(server: &dyn External, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) {
-    let left = format!(
-        "The campaign in {} ended before it could restore the server's settings",
-        saved.campaign.display()
-    );
-    // Where it fails again, that is said.
-    let end = match back(server, saved, restart_command, progress) {
-        true => "; they have been restored now.",
-        false => ".",
-    };
-    progress.note(&format!("{left}{end}"));
+    let (campaign, changed) = (saved.campaign.clone(), saved.saved.settings.len());
+    let left = back(server, saved, restart_command, progress);
+    progress.note(&ended_before(&campaign, changed, left));
 }
 
-/// Puts settings back, and says whether that could be done.
-fn back(server: &dyn External, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) -> bool {
+/// Says of a campaign that it ended before it could put back the settings it had `changed`, and what came of it now:
+/// so many of them were `left` as they are, if it could be done at all.
+fn ended_before(campaign: &Path, changed: usize, left: Option<usize>) -> String {
+    // Where it fails again, or leaves some as they are, that has been said.
+    let end = match left {
+        Some(0) => "; they have been restored now.",
+        Some(left) if left < changed => "; the others have been restored now.",
+        _ => ".",
+    };
+    format!(
+        "The campaign in {} ended before it could restore the server's settings{end}",
+        campaign.display()
+    )
+}
+
+/// Puts settings back. Gives the number of those that are left as they are; `None` if it could not be done.
+fn back(
+    server: &dyn External,
+    saved: Restore,
+    restart_command: Option<&str>,
+    progress: &mut dyn Progress,
+) -> Option<usize> {
     match server.restore(&saved.saved, restart_command) {
         Ok(restored) => {
             if !restored.pending_restart.is_empty() {
@@ -266,14 +279,14 @@ fn back(server: &dyn External, saved: Restore, restart_command: Option<&str>, pr
             if let Err(error) = saved.remove() {
                 progress.note(&error.to_string());
             }
-            true
+            Some(restored.others.len())
         }
         Err(error) => {
             progress.note(&format!(
                 "The server's settings could not be restored: {error}. {}",
                 still_kept(&saved)
             ));
-            false
+            None
         }
     }
 }
@@ -369,4 +382,20 @@ fn check_varied(server: &dyn External, experiment: &Resolved, terms: Terms<'_>, 
         return Err(RunError::LeftAndVaried { names });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_stay_as_they_are_are_not_called_restored() {
+        let said = |left| ended_before(Path::new("archive/x"), 3, left);
+        let before = "The campaign in archive/x ended before it could restore the server's settings";
+        assert_eq!(said(Some(0)), format!("{before}; they have been restored now."));
+        assert_eq!(said(Some(1)), format!("{before}; the others have been restored now."));
+        for none in [Some(3), None] {
+            assert_eq!(said(none), format!("{before}."));
+        }
+    }
 }

@@ -42,7 +42,11 @@ pub fn progress_line(live: &Live, run: &Upcoming) -> String {
 #[must_use]
 pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
     let folder = run.folder.display();
-    let kept = format!("Saved in {folder} ({})", run.state);
+    let saved = match run.archive_error() {
+        Some(_) => "Saved in part",
+        None => "Saved",
+    };
+    let kept = format!("{saved} in {folder} ({})", run.state);
     let in_full = of.is_none() || run.planned.cell.is_empty();
     match finished(run).filter(|_| in_full) {
         Some(text) => format!("\n{text}\n{kept}"),
@@ -59,7 +63,7 @@ pub fn finished_run(run: &FinishedRun, of: Option<usize>) -> String {
                 .collect::<Vec<_>>()
                 .join("; ");
             format!(
-                "Run {}{of} ({}){}: {said}\nSaved in {folder}",
+                "Run {}{of} ({}){}: {said}\n{saved} in {folder}",
                 run.planned.number,
                 run.state,
                 cell(&run.planned)

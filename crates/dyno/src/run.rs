@@ -129,10 +129,11 @@ fn unfinished(archive: &Path, finished: &Finished) -> Option<String> {
             return Some(format!("the run does not count: {why}"));
         }
         (1, ..) => {
-            return finished
-                .failure
-                .as_ref()
-                .map(|why| format!("the run ended early: {why}"));
+            let what = match finished.only_archive {
+                true => "the archived run is incomplete",
+                false => "the run ended early",
+            };
+            return finished.failure.as_ref().map(|why| format!("{what}: {why}"));
         }
         (_, 0, _) => {
             return Some(format!(

@@ -103,6 +103,8 @@ pub struct Finished {
     pub faulty: usize,
     /// What ended it before its time, or the only run; `None` if nothing did, or if that was asked for.
     pub failure: Option<String>,
+    /// Whether `failure` is no more than that the archive could not take all of a run, which took its whole time.
+    pub only_archive: bool,
 }
 
 /// Runs a campaign. A run that fails is recorded and the next one made, unless the plan says to stop. A campaign of

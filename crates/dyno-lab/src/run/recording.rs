@@ -9,12 +9,12 @@ use super::threads;
 use super::{Progress, RunError, ceiling, settings};
 use dyno_analysis::analyse;
 use dyno_analysis::progress::FinishedRun;
-use dyno_analysis::summary::{SummaryBuilder, metrics};
+use dyno_analysis::summary::{SummaryBuilder, metrics, summary_of};
 use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::PlannedRun;
 use dyno_archive::plan::{ErrorLimit, Resolved};
 use dyno_archive::summary::{Summary, TableGrowth, Warning, WorkloadFacts};
-use dyno_archive::{CampaignRecord, CampaignWriter, RunRecord, RunState, RunWriter};
+use dyno_archive::{CampaignRecord, CampaignWriter, Run, RunRecord, RunState, RunWriter};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_record::MOST_STATEMENTS;
 use dyno_target::host::host_facts;
@@ -333,6 +333,7 @@ pub(crate) fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, 
     };
     let failure = stopped(summary);
     let state = if failure.is_some() { RunState::Incomplete } else { state };
+    let folder = writer.path().to_owned();
     match writer.finish(state, summary.clone()) {
         Ok(mut run) => {
             let analysis = analyse(&run);
@@ -351,6 +352,8 @@ pub(crate) fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, 
                 progress.note(&error);
                 summary.warnings.push(Warning::ArchiveStopped { error: error.clone() });
             }
+            let text = unsaved(folder, summary.measured_s);
+            summary.warnings.push(Warning::Note { text });
             Kept {
                 state: RunState::Incomplete,
                 analysis: None,
@@ -358,6 +361,18 @@ pub(crate) fn finish(writer: RunWriter, state: RunState, summary: &mut Summary, 
             }
         }
     }
+}
+
+/// Says of a run whose summary could not be saved what is known of it later, from the rest of its `folder`.
+fn unsaved(folder: PathBuf, measured_s: f64) -> String {
+    let kept_s = Run::read(folder)
+        .and_then(|run| summary_of(&run).ok())
+        .map_or(0.0, |summary| summary.measured_s);
+    let known = match kept_s > 0.0 {
+        true => format!("only {kept_s:.1} s of the {measured_s:.1} s measured"),
+        false => "nothing of what was measured".to_owned(),
+    };
+    format!("This summary could not be saved: later, dyno list, show and export know {known}.")
 }
 
 #[cfg(test)]

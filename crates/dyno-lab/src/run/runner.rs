@@ -38,6 +38,8 @@ pub(super) struct CampaignRunner<'a> {
     /// What the runs made so far took beyond their phases.
     overhead: Duration,
     made: u32,
+    /// See [`Finished::only_archive`].
+    only_archive: bool,
 }
 
 impl<'a> CampaignRunner<'a> {
@@ -78,6 +80,7 @@ impl<'a> CampaignRunner<'a> {
             },
             overhead: Duration::ZERO,
             made: 0,
+            only_archive: false,
         }
     }
 
@@ -97,6 +100,7 @@ impl<'a> CampaignRunner<'a> {
             missing,
             faulty,
             failure,
+            only_archive: self.only_archive,
         })
     }
 
@@ -141,6 +145,7 @@ impl<'a> CampaignRunner<'a> {
             let failed = run.state != RunState::Complete;
             let last = self.plan.on_failure == OnFailure::Stop || !self.bench.several;
             if failed && last {
+                self.only_archive = run.failure.is_some() && run.failure.as_deref() == run.archive_error();
                 return Ok(run.failure);
             }
         }

@@ -11,7 +11,7 @@ use crate::figures::{counted, decimal, duration, one_line, percent, rate};
 use dyno_archive::RunState;
 use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::Resolved;
-use dyno_archive::summary::Summary;
+use dyno_archive::summary::{Summary, Warning};
 use std::time::Duration;
 
 /// Everything about a run, for a document that is about it alone.
@@ -93,12 +93,32 @@ pub(super) fn state_words(recorded: &Recorded) -> String {
     match recorded.run.state {
         RunState::Complete => String::new(),
         RunState::Running => "The run is in progress; these are its figures so far.".to_owned(),
+        RunState::Incomplete if lacks_only_archive(recorded) => {
+            "The run took its whole time, but not all of it could be archived.".to_owned()
+        }
+        RunState::Incomplete if has_no_last_word(recorded) => {
+            "The run ended early, or its end could not be archived. This is what was recorded until then.".to_owned()
+        }
         RunState::Incomplete => {
             format!("The run ended early{because}. This is what was measured until then.")
         }
         RunState::Faulty => format!("This run does not count{because}."),
         RunState::Failed => format!("The run failed{because}."),
     }
+}
+
+/// Whether nothing but its archive keeps a run from being complete.
+fn lacks_only_archive(recorded: &Recorded) -> bool {
+    let warnings = recorded.summary.iter().flat_map(|summary| &summary.warnings);
+    let has = |wanted: fn(&Warning) -> bool| warnings.clone().any(wanted);
+    has(|warning| matches!(warning, Warning::ArchiveStopped { .. }))
+        && !has(|warning| matches!(warning, Warning::EndedEarly { .. } | Warning::Aborted { .. }))
+}
+
+/// Whether the archive does not say how a run ended.
+fn has_no_last_word(recorded: &Recorded) -> bool {
+    let record = recorded.run.record.as_ref();
+    record.is_ok_and(|record| record.state == RunState::Running)
 }
 
 fn figures_in_words(summary: &Summary) -> String {

@@ -128,12 +128,19 @@ fn a_disk_that_is_full_in_mid_run() {
         let ended = desk
             .on(&database.target(), ["full.toml", "--archive", &archive])
             .expect(2);
-        ended.says("No space left on device").shows("The archive is incomplete");
+        ended
+            .says("error: the archived run is incomplete: ")
+            .says("No space left on device")
+            .shows("The archive is incomplete")
+            .shows("This summary could not be saved")
+            .shows("The run took its whole time")
+            .shows("Saved in part in ");
         let runs = run_folders(&disk.0);
         assert!(runs[0].measured() > 0);
         desk.dyno(&format!("show --archive {archive}"))
             .expect(0)
-            .shows("latency (");
+            .shows("latency (")
+            .shows("The run ended early, or its end could not be archived.");
     }
     // Without the right to mount: a limit on the size of files, which by default kills whoever meets it.
     let command = desk.command_on(&database.target(), ["full.toml"]);

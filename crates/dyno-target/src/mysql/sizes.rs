@@ -104,15 +104,18 @@ pub(super) fn files_of(client: &mut Client, database: &str) -> Result<HashMap<St
 
 /// The same of the database that an expression names. The parts of a table that is divided have a file each.
 fn files_below(client: &mut Client, database: &str) -> Result<HashMap<String, i64>, ClientError> {
-    let query = |list: &str| {
+    let query = |list: &str, name: &str| {
         format!(
-            "select name, cast(file_size as signed) from information_schema.{list} \
-             where name like concat(convert(convert({database} using filename) using binary), '/%')"
+            "select name, cast(file_size as signed) from information_schema.{list} where name like concat({name}, '/%')"
         )
     };
     let [mariadb, mysql] = FILES;
-    let rows = match client.query::<(String, i64)>(&query(mariadb)) {
-        Err(ClientError::Server(error)) if error.code == NO_TABLE => client.query(&query(mysql))?,
+    let encoded = format!("convert(convert({database} using filename) using binary)");
+    let rows = match client.query::<(String, i64)>(&query(mariadb, &encoded)) {
+        // As for `PLAIN_QUERY`.
+        Err(ClientError::Server(error)) if [NO_TABLE, NO_CHARACTERS].contains(&error.code) => {
+            client.query(&query(mysql, database))?
+        }
         rows => rows?,
     };
     let mut files = HashMap::new();

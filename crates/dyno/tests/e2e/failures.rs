@@ -203,7 +203,7 @@ fn a_run_that_lost_clients_says_so_and_does_not_count() {
     desk.file(
         "shrunk.toml",
         "title = \"x\"\n[[workload]]\nclients = 4\nscript = \"select 1;\"\n\
-         [phases]\nwarmup = \"1500ms\"\nmeasure = \"300ms\"\ninterval = \"100ms\"\n",
+         [phases]\nwarmup = \"2500ms\"\nmeasure = \"300ms\"\ninterval = \"100ms\"\n",
     );
     let lose_three = |words: &[&str], code: i32| {
         let mut running = crate::support::Running::start(desk.command_on(&target, words));

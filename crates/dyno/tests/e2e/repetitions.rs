@@ -8,7 +8,7 @@ fn later_runs_that_cannot_begin_are_kept_as_failed() {
     desk.file(
         "later.toml",
         "title = \"x\"\n[data]\nsetup = \"create table t (id int); select pg_sleep(1)\"\n\
-         [[workload]]\nscript = \"select count(*) from t;\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"1s\"\ninterval \
+         [[workload]]\nscript = \"select count(*) from t;\"\n[phases]\nwarmup = \"0s\"\nmeasure = \"2s\"\ninterval \
          = \"100ms\"\n",
     );
     let mut running = Running::start(desk.command_on(&database.target(), ["later.toml", "--repeat", "3"]));

@@ -18,7 +18,7 @@ script = "update t set id = id where id = 7;"
 
 [phases]
 warmup = "0s"
-measure = "500ms"
+measure = "1500ms"
 interval = "100ms"
 
 [factors]

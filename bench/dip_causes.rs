@@ -108,8 +108,8 @@ fn main() -> Result<()> {
     if judge_only.is_empty() {
         let facts = json!({
             "summary": format!(
-                "`dyno run` on the embedded server ({}), update by primary key, 8 clients, 1,000,000 rows, intervals of \
-                 1 s. Seed {seed}.",
+                "`dyno run` on the embedded server ({}), update by primary key, 8 clients, 1,000,000 rows, intervals \
+                 of 1 s. Seed {seed}.",
                 json!(database).as_str().unwrap_or_default()
             ),
         });

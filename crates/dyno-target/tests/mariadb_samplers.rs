@@ -17,8 +17,8 @@ use std::time::Duration;
 use support::watch::{Row, Told, watch};
 use support::{home, quiet};
 
-/// A server with a table of a thousand rows, and where the load connects to. One at a time: they would take the CPU from
-/// each other.
+/// A server with a table of a thousand rows, and where the load connects to. One at a time: they would take the CPU
+/// from each other.
 fn start(settings: &[(&str, &str)]) -> ((Embedded, MutexGuard<'static, ()>), Server, ConnectionInfo) {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,8 +33,8 @@ fn start(settings: &[(&str, &str)]) -> ((Embedded, MutexGuard<'static, ()>), Ser
     let mut admin = server.connection("").connect().unwrap();
     admin
         .execute(
-            "create or replace database watched; use watched; create table t (id int primary key, n int); insert into t \
-             select seq, 0 from seq_1_to_1000",
+            "create or replace database watched; use watched; create table t (id int primary key, n int); insert into \
+             t select seq, 0 from seq_1_to_1000",
         )
         .unwrap();
     let info = server.connection("watched");

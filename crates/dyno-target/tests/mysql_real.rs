@@ -1,4 +1,5 @@
-//! A real MySQL: what it has of its own, above all how it lets us in. Where none can be had, the test says so and passes.
+//! A real MySQL: what it has of its own, above all how it lets us in. Where none can be had, the test says so and
+//! passes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail as tests do")]
 

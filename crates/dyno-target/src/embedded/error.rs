@@ -68,8 +68,8 @@ pub enum EmbeddedError {
     },
     /// There are no binaries of it at all.
     #[error(
-        "{product} is not packaged for dyno: install it and ask for it with {installed}, take embedded:mariadb, or give \
-         the address of a running server with --target"
+        "{product} is not packaged for dyno: install it and ask for it with {installed}, take embedded:mariadb, or \
+         give the address of a running server with --target"
     )]
     NotPackaged {
         /// Which database.

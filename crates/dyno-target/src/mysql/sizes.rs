@@ -24,8 +24,8 @@ const NO_CHARACTERS: u16 = 1115;
 /// Schema, name, bytes of the table, bytes of its indexes, rows, file.
 type Row = (String, String, Option<i64>, Option<i64>, Option<f64>, String);
 
-/// Where InnoDB lists its files with their sizes as they are now: MariaDB from 10.2 on, and MySQL from 8.0 on. Reading it
-/// takes the right PROCESS.
+/// Where InnoDB lists its files with their sizes as they are now: MariaDB from 10.2 on, and MySQL from 8.0 on. Reading
+/// it takes the right PROCESS.
 const FILES: [&str; 2] = ["innodb_sys_tablespaces", "innodb_tablespaces"];
 
 /// What a server says of a table that it does not know (MariaDB, "MariaDB Error Codes").

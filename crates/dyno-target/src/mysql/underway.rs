@@ -1,8 +1,8 @@
 //! Statements that set a value and that the server still executes although nobody waits for them any more.
 //!
-//! A change of `innodb_log_file_size`, for example, goes on for seconds after its `KILL QUERY`, or after the client that
-//! asked for it was killed; until it is over the server shows the old value. Whoever puts settings back first lets it
-//! come to its end: otherwise they would find the old value there and be content.
+//! A change of `innodb_log_file_size`, for example, goes on for seconds after its `KILL QUERY`, or after the client
+//! that asked for it was killed; until it is over the server shows the old value. Whoever puts settings back first lets
+//! it come to its end: otherwise they would find the old value there and be content.
 
 use super::{Client, ClientError};
 use crate::target::SavedSetting;

@@ -54,7 +54,8 @@ pub trait Product: Sync {
     /// What may follow `embedded:` to ask for a private server of this kind, before a colon or hyphen and a version.
     fn embedded_names(&self) -> &'static [&'static str];
 
-    /// Its private server by this one of these names, of this version, or of the usual one. `stop` gives up fetching it.
+    /// Its private server by this one of these names, of this version, or of the usual one. `stop` gives up fetching
+    /// it.
     ///
     /// # Errors
     /// It has none, or no folder to keep it in is known.

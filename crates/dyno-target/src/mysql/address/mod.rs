@@ -1,10 +1,10 @@
 //! Where the database is and who asks: `mysql://user:password@host:port/database?ssl-mode=…&socket=…`, or the same with
 //! `mariadb://`; of several hosts, `host:port,host:port`, the first that takes us.
 //!
-//! What the address leaves open is as for the command-line client `mysql`: it comes from the option files, then from the
-//! variables `MYSQL_HOST`, `MYSQL_TCP_PORT`, `MYSQL_UNIX_PORT` and `MYSQL_PWD`; the user is that of the system, the port
-//! 3306, and there is TLS where the server offers it. Unlike there, `localhost` is TCP if it is given with a port, or if
-//! nothing says where the socket is.
+//! What the address leaves open is as for the command-line client `mysql`: it comes from the option files, then from
+//! the variables `MYSQL_HOST`, `MYSQL_TCP_PORT`, `MYSQL_UNIX_PORT` and `MYSQL_PWD`; the user is that of the system, the
+//! port 3306, and there is TLS where the server offers it. Unlike there, `localhost` is TCP if it is given with a port,
+//! or if nothing says where the socket is.
 
 mod option_files;
 mod resolve;

@@ -1,5 +1,5 @@
-//! The option files of MySQL's and MariaDB's clients: `/etc/my.cnf`, `/etc/mysql/my.cnf`, `my.cnf` in `$MARIADB_HOME` or
-//! `$MYSQL_HOME`, and `~/.my.cnf`, in this order; what is said last counts.
+//! The option files of MySQL's and MariaDB's clients: `/etc/my.cnf`, `/etc/mysql/my.cnf`, `my.cnf` in `$MARIADB_HOME`
+//! or `$MYSQL_HOME`, and `~/.my.cnf`, in this order; what is said last counts.
 //!
 //! Sources: MySQL Reference Manual, "Using Option Files"; MariaDB documentation, "Configuring MariaDB with Option
 //! Files".

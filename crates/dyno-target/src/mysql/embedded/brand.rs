@@ -102,7 +102,8 @@ impl Brand for Mariadb {
     const REMEDY: &'static str = "leave \":system\" out to have it fetched";
     const ESSENTIAL: &'static [&'static str] = &["ibdata1", "mysql/global_priv.frm", "aria_log_control"];
     const MAKER: &'static str = "mariadb-install-db";
-    // No certificate is made for TLS, which takes seconds at every start (from 11.4 on); the setting `ssl` has one made.
+    // No certificate is made for TLS, which takes seconds at every start (from 11.4 on); the setting `ssl` has one
+    // made.
     const OPTIONS: &'static [&'static str] = &["--skip-ssl"];
 
     /// `10.11.6` of "mariadbd Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu …".

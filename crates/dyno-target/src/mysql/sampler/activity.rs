@@ -209,8 +209,8 @@ fn sessions(survey: Survey, measured: &str, condition: &str) -> String {
         false => ("null", ""),
     };
     format!(
-        "select {COLUMNS}, coalesce({}, 0), left(p.info, 500), {transaction}, coalesce({measured}, 0) from {} p {join} where \
-         {condition}",
+        "select {COLUMNS}, coalesce({}, 0), left(p.info, 500), {transaction}, coalesce({measured}, 0) from {} p {join} \
+         where {condition}",
         time_s(survey),
         processes(survey)
     )

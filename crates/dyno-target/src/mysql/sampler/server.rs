@@ -122,8 +122,8 @@ const ENABLED: [&str; 2] = ["enabled = 1", "status = 'enabled'"];
 const IDLE: &str = "sessions.idle_in_transaction";
 
 /// How many they are: a transaction that is at work has a statement.
-const COUNT_IDLE: &str = "select count(*) from information_schema.innodb_trx where trx_state = 'RUNNING' and trx_query is \
-                          null and trx_mysql_thread_id <> 0";
+const COUNT_IDLE: &str = "select count(*) from information_schema.innodb_trx where trx_state = 'RUNNING' and trx_query \
+                          is null and trx_mysql_thread_id <> 0";
 
 /// Samples the server's counters.
 pub(super) struct ServerSampler {

@@ -11,11 +11,14 @@ const LEAST_PAGES: f64 = 100.0;
 /// A transaction that reads less than this many times as many pages as usual is not held up by it.
 const MORE: f64 = 3.0;
 
+/// Nor are transactions of which fewer than every second has to read a page, however rare that is otherwise.
+const LEAST_EACH: f64 = 0.5;
+
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     let raised = recording.pages_read.as_ref()?.raised_in(dip, LEAST_PAGES)?;
     let each = recording.reads_per_transaction.as_ref();
     let more = each.and_then(|each| Some((each.series.mean_in(dip)?, each.usual.median)));
-    if more.is_some_and(|(inside, usual)| inside < MORE * usual) {
+    if more.is_some_and(|(inside, usual)| inside < LEAST_EACH.max(MORE * usual)) {
         return None;
     }
     let disk = [&recording.disk_busy_share, &recording.disk_pressure]
@@ -75,6 +78,14 @@ mod tests {
             end_s: 64.0,
         });
         assert!(look(&recording, DIP).unwrap().score < 0.5);
+    }
+
+    #[test]
+    fn a_page_for_every_fourth_transaction_explains_nothing() {
+        let mut recording = calm();
+        recording.pages_read = signal(0.0, 862.0);
+        recording.reads_per_transaction = signal(0.0, 0.26);
+        assert_eq!(look(&recording, DIP), None);
     }
 
     #[test]

@@ -1,6 +1,9 @@
-//! What LOAD DATA LOCAL asks its client for: the content of a file, which here is made in memory.
+//! LOAD DATA LOCAL: the server asks its client for the content of a file, which here is made in memory.
 
-use super::packet::{HEADER, begin, finish};
+use super::MySession;
+use super::packet::{HEADER, begin, finish, write};
+use super::server_error::NOT_SUPPORTED;
+use crate::{ServerError, Session};
 
 /// Content is cut into packets of about this many bytes: small enough for every server (`max_allowed_packet`).
 const PACKET: usize = 64 * 1024;
@@ -62,6 +65,46 @@ impl LocalData {
             out.extend_from_slice(&self.packets);
         }
         self.clear();
+    }
+}
+
+impl MySession {
+    /// The same session, which can [`load`](Self::load).
+    #[must_use]
+    pub fn offering_content(mut self) -> Self {
+        if let Some(start_up) = &mut self.start_up {
+            start_up.offers_content = true;
+        }
+        self
+    }
+
+    /// Appends a LOAD DATA LOCAL, whose content this is. `content` is empty afterwards; it may have other room.
+    pub fn load(&mut self, statement: &str, content: &mut LocalData, out: &mut Vec<u8>) {
+        let own = self.content.get_or_insert_default();
+        std::mem::swap(&mut **own, content);
+        content.clear();
+        own.is_offered = true;
+        self.query(|text| text.extend_from_slice(statement.as_bytes()), out);
+    }
+
+    /// Answers the request for a file's content with that of the statement, or else with none: the name of the file
+    /// is the server's choice.
+    #[cold]
+    pub(super) fn file_asked_for(&mut self, out: &mut Vec<u8>) {
+        let offered = self.content.as_mut().filter(|content| content.is_offered);
+        if let Some(content) = offered {
+            content.is_offered = false;
+            return content.serve(|| self.framing.take_number(), out);
+        }
+        self.reply.copy_refused = true;
+        self.note_error(ServerError {
+            severity: "ERROR".into(),
+            code: NOT_SUPPORTED.into(),
+            message: "LOAD DATA LOCAL is not supported in a script".into(),
+            hint: Some("Insert the rows, or load a file on the server.".into()),
+            ..ServerError::default()
+        });
+        write(out, self.framing.take_number(), &[]);
     }
 }
 

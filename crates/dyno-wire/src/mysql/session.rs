@@ -9,10 +9,10 @@ use super::capture::Capture;
 use super::framing::{Expect, Framing, Kind, Packet};
 use super::greeting::Greeting;
 use super::local_data::LocalData;
-use super::packet::{begin, finish, read_number, write};
+use super::packet::{begin, finish, read_number};
 use super::pending::{Command, Execution, Pending, Step};
 use super::response::{Ended, Prepared};
-use super::server_error::{self, NOT_SUPPORTED};
+use super::server_error;
 use super::start_up::{Next, StartUp};
 use super::statement::write_close;
 use super::{MyConfig, MyError, MyStatement, NAME, POSTGRESQL, malformed};
@@ -35,7 +35,7 @@ const MAX_NOTICES: usize = 16;
 /// MySQL has no Sync message and skips nothing after an error: of a pipeline, statements behind one that failed are
 /// executed all the same, and the reply tells the first error. A COM_PING marks the pipeline's end.
 pub struct MySession {
-    framing: Framing,
+    pub(super) framing: Framing,
     /// Whether rows end with an OK packet instead of an EOF packet.
     ends_with_ok: bool,
     /// Whether the execution under way sends its rows in binary form.
@@ -47,7 +47,7 @@ pub struct MySession {
     sent: u32,
     answered: u32,
     /// The reply under way.
-    reply: Reply,
+    pub(super) reply: Reply,
     /// What the server knows of statements, by their indexes.
     known: Vec<Known>,
     /// Whether an execution makes its statement known, whose reply is still to come.
@@ -61,11 +61,11 @@ pub struct MySession {
     /// What is kept of results, once asked for.
     capture: Option<Box<Capture>>,
     /// What the server may ask for.
-    content: Option<Box<LocalData>>,
+    pub(super) content: Option<Box<LocalData>>,
     connection_id: u32,
     version: Box<str>,
     /// Until the server lets us in.
-    start_up: Option<Box<StartUp>>,
+    pub(super) start_up: Option<Box<StartUp>>,
     config: Arc<MyConfig>,
 }
 
@@ -124,24 +124,6 @@ impl MySession {
             start_up.asks_for_tls = Some(mode);
         }
         self
-    }
-
-    /// The same session, which can [`load`](Self::load).
-    #[must_use]
-    pub fn offering_content(mut self) -> Self {
-        if let Some(start_up) = &mut self.start_up {
-            start_up.offers_content = true;
-        }
-        self
-    }
-
-    /// Appends a LOAD DATA LOCAL, whose content this is. `content` is empty afterwards; it may have other room.
-    pub fn load(&mut self, statement: &str, content: &mut LocalData, out: &mut Vec<u8>) {
-        let own = self.content.get_or_insert_default();
-        std::mem::swap(&mut **own, content);
-        content.clear();
-        own.is_offered = true;
-        self.query(|text| text.extend_from_slice(statement.as_bytes()), out);
     }
 
     /// The server's version, such as `8.4.3` or `10.11.6-MariaDB`; empty until it has greeted.
@@ -533,32 +515,12 @@ impl MySession {
     }
 
     /// Keeps the first error of a reply.
-    fn note_error(&mut self, error: ServerError) {
+    pub(super) fn note_error(&mut self, error: ServerError) {
         if !self.reply.failed {
             self.error = Some(Box::new(error));
         }
         self.reply.failed = true;
         self.error_stands = true;
-    }
-
-    /// Answers the request for a file's content with that of the statement, or else with none: the name of the file
-    /// is the server's choice.
-    #[cold]
-    fn file_asked_for(&mut self, out: &mut Vec<u8>) {
-        let offered = self.content.as_mut().filter(|content| content.is_offered);
-        if let Some(content) = offered {
-            content.is_offered = false;
-            return content.serve(|| self.framing.take_number(), out);
-        }
-        self.reply.copy_refused = true;
-        self.note_error(ServerError {
-            severity: "ERROR".into(),
-            code: NOT_SUPPORTED.into(),
-            message: "LOAD DATA LOCAL is not supported in a script".into(),
-            hint: Some("Insert the rows, or load a file on the server.".into()),
-            ..ServerError::default()
-        });
-        write(out, self.framing.take_number(), &[]);
     }
 
     /// Notes that there are warnings; their texts would have to be asked for.

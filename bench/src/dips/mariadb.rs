@@ -131,6 +131,8 @@ impl Side for Mariadb {
             Kind::Cache => {
                 let start_s = (means.now_s)();
                 resize(&mut client, SMALL_POOL)?;
+                // Fast storage fills it again at once.
+                means.hold();
                 resize(&mut client, POOL)?;
                 std::thread::sleep(Duration::from_secs(2));
                 Ok((start_s, (means.now_s)()))

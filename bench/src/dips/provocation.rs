@@ -76,8 +76,8 @@ impl Kind {
     fn lasts_s(self) -> Option<std::ops::Range<f64>> {
         match self {
             Self::Lock | Self::Server | Self::Dyno | Self::Metadata | Self::Row | Self::Backup => Some(2.0..4.0),
-            Self::Cpu | Self::Storage | Self::Log => Some(3.0..5.0),
-            Self::Checkpoint | Self::Vacuum | Self::Cache => None,
+            Self::Cpu | Self::Storage | Self::Log | Self::Cache => Some(3.0..5.0),
+            Self::Checkpoint | Self::Vacuum => None,
         }
     }
 

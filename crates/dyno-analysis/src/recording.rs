@@ -51,6 +51,8 @@ pub(super) struct Recording {
     pub log_per_transaction: Option<Signal>,
     /// Bytes of the log since the last checkpoint, as a share of how many there may be.
     pub log_fill: Option<Signal>,
+    /// Bytes of the log written per second, as a share of the same.
+    pub log_turnover: Option<Signal>,
     /// Changed pages written per second.
     pub pages_written: Option<Signal>,
     /// Pages per second that were not in the server's cache.
@@ -169,6 +171,7 @@ impl Recording {
             log_bytes: rate(&server, Meaning::LogBytes),
             page_images: rate(&server, Meaning::LogPageImages),
             log_fill: log_fill(&server).and_then(signal),
+            log_turnover: log_turnover(&server).and_then(signal),
             pages_written: rate(&server, Meaning::PagesWritten),
             pages_read: rate(&server, Meaning::PagesRead),
             to_purge: gauge(&server, Meaning::TransactionsToPurge),
@@ -312,6 +315,14 @@ fn log_fill(server: &Samples) -> Option<Series> {
     let limit = server.column(Meaning::LogSinceCheckpointLimitBytes)?;
     let share: Vec<f64> = used.iter().zip(limit).map(|(used, limit)| used / limit).collect();
     Some(Series::gauge(&server.at_s, &share))
+}
+
+/// Bytes of the log written per second, as a share of how many there may be since the last checkpoint.
+fn log_turnover(server: &Samples) -> Option<Series> {
+    let written = server.column(Meaning::LogBytes)?;
+    let limit = server.column(Meaning::LogSinceCheckpointLimitBytes)?;
+    let limit = Series::gauge(&server.at_s, limit);
+    Some(Series::rate(&server.at_s, written).per(&limit))
 }
 
 /// The kinds of waits by which causes differ.

@@ -8,34 +8,43 @@ use crate::recording::Recording;
 use crate::series::Window;
 use dyno_archive::analysis::Cause;
 
-/// A log that is used to this share is full: a server that is in time keeps well away from it.
+/// A log that is used to this share is full: a server that is in time keeps well away from it. The same share written
+/// within a second: samples a second apart need not see a log that is filled and freed so fast.
 const FULL: f64 = 0.9;
 
 /// What leads to a dip begins a little before it.
 const BEFORE_S: f64 = 1.5;
 
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
+    let (near, log) = (dip.widened(BEFORE_S), recording.words.log_in_full);
     let fill = recording.log_fill.as_ref()?;
-    let fullest = fill.series.max_in(dip.widened(BEFORE_S))?;
-    if fullest < FULL {
+    let fullest = fill.series.max_in(near)?;
+    let fastest = recording
+        .log_turnover
+        .as_ref()
+        .and_then(|turnover| turnover.series.max_in(near))
+        .unwrap_or_default();
+    let mut words = if fullest >= FULL {
+        let usual = fill.usual.median * 100.0;
+        format!("{:.0} % of the {log} were used, usually {usual:.0} %", fullest * 100.0)
+    } else if fastest >= FULL {
+        format!("the {log} was written over {fastest:.1} times per second")
+    } else {
         return None;
-    }
-    let full: Vec<Window> = fill
-        .series
-        .iter()
+    };
+    let signals = [Some(fill), recording.log_turnover.as_ref()];
+    let mut full: Vec<Window> = signals
+        .into_iter()
+        .flatten()
+        .flat_map(|signal| signal.series.iter())
         .filter(|(_, share)| *share >= FULL)
         .map(|(window, _)| window.widened(BEFORE_S))
         .collect();
+    full.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
     // What is nearly full all the time explains a dip only if something was done about it just then.
     let coincidence = recording.coincidence(dip, &merged(full)).clamp(0.0, 1.0);
     let written = recording.pages_written.as_ref();
-    let flushed = written.and_then(|written| written.raised_in(dip.widened(BEFORE_S), 0.5 * written.usual.median));
-    let mut words = format!(
-        "{:.0} % of the {} were used, usually {:.0} %",
-        fullest * 100.0,
-        recording.words.log_in_full,
-        fill.usual.median * 100.0
-    );
+    let flushed = written.and_then(|written| written.raised_in(near, 0.5 * written.usual.median));
     let mut score = 0.3 + 0.4 * coincidence;
     if let Some(flushed) = flushed {
         score += 0.2;
@@ -95,9 +104,22 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_written_over_again_and_again_was_full_between_the_samples() {
+        let mut recording = calm();
+        recording.log_fill = signal(0.5, 0.6);
+        recording.log_turnover = signal(0.1, 1.7);
+        recording.pages_written = signal(200.0, 4_000.0);
+        let found = look(&recording, DIP).unwrap();
+        assert!(found.score > 0.8, "{found:?}");
+        let said = "the write-ahead log was written over 1.7 times per second; ";
+        assert!(found.words.starts_with(said), "{}", found.words);
+    }
+
+    #[test]
     fn half_a_log_explains_nothing() {
         let mut recording = calm();
         recording.log_fill = signal(0.3, 0.6);
+        recording.log_turnover = signal(0.1, 0.6);
         recording.pages_written = signal(200.0, 4_000.0);
         assert_eq!(look(&recording, DIP), None);
     }

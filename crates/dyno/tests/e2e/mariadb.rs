@@ -210,7 +210,7 @@ fn the_experiments_that_come_with_dyno_are_written_for_it_or_say_so() {
     let made = run_folders(&desk.archive()).len();
     desk.embedded(&home, "pk-update-checkpoints --target embedded:mariadb")
         .expect(1)
-        .says("`pk-update-checkpoints` runs on PostgreSQL only; to run it on MariaDB and MySQL, add a section [mysql]")
+        .says("`pk-update-checkpoints` runs on PostgreSQL only: no other database writes whole pages into its log")
         .says("pk-select, pk-update, pk-insert, pk-unprepared, direct-pg, os-comparison, polar-hot-data, burn-after");
     // What is set for the wrong database is for the server to refuse, not to be left out.
     desk.embedded(

@@ -565,6 +565,8 @@ fn a_server_that_is_not_ours_is_known_by_any_address() {
         .shows("dyno_run database")
         .shows("Nothing was removed");
     client.execute("do get_lock('dyno', 0)").unwrap();
+    let listed = clean(&[]).expect(0).shows("dyno_run database").shows("in use");
+    assert!(!listed.stdout.contains('*'), "{}", listed.stdout);
     clean(&["--yes"])
         .expect(2)
         .says("dyno_run was not removed: it is in use by another dyno");

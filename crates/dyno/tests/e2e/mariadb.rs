@@ -2,6 +2,7 @@
 //! and a comparison with PostgreSQL.
 
 use crate::support::{Desk, Ended, Home, RunFolder, Running, is_alive, processes_in, run_folders, wait_for};
+use dyno_target::mysql::Client;
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions, MARIADB_VERSION, Server};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -459,6 +460,44 @@ fn settings_are_put_back_by_the_next_dyno_after_a_kill() {
     desk.embedded(&home, words)
         .expect(1)
         .says("has no setting innodb_bufer_pool_size; did you mean innodb_buffer_pool_size?");
+}
+
+#[test]
+fn what_cannot_be_put_back_is_no_success() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    let (_embedded, server) = borrowed(&home);
+    let mut client = server.connection("mysql").connect().unwrap();
+    let password_is = |client: &mut Client, password: &str| {
+        let account = "bench@'127.0.0.1'";
+        let said = format!("create or replace user {account} identified by '{password}'; grant all on *.* to {account}");
+        client.execute(&said).unwrap();
+    };
+    password_is(&mut client, "b");
+    let target = format!("mysql://bench:b@127.0.0.1:{}/mysql", server.port());
+    desk.experiment("some.toml", "", "select 1;", "3s");
+    let words = ["some.toml", "--set", "settings.innodb_flush_log_at_trx_commit=2"];
+    let mut running = Running::start(desk.command_alone_on(&target, words));
+    running.until(" tps ");
+    password_is(&mut client, "another");
+    running
+        .end()
+        .expect(1)
+        .says("The server's settings could not be restored")
+        .says("are not restored, though all was measured");
+    let [run] = &run_folders(&desk.archive())[..] else {
+        panic!("one run")
+    };
+    assert_eq!(run.state(), "complete");
+    desk.dyno("show").expect(0).shows("were not restored; the next dyno run there restores them");
+    password_is(&mut client, "b");
+    desk.alone_on(&target, ["some.toml", "--set", "measure=300ms"])
+        .expect(0)
+        .says("they have been restored now");
+    let [first, _] = &campaigns(&desk, "some")[..] else {
+        panic!("two campaigns")
+    };
+    let shown = desk.dyno(&format!("show {first}")).expect(0).stdout;
+    assert!(!shown.contains("not restored"), "{shown}");
 }
 
 #[test]

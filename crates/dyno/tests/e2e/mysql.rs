@@ -15,7 +15,7 @@ const EXPERIMENTS: [(&str, &str, usize); 8] = [
     ("pk-update", "--set rows=500", 1),
     ("pk-insert", "", 1),
     ("pk-unprepared", "--set rows=500 --repeat 1", 3),
-    ("direct-pg", "--set rows=500 --repeat 1 --set from=local --set path=unix", 1),
+    ("direct-pg", "--set rows=500 --repeat 1 --set from=local", 1),
     ("os-comparison", "--set scale=1 --set clients=4 --set profile=outside --set path=unix", 2),
     (
         "polar-hot-data",

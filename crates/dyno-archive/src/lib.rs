@@ -26,7 +26,9 @@ pub use events::{EventKind, EventRecord};
 pub use intervals::IntervalRow;
 pub use latencies::{LOG_TOLERANCE_S, LatencyCounts, LatencyLine, LatencyParser, is_measured};
 pub use meanings::columns_by_meaning;
-pub use outline::{CampaignOutline, RunOutline, campaign_folders, folder_name, is_running, is_under_way, run_folders};
+pub use outline::{
+    CampaignOutline, RunOutline, campaign_folders, folder_name, is_running, is_under_way, restore_records, run_folders,
+};
 pub use reader::{Archive, Campaign, Run, read_json};
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
 pub use samples::SampleWriter;

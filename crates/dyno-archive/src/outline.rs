@@ -12,6 +12,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::path::{Path, PathBuf};
 
+/// What the names of records of changed settings begin with and end with.
+const RESTORE: (&str, &str) = ("restore", ".json");
+
 /// What a list shows of a campaign: some of `campaign.json`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CampaignOutline {
@@ -65,6 +68,20 @@ pub fn run_folders(campaign: &Path) -> Vec<PathBuf> {
         .into_iter()
         .filter(is_run)
         .collect()
+}
+
+/// The records of settings that the campaign in this folder changed on servers that are not dyno's own; each is there
+/// until they were put back.
+#[must_use]
+pub fn restore_records(campaign: &Path) -> Vec<PathBuf> {
+    let is_record = |path: &PathBuf| {
+        let name = name_of(path);
+        name.starts_with(RESTORE.0) && name.ends_with(RESTORE.1)
+    };
+    let files = std::fs::read_dir(campaign).into_iter().flatten().flatten();
+    let mut records: Vec<_> = files.map(|file| file.path()).filter(is_record).collect();
+    records.sort();
+    records
 }
 
 /// Whether a living dyno works on the campaign in this folder.

@@ -7,7 +7,7 @@ use crate::append::AppendFile;
 use crate::plan::{PlannedRun, Resolved};
 use crate::{
     ArchiveError, CAMPAIGN_JSON, CampaignRecord, EVENTS_JSONL, EventRecord, FORMAT, INTERVALS_CSV, IntervalRow,
-    RUN_JSON, RunRecord, RunState, intervals,
+    RUN_JSON, RunRecord, RunState, intervals, restore_records,
 };
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
@@ -84,6 +84,23 @@ impl Campaign {
     #[must_use]
     pub fn is_under_way(&self) -> bool {
         AppendFile::is_locked(&self.path.join(CAMPAIGN_JSON))
+    }
+
+    /// The servers, without passwords, whose settings it changed and has not put back, although it is over. The next
+    /// campaign there does.
+    #[must_use]
+    pub fn unrestored(&self) -> Vec<String> {
+        #[derive(serde::Deserialize)]
+        struct Changed {
+            target: String,
+        }
+        if self.is_under_way() {
+            return Vec::new();
+        }
+        let records = restore_records(&self.path).into_iter();
+        records
+            .filter_map(|record| Some(read_json::<Changed>(&record).ok()?.target))
+            .collect()
     }
 
     /// Whether this run of its plan is over, so that it is not to be made: also if it does not count for its errors.

@@ -18,7 +18,7 @@ pub enum ConnectError {
         cause: io::Error,
     },
     /// The connection broke, or nothing came in time, while logging in.
-    #[error("the connection to {address} broke while {doing}: {cause}")]
+    #[error("the connection to {address} broke while {doing}: {cause}{}", of_silence(.cause))]
     Broken {
         /// Where.
         address: String,
@@ -139,6 +139,17 @@ pub enum ConnectError {
     /// The user asked to stop.
     #[error("stopped while connecting")]
     Stopped,
+}
+
+/// What to do about a server that takes what it is sent and does not answer.
+fn of_silence(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::TimedOut => {
+            "; the server, its machine or its disk may be standing still, or something in between, such as a firewall, \
+             may drop what is sent: look at the server's log and load"
+        }
+        _ => "",
+    }
 }
 
 impl ConnectError {

@@ -19,8 +19,8 @@ pub struct KeptRow {
     pub in_use: bool,
     /// Whether its bytes are counted by another row already.
     pub is_part: bool,
-    /// Whether it is meant to go.
-    pub chosen: bool,
+    /// Whether it will go, if that is said.
+    pub goes: bool,
 }
 
 /// A line for each, and the sum.
@@ -37,7 +37,7 @@ pub fn kept(title: &str, rows: impl Iterator<Item = KeptRow>) -> String {
             (false, Some(unused)) => format!("{} ago", duration(Duration::from_secs(unused.as_secs()))),
             (false, None) => "not known".to_owned(),
         };
-        let mark = if row.chosen { "*" } else { "" };
+        let mark = if row.goes { "*" } else { "" };
         vec![
             mark.to_owned(),
             row.name.clone(),

@@ -9,8 +9,8 @@ use dyno_target::mysql::Client;
 use dyno_target::mysql::address::ConnectionInfo;
 use dyno_target::mysql::embedded::{EmbeddedError, EmbeddedMysql, EmbeddedOptions, Maker, SYSTEM};
 use dyno_target::target::{Data, External, Progress, Sql, State, StopFlag, Wanted};
-use support::real_mysql::RealMysql;
-use support::{home, quiet, skipped};
+use support::real_mysql::{RealMysql, skipped};
+use support::{home, quiet};
 
 fn refused(info: &ConnectionInfo) -> String {
     info.connect().unwrap_err().to_string()

@@ -9,12 +9,16 @@ use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 /// So much may wait to be told. What is more waits where it comes from, which then is between the runs of a campaign.
 const MOST_WAITING: usize = 10_000;
 
 /// While so much waits, how the load goes on is not added to it, and the load does not wait for a reader.
 const MOST_BEFORE_LIVE: usize = 5_000;
+
+/// For so long a server may say nothing before it is said that it is waited for.
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// Passes on to `P` what it is told, without waiting for it.
 pub struct Announcer<P> {
@@ -27,14 +31,28 @@ impl<P: Progress + Send + 'static> Announcer<P> {
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn start(mut to: P) -> io::Result<Self> {
+    pub fn start(to: P) -> io::Result<Self> {
+        Self::with_silence(to, SILENCE)
+    }
+
+    fn with_silence(mut to: P, silence: Duration) -> io::Result<Self> {
         let waiting = Arc::new(Waiting::default());
         let told = Arc::clone(&waiting);
         let thread = Builder::new().name("progress".to_owned()).spawn(move || {
-            while let Some(news) = told.next() {
-                news.tell(&mut to);
+            let mut asked = false;
+            loop {
+                match told.next(asked.then_some(silence)) {
+                    Next::News(news) => {
+                        asked = matches!(news, News::Asks(_));
+                        news.tell(&mut to);
+                    }
+                    Next::Silence => {
+                        asked = false;
+                        to.waits();
+                    }
+                    Next::End => return to,
+                }
             }
-            to
         })?;
         Ok(Self { waiting, thread })
     }
@@ -50,6 +68,7 @@ impl<P: Progress + Send + 'static> Announcer<P> {
 enum News {
     Begins(Upcoming),
     Step(String),
+    Asks(String),
     Amount { done: u64, total: u64, unit: String },
     Done(String),
     Note(String),
@@ -62,6 +81,7 @@ impl News {
         match self {
             Self::Begins(run) => to.begins(run),
             Self::Step(text) => to.step(text),
+            Self::Asks(text) => to.asks(text),
             Self::Amount { done, total, unit } => to.amount(*done, *total, unit),
             Self::Done(result) => to.done(result),
             Self::Note(text) => to.note(text),
@@ -69,6 +89,15 @@ impl News {
             Self::Finished(run) => to.finished(run),
         }
     }
+}
+
+/// What comes next.
+enum Next {
+    News(News),
+    /// Nothing for as long as that was waited for.
+    Silence,
+    /// Nothing any more.
+    End,
 }
 
 /// News that were not told yet.
@@ -127,11 +156,25 @@ impl Waiting {
         self.changed.notify_all();
     }
 
-    /// Waits for the next; `None` if there is none any more.
-    fn next(&self) -> Option<News> {
+    /// Waits for the next, so long or as long as it takes.
+    fn next(&self, limit: Option<Duration>) -> Next {
         let none = |pile: &mut Pile| pile.news.is_empty() && !pile.closed;
-        let pile = self.changed.wait_while(self.pile(), none);
-        let next = pile.unwrap_or_else(PoisonError::into_inner).news.pop_front();
+        let pile = self.pile();
+        let mut pile = match limit {
+            Some(limit) => {
+                let waited = self.changed.wait_timeout_while(pile, limit, none);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => {
+                let waited = self.changed.wait_while(pile, none);
+                waited.unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        let next = match pile.news.pop_front() {
+            Some(news) => Next::News(news),
+            None if pile.closed => Next::End,
+            None => Next::Silence,
+        };
         self.changed.notify_all();
         next
     }
@@ -153,6 +196,10 @@ impl<P> Progress for Announcer<P> {
 
     fn step(&mut self, text: &str) {
         self.waiting.push(News::Step(text.to_owned()));
+    }
+
+    fn asks(&mut self, text: &str) {
+        self.waiting.push(News::Asks(text.to_owned()));
     }
 
     fn amount(&mut self, done: u64, total: u64, unit: &str) {
@@ -278,5 +325,40 @@ mod tests {
                 "Stopping"
             ]
         );
+    }
+
+    /// Writes down what it is told of servers, and passes on that one is waited for.
+    struct Watcher {
+        waits: Sender<()>,
+        told: Vec<String>,
+    }
+
+    impl Progress for Watcher {
+        fn step(&mut self, text: &str) {
+            self.told.push(text.to_owned());
+        }
+
+        fn waits(&mut self) {
+            self.told.push("it waits".to_owned());
+            self.waits.send(()).unwrap();
+        }
+
+        fn note(&mut self, _text: &str) {}
+    }
+
+    #[test]
+    fn a_silent_server_is_told_once_each_time_that_it_is_asked() {
+        let (waits, waited) = mpsc::channel();
+        let told = Vec::new();
+        let mut announcer = Announcer::with_silence(Watcher { waits, told }, Duration::from_millis(1)).unwrap();
+        for text in ["Connecting", "Restoring"] {
+            announcer.asks(text);
+            waited.recv().unwrap();
+        }
+        announcer.step("Filling");
+        // Nobody is waited for, however long this takes.
+        assert!(waited.recv_timeout(Duration::from_millis(50)).is_err());
+        let told = announcer.close().told;
+        assert_eq!(told, ["Connecting", "it waits", "Restoring", "it waits", "Filling"]);
     }
 }

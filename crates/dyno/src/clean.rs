@@ -33,7 +33,7 @@ fn at_home(arguments: &CleanArguments, home: &Path) -> Result<(), Failure> {
         unused: unused(kept.used),
         in_use: kept.in_use,
         is_part: kept.kind == KeptKind::Data,
-        chosen: chosen.contains(&kept),
+        goes: chosen.contains(&kept) && !kept.in_use,
     });
     say::result(&shown(&format!("Kept in {}", home.display()), rows))?;
     // Data goes with its cluster, and programs go last.
@@ -46,7 +46,7 @@ fn at_home(arguments: &CleanArguments, home: &Path) -> Result<(), Failure> {
     remove(
         arguments,
         &going,
-        |kept| &kept.name,
+        |kept| (&kept.name, kept.in_use),
         |kept| {
             let removed = !kept.in_use && remove_kept(home, kept)?;
             Ok((!removed).then(|| "another dyno is using it".to_owned()))
@@ -68,15 +68,15 @@ fn on_server(arguments: &CleanArguments, target: &str) -> Result<(), Failure> {
         what: data.what,
         bytes: data.bytes,
         unused: unused(data.changed),
-        in_use: false,
+        in_use: data.in_use,
         is_part: false,
-        chosen: chosen.contains(&data),
+        goes: chosen.contains(&data) && !data.in_use,
     });
     say::result(&shown(&format!("Data of dyno in {server}"), rows))?;
     remove(
         arguments,
         &chosen,
-        |data| &data.name,
+        |data| (&data.name, data.in_use),
         |data| {
             let mut notes = Vec::new();
             let holders = server.remove(&data.name, &mut notes, &stop)?;
@@ -120,30 +120,36 @@ fn unused(since: Option<SystemTime>) -> Option<Duration> {
     since.map(|since| since.elapsed().unwrap_or_default())
 }
 
-/// Removes what was chosen if that was said; `remove` gives the reason why something stays.
+/// Removes what was chosen if that was said; `about` gives the name of something and whether it is in use, `remove` the
+/// reason why it stays.
 fn remove<T>(
     arguments: &CleanArguments,
     chosen: &[&T],
-    name: impl Fn(&T) -> &str,
+    about: impl Fn(&T) -> (&str, bool),
     remove: impl Fn(&T) -> Result<Option<String>, Failure>,
 ) -> Result<(), Failure> {
     if chosen.is_empty() {
         return Ok(());
     }
     if !arguments.yes {
-        return say::result("Nothing was removed; --yes removes the items marked with *.");
+        let goes = chosen.iter().any(|item| !about(item).1);
+        return say::result(match goes {
+            true => "Nothing was removed; --yes removes the items marked with *.",
+            false => "Nothing was removed, and nothing can be as long as it is in use.",
+        });
     }
     let mut stays = false;
     for item in chosen {
+        let (name, _) = about(item);
         match remove(item) {
-            Ok(None) => say::aside(&format!("Removed {}", name(item))),
+            Ok(None) => say::aside(&format!("Removed {name}")),
             Ok(Some(reason)) => {
                 stays = true;
-                say::aside(&format!("{} was not removed: {reason}", name(item)));
+                say::aside(&format!("{name} was not removed: {reason}"));
             }
             Err(Failure::SetUp(reason)) => {
                 stays = true;
-                say::aside(&format!("{} was not removed: {reason}", name(item)));
+                say::aside(&format!("{name} was not removed: {reason}"));
             }
             Err(other) => return Err(other),
         }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// Why a command ends with an exit code other than 0.
 #[derive(Debug)]
 pub enum Failure {
-    /// Usage or set-up: nothing was measured. Exit code 1.
+    /// Usage or set-up: nothing was measured, or settings of a server were left changed. Exit code 1.
     SetUp(String),
     /// A run ended part-way; what was measured is kept. Exit code 2. Without a message what happened is said already.
     PartWay(Option<String>),

@@ -110,7 +110,14 @@ fn make(
     };
     if finished.missing + finished.faulty == 0 {
         // What was measured is in the archive.
-        return told.map_err(Failure::part_way);
+        told.map_err(Failure::part_way)?;
+        return match finished.unrestored.as_slice() {
+            [] => Ok(()),
+            servers => Err(Failure::SetUp(format!(
+                "the settings of {} are not restored, though all was measured",
+                servers.join(" and ")
+            ))),
+        };
     }
     Err(Failure::PartWay(unfinished(archive, &finished)))
 }

@@ -107,6 +107,14 @@ impl Progress for Terminal {
         }
     }
 
+    fn waits(&mut self) {
+        const WAITING: &str = "Waiting for the server…";
+        match &self.bar {
+            Some(bar) => bar.set_message(visible(&format!("{}. {WAITING}", self.step)).into_owned()),
+            None => say::aside(WAITING),
+        }
+    }
+
     fn amount(&mut self, done: u64, total: u64, unit: &str) {
         if let Some(bar) = &self.bar {
             if bar.length() != Some(total) {

@@ -26,6 +26,8 @@ pub(super) struct Dialect {
     pub scripts: IndexMap<String, Scripts>,
     /// Settings that a size changes.
     pub sizes: Vec<(Size, IndexMap<String, String>)>,
+    /// Why the experiment makes sense on this kind of database alone.
+    pub only_because: Option<String>,
 }
 
 impl Dialect {
@@ -39,9 +41,12 @@ impl Dialect {
 /// A file has sections for kinds of databases, but none for the one that it would be measured on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{experiment}` runs on {} only; to run it on {database}, add a section [{key}] to its file\nExperiments that \
-     have one: {}.",
+    "`{experiment}` runs on {} only{}\nExperiments that run on {database}: {}.",
     written_for.join(" and "),
+    match because {
+        Some(because) => format!(": {because}"),
+        None => format!("; to run it on {database}, add a section [{key}] to its file"),
+    },
     others.join(", ")
 )]
 pub struct OtherDatabase {
@@ -53,6 +58,8 @@ pub struct OtherDatabase {
     key: &'static str,
     /// The kinds that it has sections for.
     written_for: Vec<&'static str>,
+    /// Why it is for no others, if the file says so.
+    because: Option<String>,
     /// The experiments that come with dyno and are written for this kind.
     others: Vec<String>,
 }
@@ -157,6 +164,7 @@ impl Experiment {
             database: database.name(),
             key: database.key(),
             written_for: self.databases().map(|product| product.name()).collect(),
+            because: self.dialects.values().find_map(|dialect| dialect.only_because.clone()),
             others: others.map(|experiment| experiment.name).collect(),
         }
     }
@@ -385,6 +393,13 @@ rows = 5
             refused(&other, &[]),
         ];
         assert_snapshot!(said.join("\n\n"));
+        let reason = "only_because = \"only PostgreSQL has vacuums\"\n";
+        let said = refused(&format!("{one}{reason}"), &[MARIADB]);
+        assert!(
+            said.starts_with("`mine` runs on PostgreSQL only: only PostgreSQL has vacuums\nExperiments that run on"),
+            "{said}"
+        );
+        assert!(plan(&format!("{one}{reason}"), Size::Full, &[]).is_ok());
     }
 
     #[test]
@@ -392,6 +407,8 @@ rows = 5
         let sections = [
             "[oracle]",
             "[mysql]\nsettings.a = 1",
+            "[mysql]\nonly_because = 1",
+            "[mysql]\nonly_because = \"it is\"\n[postgres]",
             "[mysql.server]\ntarget = \"embedded\"",
             "[postgres.server]\nlocale = \"nowhere:x\"",
             "[mysql.server]\nsettings.rows = 1",

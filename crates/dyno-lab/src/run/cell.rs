@@ -95,7 +95,7 @@ impl Bench<'_> {
             notes: ready.notes,
             stop: self.stop,
         };
-        progress.step(&match clients(experiment) {
+        progress.asks(&match clients(experiment) {
             1 => "Connecting 1 client".to_owned(),
             clients => format!("Connecting {clients} clients"),
         });

@@ -28,6 +28,8 @@ pub(super) struct ExternalServers {
     /// Who is asked what is still changed, should dyno end at once.
     emergency: Emergency,
     changed: Option<Changed>,
+    /// Those whose settings could not be put back.
+    unrestored: Vec<String>,
 }
 
 /// A server as it is now.
@@ -68,7 +70,13 @@ impl ExternalServers {
             leave,
             emergency: emergency.clone(),
             changed: None,
+            unrestored: Vec::new(),
         }
+    }
+
+    /// The servers whose settings could not be put back.
+    pub(super) fn unrestored(&self) -> &[String] {
+        &self.unrestored
     }
 
     /// Sets the server as the experiment wants it, as far as this role may. What could not be done is said in `notes`.
@@ -80,7 +88,7 @@ impl ExternalServers {
         progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Set, RunError> {
-        progress.step(&format!("Connecting to {server}"));
+        progress.asks(&format!("Connecting to {server}"));
         let reachable = server.first_reachable(&stop.flag())?;
         let wanted = wanted(&*reachable, &experiment.settings, stop)?;
         notes.extend(wanted.notes);
@@ -99,7 +107,7 @@ impl ExternalServers {
             let server = reachable;
             return Ok(Set { server, settings });
         }
-        progress.step("Configuring the server");
+        progress.asks("Configuring the server");
         let change = reachable.plan_change(&settings, self.restart_command.as_deref(), &stop.flag())?;
         let restore = match change.saved().settings.as_slice() {
             [] => None,
@@ -150,9 +158,10 @@ impl ExternalServers {
     pub(super) fn put_back(&mut self, progress: &mut dyn Progress) {
         let Some(changed) = self.changed.take() else { return };
         if let Some(saved) = changed.restore {
-            progress.step("Restoring the server's settings");
-            if back(&*changed.server, saved, self.restart_command.as_deref(), progress).is_some() {
-                self.emergency.set_changed(None);
+            progress.asks("Restoring the server's settings");
+            match back(&*changed.server, saved, self.restart_command.as_deref(), progress) {
+                Some(_) => self.emergency.set_changed(None),
+                None => self.unrestored.push(changed.server.to_string()),
             }
         }
     }

@@ -105,6 +105,8 @@ pub struct Finished {
     pub failure: Option<String>,
     /// Whether `failure` is no more than that the archive could not take all of a run, which took its whole time.
     pub only_archive: bool,
+    /// The servers whose settings it has changed and could not put back, as was said.
+    pub unrestored: Vec<String>,
 }
 
 /// Runs a campaign. A run that fails is recorded and the next one made, unless the plan says to stop. A campaign of

@@ -133,7 +133,7 @@ pub(super) fn check(
     rehearse(plan, targets)?;
     for (cell, target) in plan.cells.iter().zip(targets) {
         let Target::External(server) = target else { continue };
-        progress.step(&format!("Connecting to {server}"));
+        progress.asks(&format!("Connecting to {server}"));
         let reachable = server.first_reachable(&stop.flag());
         let checked = reachable.map_err(RunError::from).and_then(|reachable| {
             check_locale(&*reachable, &cell.experiment, stop)?;

@@ -11,6 +11,14 @@ pub trait Progress {
     /// A step begins, such as "Starting PostgreSQL 18.6.0".
     fn step(&mut self, _text: &str) {}
 
+    /// A step begins that is over when a server has answered, such as "Connecting to postgres://db".
+    fn asks(&mut self, text: &str) {
+        self.step(text);
+    }
+
+    /// The server that was [asked](Self::asks) last has not answered for a while.
+    fn waits(&mut self) {}
+
     /// How far the current step has come.
     fn amount(&mut self, _done: u64, _total: u64, _unit: &str) {}
 
@@ -33,6 +41,10 @@ pub(super) struct Told<'a>(pub &'a mut dyn Progress);
 impl dyno_target::target::Progress for Told<'_> {
     fn step(&mut self, text: &str) {
         self.0.step(text);
+    }
+
+    fn asks(&mut self, text: &str) {
+        self.0.asks(text);
     }
 
     fn amount(&mut self, done: u64, total: u64, unit: &str) {

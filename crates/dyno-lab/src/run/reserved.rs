@@ -58,7 +58,7 @@ impl Reserved {
         // for it.
         servers.sort_by(|a, b| a.address.cmp(&b.address));
         for server in &mut servers {
-            progress.step(&format!("Connecting to {}", server.address));
+            progress.asks(&format!("Connecting to {}", server.address));
             server.take(shared, stop, progress).map_err(|cause| match cause {
                 RunError::Target(TargetError::Connect(_)) if !server.levels.is_empty() => RunError::Cell {
                     cell: server.levels.clone(),

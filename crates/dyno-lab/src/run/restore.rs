@@ -4,7 +4,7 @@
 //! measures the server next finds it there, by whatever address and with whatever archive. A campaign over several
 //! servers that could not be put back has one for each, from the second on with a number.
 
-use dyno_archive::{ArchiveError, FORMAT, read_json, replace_json};
+use dyno_archive::{ArchiveError, FORMAT, read_json, replace_json, restore_records};
 use dyno_target::target::Saved;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -12,9 +12,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 const RESTORE_JSON: &str = "restore.json";
-
-/// What the names of these files begin with and end with.
-const NAME: (&str, &str) = ("restore", ".json");
 
 /// The content of `restore.json`, which is there from before a change until it was put back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,7 +48,7 @@ fn free_in(campaign: &Path) -> PathBuf {
     let mut number = 1;
     while path.exists() {
         number += 1;
-        path = campaign.join(format!("{}-{number}{}", NAME.0, NAME.1));
+        path = campaign.join(format!("restore-{number}.json"));
     }
     path
 }
@@ -91,12 +88,6 @@ impl Restore {
 
     /// What the campaign in the folder `campaign` left undone, on one server or several.
     pub fn left_by(campaign: &Path) -> Vec<Self> {
-        let is_record = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with(NAME.0) && name.ends_with(NAME.1)
-        };
-        let files = fs::read_dir(campaign).into_iter().flatten().flatten();
-        let records = files.map(|file| file.path()).filter(is_record);
         let read = |path: PathBuf| {
             let restore = read_json::<Self>(&path).ok()?;
             Some(Self {
@@ -105,7 +96,7 @@ impl Restore {
                 ..restore
             })
         };
-        records.filter_map(read).collect()
+        restore_records(campaign).into_iter().filter_map(read).collect()
     }
 
     /// What is left undone on the server of this identity, as the folder `kept` knows; `None` if there is nothing.

@@ -101,6 +101,7 @@ impl<'a> CampaignRunner<'a> {
             faulty,
             failure,
             only_archive: self.only_archive,
+            unrestored: self.bench.external.unrestored().to_vec(),
         })
     }
 

@@ -61,8 +61,15 @@ impl Cautions {
         }
     }
 
-    /// Says if the plan of `campaign` cannot be read.
+    /// Says if the plan of `campaign` cannot be read, and what it has left on servers.
     pub fn plan(&mut self, campaign: &Campaign) {
+        for server in campaign.unrestored() {
+            let text = format!(
+                "The settings that the campaign changed on {server} were not restored; the next dyno run there \
+                 restores them."
+            );
+            self.general("", &text);
+        }
         if let Err(error) = &campaign.record {
             self.general(
                 &campaign.name(),

@@ -104,6 +104,6 @@ pub(crate) fn tell(progress: &mut dyn target::Progress, event: &Progress) {
         Progress::StoppingStale { pid } => {
             progress.note(&format!("Stopping a server that an earlier dyno left (process {pid})."));
         }
-        Progress::Starting { product } => progress.step(&format!("Starting {product}")),
+        Progress::Starting { product } => progress.asks(&format!("Starting {product}")),
     }
 }

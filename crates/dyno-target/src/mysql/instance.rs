@@ -51,16 +51,14 @@ impl<B: Brand> Measured for Installation<B> {
     /// How to mark the data before a load that may change it begins.
     type Prepared = Option<Used>;
 
-    fn fit(settings: Vec<(String, String)>, clients: usize, _release: &str) -> Result<Mapped, TargetError> {
+    fn fit(settings: Vec<(String, String)>, clients: usize, release: &str) -> Result<Mapped, TargetError> {
         let mut settings = by_canonical_name(&settings);
+        let notes = B::redo_log(release).fit(&mut settings);
         for (_, value) in &mut settings {
             *value = as_wanted(value, value);
         }
         connections::provide(&mut settings, clients)?;
-        Ok(Mapped {
-            settings,
-            notes: Vec::new(),
-        })
+        Ok(Mapped { settings, notes })
     }
 
     fn prepare(

@@ -80,6 +80,12 @@ fn held(info: &ConnectionInfo, stop: &StopFlag, waiting: &mut dyn FnMut(&str)) -
     }
 }
 
+/// Whether anybody has reserved the server, as far as it says.
+pub(super) fn is_held(client: &mut Client) -> bool {
+    let query = format!("select is_used_lock('{NAME}') is not null");
+    matches!(client.query_first::<u8>(&query), Ok(Some(1)))
+}
+
 /// Whether a connection of this process holds the lock.
 fn is_ours(client: &mut Client) -> bool {
     let query = format!("select is_used_lock('{NAME}') = is_used_lock('{}')", own_name());

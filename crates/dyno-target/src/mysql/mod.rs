@@ -26,6 +26,7 @@ mod mark;
 mod own_data;
 mod persisted;
 mod process;
+mod redo_log;
 mod rights;
 mod row;
 mod scope;

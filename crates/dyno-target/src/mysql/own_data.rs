@@ -5,7 +5,7 @@ use super::connect_until;
 use super::data::{WORKING, is_left, mark_of};
 use super::error::cannot;
 use super::foreign::check_drop;
-use super::lock::ServerLock;
+use super::lock::{ServerLock, is_held};
 use crate::target::{OwnData, StopFlag, TargetError};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, UNIX_EPOCH};
@@ -33,6 +33,7 @@ pub(super) fn list(info: &ConnectionInfo, stop: &StopFlag) -> Result<Vec<OwnData
         what: "database",
         bytes: bytes.unwrap_or(0),
         changed: changed.map(|changed| UNIX_EPOCH + Duration::from_secs(changed)),
+        in_use: is_held(&mut client),
     }])
 }
 

@@ -6,6 +6,7 @@
 
 use super::address::ConnectionInfo;
 use super::error::cannot;
+use super::redo_log::{self, RedoLog};
 use super::rights::remedy;
 use super::underway::{self, Overdue};
 use super::values::{as_wanted, in_bytes, same_value, size_bytes, with_unit};
@@ -20,7 +21,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the server may take to resize its buffer pool, which some versions do in the background.
+/// How long the server may take to resize its buffer pool or its log, which some versions do in the background.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long the server may take to let in who puts its settings back: whoever has asked to stop waits for that.
@@ -58,9 +59,12 @@ enum ChangeError {
         value: String,
         cause: ClientError,
     },
-    #[error("the server is still resizing its buffer pool after {} s; {BUFFER_POOL} cannot be {value} yet",
-        PATIENCE.as_secs())]
-    Slow { value: String },
+    #[error("the server is still resizing its {what} after {} s; {name} cannot be {value} yet", PATIENCE.as_secs())]
+    Slow {
+        what: &'static str,
+        name: String,
+        value: String,
+    },
     #[error("the server makes {found} of {value}")]
     Altered { value: String, found: String },
     #[error("cannot read the server's settings: {0}")]
@@ -131,15 +135,21 @@ fn give(client: &mut Client, name: &str, value: &str) -> Result<String, ChangeEr
         value: value.to_owned(),
         cause,
     };
+    let wait = |what| {
+        if Instant::now() > deadline {
+            return Err(ChangeError::Slow {
+                what,
+                name: name.to_owned(),
+                value: value.to_owned(),
+            });
+        }
+        std::thread::sleep(POLL);
+        Ok(())
+    };
     let set = |client: &mut Client, to: &str| loop {
         match client.execute_within(&format!("set global {name} = {to}"), Some(PATIENCE)) {
             Err(ClientError::Server(error)) if name == BUFFER_POOL && error.message.contains(RESIZING) => {
-                if Instant::now() > deadline {
-                    return Err(ChangeError::Slow {
-                        value: value.to_owned(),
-                    });
-                }
-                std::thread::sleep(POLL);
+                wait("buffer pool")?;
             }
             done => return done.map_err(refused),
         }
@@ -148,6 +158,9 @@ fn give(client: &mut Client, name: &str, value: &str) -> Result<String, ChangeEr
     if name == BUFFER_POOL {
         // This changes nothing, and is refused as long as the server is not done.
         set(client, &format!("@@global.{name}"))?;
+    }
+    while name == redo_log::CAPACITY && redo_log::is_resizing(client).map_err(ChangeError::Ask)? {
+        wait("redo log")?;
     }
     let variables = Variables::read(client).map_err(refused)?;
     Ok(variables.get(name).unwrap_or_default().to_owned())
@@ -159,8 +172,12 @@ fn give(client: &mut Client, name: &str, value: &str) -> Result<String, ChangeEr
 /// A setting that it does not have, or no connection.
 pub(super) fn fit(client: &mut Client, settings: &[(String, String)]) -> Result<Mapped, TargetError> {
     let variables = Variables::read(client).map_err(cannot("read the server's settings"))?;
-    let mut fitted = Mapped::default();
-    for (name, value) in by_canonical_name(settings) {
+    let mut settings = by_canonical_name(settings);
+    let mut fitted = Mapped {
+        notes: RedoLog::of(&variables).fit(&mut settings),
+        ..Mapped::default()
+    };
+    for (name, value) in settings {
         if variables.get(&name).is_none() {
             return Err(ChangeError::unknown(&name, &variables).into());
         }
@@ -174,6 +191,7 @@ pub(super) fn fit(client: &mut Client, settings: &[(String, String)]) -> Result<
 pub(super) fn taken(name: &str, value: &str, variables: &Variables) -> String {
     let taken = match in_bytes(value).parse() {
         Ok(wanted) if name == BUFFER_POOL => rounded(wanted, variables).to_string(),
+        Ok(wanted) if name == redo_log::CAPACITY => redo_log::rounded(wanted).to_string(),
         _ => value.to_owned(),
     };
     match size_bytes(value) {

@@ -1,5 +1,6 @@
 //! What MariaDB and MySQL call their parts and settings, for readers of results who know no database.
 
+use super::redo_log::{CAPACITY, FILE_SIZE};
 use super::variables::Variables;
 use dyno_record::{ServerTraits, SettingNames, Words};
 
@@ -45,8 +46,8 @@ const INCIDENTAL: [&str; 38] = [
     "wsrep_node_name",
 ];
 
-/// The sizes of the redo log: MySQL has the first since 8.0.30, MariaDB and earlier MySQL have the other.
-const LOG_SIZES: [&str; 2] = ["innodb_redo_log_capacity", "innodb_log_file_size"];
+/// The sizes of the redo log; a server that has both heeds the first.
+const LOG_SIZES: [&str; 2] = [CAPACITY, FILE_SIZE];
 
 /// The traits of a server of this version with these variables. InnoDB writes changed pages when it needs to and has no
 /// longest time between checkpoints; torn pages are mended from its doublewrite buffer, not from the log.

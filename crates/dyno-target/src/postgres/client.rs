@@ -183,7 +183,11 @@ impl Client {
     /// What went wrong, in words: of a connection that ended for lack of an answer, the error itself knows only that.
     pub(crate) fn explain(&self, error: &Error) -> String {
         match self.driver.waited {
-            Some(waited) => format!("no answer within {} s", waited.as_secs_f64()),
+            Some(waited) => format!(
+                "no answer within {} s; the server, its machine or its disk may be standing still, or something in \
+                 between may drop what is sent: look at the server's log and load",
+                waited.as_secs_f64()
+            ),
             None => server_message(error),
         }
     }

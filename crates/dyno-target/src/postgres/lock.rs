@@ -218,6 +218,13 @@ impl Held {
     }
 }
 
+/// Whether anybody has reserved this schema of the client's database, or the whole server, as far as that can be told.
+pub(super) fn is_held(client: &mut Client, schema: &str) -> bool {
+    // No connection has this number.
+    let mut is_by_any = |second, sharing| holders(client, 0, second, sharing).is_ok_and(|found| !found.is_empty());
+    is_by_any(KEY.1, true) || is_by_any(key_of(schema).1, false)
+}
+
 /// Who else holds the lock with this second number: on the server for the server's, in this database for a
 /// schema's. With `sharing` those do not count that share it, too.
 fn holders(client: &mut Client, pid: i32, second: i32, sharing: bool) -> Result<Vec<Holder>, postgres::Error> {

@@ -1,7 +1,7 @@
 //! The schemas that campaigns left on a server, listed and removed for those who clean up.
 
 use super::address::ConnectionInfo;
-use super::lock::{LockError, ServerLock};
+use super::lock::{LockError, ServerLock, is_held};
 use super::schema::{drop_schema, own_schemas};
 use crate::target::{OwnData, StopFlag, TargetError};
 use std::sync::atomic::Ordering;
@@ -9,8 +9,10 @@ use std::time::SystemTime;
 
 /// The schemas that dyno made in the database.
 pub(super) fn list(info: &ConnectionInfo, stop: &StopFlag) -> Result<Vec<OwnData>, TargetError> {
-    let schemas = own_schemas(&mut *info.connect_until(stop)?)?.into_iter();
+    let mut client = info.connect_until(stop)?;
+    let schemas = own_schemas(&mut client)?.into_iter();
     let each = schemas.map(|schema| OwnData {
+        in_use: is_held(&mut client, &schema.name),
         name: schema.name,
         what: "schema",
         bytes: schema.bytes.unsigned_abs(),

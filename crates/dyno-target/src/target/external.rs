@@ -17,6 +17,8 @@ pub struct OwnData {
     pub bytes: u64,
     /// When it was changed last, if that is known.
     pub changed: Option<SystemTime>,
+    /// Whether another dyno uses it now, as far as that can be told. It is not removed then.
+    pub in_use: bool,
 }
 
 /// A server that is not dyno's own. It is shown by its address, without passwords.

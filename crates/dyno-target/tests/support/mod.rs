@@ -8,7 +8,6 @@ pub mod real_mysql;
 pub mod watch;
 
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Progress, Server};
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -26,13 +25,6 @@ pub fn options(cluster: &str) -> EmbeddedOptions {
 
 /// A progress display that shows nothing.
 pub fn quiet(_: Progress) {}
-
-/// Says that a test is left out and why, whether or not what tests print is shown.
-#[allow(dead_code, reason = "only some tests need what not every machine has")]
-pub fn skipped(test: &str, why: impl std::fmt::Display) {
-    let line = format!("test {test} is skipped: {why}\n");
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-}
 
 /// A server with the right to be there.
 #[allow(dead_code, reason = "not every test binary needs the shared server")]

@@ -2,18 +2,32 @@
 //! Debian's unstable, unpacked into the folder of the tests' files with the libraries that it was built with.
 
 use dyno_target::mysql::address::ConnectionInfo;
+use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Where packages put the server's program.
 const SYSTEM: &str = "/usr/sbin/mysqld";
 
+/// Unpacks one, relative to the crate of the tests.
+const UNPACK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../dyno-target/tests/support/unpack-mysql.sh");
+
+/// Starts a program again whenever it ends in good order, as a system's service manager does, and keeps its process id
+/// in a file.
+const KEEP_UP: &str = "file=$1; shift; while :; do \"$@\" & echo $! >\"$file\"; wait $! || exit; done";
+
 /// Long enough for anything that a server does here.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The file with the server's process id.
+const PID: &str = "pid";
 
 /// A program and where its own files are.
 struct Installation {
@@ -23,9 +37,15 @@ struct Installation {
     base: PathBuf,
 }
 
+/// Says that a test is left out and why, whether or not what tests print is shown.
+pub fn skipped(test: &str, why: impl std::fmt::Display) {
+    let line = format!("test {test} is skipped: {why}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}
+
 /// A server whose accounts are those that it is made with. It ends with the value.
 pub struct RealMysql {
-    server: Child,
+    keeper: Child,
     folder: TempDir,
     port: u16,
 }
@@ -54,8 +74,8 @@ impl RealMysql {
         );
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let log = fs::File::create(folder.path().join("log")).unwrap();
-        let server = installation
-            .server(&data)
+        let mut server = installation.server(&data);
+        server
             .arg(format!("--socket={}", folder.path().join("s").display()))
             .arg(format!("--port={port}"))
             .args([
@@ -63,15 +83,21 @@ impl RealMysql {
                 "--mysqlx=OFF",
                 "--innodb-buffer-pool-size=64M",
             ])
-            .args(options)
+            .args(options);
+        let keeper = Command::new("bash")
+            .args([OsStr::new("-c"), OsStr::new(KEEP_UP), OsStr::new("keeper")])
+            .arg(folder.path().join(PID))
+            .arg(server.get_program())
+            .args(server.get_args())
+            .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
             .unwrap();
-        let mut started = Self { server, folder, port };
+        let mut started = Self { keeper, folder, port };
         let begun = Instant::now();
         while started.root().connect().is_err() {
-            let ended = started.server.try_wait().unwrap();
+            let ended = started.keeper.try_wait().unwrap();
             assert!(
                 ended.is_none() && begun.elapsed() < PATIENCE,
                 "{}",
@@ -84,28 +110,35 @@ impl RealMysql {
 
     /// As root, on the unix socket.
     pub fn root(&self) -> ConnectionInfo {
+        ConnectionInfo::resolve(&self.address(), &|_| None).unwrap()
+    }
+
+    /// The same as an address.
+    pub fn address(&self) -> String {
         let socket = self.folder.path().join("s");
-        self.resolved(&format!("root@localhost/mysql?socket={}", socket.display()))
+        format!("mysql://root@localhost/mysql?socket={}", socket.display())
+    }
+
+    /// A shell command that has the server end in good order, after which it is started again.
+    pub fn restart_command(&self) -> String {
+        format!("kill $(cat {})", self.folder.path().join(PID).display())
     }
 
     /// With this log-in over TCP, in a database that all may read.
     pub fn over_tcp(&self, login: &str, parameters: &str) -> ConnectionInfo {
-        self.resolved(&format!(
-            "{login}@127.0.0.1:{}/information_schema?{parameters}",
-            self.port
-        ))
-    }
-
-    fn resolved(&self, rest: &str) -> ConnectionInfo {
-        ConnectionInfo::resolve(&format!("mysql://{rest}"), &|_| None).unwrap()
+        let address = format!("mysql://{login}@127.0.0.1:{}/information_schema?{parameters}", self.port);
+        ConnectionInfo::resolve(&address, &|_| None).unwrap()
     }
 }
 
 impl Drop for RealMysql {
     fn drop(&mut self) {
-        // Its data goes, too.
-        let _ = self.server.kill();
-        let _ = self.server.wait();
+        // Its data goes, too. What ends so is not started again.
+        let pid = fs::read_to_string(self.folder.path().join(PID)).unwrap_or_default();
+        if let Some(pid) = pid.trim().parse().ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        let _ = self.keeper.wait();
     }
 }
 
@@ -123,11 +156,12 @@ impl Installation {
 
     /// Unpacks one unless that was done.
     fn unpacked() -> Result<Self, String> {
+        static TURN: Mutex<()> = Mutex::new(());
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mysql");
         let root = folder.join("root");
         if !root.exists() {
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/unpack-mysql.sh");
-            let unpacked = Command::new("bash").arg(script).arg(&folder).output();
+            let unpacked = Command::new("bash").arg(UNPACK).arg(&folder).output();
             let unpacked = unpacked.map_err(|error| format!("no MySQL can be unpacked: {error}"))?;
             if !unpacked.status.success() {
                 let said = String::from_utf8_lossy(&unpacked.stderr).into_owned();

@@ -40,22 +40,15 @@ pub(super) struct Execution {
     /// The packet that prepares it.
     pub(super) preparation: Vec<u8>,
     /// The packet that executes it, with an id that is none; empty if it is only prepared.
-    packet: Vec<u8>,
+    pub(super) packet: Vec<u8>,
+    /// The packet that has its text executed, for a server that prepares no such statement.
+    pub(super) text: Vec<u8>,
 }
 
 /// Where a packet that executes a statement has its id: behind the header and the command.
 const ID: std::ops::Range<usize> = 5..9;
 
 impl Execution {
-    pub(super) fn new(index: usize, once: bool, preparation: &[u8], packet: Vec<u8>) -> Self {
-        Self {
-            index,
-            once,
-            preparation: preparation.to_vec(),
-            packet,
-        }
-    }
-
     /// Whether an execution follows the preparation.
     pub(super) fn executes(&self) -> bool {
         !self.packet.is_empty()

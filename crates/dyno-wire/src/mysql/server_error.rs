@@ -9,6 +9,9 @@ use crate::{ServerError, WireError};
 /// The number of "this is not supported" (ER_NOT_SUPPORTED_YET).
 pub(super) const NOT_SUPPORTED: u16 = 1235;
 
+/// The number of "this command is not supported in the prepared statement protocol yet" (ER_UNSUPPORTED_PS).
+pub(super) const NOT_PREPARED: u16 = 1295;
+
 /// The longest text of an error of the server's own (`MYSQL_ERRMSG_SIZE`).
 const LONGEST: usize = 512;
 

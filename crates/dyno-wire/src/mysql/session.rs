@@ -18,7 +18,7 @@ use super::statement::write_close;
 use super::{MyConfig, MyError, MyStatement, NAME, POSTGRESQL, malformed};
 use crate::tls::{self, SslMode, Words};
 use crate::{
-    Cancel, CapturedResult, Event, Listener, Parameters, Preparation, Protocol, Reply, ServerError, Session,
+    Cancel, CapturedResult, ErrorCode, Event, Listener, Parameters, Preparation, Protocol, Reply, ServerError, Session,
     TransactionStatus, WireError,
 };
 
@@ -31,6 +31,9 @@ const MAX_NOTICES: usize = 16;
 /// reads they span, and errors are kept up to 16 KiB each. LOAD DATA LOCAL is refused: a script has no data to give.
 /// Who loads data says so beforehand ([`offering_content`](Self::offering_content)) and gives each statement its
 /// content ([`load`](Self::load)); files are never read.
+///
+/// A statement of a kind that the server does not prepare, such as MySQL's BEGIN, travels as text: at first once the
+/// server has said so, and without being asked about from then on.
 ///
 /// MySQL has no Sync message and skips nothing after an error: of a pipeline, statements behind one that failed are
 /// executed all the same, and the reply tells the first error. A COM_PING marks the pipeline's end.
@@ -85,6 +88,8 @@ enum Known {
     Not,
     /// It was asked to prepare it and refused.
     Refused,
+    /// It prepares no statement of this kind, and is sent its text instead.
+    AsText,
     /// It executes it by this id.
     By([u8; 4]),
 }
@@ -286,24 +291,30 @@ impl MySession {
                     statement.write_execution(id, parameters, out);
                     return self.count(mark);
                 }
-                (Protocol::Simple, _) => {
+                (Protocol::Simple, _) | (_, Some(Known::AsText)) => {
+                    self.binary = false;
                     statement.write_text(parameters, self.backslashes(), out);
                     return self.count(mark);
                 }
                 _ => {}
             }
         }
-        let mut packet = Vec::new();
+        let mut text = Vec::new();
+        statement.write_text(parameters, self.backslashes(), &mut text);
         let command = match statement.protocol() {
-            Protocol::Simple => {
-                statement.write_text(parameters, self.backslashes(), &mut packet);
-                Command::Ready(packet)
-            }
+            Protocol::Simple => Command::Ready(text),
             protocol => {
                 self.introducing |= mark.is_none() && !self.knows(statement);
+                let mut packet = Vec::new();
                 statement.write_execution([0; 4], parameters, &mut packet);
                 let once = protocol == Protocol::Extended;
-                Command::Execution(Execution::new(statement.index(), once, statement.preparation(), packet))
+                Command::Execution(Execution {
+                    index: statement.index(),
+                    once,
+                    preparation: statement.preparation().to_vec(),
+                    packet,
+                    text,
+                })
             }
         };
         self.submit_later(Step { mark, command }, out);
@@ -323,8 +334,13 @@ impl MySession {
 
     #[cold]
     fn prepare_alone(&mut self, statement: &MyStatement, out: &mut Vec<u8>) {
-        let execution = Execution::new(statement.index(), false, statement.preparation(), Vec::new());
-        let command = Command::Execution(execution);
+        let command = Command::Execution(Execution {
+            index: statement.index(),
+            once: false,
+            preparation: statement.preparation().to_vec(),
+            packet: Vec::new(),
+            text: Vec::new(),
+        });
         self.submit_later(Step { mark: None, command }, out);
     }
 
@@ -347,14 +363,15 @@ impl MySession {
             match command {
                 Command::Ready(packet) => out.extend_from_slice(&packet),
                 Command::Execution(execution) => match self.known.get(execution.index) {
-                    Some(&Known::By(id)) if !execution.once => {
-                        if execution.executes() {
-                            execution.write(id, out);
-                        } else {
-                            // Prepared twice in one go.
-                            out.extend_from_slice(PING);
-                            mark = Some(Mark::Ping);
-                        }
+                    // Prepared twice in one go.
+                    Some(Known::By(_) | Known::AsText) if !execution.executes() => {
+                        out.extend_from_slice(PING);
+                        mark = Some(Mark::Ping);
+                    }
+                    Some(&Known::By(id)) if !execution.once => execution.write(id, out),
+                    Some(Known::AsText) => {
+                        self.binary = false;
+                        out.extend_from_slice(&execution.text);
                     }
                     _ if self.sent == self.answered => {
                         out.extend_from_slice(&execution.preparation);
@@ -402,8 +419,25 @@ impl MySession {
             self.reply.preparation = match known {
                 Known::By(_) => Preparation::Accepted,
                 Known::Not | Known::Refused => Preparation::Refused,
+                // It is executed all the same.
+                Known::AsText => Preparation::None,
             };
         }
+    }
+
+    /// The server prepares no statement of the kind it was asked to: it gets its text, now and from now on.
+    #[cold]
+    fn send_as_text(&mut self, out: &mut Vec<u8>) -> Option<Event> {
+        self.learn(Known::AsText);
+        let execution = self.pending.as_mut()?.preparing.take()?;
+        if !execution.executes() {
+            return self.answered(out);
+        }
+        self.binary = false;
+        out.extend_from_slice(&execution.text);
+        self.framing.begin_answer();
+        self.pending.take_if(|pending| pending.steps.is_empty());
+        None
     }
 
     /// All about the prepared statement has come: appends its execution.
@@ -501,6 +535,9 @@ impl MySession {
         let error = server_error::parse(body)?;
         if error.fatal {
             return Err(self.lost(error));
+        }
+        if self.is_preparing() && error.code == ErrorCode::from(server_error::NOT_PREPARED) {
+            return Ok(self.send_as_text(out));
         }
         self.note_error(error);
         if let Some(content) = &mut self.content {

@@ -29,7 +29,7 @@ pub struct MyStatement {
     parameter_count: usize,
     /// The whole packet that prepares it; empty for the simple protocol.
     preparation: Box<[u8]>,
-    /// For the simple protocol, the text around the values.
+    /// The text around the values: what travels in the simple protocol, and where a server prepares no such statement.
     pieces: Box<[Box<[u8]>]>,
     /// Which value each placeholder stands for.
     order: Box<[usize]>,
@@ -81,10 +81,7 @@ impl MyStatement {
             )));
         }
         let mut preparation = Vec::new();
-        let mut pieces = Vec::new();
-        if protocol == Protocol::Simple {
-            pieces = found.pieces.into_iter().map(Vec::into_boxed_slice).collect();
-        } else {
+        if protocol != Protocol::Simple {
             let text = found.pieces.join(&b'?');
             write(&mut preparation, 0, &[&[Command::COM_STMT_PREPARE as u8], &text]);
         }
@@ -93,7 +90,7 @@ impl MyStatement {
             index,
             parameter_count,
             preparation: preparation.into(),
-            pieces: pieces.into(),
+            pieces: found.pieces.into_iter().map(Vec::into_boxed_slice).collect(),
             order: found.order.into(),
         })
     }

@@ -157,7 +157,17 @@ fn servers_that_are_none() {
         let target = format!("postgres://u@127.0.0.1:{port}/d?connect_timeout=2&sslmode={sslmode}");
         desk.on(&target, tiny("pk-select"))
             .expect(1)
-            .says("no answer within the time allowed");
+            .says("no answer within the time allowed")
+            .says("whether the server stands still");
+    }
+    // Who waits for longer is told so.
+    for target in [
+        format!("postgres://u@127.0.0.1:{port}/d?connect_timeout=8&sslmode=disable"),
+        format!("mysql://u@127.0.0.1:{port}/d?ssl-mode=disabled"),
+    ] {
+        desk.alone_on(&target, tiny("pk-select"))
+            .expect(1)
+            .says("Waiting for the server…");
     }
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port();

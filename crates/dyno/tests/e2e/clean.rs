@@ -31,6 +31,10 @@ fn what_is_kept_at_home_goes_by_name_and_age() {
     desk.embedded(&home, run).expect(0);
     let lock = File::open(home.data().with_file_name("lock")).unwrap();
     lock.lock().unwrap();
+    // What stays is not marked as what goes.
+    let listed = clean(&desk, &home, "main").expect(0).shows("in use");
+    assert!(!listed.stdout.contains('*'), "{}", listed.stdout);
+    listed.shows("nothing can be as long as it is in use");
     let refused = clean(&desk, &home, "main --yes").expect(2);
     refused.shows("in use").says("another dyno is using it");
     assert!(home.data().exists());
@@ -65,7 +69,7 @@ fn schemas_on_a_server_go_and_others_stay() {
     };
     let listed = clean(&[]).expect(0);
     assert!(!listed.stdout.contains("dyno_mine"), "{}", listed.stdout);
-    listed.shows("dyno_pk_update schema").shows("Nothing was removed");
+    listed.shows("* dyno_pk_update schema").shows("Nothing was removed");
     clean(&["--older-than", "1d", "--yes"]).expect(0);
     clean(&["dyno_mine", "--yes"]).expect(1);
     clean(&["pk_update", "--yes"]).expect(0).says("Removed dyno_pk_update");

@@ -21,6 +21,7 @@ mod interrupts;
 mod kills;
 mod mariadb;
 mod messages;
+mod mysql;
 mod others;
 mod output;
 mod repetitions;

@@ -2,6 +2,7 @@
 //! and a comparison with PostgreSQL.
 
 use crate::support::{Desk, Ended, Home, RunFolder, Running, is_alive, processes_in, run_folders, wait_for};
+use dyno_target::mysql::Client;
 use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions, MARIADB_VERSION, Server};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -210,7 +211,7 @@ fn the_experiments_that_come_with_dyno_are_written_for_it_or_say_so() {
     let made = run_folders(&desk.archive()).len();
     desk.embedded(&home, "pk-update-checkpoints --target embedded:mariadb")
         .expect(1)
-        .says("`pk-update-checkpoints` runs on PostgreSQL only; to run it on MariaDB and MySQL, add a section [mysql]")
+        .says("`pk-update-checkpoints` runs on PostgreSQL only: no other database writes whole pages into its log")
         .says("pk-select, pk-update, pk-insert, pk-unprepared, direct-pg, os-comparison, polar-hot-data, burn-after");
     // What is set for the wrong database is for the server to refuse, not to be left out.
     desk.embedded(
@@ -462,6 +463,44 @@ fn settings_are_put_back_by_the_next_dyno_after_a_kill() {
 }
 
 #[test]
+fn what_cannot_be_put_back_is_no_success() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    let (_embedded, server) = borrowed(&home);
+    let mut client = server.connection("mysql").connect().unwrap();
+    let password_is = |client: &mut Client, password: &str| {
+        let account = "bench@'127.0.0.1'";
+        let said = format!("create or replace user {account} identified by '{password}'; grant all on *.* to {account}");
+        client.execute(&said).unwrap();
+    };
+    password_is(&mut client, "b");
+    let target = format!("mysql://bench:b@127.0.0.1:{}/mysql", server.port());
+    desk.experiment("some.toml", "", "select 1;", "3s");
+    let words = ["some.toml", "--set", "settings.innodb_flush_log_at_trx_commit=2"];
+    let mut running = Running::start(desk.command_alone_on(&target, words));
+    running.until(" tps ");
+    password_is(&mut client, "another");
+    running
+        .end()
+        .expect(1)
+        .says("The server's settings could not be restored")
+        .says("are not restored, though all was measured");
+    let [run] = &run_folders(&desk.archive())[..] else {
+        panic!("one run")
+    };
+    assert_eq!(run.state(), "complete");
+    desk.dyno("show").expect(0).shows("were not restored; the next dyno run there restores them");
+    password_is(&mut client, "b");
+    desk.alone_on(&target, ["some.toml", "--set", "measure=300ms"])
+        .expect(0)
+        .says("they have been restored now");
+    let [first, _] = &campaigns(&desk, "some")[..] else {
+        panic!("two campaigns")
+    };
+    let shown = desk.dyno(&format!("show {first}")).expect(0).stdout;
+    assert!(!shown.contains("not restored"), "{shown}");
+}
+
+#[test]
 fn data_that_a_run_has_changed_is_fresh_for_nobody() {
     let (desk, home) = (Desk::new(), Home::with_mariadb());
     let (target, settings) = SMALL[0];
@@ -565,6 +604,8 @@ fn a_server_that_is_not_ours_is_known_by_any_address() {
         .shows("dyno_run database")
         .shows("Nothing was removed");
     client.execute("do get_lock('dyno', 0)").unwrap();
+    let listed = clean(&[]).expect(0).shows("dyno_run database").shows("in use");
+    assert!(!listed.stdout.contains('*'), "{}", listed.stdout);
     clean(&["--yes"])
         .expect(2)
         .says("dyno_run was not removed: it is in use by another dyno");

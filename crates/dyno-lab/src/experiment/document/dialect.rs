@@ -12,16 +12,28 @@ use dyno_target::target::locale;
 use toml::Spanned;
 use toml::de::DeValue;
 
-pub(super) const DIALECT_KEYS: [&str; 4] = ["server", "data", "workload", "size"];
+pub(super) const DIALECT_KEYS: [&str; 5] = ["only_because", "server", "data", "workload", "size"];
 const SERVER_KEYS: [&str; 2] = ["settings", "locale"];
 const SETTINGS_ONLY: [&str; 1] = ["settings"];
 const DATA_KEYS: [&str; 4] = ["setup", "fill", "finish", "tablespaces"];
 
 impl Reader<'_> {
-    /// Reads what is said for the kind of database `key`.
-    pub(super) fn dialect(&mut self, key: &'static str, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
+    /// Reads what is said for the kind of database `key`, in a file with sections for these `others`, too.
+    pub(super) fn dialect(
+        &mut self,
+        key: &'static str,
+        others: &[&str],
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(), Diagnostic> {
         let section = Section::of(self.source, format!("[{key}]"), value, &DIALECT_KEYS)?;
         let mut dialect = Dialect::default();
+        if let Some((reason, span)) = section.text("only_because")? {
+            if let Some(other) = others.first() {
+                let message = format!("`only_because` says that no other kind of database is meant, but [{other}] is");
+                return Err(self.source.complain(span, message, "leave one of them out"));
+            }
+            dialect.only_because = Some(reason);
+        }
         if let Some(value) = section.get("server") {
             let server = Section::of(self.source, format!("[{key}.server]"), value, &SERVER_KEYS)?;
             if let Some(settings) = server.get("settings") {

@@ -114,7 +114,9 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
     }
     for database in databases {
         if let Some(value) = file.get(database) {
-            reader.dialect(database, value)?;
+            let is_other = |other: &&str| *other != database && file.get(other).is_some();
+            let others: Vec<_> = databases.into_iter().filter(is_other).collect();
+            reader.dialect(database, &others, value)?;
         }
     }
     if let Some(value) = file.get("phases") {

@@ -6,6 +6,7 @@ use super::installation::Installation;
 use crate::embedded::EmbeddedError;
 use crate::embedded::place::Place;
 use crate::embedded::product::Product;
+use crate::mysql::redo_log::RedoLog;
 use rustix::process::Signal;
 use std::fmt;
 use std::path::Path;
@@ -36,6 +37,9 @@ pub trait Brand: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// Options of its own that make every start alike.
     const OPTIONS: &'static [&'static str];
+
+    /// How a server of this release is told the size of its redo log.
+    fn redo_log(release: &str) -> RedoLog;
 
     /// The release in what its program says of itself; `None` if that is another maker's.
     fn release_in(said: &str) -> Option<&str>;
@@ -106,6 +110,11 @@ impl Brand for Mariadb {
     // made.
     const OPTIONS: &'static [&'static str] = &["--skip-ssl"];
 
+    /// It has a single file.
+    fn redo_log(_release: &str) -> RedoLog {
+        RedoLog::Files(1)
+    }
+
     /// `10.11.6` of "mariadbd Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu …".
     fn release_in(said: &str) -> Option<&str> {
         let (_, rest) = said.split_once(" Ver ")?;
@@ -155,6 +164,10 @@ impl Brand for Mysql {
     const MAKER: &'static str = "mysqld --initialize-insecure";
     // Neither the other port nor the folder for files, which is the system's, is for us.
     const OPTIONS: &'static [&'static str] = &["--mysqlx=OFF", "--secure-file-priv=NULL"];
+
+    fn redo_log(release: &str) -> RedoLog {
+        RedoLog::of_mysql(release)
+    }
 
     /// `8.4.6` of "/usr/sbin/mysqld  Ver 8.4.6-2 for Linux on x86_64 ((Debian))".
     fn release_in(said: &str) -> Option<&str> {

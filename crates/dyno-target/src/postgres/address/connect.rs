@@ -19,7 +19,7 @@ use std::time::Duration;
 /// What to say about a server that is silent, and what to do.
 const NO_ANSWER: (&str, &str) = (
     "no answer within the time allowed",
-    "check host, port and firewalls, or raise connect_timeout",
+    "check host, port and firewalls and whether the server stands still, or raise connect_timeout",
 );
 
 /// The longest that is shown of what a server says that has not let us in, in characters.

@@ -82,6 +82,7 @@ fn almost_packets() -> impl Strategy<Value = Vec<u8>> {
         Just(ok(1, 2, 0)),
         Just(ended(2)),
         Just(error(1064, "42000", "syntax")),
+        Just(error(1295, "HY000", "not in the prepared statement protocol yet")),
     ];
     let packet = (
         body,

@@ -234,6 +234,80 @@ fn what_cannot_be_prepared_is_not_executed() {
     assert!(session.knows(&wrong) && !session.prepare(&wrong, &mut Vec::new()));
 }
 
+/// What a server says that prepares no such statement.
+fn not_prepared() -> Vec<u8> {
+    let message = "This command is not supported in the prepared statement protocol yet";
+    packets(1, [error(1295, "HY000", message)])
+}
+
+#[test]
+fn what_the_server_never_prepares_travels_as_text() {
+    for protocol in [Protocol::Prepared, Protocol::Extended] {
+        let mut session = started(PLAIN | ENDS_WITH_OK);
+        let kill = statement(2, "kill $1", 1, protocol);
+        session.capture();
+        assert_eq!(execute(&mut session, &kill, &["5"]), packets(0, [b"\x16kill ?"]));
+        let log = feed(&mut session, &[&not_prepared()]);
+        assert!(log.seen.is_empty() && session.is_replying(), "{log:?}");
+        assert_eq!(log.sent, packets(0, [b"\x03kill 5"]));
+        // What comes back is text, too.
+        let log = feed(&mut session, &[&packets(1, result(b'7', 2))]);
+        let done = Reply {
+            rows: 1,
+            affected: 1,
+            completed: 1,
+            ..Reply::default()
+        };
+        assert_eq!(replied(&log), [done], "{protocol}");
+        assert_eq!(session.captured()[0].last_row()[0].as_deref(), Some("7"));
+        assert!(session.knows(&kill) && !session.is_introducing());
+        // It is not asked for again, whatever becomes of it.
+        assert_eq!(execute(&mut session, &kill, &["6"]), packets(0, [b"\x03kill 6"]));
+        let log = feed(&mut session, &[&not_prepared()]);
+        let failed = Reply {
+            failed: true,
+            ..Reply::default()
+        };
+        assert_eq!((replied(&log), log.sent), (vec![failed], Vec::new()));
+        assert_eq!(session.error().unwrap().code.as_str(), "1295");
+        assert!(!session.prepare(&kill, &mut Vec::new()));
+    }
+    // One that was to be prepared beforehand is no mistake.
+    let mut session = started(PLAIN);
+    let begin = statement(0, "begin", 0, Protocol::Prepared);
+    assert!(session.prepare(&begin, &mut Vec::new()) && session.prepare(&begin, &mut Vec::new()));
+    let log = feed(&mut session, &[&not_prepared()]);
+    assert_eq!((replied(&log), log.sent), (vec![Reply::default()], packets(0, [b"\x0e"])));
+    let log = feed(&mut session, &[&packets(1, [ok(0, 0, 0)])]);
+    assert_eq!(replied(&log), [Reply::default()]);
+    assert_eq!(execute(&mut session, &begin, &[]), packets(0, [b"\x03begin"]));
+}
+
+#[test]
+fn a_pipeline_goes_on_with_what_is_never_prepared() {
+    let mut session = started(PLAIN | ENDS_WITH_OK);
+    let begin = statement(0, "begin", 0, Protocol::Prepared);
+    let one = statement(1, "select ?", 1, Protocol::Prepared);
+    let mut out = Vec::new();
+    session.queue(&begin, &(), &mut out);
+    session.queue(&one, &Values(&["5"]), &mut out);
+    session.queue(&begin, &(), &mut out);
+    session.sync(&mut out);
+    assert_eq!(out, packets(0, [b"\x16begin"]));
+    let log = feed(&mut session, &[&not_prepared()]);
+    assert_eq!(log.sent, packets(0, [b"\x03begin"]));
+    let done = packets(1, [ok(0, IN_TRANSACTION, 0)]);
+    let log = feed(&mut session, &[&done]);
+    assert_eq!(log.sent, packets(0, [b"\x16select ?"]));
+    let log = feed(&mut session, &[&packets(1, prepared(1, 0, 0))]);
+    assert_eq!(log.sent, execution(1, 5));
+    let log = feed(&mut session, &[&done]);
+    assert_eq!(log.sent, [packets(0, [b"\x03begin"]), packets(0, [b"\x0e"])].concat());
+    let log = feed(&mut session, &[&[done.clone(), done].concat()]);
+    let [reply] = replied(&log)[..] else { panic!("{log:?}") };
+    assert_eq!((reply.completed, reply.accepted, reply.failed), (3, 1, false));
+}
+
 #[test]
 fn a_statement_can_be_prepared_alone() {
     for packets_about_it in [0, 1] {

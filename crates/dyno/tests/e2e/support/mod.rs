@@ -2,6 +2,9 @@
 
 mod home;
 mod process;
+#[allow(dead_code, reason = "other tests log in in more ways")]
+#[path = "../../../../dyno-target/tests/support/real_mysql.rs"]
+pub mod real_mysql;
 mod record;
 mod server;
 pub mod unmeasured;

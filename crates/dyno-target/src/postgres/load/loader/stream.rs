@@ -190,7 +190,8 @@ fn left(deadline: Option<Instant>) -> io::Result<Option<Duration>> {
 
 /// That connecting takes too long.
 pub(super) fn late() -> io::Error {
-    let what = "no answer within the time allowed; check host, port and firewalls, or raise connect_timeout";
+    let what = "no answer within the time allowed; check host, port and firewalls and whether the server stands still, \
+                or raise connect_timeout";
     io::Error::new(ErrorKind::TimedOut, what)
 }
 

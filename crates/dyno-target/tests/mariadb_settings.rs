@@ -66,6 +66,7 @@ fn settings_are_set_as_far_as_they_can_be_and_put_back() {
         "innodb_page_size",
         "table_definition_cache",
     ];
+    let definitions = value(&mut client, "table_definition_cache");
     let before: Vec<_> = names.iter().map(|name| value(&mut client, name)).collect();
     let change = planned(&info, &wanted).unwrap();
     let [page_size] = change.unset() else {
@@ -143,13 +144,49 @@ fn settings_are_set_as_far_as_they_can_be_and_put_back() {
     stray.join().unwrap().unwrap();
     assert_eq!(value(&mut client, "max_connections"), "151");
 
+    // The server changes a second setting with the first; both are named, and put back whatever their order.
+    let capacities = ["innodb_io_capacity", "innodb_io_capacity_max"];
+    let before = capacities.map(|name| value(&mut client, name));
+    for wanted in [
+        &[("innodb_io_capacity", "50000")][..],
+        &[("innodb_io_capacity", "5000"), ("innodb_io_capacity_max", "6000")],
+        &[("innodb_io_capacity_max", "6000"), ("innodb_io_capacity", "5000")],
+    ] {
+        let change = planned(&info, wanted).unwrap();
+        assert_eq!(change.saved().settings.len(), 2);
+        let saved = change.saved().clone();
+        assert!(change.apply().unwrap().unset.is_empty());
+        assert_eq!(value(&mut client, wanted[0].0), wanted[0].1);
+        assert_eq!(info.restore(&saved, None).unwrap().others, Vec::<String>::new());
+        assert_eq!(capacities.map(|name| value(&mut client, name)), before);
+    }
+
+    // One that cannot be put back keeps none of the others from it.
+    client
+        .execute("set global max_connections = 77, global sync_binlog = 5")
+        .unwrap();
+    let broken = Saved {
+        settings: vec![
+            foreign("max_connections", "151", Some("77")),
+            foreign("sync_binlog", "often", Some("5")),
+        ],
+    };
+    let error = refused(info.restore(&broken, None).map(drop));
+    assert!(error.contains("the server refuses sync_binlog = often"), "{error}");
+    assert_eq!(value(&mut client, "max_connections"), "151");
+    client.execute("set global sync_binlog = 0").unwrap();
+
     // What is refused leaves nothing changed.
     let error = refused(planned(&info, &[("shared_buffers", "1GB")]).map(drop));
     assert!(
         error.starts_with("this server has no setting shared_buffers"),
         "{error}"
     );
-    let bad = [("max_connections", "77"), ("innodb_flush_log_at_trx_commit", "often")];
+    let bad = [
+        ("max_connections", "77"),
+        ("table_definition_cache", "100"),
+        ("innodb_flush_log_at_trx_commit", "often"),
+    ];
     let error = refused(planned(&info, &bad).unwrap().apply().map(drop));
     assert!(
         error.starts_with("the server refuses innodb_flush_log_at_trx_commit = often: ERROR 1232"),
@@ -157,6 +194,7 @@ fn settings_are_set_as_far_as_they_can_be_and_put_back() {
     );
     assert!(error.ends_with("Nothing was changed"), "{error}");
     assert_eq!(value(&mut client, "max_connections"), "151");
+    assert_eq!(value(&mut client, "table_definition_cache"), definitions);
 
     // A role without the right says so.
     client

@@ -16,7 +16,7 @@ const FULL: f64 = 0.9;
 const BEFORE_S: f64 = 1.5;
 
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
-    let (near, log) = (dip.widened(BEFORE_S), recording.words.log_in_full);
+    let (near, log) = (dip.widened(BEFORE_S), &recording.words.log_in_full);
     let fill = recording.log_fill.as_ref()?;
     let fullest = fill.series.max_in(near)?;
     let fastest = recording

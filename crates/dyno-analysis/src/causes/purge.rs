@@ -17,9 +17,15 @@ const AROUND_S: f64 = 1.0;
 pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     let left = recording.to_purge.as_ref()?;
     let near = dip.widened(AROUND_S);
+    // When fewer change something, the usual few are soon removed, and that is no cause of anything.
+    let was_long = left
+        .series
+        .max_in(near)
+        .is_some_and(|most| most - left.usual.median >= LEAST.max(left.usual.median));
     let purged = recording
         .purged
         .as_ref()
+        .filter(|_| was_long)
         .and_then(|purged| purged.raised_in(near, LEAST / dip.length_s().max(1.0)));
     if let Some(purged) = purged {
         return Some(Evidence {
@@ -68,8 +74,10 @@ mod tests {
     #[test]
     fn many_that_are_removed_are_work() {
         let mut recording = calm();
-        recording.to_purge = signal(30_000.0, 30_000.0);
+        recording.to_purge = signal(8_000.0, 9_000.0);
         recording.purged = signal(10.0, 20_000.0);
+        assert_eq!(look(&recording, DIP), None);
+        recording.to_purge = signal(8_000.0, 30_000.0);
         let found = look(&recording, DIP).unwrap();
         assert!(found.score > 0.5 && found.words.contains("removed"), "{found:?}");
     }

@@ -27,6 +27,11 @@ enum NotYet {
          leave it out for {server}, and set in its option file what takes effect when it starts"
     )]
     Restarting { server: String },
+    #[error(
+        "--restart-command changes nothing about {server}, which ignores what it keeps (persisted_globals_load = OFF); \
+         leave it out, and set in its option file what takes effect when it starts"
+    )]
+    NotLoading { server: String },
 }
 
 impl External for ConnectionInfo {
@@ -50,8 +55,11 @@ impl External for ConnectionInfo {
         if restart_command.is_some() {
             let variables = Variables::read(&mut connect_until(self, stop)?);
             let variables = variables.map_err(cannot("read the server's settings"))?;
-            if !persisted::keeps(&variables) {
+            if !persisted::exists(&variables) {
                 return Err(TargetError::other(NotYet::Restarting { server }));
+            }
+            if !persisted::keeps(&variables) {
+                return Err(TargetError::other(NotYet::NotLoading { server }));
             }
         }
         Ok(())

@@ -48,7 +48,12 @@ impl ServerLock {
 }
 
 fn held(info: &ConnectionInfo, stop: &StopFlag, waiting: &mut dyn FnMut(&str)) -> Result<Client, TargetError> {
-    let mut client = connect_until(info, stop)?;
+    // In the database of the load it would be taken for one of its clients.
+    let nowhere = ConnectionInfo {
+        database: String::new(),
+        ..info.clone()
+    };
+    let mut client = connect_until(&nowhere, stop)?;
     // Another connection of this process has it if it holds the lock itself, by another address of the same server.
     let failed = |error| cannot(format!("reserve {info} for this campaign"))(error);
     client

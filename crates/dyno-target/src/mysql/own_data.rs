@@ -32,7 +32,7 @@ pub(super) fn list(info: &ConnectionInfo, stop: &StopFlag) -> Result<Vec<OwnData
         name: WORKING.to_owned(),
         what: "database",
         bytes: bytes.unwrap_or(0),
-        changed: changed.map(|changed| UNIX_EPOCH + Duration::from_secs(changed)),
+        changed: changed.and_then(|changed| UNIX_EPOCH.checked_add(Duration::from_secs(changed))),
         in_use: is_held(&mut client),
     }])
 }

@@ -23,6 +23,11 @@ pub(super) const NOT_KEPT: &str = "it takes effect when the server starts; set i
 pub(super) const NEEDS_RESTART: &str = "it takes effect when the server starts; give the command that restarts it \
                                         (--restart-command), or set it yourself";
 
+/// Whether a server with these variables has a file of settings that it keeps: a MySQL does.
+pub(super) fn exists(variables: &Variables) -> bool {
+    variables.get(LOADS).is_some()
+}
+
 /// Whether a server with these variables keeps settings for its next start, and reads them then.
 pub(super) fn keeps(variables: &Variables) -> bool {
     variables.get(LOADS) == Some("ON")

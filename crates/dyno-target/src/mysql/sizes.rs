@@ -81,7 +81,9 @@ pub fn database_sizes(client: &mut Client, scope: Scope) -> Result<DatabaseSizes
         })
         .collect();
     Ok(DatabaseSizes {
-        database_bytes: tables.iter().map(|table| table.table_bytes + table.index_bytes).sum(),
+        database_bytes: tables.iter().fold(0, |sum: i64, table| {
+            sum.saturating_add(table.table_bytes).saturating_add(table.index_bytes)
+        }),
         tables,
     })
 }
@@ -122,7 +124,8 @@ fn files_below(client: &mut Client, database: &str) -> Result<HashMap<String, i6
     for (name, bytes) in rows {
         // In a name, this sign is written otherwise.
         let table = name.split_once('#').map_or(name.as_str(), |(table, _)| table);
-        *files.entry(table.to_owned()).or_insert(0) += bytes;
+        let sum: &mut i64 = files.entry(table.to_owned()).or_insert(0);
+        *sum = sum.saturating_add(bytes);
     }
     Ok(files)
 }
@@ -132,7 +135,7 @@ fn shared_out(bytes: i64, (data, index): (i64, i64)) -> (i64, i64) {
     let all = i128::from(data) + i128::from(index);
     let share = (i128::from(bytes) * i128::from(index)).checked_div(all);
     let index = share.and_then(|share| i64::try_from(share).ok()).unwrap_or(0);
-    (bytes - index, index)
+    (bytes.saturating_sub(index), index)
 }
 
 #[cfg(test)]

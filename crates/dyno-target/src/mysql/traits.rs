@@ -5,7 +5,7 @@ use super::variables::Variables;
 use dyno_record::{ServerTraits, SettingNames, Words};
 
 /// Settings that say where the server is and which data it has, or that dyno sets by the number of clients.
-const INCIDENTAL: [&str; 38] = [
+const INCIDENTAL: [&str; 39] = [
     "aria_log_dir_path",
     "basedir",
     "character_sets_dir",
@@ -28,6 +28,7 @@ const INCIDENTAL: [&str; 38] = [
     "log_bin_basename",
     "log_bin_index",
     "log_error",
+    "log_slow_query_file",
     "max_connections",
     "pid_file",
     "plugin_dir",

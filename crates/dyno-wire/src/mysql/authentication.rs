@@ -65,27 +65,38 @@ const FAST_SUCCEEDED: &[u8] = &[3];
 const FULL_NEEDED: &[u8] = &[4];
 const KEY_WANTED: u8 = 2;
 
+/// Who can listen in to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Privacy {
+    /// Everybody on the way.
+    None,
+    /// Whoever pretends to be the server: nobody has verified that it is.
+    Encrypted,
+    /// Nobody: a server that TLS has verified, or a Unix-domain socket.
+    Certain,
+}
+
 /// The client's side of the authentication of one connection.
 #[derive(Debug)]
 pub(super) struct Authentication {
     plugin: Plugin,
     /// As long as the plug-in wants it.
     nonce: Vec<u8>,
-    /// Whether nobody can listen in: TLS, or a Unix-domain socket.
-    private: bool,
+    /// Who can listen in.
+    privacy: Privacy,
     /// Whether the server's public key is under way.
     awaits_key: bool,
 }
 
 impl Authentication {
     /// Begins with the plug-in the server prefers, or, since accounts may use others, with one that gives nothing away.
-    pub(super) fn begin(preferred: &[u8], nonce: &[u8], private: bool) -> Result<Self, WireError> {
+    pub(super) fn begin(preferred: &[u8], nonce: &[u8], privacy: Privacy) -> Result<Self, WireError> {
         let plugin = Plugin::named(preferred).filter(|plugin| plugin.nonce_length() == NONCE);
         let plugin = plugin.unwrap_or(Plugin::Native);
         Ok(Self {
             plugin,
             nonce: plugin.nonce(nonce)?,
-            private,
+            privacy,
             awaits_key: false,
         })
     }
@@ -107,7 +118,7 @@ impl Authentication {
                 Ok(scramble.map_or(Vec::new(), Vec::from))
             }
             Plugin::Ed25519 => signature(&self.nonce, password),
-            Plugin::Clear if self.private => Ok(clear(password)),
+            Plugin::Clear if self.privacy == Privacy::Certain => Ok(clear(password)),
             Plugin::Clear => Err(MyError::ClearPassword.into()),
         }
     }
@@ -122,8 +133,8 @@ impl Authentication {
         };
         let unknown = || WireError::UnsupportedAuthentication {
             method: format!("the plug-in \"{}\"", dyno_text::decode(name).escape_debug()),
-            advice: "let the account use caching_sha2_password, mysql_native_password, ed25519 or, over TLS, \
-                     mysql_clear_password",
+            advice: "let the account use caching_sha2_password, mysql_native_password, ed25519 or, over \
+                     verified TLS, mysql_clear_password",
         };
         self.plugin = Plugin::named(name).ok_or_else(unknown)?;
         self.awaits_key = false;
@@ -143,7 +154,7 @@ impl Authentication {
         }
         match data {
             FAST_SUCCEEDED => Ok(None),
-            FULL_NEEDED if self.private => Ok(Some(clear(password))),
+            FULL_NEEDED if self.privacy >= Privacy::Encrypted => Ok(Some(clear(password))),
             FULL_NEEDED => {
                 self.awaits_key = true;
                 Ok(Some(vec![KEY_WANTED]))

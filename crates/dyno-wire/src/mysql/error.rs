@@ -28,8 +28,8 @@ pub enum MyError {
 
     /// The password would travel readably.
     #[error(
-        "the server asks for the password in clear text (mysql_clear_password), which is only sent over TLS or a \
-         Unix-domain socket; use ssl-mode=required"
+        "the server asks for the password in clear text (mysql_clear_password), which is only sent to a server that \
+         TLS has verified or over a Unix-domain socket; use ssl-mode=verify_identity or verify_ca"
     )]
     ClearPassword,
 

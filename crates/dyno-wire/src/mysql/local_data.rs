@@ -32,6 +32,12 @@ impl LocalData {
         Ok(())
     }
 
+    /// How much there is, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.packets.len()
+    }
+
     /// Begins anew, with the room it has.
     pub fn clear(&mut self) {
         self.packets.clear();

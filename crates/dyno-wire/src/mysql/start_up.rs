@@ -2,7 +2,7 @@
 
 use mysql_common::constants::CapabilityFlags;
 
-use super::authentication::Authentication;
+use super::authentication::{Authentication, Privacy};
 use super::framing::Framing;
 use super::greeting::{Greeting, write_answer, write_tls_request};
 use super::packet::write;
@@ -89,8 +89,14 @@ impl StartUp {
         framing: &mut Framing,
         out: &mut Vec<u8>,
     ) -> Result<(), WireError> {
-        let private = encrypted || config.local;
-        let authentication = Authentication::begin(&greeting.plugin, &greeting.nonce, private)?;
+        let verifies = self.asks_for_tls.is_some_and(|mode| mode >= SslMode::VerifyCa);
+        let privacy = match encrypted {
+            _ if config.local => Privacy::Certain,
+            true if verifies => Privacy::Certain,
+            true => Privacy::Encrypted,
+            false => Privacy::None,
+        };
+        let authentication = Authentication::begin(&greeting.plugin, &greeting.nonce, privacy)?;
         let step = authentication.first(password(config))?;
         let plugin = authentication.plugin().name().as_bytes();
         let agreed = self.agreed(greeting, config, encrypted);

@@ -10,13 +10,16 @@ use dyno_wire::{LocalData, Reply};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the statements here rely on, whatever the server's own modes are: backslashes escape; what does not fit is not
-/// made to fit; 0 in an AUTO_INCREMENT column is 0; and moments are those of UTC, as on every other database. Notes say
-/// nothing about what was lost.
+/// made to fit; 0 in an AUTO_INCREMENT column is 0; and moments are those of UTC, as on every other database. Each
+/// statement's rows are committed with it. Notes say nothing about what was lost.
 const SET_UP: &str = "set session sql_mode = concat(replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), \
-                      ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'), session time_zone = '+00:00', session sql_notes = 0";
+                      ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'), session time_zone = '+00:00', session sql_notes = 0, session autocommit = 1";
 
 /// About how long an INSERT is, in bytes, unless the server takes less.
 const INSERT_BYTES: u64 = 1 << 20;
+
+/// The most that is sent at a time as the content of a file, in bytes, give or take a row: it is kept in memory.
+const MOST_BYTES: usize = 16 << 20;
 
 /// How rows get to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,12 +133,17 @@ impl Loading<'_> {
         let mut writer = self.rows.writer(RowFormat::Lines);
         let mut content = LocalData::default();
         while let Some(batch) = batches.next() {
-            content.clear();
+            let mut first = batch.first;
             for row in batch.first..=batch.last {
                 content.append(|out| writer.append(row, out))?;
+                // Its size was reckoned from the first rows; these may be longer.
+                if content.bytes() >= MOST_BYTES || row == batch.last {
+                    let loaded = client.load(statement, &mut content);
+                    self.check(client, loaded, Batch { first, last: row })?;
+                    content.clear();
+                    first = row + 1;
+                }
             }
-            let loaded = client.load(statement, &mut content);
-            self.check(client, loaded, batch)?;
             batches.done(batch);
         }
         Ok(())

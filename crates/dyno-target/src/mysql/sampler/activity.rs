@@ -5,7 +5,7 @@
 use super::blocked::{COLUMNS, Row, Session, of_commands, of_rows};
 use super::link::{Link, OwnSessions};
 use super::states::{ROW_LOCK, class_of, is_lock, is_of_commands, kind_of};
-use super::survey::Survey;
+use super::survey::{SessionList, Survey};
 use crate::host::Heartbeat;
 use crate::mysql::address::ConnectionInfo;
 use crate::mysql::lock;
@@ -169,19 +169,19 @@ fn text(text: &str) -> String {
     format!("convert(x'{bytes}' using utf8mb4)")
 }
 
-/// The list of processes. MySQL's older one stops all sessions while it is read.
+/// The list of processes.
 fn processes(survey: Survey) -> &'static str {
-    match survey.is_mariadb {
-        true => "information_schema.processlist",
-        false => "performance_schema.processlist",
+    match survey.sessions {
+        SessionList::Old | SessionList::OldInMs => "information_schema.processlist",
+        SessionList::PerformanceSchema => "performance_schema.processlist",
     }
 }
 
 /// How long a session has been at what it does, in seconds.
 fn time_s(survey: Survey) -> &'static str {
-    match survey.is_mariadb {
-        true => "p.time_ms / 1000",
-        false => "p.time",
+    match survey.sessions {
+        SessionList::OldInMs => "p.time_ms / 1000",
+        SessionList::Old | SessionList::PerformanceSchema => "p.time",
     }
 }
 

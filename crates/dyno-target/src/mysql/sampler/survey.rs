@@ -4,11 +4,24 @@
 use crate::mysql::rights::remedy;
 use crate::mysql::{Client, ClientError};
 
+/// Where a server lists its sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SessionList {
+    /// Where all have it, with whole seconds. A MySQL stops its sessions while it is read.
+    Old,
+    /// There too, with milliseconds, as a MariaDB has them.
+    OldInMs,
+    /// In the performance schema, which stops nobody: a MySQL from 8.0.22 on, if that is switched on.
+    PerformanceSchema,
+}
+
 /// What is known of a server before it is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Survey {
     /// Whether it is a MariaDB; else it is a MySQL.
     pub is_mariadb: bool,
+    /// Where it lists its sessions.
+    pub sessions: SessionList,
     /// Whether this role sees the sessions of others, and InnoDB's transactions.
     pub sees_all: bool,
     /// Whether the server counts what statements and tables cost, and this role may read that.
@@ -18,6 +31,9 @@ pub(super) struct Survey {
 /// What needs the right PROCESS.
 const TRANSACTIONS: &str = "select count(*) from information_schema.innodb_trx";
 
+/// The newer list of sessions.
+const NEW_LIST: &str = "select count(*) from performance_schema.processlist";
+
 /// What needs to be switched on, and a right to read it.
 const COUNTS: &str = "select count(*) from performance_schema.events_statements_summary_by_digest";
 
@@ -25,6 +41,7 @@ impl Survey {
     /// What is taken for granted of a server that does not answer yet.
     pub(super) const UNKNOWN: Self = Self {
         is_mariadb: true,
+        sessions: SessionList::Old,
         sees_all: false,
         counts: false,
     };
@@ -47,8 +64,15 @@ impl Survey {
                      it. To see it, {remedy}."
                 ));
             })?;
+        let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
+        let has_new_list = !is_mariadb && is_on == Some(1) && allowed(client, NEW_LIST, "", &mut |_| ())?;
         let survey = Self {
-            is_mariadb: version.to_ascii_lowercase().contains("mariadb"),
+            is_mariadb,
+            sessions: match (is_mariadb, has_new_list) {
+                (true, _) => SessionList::OldInMs,
+                (false, true) => SessionList::PerformanceSchema,
+                (false, false) => SessionList::Old,
+            },
             sees_all,
             counts,
         };

@@ -167,8 +167,19 @@ fn a_password_in_clear_is_sent_only_where_nobody_listens() {
     let log = feed(&mut session, &[&request]);
     assert!(log.sent.is_empty());
     let error = log.end.unwrap().to_string();
-    assert!(error.contains("only sent over TLS"), "{error}");
-    assert!(error.ends_with("use ssl-mode=required"), "{error}");
+    assert!(error.contains("only sent to a server that TLS has verified"), "{error}");
+    assert!(error.ends_with("use ssl-mode=verify_identity or verify_ca"), "{error}");
+    for (mode, is_sent) in [(SslMode::Require, false), (SslMode::VerifyCa, true)] {
+        let mut session = plain().asking_for_tls(mode);
+        feed(
+            &mut session,
+            &[&greeting("8.0.36", "mysql_clear_password", PLAIN | TLS)],
+        );
+        session.encrypted(&tls(), &mut Vec::new()).unwrap();
+        let log = feed(&mut session, &[&switch(3, "mysql_clear_password", b"")]);
+        assert_eq!(contains(&log.sent, b"secret"), is_sent);
+        assert_eq!(log.end.is_none(), is_sent);
+    }
     let mut session = on_socket();
     feed(&mut session, &[&hello]);
     assert_eq!(feed(&mut session, &[&request]).sent, packets(3, [b"secret\0"]));
@@ -307,7 +318,8 @@ fn an_unknown_plugin_is_named() {
         let log = feed(&mut session, &[&request]);
         let expected = format!(
             "the server asks for authentication by the plug-in \"{name}\", which is not supported; let the account use \
-             caching_sha2_password, mysql_native_password, ed25519 or, over TLS, mysql_clear_password"
+             caching_sha2_password, mysql_native_password, ed25519 or, over verified TLS, \
+             mysql_clear_password"
         );
         assert_eq!(log.end.unwrap().to_string(), expected);
     }

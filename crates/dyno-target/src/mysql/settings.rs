@@ -35,6 +35,9 @@ const READ_ONLY: u16 = 1238;
 /// The size of which the server makes a multiple of its chunks.
 const BUFFER_POOL: &str = "innodb_buffer_pool_size";
 
+/// What mends torn pages.
+const DOUBLEWRITE: &str = "innodb_doublewrite";
+
 /// What the server says of another size as long as it is resizing its buffer pool.
 const RESIZING: &str = "already in progress";
 
@@ -255,7 +258,9 @@ impl GlobalChange {
             if same_value(found, wanted) {
                 continue;
             }
-            let (value, needs_restart) = match way(&mut client, name, &variables, restart_command.is_some())? {
+            let at_start = is_for_a_start(name, found, wanted, &variables);
+            let can_restart = restart_command.is_some();
+            let (value, needs_restart) = match way(&mut client, name, at_start, &variables, can_restart)? {
                 Way::Global => (Some(found.to_owned()), false),
                 Way::Persisted(kept) => (kept, true),
                 Way::None(reason) => {
@@ -411,23 +416,39 @@ fn values(setting: &SavedSetting) -> (&str, &str) {
     (before, set_to)
 }
 
+/// Whether this change of a setting, which the server takes others of while it runs, takes effect at a start alone:
+/// MySQL lets its doublewrite buffer be switched on and off only then.
+fn is_for_a_start(name: &str, found: &str, wanted: &str, variables: &Variables) -> bool {
+    let is_off = |value: &str| same_value(value, "off");
+    name == DOUBLEWRITE && persisted::keeps(variables) && is_off(found) != is_off(wanted)
+}
+
 /// How a setting that is not as wanted can be set by this role. It is set to what it is, which changes nothing.
-fn way(client: &mut Client, name: &str, variables: &Variables, can_restart: bool) -> Result<Way, TargetError> {
+fn way(
+    client: &mut Client,
+    name: &str,
+    at_start: bool,
+    variables: &Variables,
+    can_restart: bool,
+) -> Result<Way, TargetError> {
     let none = |reason: &str| Ok(Way::None(reason.to_owned()));
     if UNTOUCHED.contains(&name) {
         return none("dyno changes neither what the server executes nor where it writes");
     }
     let error = match client.execute(&format!("set global {name} = @@global.{name}")) {
+        Ok(()) if at_start => None,
         Ok(()) => return Ok(Way::Global),
-        Err(error @ ClientError::Server(_)) => error,
+        Err(error @ ClientError::Server(_)) => Some(error),
         Err(lost) => return Err(lost.into()),
     };
-    if let Some(remedy) = remedy(client, &error, "super on *.*") {
+    if let Some(remedy) = error.as_ref().and_then(|error| remedy(client, error, "super on *.*")) {
         return none(&format!("this role may not set it; {remedy}"));
     }
     match error {
-        ClientError::Server(error) if error.code == READ_ONLY => {}
-        _ => return none("it can be set for sessions only, or not at all, on this server"),
+        Some(ClientError::Server(error)) if error.code != READ_ONLY => {
+            return none("it can be set for sessions only, or not at all, on this server");
+        }
+        _ => {}
     }
     match (persisted::keeps(variables), can_restart) {
         (false, _) => none(persisted::NOT_KEPT),

@@ -29,7 +29,7 @@ const RETURN: Duration = Duration::from_secs(10);
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// A variable that takes effect when the server starts (MariaDB, "MariaDB Error Codes").
+/// A variable that takes effect when the server starts (MariaDB, "MariaDB Error Codes"), or that MySQL does not keep.
 const READ_ONLY: u16 = 1238;
 
 /// The size of which the server makes a multiple of its chunks.
@@ -284,7 +284,7 @@ impl GlobalChange {
     }
 
     /// Has the server keep what takes effect when it starts, and starts it anew. Gives what it was started with; what
-    /// this role may not have it keep is said.
+    /// it does not keep, or this role may not have it keep, is said.
     fn restart(&self, client: &mut Client, unset: &mut Vec<Unset>) -> Result<Vec<&SavedSetting>, ChangeError> {
         let mut kept = Vec::new();
         for setting in self.saved.settings.iter().filter(|setting| setting.needs_restart) {
@@ -293,19 +293,23 @@ impl GlobalChange {
                 kept.push(setting);
                 continue;
             };
-            let Some(remedy) = remedy(client, &cause, persisted::RIGHTS) else {
-                return Err(ChangeError::Refused {
-                    name: setting.name.clone(),
-                    value: wanted.to_owned(),
-                    cause,
-                });
+            let reason = match (remedy(client, &cause, persisted::RIGHTS), &cause) {
+                (Some(remedy), _) => format!("this role may not have the server keep it; {remedy}"),
+                (None, ClientError::Server(error)) if error.code == READ_ONLY => persisted::NOT_KEPT.to_owned(),
+                _ => {
+                    return Err(ChangeError::Refused {
+                        name: setting.name.clone(),
+                        value: wanted.to_owned(),
+                        cause,
+                    });
+                }
             };
             let variables = Variables::read(client).map_err(ChangeError::Ask)?;
             unset.push(Unset {
                 name: setting.name.clone(),
                 wanted: wanted.to_owned(),
                 found: as_wanted(variables.get(&setting.name).unwrap_or_default(), wanted),
-                reason: format!("this role may not have the server keep it; {remedy}"),
+                reason,
             });
         }
         if let Some(command) = self.restart_command.as_deref().filter(|_| !kept.is_empty()) {

@@ -119,7 +119,7 @@ fn a_replica_is_behind_while_it_does_not_execute_what_it_is_sent() {
 fn old_versions_pile_up_while_somebody_may_still_read_them() {
     let (_held, server) = start("tests-mariadb-purge", &[]);
     let mut admin = client(&server);
-    let table = "create or replace database piled; create table piled.t (id int primary key, n int); insert into \
+    let table = "create or replace database piled; use piled; create table piled.t (id int primary key, n int); insert into \
                  piled.t select seq, 0 from seq_1_to_100";
     admin.execute(table).unwrap();
     let info: ConnectionInfo = server.connection("piled");

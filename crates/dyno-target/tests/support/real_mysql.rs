@@ -193,10 +193,13 @@ impl Installation {
             panic!("a program is always named");
         };
         let option = |name: &str, value: &Path| format!("--{name}={}", value.display());
+        // Without option files it would not read what it has kept for its next start either.
+        let options = data.with_extension("cnf");
+        fs::write(&options, "").unwrap();
         let mut command = Command::new(program);
         command
             .args(words)
-            .arg("--no-defaults")
+            .arg(option("defaults-file", &options))
             .arg(option("datadir", data))
             .arg(option("basedir", &self.base))
             .arg(option("lc-messages-dir", &self.base.join("share/mysql")))

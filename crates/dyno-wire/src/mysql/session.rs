@@ -434,6 +434,7 @@ impl MySession {
             return self.answered(out);
         }
         self.binary = false;
+        self.introducing = false;
         out.extend_from_slice(&execution.text);
         self.framing.begin_answer();
         self.pending.take_if(|pending| pending.steps.is_empty());

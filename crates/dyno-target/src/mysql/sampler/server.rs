@@ -329,7 +329,7 @@ mod tests {
             (LOG_CAPACITY.to_owned(), 4_096.0),
         ]);
         derive(&mut numbers);
-        assert_eq!((numbers[LOG_AGE], numbers[LOG_LIMIT]), (500.0, 4_096.0));
+        assert_eq!((numbers[LOG_AGE], numbers[LOG_LIMIT]), (500.0, 3_648.0));
         let mut none = Numbers::new();
         derive(&mut none);
         assert!(none.is_empty());

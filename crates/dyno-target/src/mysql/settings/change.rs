@@ -13,8 +13,11 @@ use crate::target::{
 };
 use std::sync::Arc;
 
-/// A variable that takes effect when the server starts (MariaDB, "MariaDB Error Codes").
+/// A variable that takes effect when the server starts (MariaDB, "MariaDB Error Codes"), or that MySQL does not keep.
 const READ_ONLY: u16 = 1238;
+
+/// What mends torn pages.
+const DOUBLEWRITE: &str = "innodb_doublewrite";
 
 /// A change that was looked into and not yet made.
 pub(in crate::mysql) struct GlobalChange {
@@ -62,7 +65,9 @@ impl GlobalChange {
             if same_value(found, wanted) {
                 continue;
             }
-            let (value, needs_restart) = match way(&mut client, name, &variables, restart_command.is_some())? {
+            let at_start = is_for_a_start(name, found, wanted, &variables);
+            let can_restart = restart_command.is_some();
+            let (value, needs_restart) = match way(&mut client, name, at_start, &variables, can_restart)? {
                 Way::Global => (Some(found.to_owned()), false),
                 Way::Persisted(kept) => (kept, true),
                 Way::None(reason) => {
@@ -86,7 +91,7 @@ impl GlobalChange {
     }
 
     /// Has the server keep what takes effect when it starts, and starts it anew. Gives what it was started with; what
-    /// this role may not have it keep is said.
+    /// it does not keep, or this role may not have it keep, is said.
     fn restart(&self, client: &mut Client, unset: &mut Vec<Unset>) -> Result<Vec<&SavedSetting>, ChangeError> {
         let mut kept = Vec::new();
         for setting in self.saved.settings.iter().filter(|setting| setting.needs_restart) {
@@ -95,19 +100,23 @@ impl GlobalChange {
                 kept.push(setting);
                 continue;
             };
-            let Some(remedy) = remedy(client, &cause, persisted::RIGHTS) else {
-                return Err(ChangeError::Refused {
-                    name: setting.name.clone(),
-                    value: wanted.to_owned(),
-                    cause,
-                });
+            let reason = match (remedy(client, &cause, persisted::RIGHTS), &cause) {
+                (Some(remedy), _) => format!("this role may not have the server keep it; {remedy}"),
+                (None, ClientError::Server(error)) if error.code == READ_ONLY => persisted::NOT_KEPT.to_owned(),
+                _ => {
+                    return Err(ChangeError::Refused {
+                        name: setting.name.clone(),
+                        value: wanted.to_owned(),
+                        cause,
+                    });
+                }
             };
             let variables = Variables::read(client).map_err(ChangeError::Ask)?;
             unset.push(Unset {
                 name: setting.name.clone(),
                 wanted: wanted.to_owned(),
                 found: as_wanted(variables.get(&setting.name).unwrap_or_default(), wanted),
-                reason: format!("this role may not have the server keep it; {remedy}"),
+                reason,
             });
         }
         if let Some(command) = self.restart_command.as_deref().filter(|_| !kept.is_empty()) {
@@ -224,23 +233,39 @@ impl Change for GlobalChange {
     }
 }
 
+/// Whether this change of a setting, which the server takes others of while it runs, takes effect at a start alone:
+/// MySQL lets its doublewrite buffer be switched on and off only then.
+fn is_for_a_start(name: &str, found: &str, wanted: &str, variables: &Variables) -> bool {
+    let is_off = |value: &str| same_value(value, "off");
+    name == DOUBLEWRITE && persisted::keeps(variables) && is_off(found) != is_off(wanted)
+}
+
 /// How a setting that is not as wanted can be set by this role. It is set to what it is, which changes nothing.
-fn way(client: &mut Client, name: &str, variables: &Variables, can_restart: bool) -> Result<Way, TargetError> {
+fn way(
+    client: &mut Client,
+    name: &str,
+    at_start: bool,
+    variables: &Variables,
+    can_restart: bool,
+) -> Result<Way, TargetError> {
     let none = |reason: &str| Ok(Way::None(reason.to_owned()));
     if is_untouched(name) {
         return none("dyno changes neither what the server executes nor where it writes");
     }
     let error = match client.execute(&format!("set global {name} = @@global.{name}")) {
+        Ok(()) if at_start => None,
         Ok(()) => return Ok(Way::Global),
-        Err(error @ ClientError::Server(_)) => error,
+        Err(error @ ClientError::Server(_)) => Some(error),
         Err(lost) => return Err(lost.into()),
     };
-    if let Some(remedy) = remedy(client, &error, "super on *.*") {
+    if let Some(remedy) = error.as_ref().and_then(|error| remedy(client, error, "super on *.*")) {
         return none(&format!("this role may not set it; {remedy}"));
     }
     match error {
-        ClientError::Server(error) if error.code == READ_ONLY => {}
-        _ => return none("it can be set for sessions only, or not at all, on this server"),
+        Some(ClientError::Server(error)) if error.code != READ_ONLY => {
+            return none("it can be set for sessions only, or not at all, on this server");
+        }
+        _ => {}
     }
     match (persisted::keeps(variables), can_restart) {
         (false, _) => none(persisted::NOT_KEPT),

@@ -77,8 +77,8 @@ fn main() -> Result<()> {
                 print!("{row}");
                 write!(table, "{row}")?;
                 results.push(json!({
-                    "path": path, "clients": clients, "loop": work.to_string(), "by": name, "cpu_ratio": ratio(Cost::cpu_us),
-                        "runs": costs,
+                    "path": path, "clients": clients, "loop": work.to_string(), "by": name,
+                    "cpu_ratio": ratio(Cost::cpu_us), "runs": costs,
                 }));
             }
         }

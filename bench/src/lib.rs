@@ -70,8 +70,8 @@ pub fn in_turn<T>(pairs: usize, ours: impl Fn() -> Result<T>, theirs: impl Fn() 
     (0..pairs).map(pair).collect()
 }
 
-/// Runs all of `sides` programs once a round, one after the other, and gives what each measured, round by round. Who goes
-/// first changes, so that a drift of the machine favours none.
+/// Runs all of `sides` programs once a round, one after the other, and gives what each measured, round by round. Who
+/// goes first changes, so that a drift of the machine favours none.
 ///
 /// # Errors
 /// The first that a run reports.

@@ -24,7 +24,7 @@ pub(super) enum Reply {
 
 impl Dialect {
     #[inline]
-    pub fn read(self, bytes: &[u8]) -> Reply {
+    pub(super) fn read(self, bytes: &[u8]) -> Reply {
         match self {
             Self::Postgres => of_postgres(bytes),
             Self::Mysql => of_mysql(bytes),

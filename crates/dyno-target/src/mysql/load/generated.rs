@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const SET_UP: &str = "set session sql_mode = concat(replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), \
                       ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'), session time_zone = '+00:00', session sql_notes = 0";
 
-/// About how long an INSERT is, in bytes, unless the server takes less.
-const INSERT_BYTES: u64 = 1 << 20;
+/// About how long an INSERT is, in bytes, unless the server takes less: what is still in a CPU's cache when it is sent.
+const INSERT_BYTES: u64 = 512 << 10;
 
 /// How rows get to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,23 +177,27 @@ impl Loading<'_> {
             error,
         };
         let mut writer = self.rows.writer(RowFormat::Literals);
-        let mut text = Vec::new();
         // The disk is waited for once a batch, not once a statement.
         client.execute("set session autocommit = 0").map_err(failed)?;
         while let Some(batch) = batches.next() {
             let mut first = batch.first;
-            for row in batch.first..=batch.last {
-                match text.is_empty() {
-                    true => text.extend_from_slice(statement.as_bytes()),
-                    false => text.push(b','),
-                }
-                writer.append(row, &mut text)?;
-                if text.len() >= bytes || row == batch.last {
-                    let inserted = client.insert(&text);
-                    self.check(client, inserted, Batch { first, last: row })?;
-                    text.clear();
-                    first = row + 1;
-                }
+            while first <= batch.last {
+                let mut last = first;
+                let mut made = Ok(());
+                let inserted = client.insert(|text| {
+                    let end = text.len() + bytes;
+                    text.extend_from_slice(statement.as_bytes());
+                    made = writer.append(first, text);
+                    while made.is_ok() && last < batch.last && text.len() < end {
+                        last += 1;
+                        text.push(b',');
+                        made = writer.append(last, text);
+                    }
+                });
+                // The server refuses what lacks a row.
+                made?;
+                self.check(client, inserted, Batch { first, last })?;
+                first = last + 1;
             }
             client.work("commit").map_err(failed)?;
             batches.done(batch);

@@ -3,6 +3,7 @@
 //! Every claim about speed or memory is measured here beside its peer in one run, because machines differ and
 //! drift: only ratios carry over.
 
+mod bare;
 mod ceiling;
 mod client;
 pub mod dips;
@@ -11,9 +12,12 @@ mod initialization;
 mod loading;
 mod mariadb;
 mod night;
+mod peers;
 mod server;
+mod slap;
 mod sysbench;
 
+pub use bare::{BareConnection, BareLoop};
 pub use ceiling::{Taken, run_ceiling};
 pub use client::{
     Client, Cost, archived_cost, dyno_binary, dyno_command, get, loads, number_after, run_dyno, run_experiment,
@@ -24,7 +28,9 @@ pub use initialization::{Initialization, InitializationCost, run_initialization}
 pub use loading::{Loaded, load_sbtest, prepare_sbtest};
 pub use mariadb::BenchMariadb;
 pub use night::{begin_night, night_pace, report_wall_s};
+pub use peers::{Case, Peer, PointStatement};
 pub use server::{BENCH, BenchServer, Server};
+pub use slap::Slap;
 pub use sysbench::{run_sysbench, sysbench_command};
 
 use jiff::Zoned;
@@ -62,6 +68,22 @@ pub fn in_turn<T>(pairs: usize, ours: impl Fn() -> Result<T>, theirs: impl Fn() 
         })
     };
     (0..pairs).map(pair).collect()
+}
+
+/// Runs all of `sides` programs once a round, one after the other, and gives what each measured, round by round. Who
+/// goes first changes, so that a drift of the machine favours none.
+///
+/// # Errors
+/// The first that a run reports.
+pub fn in_rotation<T>(rounds: usize, sides: usize, mut run: impl FnMut(usize) -> Result<T>) -> Result<Vec<Vec<T>>> {
+    let mut measured: Vec<Vec<T>> = (0..sides).map(|_| Vec::with_capacity(rounds)).collect();
+    for round in 0..rounds {
+        for turn in 0..sides {
+            let side = (round + turn) % sides;
+            measured[side].push(run(side)?);
+        }
+    }
+    Ok(measured)
 }
 
 /// A word of the command line; of a file somewhere on this machine its name alone, as the rest says nothing elsewhere.

@@ -1,11 +1,15 @@
 //! The MariaDB that both sides are measured on.
 
+use crate::bare::{BareConnection, Dialect, address};
 use crate::server::{BENCH, LOOPBACK};
 use crate::{Result, Server};
 use dyno_target::embedded::home_folder;
 use dyno_target::mysql::Client;
 use dyno_target::mysql::address::{ConnectionInfo, Host};
 use dyno_target::mysql::embedded::{self, Embedded, EmbeddedOptions};
+use dyno_wire::{MyConfig, MySession, Protocol, Secret};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// An embedded MariaDB with an empty database, and a user `bench` who may log in over TCP and over the unix socket.
 pub struct BenchMariadb {
@@ -18,11 +22,23 @@ impl BenchMariadb {
     /// # Errors
     /// The server, the user or the database cannot be made.
     pub fn start() -> Result<Self> {
+        Self::start_with(&[])
+    }
+
+    /// Starts it with further settings, which win over the usual ones.
+    ///
+    /// # Errors
+    /// The server, the user or the database cannot be made.
+    pub fn start_with(further: &[(&str, &str)]) -> Result<Self> {
         let mut options = EmbeddedOptions::new(home_folder(&|name| std::env::var(name).ok())?);
         options.cluster = BENCH.to_owned();
         let embedded = Embedded::prepare(&options, &mut |_| {})?;
-        let settings = [("max_connections", "600"), ("innodb_buffer_pool_size", "256M")];
-        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let usual = [("max_connections", "600"), ("innodb_buffer_pool_size", "256M")];
+        let settings: Vec<_> = usual
+            .iter()
+            .chain(further)
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
         let server = embedded.start(&settings, &mut |_| {})?;
         let mut admin = server.connection("mysql").connect()?;
         for statement in [
@@ -78,6 +94,45 @@ impl Server for BenchMariadb {
             true => format!("mysql://{BENCH}:{BENCH}@{host}:{port}/{BENCH}"),
             false => format!("mysql://{BENCH}:{BENCH}@localhost/{BENCH}?socket={host}"),
         }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.host(false).into()
+    }
+
+    fn bare(&self, tcp: bool, sql: &str, protocol: Protocol) -> Result<BareConnection> {
+        let config = Arc::new(MyConfig {
+            user: BENCH.to_owned(),
+            password: Some(Secret::new(BENCH)),
+            database: BENCH.to_owned(),
+            local: !tcp,
+            ..MyConfig::default()
+        });
+        let address = address(&self.host(true), self.port(), &self.socket(), tcp)?;
+        BareConnection::open(
+            address,
+            || MySession::new(config.clone()),
+            Dialect::Mysql,
+            sql,
+            protocol,
+        )
+    }
+
+    fn slap_options(&self, tcp: bool) -> Option<Vec<String>> {
+        let mut options = vec![
+            format!("--user={BENCH}"),
+            format!("--password={BENCH}"),
+            format!("--create-schema={BENCH}"),
+            "--skip-ssl".to_owned(),
+        ];
+        if tcp {
+            options.push("--protocol=tcp".to_owned());
+            options.push(format!("--host={LOOPBACK}"));
+            options.push(format!("--port={}", self.port()));
+        } else {
+            options.push(format!("--socket={}", self.host(false)));
+        }
+        Some(options)
     }
 
     fn sysbench_options(&self, tcp: bool) -> Vec<String> {

@@ -1,10 +1,13 @@
 //! The server that both sides are measured on.
 
 use crate::Result;
+use crate::bare::{BareConnection, Dialect, address};
 use dyno_ceiling::Responder;
 use dyno_target::postgres::address::Host;
 use dyno_target::postgres::embedded::{self, Embedded, EmbeddedOptions, home_folder};
+use dyno_wire::{PgConfig, PgSession, Protocol, Secret};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// An embedded PostgreSQL with pgbench's tables at scale 1 and a role `bench` that may log in over TCP.
 pub struct BenchServer {
@@ -25,6 +28,37 @@ pub trait Server {
     /// [`server_environment`]: crate::server_environment
     fn address(&self, _tcp: bool) -> String {
         "postgres://".to_owned()
+    }
+
+    /// Its unix socket.
+    fn socket(&self) -> PathBuf {
+        Path::new(&self.host(false)).join(format!(".s.PGSQL.{}", self.port()))
+    }
+
+    /// A connection to execute `sql` on, whose `$1` is a number, again and again.
+    ///
+    /// # Errors
+    /// It cannot be made, or the statement not be prepared.
+    fn bare(&self, tcp: bool, sql: &str, protocol: Protocol) -> Result<BareConnection> {
+        let config = Arc::new(PgConfig {
+            user: BENCH.to_owned(),
+            password: Some(Secret::new(BENCH)),
+            database: BENCH.to_owned(),
+            ..PgConfig::default()
+        });
+        let address = address(&self.host(true), self.port(), &self.socket(), tcp)?;
+        BareConnection::open(
+            address,
+            || PgSession::new(config.clone()),
+            Dialect::Postgres,
+            sql,
+            protocol,
+        )
+    }
+
+    /// The options that tell mariadb-slap where it is; `None` if it cannot be driven by that.
+    fn slap_options(&self, _tcp: bool) -> Option<Vec<String>> {
+        None
     }
 
     /// The options that tell sysbench where it is.

@@ -105,9 +105,13 @@ fn on_postgres(info: &postgres::address::ConnectionInfo, connections: usize) -> 
 }
 
 fn on_mariadb(info: &mysql::address::ConnectionInfo, connections: usize) -> String {
+    into_mariadb(info, connections, TABLE)
+}
+
+fn into_mariadb(info: &mysql::address::ConnectionInfo, connections: usize, table: &str) -> String {
     let mut client = info.connect().unwrap();
     client
-        .execute(&format!("create or replace {}", TABLE.strip_prefix("create ").unwrap()))
+        .execute(&format!("create or replace {}", table.strip_prefix("create ").unwrap()))
         .unwrap();
     let mut told = Vec::new();
     let stop = AtomicBool::new(false);
@@ -157,6 +161,7 @@ fn the_same_rows_stand_in_both_databases_over_any_number_of_connections() {
         assert_eq!(on_mariadb(&info, connections), expected, "{connections} connections");
     }
     assert_eq!(on_mariadb(&server.connection_tcp("generated"), 2), expected);
+    numbers_are_not_waited_for(&info, &expected);
     // Without LOAD DATA LOCAL they come by INSERT.
     admin.execute("set global local_infile = 0").unwrap();
     for connections in [1, 4] {
@@ -171,6 +176,23 @@ fn the_same_rows_stand_in_both_databases_over_any_number_of_connections() {
             .execute(&format!("set global local_infile = {local_infile}"))
             .unwrap();
         what_does_not_fit_is_refused(&info);
+    }
+}
+
+/// Several connections do not use LOAD DATA where one would wait for the other.
+fn numbers_are_not_waited_for(info: &mysql::address::ConnectionInfo, expected: &str) {
+    let numbered = TABLE.replace("id int primary key", "id int auto_increment primary key");
+    assert_ne!(numbered, TABLE);
+    let mut client = info.connect().unwrap();
+    let mut loads = || -> u64 {
+        let found = client.query_first("show global status like 'com_load'").unwrap();
+        let (_, loads): (String, u64) = found.unwrap();
+        loads
+    };
+    for (connections, table, by_load) in [(1, numbered.as_str(), true), (4, TABLE, true), (4, &numbered, false)] {
+        let before = loads();
+        assert_eq!(into_mariadb(info, connections, table), expected, "{table}");
+        assert_eq!(loads() > before, by_load, "{table} over {connections} connections");
     }
 }
 

@@ -20,6 +20,7 @@ use crate::token::ROW;
 use crate::value::{Scalar, Value};
 use crate::variables::Variables;
 use escape::{escape, in_line, in_literal};
+use pattern::Digits;
 use text::{State, Text};
 
 /// The seed of hashes and permutations that name none.
@@ -122,6 +123,7 @@ impl Rows {
             state: State {
                 variables: self.variables.clone(),
                 random: Random::new(self.base),
+                digits: Digits::new(),
             },
         }
     }

@@ -32,6 +32,16 @@ const NUMBERS: u128 = 10_000_000_000_000_000;
 /// The most digits of a part.
 const MOST: usize = 256;
 
+/// Room for the digits of a part, kept from row to row so that it need not be cleared for each.
+#[derive(Clone, Debug)]
+pub(super) struct Digits([u8; MOST + DIGITS]);
+
+impl Digits {
+    pub(super) fn new() -> Self {
+        Self([0; MOST + DIGITS])
+    }
+}
+
 impl Pattern {
     /// `#` stands for a digit, `@` for a letter from a to z, everything else for itself.
     pub(super) fn new(template: &str) -> Pattern {
@@ -57,9 +67,9 @@ impl Pattern {
 
     /// Appends such a text.
     #[inline]
-    pub(super) fn write(&self, random: &mut Random, out: &mut Vec<u8>) {
+    pub(super) fn write(&self, random: &mut Random, digits: &mut Digits, out: &mut Vec<u8>) {
         for part in &self.parts {
-            part.write(random, out);
+            part.write(random, digits, out);
         }
     }
 }
@@ -80,8 +90,7 @@ impl Part {
     /// Draws all digits, then the letters. Digits are copied sixteen at a time, which is faster than as many as there
     /// are; what is copied too much is overwritten by what comes behind it.
     #[inline]
-    fn write(&self, random: &mut Random, out: &mut Vec<u8>) {
-        let mut digits = [0; MOST + DIGITS];
+    fn write(&self, random: &mut Random, Digits(digits): &mut Digits, out: &mut Vec<u8>) {
         for sixteen in digits[..self.digits.next_multiple_of(DIGITS)].as_chunks_mut().0 {
             *sixteen = sixteen_digits(random);
         }
@@ -167,7 +176,7 @@ mod tests {
             "0123456789abcdef#",
         ] {
             let mut out = b"before".to_vec();
-            Pattern::new(template).write(&mut random, &mut out);
+            Pattern::new(template).write(&mut random, &mut Digits::new(), &mut out);
             let text = std::str::from_utf8(&out).unwrap().strip_prefix("before").unwrap();
             assert_eq!(text.len(), template.len());
             for (place, drawn) in template.chars().zip(text.chars()) {
@@ -189,7 +198,7 @@ mod tests {
         let mut letters = [0_u32; 26];
         for _ in 0..10_000 {
             let mut out = b"before".to_vec();
-            pattern.write(&mut random, &mut out);
+            pattern.write(&mut random, &mut Digits::new(), &mut out);
             let text = std::str::from_utf8(&out).unwrap().strip_prefix("before").unwrap();
             assert_eq!((text.chars().count(), text.chars().nth(2)), (24, Some('é')));
             for byte in text.bytes() {

@@ -3,7 +3,7 @@
 use super::date::{SECOND_US, write_date, write_moment};
 use super::escape::is_plain;
 use super::json::Json;
-use super::pattern::Pattern;
+use super::pattern::{Digits, Pattern};
 use super::whole;
 use super::words::write_word;
 use crate::expression::Expression;
@@ -18,6 +18,7 @@ use crate::variables::Variables;
 pub(super) struct State {
     pub(super) variables: Variables,
     pub(super) random: Random,
+    pub(super) digits: Digits,
 }
 
 /// A value as text. If a part of it is NULL, so is the whole.
@@ -78,7 +79,7 @@ impl Text {
                 Ok(write_scalar(value, out))
             }
             Text::Pattern(pattern) => {
-                pattern.write(&mut state.random, out);
+                pattern.write(&mut state.random, &mut state.digits, out);
                 Ok(true)
             }
             Text::Literal(text) => {

@@ -250,16 +250,13 @@ impl Client {
         Ok(self.client.ask(|session, out| session.load(statement, content, out))?)
     }
 
-    /// Executes an INSERT.
+    /// Executes an INSERT, whose text `write` appends to what is sent.
     ///
     /// # Errors
     /// As for [`work`](Self::work).
-    pub(super) fn insert(&mut self, statement: &[u8]) -> Result<Reply, ClientError> {
+    pub(super) fn insert(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<Reply, ClientError> {
         self.client.set_patience(None);
-        let ask = |session: &mut MySession, out: &mut Vec<u8>| {
-            session.query(|text| text.extend_from_slice(statement), out);
-        };
-        Ok(self.client.ask(ask)?)
+        Ok(self.client.ask(|session, out| session.query(write, out))?)
     }
 
     /// The rows of a query.

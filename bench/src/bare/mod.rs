@@ -16,6 +16,7 @@ use reply::Reply;
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::retry_on_intr;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::fmt::{self, Display};
 use std::net::ToSocketAddrs;
@@ -220,7 +221,7 @@ fn with_blocking(mut connections: Vec<BareConnection>, until: Instant) -> Result
         connection.send_next()?;
         let mut length = 0;
         let end = loop {
-            let received = recv(&connection.socket, &mut buffer[length..], RecvFlags::empty())?.0;
+            let received = retry_on_intr(|| recv(&connection.socket, &mut buffer[length..], RecvFlags::empty()))?.0;
             if received == 0 {
                 return Err("the server closed a connection of the bare loop".into());
             }
@@ -256,7 +257,7 @@ fn with_epoll(mut connections: Vec<BareConnection>, until: Instant) -> Result<u6
     let patience = Timespec { tv_sec: 1, tv_nsec: 0 };
     while Instant::now() < until {
         events.clear();
-        epoll::wait(&epoll, spare_capacity(&mut events), Some(&patience))?;
+        retry_on_intr(|| epoll::wait(&epoll, spare_capacity(&mut events), Some(&patience)))?;
         for event in &events {
             let index = event.data.u64() as usize;
             let length = recv(&connections[index].socket, &mut buffer[..], RecvFlags::empty())?.0;

@@ -121,6 +121,11 @@ pub(crate) fn own_us() -> Result<(f64, f64)> {
     usage_us(UsageWho::RUSAGE_SELF)
 }
 
+/// The same of this thread.
+pub(crate) fn thread_us() -> Result<(f64, f64)> {
+    usage_us(UsageWho::RUSAGE_THREAD)
+}
+
 fn usage_us(who: UsageWho) -> Result<(f64, f64)> {
     let usage = getrusage(who)?;
     Ok((

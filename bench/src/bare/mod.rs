@@ -8,7 +8,7 @@
 mod reply;
 mod ring;
 
-use crate::client::own_us;
+use crate::client::thread_us;
 use crate::{Client, Cost, Result, Server};
 use dyno_connect::{Address, Endpoint, Limit, Socket, Stop, log_in};
 use dyno_wire::{Event, Parameters, Protocol, Session};
@@ -16,6 +16,7 @@ use reply::Reply;
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::retry_on_intr;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::fmt::{self, Display};
 use std::net::ToSocketAddrs;
@@ -64,14 +65,14 @@ impl BareLoop {
     pub fn run(self, server: &dyn Server, client: Client, sql: &str, protocol: Protocol) -> Result<Cost> {
         let connections = (0..client.clients).map(|_| server.bare(client.tcp, sql, protocol));
         let connections: Vec<BareConnection> = connections.collect::<Result<_>>()?;
-        let before = own_us()?;
+        let before = thread_us()?;
         let until = Instant::now() + Duration::from_secs(client.seconds);
         let executed = match self {
             Self::Blocking => with_blocking(connections, until)?,
             Self::Epoll => with_epoll(connections, until)?,
             Self::IoUring => ring::with_io_uring(connections, until)?,
         };
-        let after = own_us()?;
+        let after = thread_us()?;
         if executed == 0 {
             return Err(format!("the bare loop executed nothing: {sql}").into());
         }
@@ -154,16 +155,21 @@ impl BareConnection {
             until: None,
         };
         let (mut opening, mut session) = log_in(&endpoint, |_| session(), limit)?;
-        let statement = S::encode(0, sql, 1, protocol)?;
         let mut request = Vec::new();
-        if session.prepare(&statement, &mut request) {
-            let reply = opening.ask(&mut session, &mut request, "preparing")?;
-            if matches!(reply, Event::Reply(reply) if reply.failed) {
-                return Err(format!("the statement cannot be prepared: {sql}").into());
+        if protocol == Protocol::Simple {
+            let text = sql.replace("$1", &MADE_WITH.to_string());
+            session.query(|out| out.extend_from_slice(text.as_bytes()), &mut request);
+        } else {
+            let statement = S::encode(0, sql, 1, protocol)?;
+            if session.prepare(&statement, &mut request) {
+                let reply = opening.ask(&mut session, &mut request, "preparing")?;
+                if matches!(reply, Event::Reply(reply) if reply.failed) {
+                    return Err(format!("the statement cannot be prepared: {sql}").into());
+                }
             }
+            request.clear();
+            session.execute(&statement, &MadeWith, &mut request);
         }
-        request.clear();
-        session.execute(&statement, &MadeWith, &mut request);
         let (socket, _) = opening.into_parts();
         let number = Number::find(&request).ok_or("no number in the request")?;
         Ok(Self {
@@ -220,7 +226,7 @@ fn with_blocking(mut connections: Vec<BareConnection>, until: Instant) -> Result
         connection.send_next()?;
         let mut length = 0;
         let end = loop {
-            let received = recv(&connection.socket, &mut buffer[length..], RecvFlags::empty())?.0;
+            let received = retry_on_intr(|| recv(&connection.socket, &mut buffer[length..], RecvFlags::empty()))?.0;
             if received == 0 {
                 return Err("the server closed a connection of the bare loop".into());
             }
@@ -256,7 +262,7 @@ fn with_epoll(mut connections: Vec<BareConnection>, until: Instant) -> Result<u6
     let patience = Timespec { tv_sec: 1, tv_nsec: 0 };
     while Instant::now() < until {
         events.clear();
-        epoll::wait(&epoll, spare_capacity(&mut events), Some(&patience))?;
+        retry_on_intr(|| epoll::wait(&epoll, spare_capacity(&mut events), Some(&patience)))?;
         for event in &events {
             let index = event.data.u64() as usize;
             let length = recv(&connections[index].socket, &mut buffer[..], RecvFlags::empty())?.0;

@@ -5,6 +5,7 @@ use crate::Result;
 use io_uring::types::{BufRingEntry, CancelBuilder, Fixed};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -66,7 +67,10 @@ fn work(ring: &mut IoUring, buffers: &mut Buffers, connections: &mut [BareConnec
     let mut ready = Vec::with_capacity(connections.len());
     let mut executed = 0;
     while Instant::now() < until {
-        ring.submit_and_wait(1)?;
+        match ring.submit_and_wait(1) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error.into()),
+            _ => {}
+        }
         for completion in ring.completion() {
             let number = cqueue::buffer_select(completion.flags()).filter(|_| cqueue::more(completion.flags()));
             let number = number.ok_or("a send failed, or a receive ended")?;

@@ -97,9 +97,13 @@ fn a_replica_is_behind_while_it_does_not_execute_what_it_is_sent() {
         seconds(1.5);
         // What the source does from here on arrives, but the SQL thread is held up by a lock, so that it is behind.
         let mut holder = client(&replica);
-        holder.execute("start transaction; update followed.t set n = n where id = 1").unwrap();
+        holder
+            .execute("start transaction; update followed.t set n = n where id = 1")
+            .unwrap();
         for n in 2..=4 {
-            on_source.execute(&format!("update followed.t set n = {n} where id = 1")).unwrap();
+            on_source
+                .execute(&format!("update followed.t set n = {n} where id = 1"))
+                .unwrap();
             seconds(1.0);
         }
         holder.execute("rollback").unwrap();
@@ -132,7 +136,9 @@ fn old_versions_pile_up_while_somebody_may_still_read_them() {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(3) {
             for id in 1..=100 {
-                admin.execute(&format!("update piled.t set n = n + 1 where id = {id}")).unwrap();
+                admin
+                    .execute(&format!("update piled.t set n = n + 1 where id = {id}"))
+                    .unwrap();
             }
         }
         seconds(1.5);

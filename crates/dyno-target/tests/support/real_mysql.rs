@@ -17,7 +17,10 @@ use tempfile::TempDir;
 const SYSTEM: &str = "/usr/sbin/mysqld";
 
 /// Unpacks one, relative to the crate of the tests.
-const UNPACK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../dyno-target/tests/support/unpack-mysql.sh");
+const UNPACK: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../dyno-target/tests/support/unpack-mysql.sh"
+);
 
 /// Starts a program again whenever it ends in good order, as a system's service manager does, and keeps its process id
 /// in a file.
@@ -126,7 +129,10 @@ impl RealMysql {
 
     /// With this log-in over TCP, in a database that all may read.
     pub fn over_tcp(&self, login: &str, parameters: &str) -> ConnectionInfo {
-        let address = format!("mysql://{login}@127.0.0.1:{}/information_schema?{parameters}", self.port);
+        let address = format!(
+            "mysql://{login}@127.0.0.1:{}/information_schema?{parameters}",
+            self.port
+        );
         ConnectionInfo::resolve(&address, &|_| None).unwrap()
     }
 }

@@ -84,8 +84,8 @@ fn a_replica_is_behind_while_it_does_not_execute_what_it_is_sent() {
         .map(|(file, position, ..)| (file, position));
     let (file, position) = place.unwrap();
     let follow = format!(
-        "change master to master_host = '127.0.0.1', master_port = {}, master_user = 'follower', master_password = 'f', \
-         master_log_file = '{file}', master_log_pos = {position}, master_ssl = 0; start slave",
+        "change master to master_host = '127.0.0.1', master_port = {}, master_user = 'follower', master_password = \
+         'f', master_log_file = '{file}', master_log_pos = {position}, master_ssl = 0; start slave",
         source.port()
     );
     on_replica.execute(&follow).unwrap();
@@ -123,8 +123,8 @@ fn a_replica_is_behind_while_it_does_not_execute_what_it_is_sent() {
 fn old_versions_pile_up_while_somebody_may_still_read_them() {
     let (_held, server) = start("tests-mariadb-purge", &[]);
     let mut admin = client(&server);
-    let table = "create or replace database piled; use piled; create table piled.t (id int primary key, n int); insert into \
-                 piled.t select seq, 0 from seq_1_to_100";
+    let table = "create or replace database piled; use piled; create table t (id int primary key, n int); insert into \
+                 t select seq, 0 from seq_1_to_100";
     admin.execute(table).unwrap();
     let info: ConnectionInfo = server.connection("piled");
     let mut reader = client(&server);

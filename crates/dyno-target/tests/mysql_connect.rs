@@ -13,7 +13,8 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use support::{home, quiet, skipped};
+use support::real_mysql::skipped;
+use support::{home, quiet};
 
 fn options(cluster: &str) -> EmbeddedOptions {
     let mut options = EmbeddedOptions::new(home());

@@ -84,8 +84,8 @@ fn a_replica_is_behind_while_it_does_not_execute_what_it_is_sent() {
         .map(|(file, position, ..)| (file, position));
     let (file, position) = place.unwrap();
     let follow = format!(
-        "change master to master_host = '127.0.0.1', master_port = {}, master_user = 'follower', master_password = 'f', \
-         master_log_file = '{file}', master_log_pos = {position}, master_ssl = 0; start slave",
+        "change master to master_host = '127.0.0.1', master_port = {}, master_user = 'follower', master_password = \
+         'f', master_log_file = '{file}', master_log_pos = {position}, master_ssl = 0; start slave",
         source.port()
     );
     on_replica.execute(&follow).unwrap();
@@ -97,9 +97,13 @@ fn a_replica_is_behind_while_it_does_not_execute_what_it_is_sent() {
         seconds(1.5);
         // What the source does from here on arrives, but the SQL thread is held up by a lock, so that it is behind.
         let mut holder = client(&replica);
-        holder.execute("start transaction; update followed.t set n = n where id = 1").unwrap();
+        holder
+            .execute("start transaction; update followed.t set n = n where id = 1")
+            .unwrap();
         for n in 2..=4 {
-            on_source.execute(&format!("update followed.t set n = {n} where id = 1")).unwrap();
+            on_source
+                .execute(&format!("update followed.t set n = {n} where id = 1"))
+                .unwrap();
             seconds(1.0);
         }
         holder.execute("rollback").unwrap();
@@ -119,8 +123,8 @@ fn a_replica_is_behind_while_it_does_not_execute_what_it_is_sent() {
 fn old_versions_pile_up_while_somebody_may_still_read_them() {
     let (_held, server) = start("tests-mariadb-purge", &[]);
     let mut admin = client(&server);
-    let table = "create or replace database piled; use piled; create table piled.t (id int primary key, n int); insert into \
-                 piled.t select seq, 0 from seq_1_to_100";
+    let table = "create or replace database piled; use piled; create table t (id int primary key, n int); insert into \
+                 t select seq, 0 from seq_1_to_100";
     admin.execute(table).unwrap();
     let info: ConnectionInfo = server.connection("piled");
     let mut reader = client(&server);
@@ -132,7 +136,9 @@ fn old_versions_pile_up_while_somebody_may_still_read_them() {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(3) {
             for id in 1..=100 {
-                admin.execute(&format!("update piled.t set n = n + 1 where id = {id}")).unwrap();
+                admin
+                    .execute(&format!("update piled.t set n = n + 1 where id = {id}"))
+                    .unwrap();
             }
         }
         seconds(1.5);

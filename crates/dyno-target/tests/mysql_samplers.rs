@@ -108,8 +108,18 @@ fn waited(told: &Told, class: &str, kind: WaitKind) -> bool {
 
 fn locks_have_kinds_and_holders(mysql: &RealMysql, info: &ConnectionInfo) {
     for (lock, name, class, kind) in [
-        ("start transaction; update watched.t set n = 0", "row lock", "Row lock", WaitKind::Row),
-        ("flush tables with read lock", "global read lock", "Global read lock", WaitKind::Lock),
+        (
+            "start transaction; update watched.t set n = 0",
+            "row lock",
+            "Row lock",
+            WaitKind::Row,
+        ),
+        (
+            "flush tables with read lock",
+            "global read lock",
+            "Global read lock",
+            WaitKind::Lock,
+        ),
     ] {
         let told = watch(sampler_set(info, true, None), || {
             under_load(info, || {

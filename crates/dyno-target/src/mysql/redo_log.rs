@@ -174,7 +174,12 @@ mod tests {
                 "innodb_log_file_size=512M innodb_log_files_in_group=4",
                 "(the size of each of its 4 files)",
             ),
-            (RedoLog::Whole, &[(FILE_SIZE, "big")], "innodb_redo_log_capacity=big", "big"),
+            (
+                RedoLog::Whole,
+                &[(FILE_SIZE, "big")],
+                "innodb_redo_log_capacity=big",
+                "big",
+            ),
             // What was set beside what the file says.
             (
                 RedoLog::Whole,
@@ -206,10 +211,15 @@ mod tests {
     #[test]
     fn which_name_a_server_has_is_told_by_its_variables_or_its_release() {
         let of = |variables: &[(&str, &str)]| {
-            let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let owned = variables
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             RedoLog::of(&owned.collect())
         };
-        assert_eq!(of(&[(CAPACITY, "104857600"), (FILE_SIZE, "50331648"), (FILES, "2")]), RedoLog::Whole);
+        assert_eq!(
+            of(&[(CAPACITY, "104857600"), (FILE_SIZE, "50331648"), (FILES, "2")]),
+            RedoLog::Whole
+        );
         assert_eq!(of(&[(FILE_SIZE, "50331648"), (FILES, "2")]), RedoLog::Files(2));
         assert_eq!(of(&[(FILE_SIZE, "100663296")]), RedoLog::Files(1));
         for (release, log) in [

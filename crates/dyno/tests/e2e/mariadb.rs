@@ -469,7 +469,8 @@ fn what_cannot_be_put_back_is_no_success() {
     let mut client = server.connection("mysql").connect().unwrap();
     let password_is = |client: &mut Client, password: &str| {
         let account = "bench@'127.0.0.1'";
-        let said = format!("create or replace user {account} identified by '{password}'; grant all on *.* to {account}");
+        let said =
+            format!("create or replace user {account} identified by '{password}'; grant all on *.* to {account}");
         client.execute(&said).unwrap();
     };
     password_is(&mut client, "b");
@@ -488,7 +489,9 @@ fn what_cannot_be_put_back_is_no_success() {
         panic!("one run")
     };
     assert_eq!(run.state(), "complete");
-    desk.dyno("show").expect(0).shows("were not restored; the next dyno run there restores them");
+    desk.dyno("show")
+        .expect(0)
+        .shows("were not restored; the next dyno run there restores them");
     password_is(&mut client, "b");
     desk.alone_on(&target, ["some.toml", "--set", "measure=300ms"])
         .expect(0)

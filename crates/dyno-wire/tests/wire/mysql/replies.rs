@@ -277,7 +277,10 @@ fn what_the_server_never_prepares_travels_as_text() {
     let begin = statement(0, "begin", 0, Protocol::Prepared);
     assert!(session.prepare(&begin, &mut Vec::new()) && session.prepare(&begin, &mut Vec::new()));
     let log = feed(&mut session, &[&not_prepared()]);
-    assert_eq!((replied(&log), log.sent), (vec![Reply::default()], packets(0, [b"\x0e"])));
+    assert_eq!(
+        (replied(&log), log.sent),
+        (vec![Reply::default()], packets(0, [b"\x0e"]))
+    );
     let log = feed(&mut session, &[&packets(1, [ok(0, 0, 0)])]);
     assert_eq!(replied(&log), [Reply::default()]);
     assert_eq!(execute(&mut session, &begin, &[]), packets(0, [b"\x03begin"]));

@@ -103,7 +103,9 @@ impl<S: Session> Link for Blocking<S> {
         let number = self.statements.len();
         let text = dyno_text::decode(text);
         let statement = S::encode_prepared(number, &text, parameters).map_err(|error| plain(&error))?;
-        let asked = self.client.ask(|session, out| drop(session.prepare(&statement, out)));
+        let asked = self.client.ask(|session, out| {
+            session.prepare(&statement, out);
+        });
         // The number is taken even if the server refuses.
         self.statements.push(statement);
         asked.map(|_| number).map_err(refusal)

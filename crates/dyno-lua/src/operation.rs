@@ -63,7 +63,7 @@ enum Bound {
 
 /// The values of a statement's parameters.
 #[derive(Debug, Default)]
-pub(crate) struct Values {
+pub struct Values {
     bound: Vec<Bound>,
     texts: Vec<u8>,
 }
@@ -236,10 +236,10 @@ impl IntoLuaMulti for Answer<'_> {
                 let table = lua.create_table_with_capacity(result.kept.len(), 0)?;
                 for row in &result.kept {
                     let values = lua.create_table_with_capacity(row.len(), 0)?;
-                    for (value, place) in row.iter().zip(1..) {
+                    for (value, place) in row.iter().zip(1_i64..) {
                         if let Some(value) = value {
                             let text = lua.create_string(dyno_text::encode(value))?;
-                            values.raw_set::<i64, _>(place, text)?;
+                            values.raw_set(place, text)?;
                         }
                     }
                     table.raw_push(values)?;

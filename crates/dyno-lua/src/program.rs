@@ -16,7 +16,6 @@ use std::thread;
 
 /// A script for the engine: each client has a state of its own.
 pub struct LuaProgram {
-    common: Arc<Common>,
     /// The states, until their clients take them.
     ready: Mutex<Vec<Option<Client>>>,
     tally: Tally,
@@ -134,7 +133,6 @@ impl LuaProgram {
         let counters = states.iter().map(|client| Arc::clone(&client.counters)).collect();
         Ok(Self {
             watchdog: Watchdog::new(Arc::clone(&settings.voice)),
-            common,
             ready: Mutex::new(states.into_iter().map(Some).collect()),
             tally: Tally {
                 counters: Arc::new(Mutex::new(counters)),
@@ -221,8 +219,9 @@ impl LuaState {
                     let Some(prepared) = client.prepared.get(statement) else {
                         return Err(LuaError::State("a statement is executed that was not prepared".to_owned()));
                     };
-                    if prepared.connection != self.using {
-                        return Ok(self.turn(prepared.connection, operation));
+                    let connection = prepared.connection;
+                    if connection != self.using {
+                        return Ok(self.turn(connection, operation));
                     }
                     client.asked.clone_from(&prepared.text);
                     self.waiting = Waiting::Execution;

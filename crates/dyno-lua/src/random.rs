@@ -76,7 +76,9 @@ impl Seeds {
             }
         }
         let mut seeds = Self { words, at: 0 };
-        (0..310).for_each(|_| drop(seeds.next()));
+        for _ in 0..310 {
+            seeds.next();
+        }
         seeds
     }
 

@@ -54,8 +54,8 @@ fn setting_up(error: mlua::Error) -> LuaError {
 impl State {
     /// A state of the client of this number, whose script is not loaded yet, and whether it may compile.
     pub fn new(common: &Arc<Common>, tid: usize, generator: Generator, compiles: bool) -> Result<Self, LuaError> {
-        // Rust functions do not panic here, and Lua's own pcall lets what it calls yield.
-        let options = LuaOptions::new().catch_rust_panics(false);
+        // This leaves Lua's own pcall, which lets what it calls yield.
+        let options = LuaOptions::new().catch_rust_panics(true);
         #[allow(
             unsafe_code,
             reason = "scripts have FFI and debug, as in sysbench; from those of others both are taken away below"
@@ -335,11 +335,22 @@ fn secure(lua: &Lua) -> mlua::Result<()> {
     }
     loaded.set("os", kept)?;
     // Bytecode is not checked when it is loaded.
-    let text_only = "local load, type = load, type
+    let text_only = "local load, type, byte = load, type, string.byte
         local function checked(chunk, name, mode, ...)
+           if type(chunk) == 'function' then
+              local pieces = {}
+              for piece in chunk do
+                 if piece == '' then break end
+                 pieces[#pieces + 1] = piece
+              end
+              chunk = table.concat(pieces)
+           end
+           if type(chunk) == 'string' and byte(chunk) == 27 then
+              return nil, 'attempt to load chunk with wrong mode'
+           end
            return load(chunk, name, 't', ...)
         end
-        load, loadstring = checked, checked
+        _G.load, _G.loadstring = checked, checked
         string.dump = nil";
     lua.load(text_only).set_name("=[base]").exec()
 }

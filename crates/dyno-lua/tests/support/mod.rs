@@ -22,8 +22,11 @@ use std::time::Duration;
 /// Where Debian puts sysbench's scripts.
 pub const SYSBENCH: &str = "/usr/share/sysbench";
 
-/// A home that stays between test runs, so that one download serves all.
+/// A home that stays between test runs, so that one download serves all: `DYNO_HOME`, if it is set.
 fn home() -> PathBuf {
+    if let Some(home) = std::env::var_os("DYNO_HOME") {
+        return home.into();
+    }
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("dyno-home")
 }
 

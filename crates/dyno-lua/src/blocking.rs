@@ -1,6 +1,6 @@
 //! Commands: what scripts do outside of a load, over connections that block.
 
-use crate::client::{Client, Doing};
+use crate::client::{Client, Doing, ROLLBACK};
 use crate::environment::Environment;
 use crate::error::LuaError;
 use crate::operation::{Answer, Given, Operation, Values};
@@ -155,7 +155,11 @@ pub(crate) fn execute(
             }
             Operation::Reconnect(connection) => {
                 let link = open(client, server, &stop);
-                let answer = if link.is_some() { Answer::Id(connection) } else { Answer::No };
+                let answer = if link.is_some() {
+                    Answer::Id(connection)
+                } else {
+                    Answer::No
+                };
                 if let Some(place) = links.get_mut(connection) {
                     *place = link;
                 }
@@ -190,7 +194,9 @@ pub(crate) fn execute(
             },
             Operation::Execute { statement, rows } => {
                 let Some(prepared) = client.prepared.get(statement) else {
-                    return Err(LuaError::State("a statement is executed that was not prepared".to_owned()));
+                    return Err(LuaError::State(
+                        "a statement is executed that was not prepared".to_owned(),
+                    ));
                 };
                 client.asked.clone_from(&prepared.text);
                 let connection = prepared.connection;
@@ -289,6 +295,12 @@ fn refuse(
         *place = open(client, server, stop);
         client.problem.ignorable = place.is_some();
         forget(client, connection);
+    }
+    if client.needs_rollback()
+        && let Ok(link) = link(links, connection)
+    {
+        // What was refused before is what the script hears of.
+        let _ = link.query(ROLLBACK, false);
     }
     client.resume_refused()
 }

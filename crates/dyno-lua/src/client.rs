@@ -8,7 +8,7 @@ use crate::settings::{Dialect, IgnoredErrors, PreparedStatements, Settings};
 use crate::state::{Common, State, parts};
 use crate::statement;
 use crate::voice::Level;
-use dyno_wire::{CapturedResult, ErrorClass, Reply, ServerError};
+use dyno_wire::{CapturedResult, ErrorClass, ErrorCode, Reply, ServerError};
 use mlua::{Function, IntoLuaMulti, Thread};
 use std::sync::Arc;
 
@@ -20,6 +20,9 @@ const SERVER_LOST: u32 = 2013;
 
 /// The numbers by which MySQL's clients tell that a connection is gone.
 const LOST: [u32; 4] = [2006, SERVER_LOST, 2011, 2055];
+
+/// What ends a transaction that has failed.
+pub(crate) const ROLLBACK: &[u8] = b"ROLLBACK";
 
 /// A statement that a script has prepared.
 #[derive(Debug)]
@@ -85,7 +88,12 @@ impl Client {
     }
 
     /// Begins to call a function of the script by way of `host.call`.
-    pub fn begin_call(&mut self, name: &str, function: Function, argument: Option<mlua::Value>) -> Result<Operation, LuaError> {
+    pub fn begin_call(
+        &mut self,
+        name: &str,
+        function: Function,
+        argument: Option<mlua::Value>,
+    ) -> Result<Operation, LuaError> {
         let call: Function = self.state.host.get("call").map_err(internal)?;
         self.begin(call, (name, function, argument))
     }
@@ -178,7 +186,11 @@ impl Client {
     pub fn fill_in(&mut self, place: usize) {
         let prepared = &self.prepared[place];
         self.request.text.clear();
-        statement::fill_in(&prepared.text, &Given(Some(&self.request.values)), &mut self.request.text);
+        statement::fill_in(
+            &prepared.text,
+            &Given(Some(&self.request.values)),
+            &mut self.request.text,
+        );
     }
 
     /// Counts what a statement has brought.
@@ -208,15 +220,15 @@ impl Client {
         let lost = error.class == ErrorClass::Lost;
         let settings = &self.common.settings;
         let (number, state) = match settings.dialect {
-            Dialect::Mysql => match error.code.as_str().parse() {
-                Ok(number) => (number, error.sqlstate()),
-                Err(_) if lost => (SERVER_LOST, "HY000"),
-                Err(_) => (0, error.sqlstate()),
-            },
+            // What was found here, not said by the server.
+            Dialect::Mysql if lost && error.code == ErrorCode::CONNECTION_LOST => (SERVER_LOST, "HY000"),
+            Dialect::Mysql => (error.code.as_str().parse().unwrap_or(0), error.sqlstate()),
             Dialect::Postgres => (0, error.sqlstate()),
         };
         let message = match number {
-            SERVER_LOST if error.code.as_str() != "2013" => "Lost connection to MySQL server during query".to_owned(),
+            SERVER_LOST if error.code == ErrorCode::CONNECTION_LOST => {
+                "Lost connection to MySQL server during query".to_owned()
+            }
             _ => error.message.clone(),
         };
         let ignorable = match (settings.dialect, &settings.ignored) {
@@ -243,6 +255,11 @@ impl Client {
         self.problem.ignorable && self.settings().dialect == Dialect::Mysql && LOST.contains(&self.problem.number)
     }
 
+    /// Whether a transaction is to be ended first that PostgreSQL would refuse to go on with.
+    pub fn needs_rollback(&self) -> bool {
+        self.problem.ignorable && self.settings().dialect == Dialect::Postgres
+    }
+
     fn say_refused(&self, doing: Doing) {
         let say = |message: &str| self.settings().voice.say(Level::Fatal, message);
         let Problem { number, message, .. } = &self.problem;
@@ -253,8 +270,14 @@ impl Client {
                 say(&format!("MySQL error: {number} \"{message}\""));
             }
             (Dialect::Mysql, Doing::Querying | Doing::Executing) => {
-                let function = if doing == Doing::Querying { "mysql_drv_query" } else { "mysql_stmt_execute" };
-                say(&format!("{function}() returned error {number} ({message}) for query '{query}'"));
+                let function = if doing == Doing::Querying {
+                    "mysql_drv_query"
+                } else {
+                    "mysql_stmt_execute"
+                };
+                say(&format!(
+                    "{function}() returned error {number} ({message}) for query '{query}'"
+                ));
             }
             (Dialect::Postgres, doing) => {
                 let function = match doing {

@@ -68,7 +68,7 @@ impl Environment {
         server: Option<Arc<dyn Server>>,
     ) -> Result<Self, LuaError> {
         let common = Common::new(source, settings);
-        let generator = common.random.generators(0).remove(0);
+        let generator = common.random.generators(1).remove(0);
         Self::of(&common, tid, generator, server)
     }
 
@@ -104,7 +104,10 @@ impl Environment {
     /// It says that the value will not do.
     pub fn validate(&self, option: &str, value: &OptionValue) -> Result<(), LuaError> {
         let options = self.declared.options.iter().flatten();
-        if !options.into_iter().any(|declared| declared.name == option && declared.validated) {
+        if !options
+            .into_iter()
+            .any(|declared| declared.name == option && declared.validated)
+        {
             return Ok(());
         }
         let host = &self.client.state.host;
@@ -207,7 +210,9 @@ impl Environment {
     pub fn print_options(&mut self) -> Result<(), LuaError> {
         let find = || {
             let sysbench: Table = self.client.state.lua.globals().get("sysbench")?;
-            sysbench.get::<Table>("cmdline")?.get::<LuaFunction>("print_test_options")
+            sysbench
+                .get::<Table>("cmdline")?
+                .get::<LuaFunction>("print_test_options")
         };
         let function = find().map_err(setting_up)?;
         self.run("sysbench.cmdline.print_test_options", function, None)
@@ -238,7 +243,10 @@ fn declared(state: &State) -> mlua::Result<Declared> {
     Ok(Declared {
         options: options.transpose()?,
         commands: commands.collect::<mlua::Result<_>>()?,
-        functions: Function::ALL.into_iter().filter(|function| state.defines(function.name())).collect(),
+        functions: Function::ALL
+            .into_iter()
+            .filter(|function| state.defines(function.name()))
+            .collect(),
     })
 }
 

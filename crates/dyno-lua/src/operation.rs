@@ -1,8 +1,8 @@
 //! What a script asks the host for, and what it is told.
 
 use dyno_wire::{CapturedResult, Parameters};
-use std::io::Write;
 use mlua::{FromLuaMulti, IntoLua, IntoLuaMulti, Lua, MultiValue, Value};
+use std::io::Write;
 
 /// What the functions of the API yield: their names there, and numbers.
 pub(crate) const CODES: [(&str, i64); 11] = [
@@ -101,7 +101,8 @@ impl Parameters for Given<'_> {
     }
 
     fn is_text(&self, index: usize) -> bool {
-        self.0.is_some_and(|values| matches!(values.bound[index], Bound::Text(..)))
+        self.0
+            .is_some_and(|values| matches!(values.bound[index], Bound::Text(..)))
     }
 
     fn write(&self, index: usize, out: &mut Vec<u8>) -> bool {
@@ -146,7 +147,8 @@ impl Yielded {
             Value::Number(number) => Some(*number as usize),
             _ => None,
         };
-        let flag = |at: usize| matches!(values.get(at), Some(value) if !matches!(value, Value::Nil | Value::Boolean(false)));
+        let flag =
+            |at: usize| matches!(values.get(at), Some(value) if !matches!(value, Value::Nil | Value::Boolean(false)));
         let mut text = |at: usize| {
             request.text.clear();
             if let Some(Value::String(text)) = values.get(at) {

@@ -1,6 +1,6 @@
 //! The script as a program of the engine.
 
-use crate::client::{Client, Doing};
+use crate::client::{Client, Doing, ROLLBACK};
 use crate::counts::{Counters, Counts};
 use crate::error::LuaError;
 use crate::operation::{Answer, Given, Operation};
@@ -81,6 +81,8 @@ enum Waiting {
     Turning(Operation),
     /// The reply to a text.
     Query,
+    /// The end of the transaction in which something was refused, of which the script hears then.
+    Rollback,
     /// The server's word on this statement.
     Preparation(usize),
     /// The reply to an execution.
@@ -97,7 +99,9 @@ impl LuaProgram {
     pub fn new(source: &Source, settings: &Settings, clients: usize) -> Result<Self, LuaError> {
         let common = Common::new(source, settings);
         let generators = common.random.generators(clients.max(1));
-        let workers = thread::available_parallelism().map_or(1, usize::from).min(clients.max(1));
+        let workers = thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(clients.max(1));
         let share = clients.div_ceil(workers.max(1)).max(1);
         let states: Result<Vec<Vec<Client>>, LuaError> = thread::scope(|scope| {
             let shares: Vec<_> = generators
@@ -217,7 +221,9 @@ impl LuaState {
                 },
                 Operation::Execute { statement, rows } => {
                     let Some(prepared) = client.prepared.get(statement) else {
-                        return Err(LuaError::State("a statement is executed that was not prepared".to_owned()));
+                        return Err(LuaError::State(
+                            "a statement is executed that was not prepared".to_owned(),
+                        ));
                     };
                     let connection = prepared.connection;
                     if connection != self.using {
@@ -244,7 +250,10 @@ impl LuaState {
                     client.resume(Answer::Yes)
                 }
                 Operation::Ready => return Ok(Action::Ready),
-                Operation::Done => return Ok(Action::End),
+                Operation::Done => {
+                    client.state.draw_after_event();
+                    return Ok(Action::End);
+                }
                 Operation::Finish(completed) => return Ok(Action::Finish { completed }),
                 Operation::Failed => return Err(LuaError::State("a failure without a word".to_owned())),
             };
@@ -288,6 +297,7 @@ impl LuaState {
                 client.counters.reconnect();
                 client.resume_refused()
             }
+            Waiting::Rollback => client.resume_refused(),
             Waiting::Turning(operation) => Ok(operation),
             Waiting::Preparation(place) => {
                 client.prepared[place].number = Some(self.next_number);
@@ -308,6 +318,11 @@ impl LuaState {
         };
         let waiting = std::mem::replace(&mut self.waiting, Waiting::Nothing);
         let doing = match waiting {
+            // What was refused before is what the script hears of.
+            Waiting::Rollback => {
+                let asked = client.resume_refused();
+                return self.follow(asked);
+            }
             Waiting::Connection(_) | Waiting::Replacement(_) | Waiting::Reopening(_) => {
                 client.say_unconnected(error);
                 let asked = match waiting {
@@ -337,6 +352,12 @@ impl LuaState {
         if client.is_lost_but_ignored() {
             self.waiting = Waiting::Replacement(self.using);
             return Ok(Action::Connect(self.using));
+        }
+        if client.needs_rollback() {
+            client.request.text.clear();
+            client.request.text.extend_from_slice(ROLLBACK);
+            self.waiting = Waiting::Rollback;
+            return Ok(self.send_text(false));
         }
         let asked = client.resume_refused();
         self.follow(asked)
@@ -378,7 +399,11 @@ impl Program for LuaProgram {
             },
             Resume::Begin | Resume::Again if !self.take_event() => return Ok(Action::Finish { completed: false }),
             Resume::Begin | Resume::Again | Resume::Leave => {
-                let answer = if matches!(resume, Resume::Leave) { Answer::No } else { Answer::Yes };
+                let answer = if matches!(resume, Resume::Leave) {
+                    Answer::No
+                } else {
+                    Answer::Yes
+                };
                 match &mut state.client {
                     Some(client) => {
                         let asked = client.resume(answer);
@@ -388,6 +413,7 @@ impl Program for LuaProgram {
                 }
             }
             Resume::Done | Resume::Results(_) => state.done(),
+            Resume::Replied { .. } if state.waiting == Waiting::Rollback => state.done(),
             Resume::Replied { reply, results } => match &mut state.client {
                 Some(client) => {
                     state.waiting = Waiting::Nothing;

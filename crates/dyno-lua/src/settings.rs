@@ -94,8 +94,8 @@ pub struct Settings {
     /// `sysbench.opt`, general options such as `threads` included. Names with underscores, as in Lua. What stands in
     /// here goes before the default that the script declares; one that has no value is left out.
     pub options: Vec<(String, OptionValue)>,
-    /// Globals that are set beside, with these names: `mysql_table_engine`, `myisam_max_rows`, and options of scripts
-    /// that declare none.
+    /// Globals that are set beside, with these names. If a script declares no options, sysbench makes globals of all
+    /// options, its own general ones such as `num_threads` included.
     pub globals: Vec<(String, OptionValue)>,
     /// `sysbench.cmdline.argv`: the words of the command line, the first being the program.
     pub argv: Vec<String>,

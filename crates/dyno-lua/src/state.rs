@@ -10,7 +10,7 @@ use mlua::{ChunkMode, Function, IntoLua, LightUserData, Lua, LuaOptions, StdLib,
 use std::fs;
 use std::path::Path;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The parts of the API, in the order in which they are loaded, each with its name in tracebacks.
 const API: [(&str, &str); 7] = [
@@ -28,6 +28,8 @@ pub(crate) struct State {
     pub lua: Lua,
     /// What the API and the host share.
     pub host: Table,
+    /// The random numbers of the client.
+    pub generator: Arc<Mutex<Generator>>,
 }
 
 /// What is common to all states of a script.
@@ -63,15 +65,16 @@ impl State {
         // SAFETY: nothing is loaded that was not compiled into this program; what a script does with FFI is what its
         // user asks for.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, options) };
-        let host = Self::set_up(&lua, common, tid, generator, compiles).map_err(setting_up)?;
-        Ok(Self { lua, host })
+        let generator = Arc::new(Mutex::new(generator));
+        let host = Self::set_up(&lua, common, tid, &generator, compiles).map_err(setting_up)?;
+        Ok(Self { lua, host, generator })
     }
 
     fn set_up(
         lua: &Lua,
         common: &Arc<Common>,
         tid: usize,
-        generator: Generator,
+        generator: &Arc<Mutex<Generator>>,
         compiles: bool,
     ) -> mlua::Result<Table> {
         let settings = &common.settings;
@@ -104,12 +107,14 @@ impl State {
         speak(lua, &host, common)?;
         draw(lua, &host, common, generator)?;
         for (name, text) in API {
-            lua.load(text).set_name(name).set_mode(ChunkMode::Text).call::<()>(&host)?;
+            lua.load(text)
+                .set_name(name)
+                .set_mode(ChunkMode::Text)
+                .call::<()>(&host)?;
         }
         let globals = lua.globals();
         let opt: Table = globals.get::<Table>("sysbench")?.get("opt")?;
         opt.set("threads", settings.threads)?;
-        globals.set("num_threads", settings.threads)?;
         for (name, value) in &settings.options {
             opt.set(name.as_str(), of_option(lua, value)?)?;
         }
@@ -143,6 +148,11 @@ impl State {
         chunk.call::<()>(()).map_err(|error| failed(&error))?;
         let defaults: Function = self.host.get("defaults").map_err(setting_up)?;
         defaults.call::<()>(()).map_err(|error| failed(&error))
+    }
+
+    /// Draws what sysbench draws for itself after each event, so that what scripts draw next is the same.
+    pub fn draw_after_event(&self) {
+        hold(&self.generator).next();
     }
 
     /// Whether the script defines a function of this name.
@@ -188,11 +198,20 @@ fn speak(lua: &Lua, host: &Table, common: &Arc<Common>) -> mlua::Result<()> {
     host.set("print", print)?;
     let voice = Arc::clone(&common.settings.voice);
     let say = lua.create_function(move |_, (level, message): (Text, Text)| {
-        let level = if &*level.as_bytes() == b"fatal" { Level::Fatal } else { Level::Warning };
+        let level = if &*level.as_bytes() == b"fatal" {
+            Level::Fatal
+        } else {
+            Level::Warning
+        };
         voice.say(level, &message.to_string_lossy());
         Ok(())
     })?;
     host.set("say", say)
+}
+
+/// A generator, which only one thread uses at a time.
+fn hold(generator: &Mutex<Generator>) -> MutexGuard<'_, Generator> {
+    generator.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Numbers of Lua as C takes them for 32 bits: without what is behind the point.
@@ -201,7 +220,7 @@ fn whole(number: f64) -> u32 {
 }
 
 /// Random numbers.
-fn draw(lua: &Lua, host: &Table, common: &Arc<Common>, generator: Generator) -> mlua::Result<()> {
+fn draw(lua: &Lua, host: &Table, common: &Arc<Common>, generator: &Arc<Mutex<Generator>>) -> mlua::Result<()> {
     type Draw = fn(&mut Generator, &RandomSource, u32, u32) -> u32;
     let draws: [(&str, Draw); 6] = [
         ("default", |generator, source, a, b| generator.default(source, a, b)),
@@ -211,23 +230,22 @@ fn draw(lua: &Lua, host: &Table, common: &Arc<Common>, generator: Generator) -> 
         ("pareto", |generator, source, a, b| generator.pareto(source, a, b)),
         ("zipfian", |generator, source, a, b| generator.zipfian(source, a, b)),
     ];
-    let generator = Arc::new(Mutex::new(generator));
-    fn hold(generator: &Mutex<Generator>) -> std::sync::MutexGuard<'_, Generator> {
-        generator.lock().unwrap_or_else(PoisonError::into_inner)
-    }
     for (name, draw) in draws {
-        let (generator, source) = (Arc::clone(&generator), Arc::clone(&common.random));
+        let (generator, source) = (Arc::clone(generator), Arc::clone(&common.random));
         let function = lua.create_function(move |_, (a, b): (f64, f64)| {
             Ok(draw(&mut hold(&generator), &source, whole(a), whole(b)))
         })?;
         host.set(name, function)?;
     }
     let source = Arc::clone(&common.random);
-    let unique = lua.create_function(move |_, (a, b): (f64, f64)| Ok(source.unique(whole(a), whole(b))))?;
+    let unique = lua.create_function(move |_, ()| Ok(source.unique()))?;
     host.set("unique", unique)?;
-    let of = Arc::clone(&generator);
-    host.set("uniform_double", lua.create_function(move |_, ()| Ok(hold(&of).unit()))?)?;
-    let of = Arc::clone(&generator);
+    let of = Arc::clone(generator);
+    host.set(
+        "uniform_double",
+        lua.create_function(move |_, ()| Ok(hold(&of).unit()))?,
+    )?;
+    let of = Arc::clone(generator);
     let halves = lua.create_function(move |_, ()| {
         let drawn = hold(&of).next();
         Ok(((drawn >> 32) as u32, drawn as u32))
@@ -236,16 +254,17 @@ fn draw(lua: &Lua, host: &Table, common: &Arc<Common>, generator: Generator) -> 
     let join = "local new = require('ffi').typeof('uint64_t')
         return function(high, low) return new(high) * 4294967296ULL + new(low) end";
     host.set("uint64", lua.load(join).eval::<Function>()?)?;
-    let of = Arc::clone(&generator);
+    let of = Arc::clone(generator);
     let text = lua.create_function(move |lua, template: Text| {
         let mut out = Vec::new();
         hold(&of).text(&template.as_bytes(), &mut out);
         lua.create_string(out)
     })?;
     host.set("string", text)?;
+    let of = Arc::clone(generator);
     let varying = lua.create_function(move |lua, (least, most): (f64, f64)| {
         let mut out = Vec::new();
-        hold(&generator).varying_text(whole(least), whole(most), &mut out);
+        hold(&of).varying_text(whole(least), whole(most), &mut out);
         lua.create_string(out)
     })?;
     host.set("varstring", varying)
@@ -330,7 +349,16 @@ fn secure(lua: &Lua) -> mlua::Result<()> {
     }
     package.set("preload", lua.create_table()?)?;
     let loaded: Table = package.get("loaded")?;
-    for name in ["debug", "io", "jit", "ffi", "jit.opt", "jit.util", "jit.profile", "string.buffer"] {
+    for name in [
+        "debug",
+        "io",
+        "jit",
+        "ffi",
+        "jit.opt",
+        "jit.util",
+        "jit.profile",
+        "string.buffer",
+    ] {
         loaded.set(name, Value::Nil)?;
     }
     loaded.set("os", kept)?;

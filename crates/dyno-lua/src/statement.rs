@@ -102,11 +102,17 @@ mod tests {
     fn marks_become_numbers_or_values_but_not_in_quotes() {
         let text = b"select '?' from t where a = ? and \"b?\" = ?";
         let (sent, count) = numbered(text, Dialect::Postgres);
-        assert_eq!(String::from_utf8_lossy(&sent), "select '?' from t where a = $1 and \"b?\" = $2");
+        assert_eq!(
+            String::from_utf8_lossy(&sent),
+            "select '?' from t where a = $1 and \"b?\" = $2"
+        );
         assert_eq!(count, 2);
         assert_eq!(numbered(text, Dialect::Mysql), (text.to_vec(), 2));
         let mut out = Vec::new();
         fill_in(text, &Two, &mut out);
-        assert_eq!(String::from_utf8_lossy(&out), "select '?' from t where a = 7 and \"b?\" = 'it''s'");
+        assert_eq!(
+            String::from_utf8_lossy(&out),
+            "select '?' from t where a = 7 and \"b?\" = 'it''s'"
+        );
     }
 }

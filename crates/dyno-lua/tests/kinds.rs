@@ -24,7 +24,12 @@ fn hold<T>(server: &'static Mutex<T>) -> MutexGuard<'static, T> {
 /// Drives a script on MariaDB until its events are used up, and expects that it ends well.
 fn well(server: &Maria, source: &Source, settings: &Settings, heard: &Heard, threads: usize) -> Came {
     let came = run(&server.connector(), source, settings, threads, *FOREVER).unwrap();
-    assert!(came.outcome.ended_early.is_none(), "{:?} {:?}", came.outcome, heard.said());
+    assert!(
+        came.outcome.ended_early.is_none(),
+        "{:?} {:?}",
+        came.outcome,
+        heard.said()
+    );
     came
 }
 
@@ -111,7 +116,11 @@ fn money_moves_between_tables_and_deadlocks_begin_again() {
     let sum = |table| server.number(&format!("select cast(sum(balance) as signed) from account{table}"));
     assert_eq!(sum(1) + sum(2) + sum(3), 9_000);
     // Of each event that worked: two statements that write, two that do neither. What began again did more.
-    assert!(came.counts.writes >= 4_000 && came.counts.others >= 4_000, "{:?}", came.counts);
+    assert!(
+        came.counts.writes >= 4_000 && came.counts.others >= 4_000,
+        "{:?}",
+        came.counts
+    );
     assert!(came.counts.errors > 0, "no deadlocks: {:?}", came.counts);
     assert_eq!(heard.said(), [""; 0]);
 }
@@ -122,14 +131,25 @@ fn an_error_that_is_not_ignored_ends_the_load_in_sysbench_s_words() {
     let text = "function thread_init()\n con = sysbench.sql.driver():connect()\nend\nfunction event()\n \
                 con:query('select * from no_such_table')\nend";
     let (settings, heard) = settings(Dialect::Mysql, 2, &[]);
-    let came = run(&server.connector(), &Source::text("bad.lua", text), &settings, 1, *FOREVER).unwrap();
+    let came = run(
+        &server.connector(),
+        &Source::text("bad.lua", text),
+        &settings,
+        1,
+        *FOREVER,
+    )
+    .unwrap();
     let error = failure(&came);
     assert_eq!(
         error.to_string(),
         "`thread_run' function failed: bad.lua:5: SQL error, errno = 1146, state = '42S02': Table \
          'sbtest.no_such_table' doesn't exist"
     );
-    assert!(error.traceback().unwrap().contains("bad.lua:5: in function"), "{:?}", error.traceback());
+    assert!(
+        error.traceback().unwrap().contains("bad.lua:5: in function"),
+        "{:?}",
+        error.traceback()
+    );
     assert_eq!(
         heard.said()[0],
         "Fatal: mysql_drv_query() returned error 1146 (Table 'sbtest.no_such_table' doesn't exist) for query 'select \
@@ -137,8 +157,19 @@ fn an_error_that_is_not_ignored_ends_the_load_in_sysbench_s_words() {
     );
     // The same before the load begins: it does not begin.
     let text = text.replace("connect()\n", "connect()\n con:query('select * from no_such_table')\n");
-    let came = run(&server.connector(), &Source::text("bad.lua", &text), &settings, 1, *FOREVER).unwrap();
-    assert!(failure(&came).to_string().starts_with("`thread_init' function failed: bad.lua:3: SQL error, errno = 1146"));
+    let came = run(
+        &server.connector(),
+        &Source::text("bad.lua", &text),
+        &settings,
+        1,
+        *FOREVER,
+    )
+    .unwrap();
+    assert!(
+        failure(&came)
+            .to_string()
+            .starts_with("`thread_init' function failed: bad.lua:3: SQL error, errno = 1146")
+    );
     assert!(!came.connected);
 }
 
@@ -165,7 +196,10 @@ fn a_hook_decides_which_errors_are_ignored() {
     let (mut settings, heard) = settings(Dialect::Mysql, 1, &[]);
     settings.events = 4;
     let came = well(&server, &Source::text("hook.lua", text), &settings, &heard, 1);
-    assert_eq!((came.recording.transactions, came.counts.reads, came.counts.errors), (4, 4, 8));
+    assert_eq!(
+        (came.recording.transactions, came.counts.reads, came.counts.errors),
+        (4, 4, 8)
+    );
     assert_eq!(heard.printed(), "again after 1146\n".repeat(8));
 }
 
@@ -189,7 +223,10 @@ fn options_are_declared_with_kinds_and_may_be_validated() {
     let mut environment = Environment::load(&source, &settings, 0, None).unwrap();
     let declared = environment.declared().clone();
     let options: Vec<_> = declared.options.iter().flatten().collect();
-    let shown: Vec<_> = options.iter().map(|option| (option.name.as_str(), option.kind, option.validated)).collect();
+    let shown: Vec<_> = options
+        .iter()
+        .map(|option| (option.name.as_str(), option.kind, option.validated))
+        .collect();
     assert_eq!(
         shown,
         [
@@ -200,17 +237,29 @@ fn options_are_declared_with_kinds_and_may_be_validated() {
             ("size", OptionKind::Int, false),
         ]
     );
-    assert_eq!(options[1].default, Some(OptionValue::List(vec!["a".to_owned(), "b".to_owned()])));
-    assert_eq!((options[0].default.as_ref(), options[4].default.as_ref()), (None, Some(&number(1000))));
+    assert_eq!(
+        options[1].default,
+        Some(OptionValue::List(vec!["a".to_owned(), "b".to_owned()]))
+    );
+    assert_eq!(
+        (options[0].default.as_ref(), options[4].default.as_ref()),
+        (None, Some(&number(1000)))
+    );
     assert_eq!(options[4].description, "Size");
     assert!(declared.command("fill").unwrap().parallel && !declared.command("check").unwrap().parallel);
     assert_eq!(declared.functions, [Function::Event]);
     environment.validate("share", &OptionValue::Number(0.9)).unwrap();
     let error = environment.validate("share", &OptionValue::Number(2.0)).unwrap_err();
-    assert!(error.to_string().contains("options.lua:5: share must be at most 1"), "{error}");
+    assert!(
+        error.to_string().contains("options.lua:5: share must be at most 1"),
+        "{error}"
+    );
     environment.command("check").unwrap();
     assert_eq!(heard.printed(), "7\t0.5\tnil\n");
-    assert_eq!(environment.command("nothing").unwrap_err(), LuaError::NoCommand("nothing".to_owned()));
+    assert_eq!(
+        environment.command("nothing").unwrap_err(),
+        LuaError::NoCommand("nothing".to_owned())
+    );
     environment.print_options().unwrap();
     assert!(heard.printed().contains("--size=N"), "{}", heard.printed());
 }
@@ -246,7 +295,10 @@ fn reports_are_those_of_the_script() {
     assert!(environment.report_intermediate(&statistics).unwrap());
     assert!(environment.report_cumulative(&statistics).unwrap());
     let printed = heard.printed();
-    assert!(printed.starts_with("init\n10,3,50.00,50.00,30.00,15.00,5.00,12.00,0.00,0.00\n"), "{printed}");
+    assert!(
+        printed.starts_with("init\n10,3,50.00,50.00,30.00,15.00,5.00,12.00,0.00,0.00\n"),
+        "{printed}"
+    );
     assert!(printed.contains(&format!("|{} 4\n", "*".repeat(40))), "{printed}");
     assert!(printed.ends_with("100 events in 10\n"), "{printed}");
 }
@@ -254,7 +306,9 @@ fn reports_are_those_of_the_script() {
 #[test]
 fn several_connections_of_a_thread_wait_for_each_other() {
     let server = hold(&MARIA);
-    server.execute("create or replace table sbtest.twin (id int primary key, n int); insert into sbtest.twin values (1, 0)");
+    server.execute(
+        "create or replace table sbtest.twin (id int primary key, n int); insert into sbtest.twin values (1, 0)",
+    );
     // A lock that one connection holds is what the other's statement meets.
     let text = r#"
         function thread_init()
@@ -336,7 +390,10 @@ fn results_are_walked_row_by_row() {
         "11=row 1 12=nil 13=row 3\n1=x 2=nil 3=x\n1\tnil\tthree\n\nnil\n"
     );
     // An event that gives something is the client's last one, and counts.
-    assert_eq!((came.recording.transactions, came.counts.reads, came.counts.others), (1, 4, 1));
+    assert_eq!(
+        (came.recording.transactions, came.counts.reads, came.counts.others),
+        (1, 4, 1)
+    );
 }
 
 #[test]
@@ -386,7 +443,11 @@ fn coroutines_of_a_script_may_ask_the_server() {
         end"#;
     let (settings, heard) = settings(Dialect::Mysql, 1, &[]);
     well(&server, &Source::text("coroutines.lua", text), &settings, &heard, 1);
-    assert!(heard.printed().starts_with("1\t2\t3\t2\t7\tfalse\t"), "{}", heard.printed());
+    assert!(
+        heard.printed().starts_with("1\t2\t3\t2\t7\tfalse\t"),
+        "{}",
+        heard.printed()
+    );
 }
 
 #[test]
@@ -431,10 +492,17 @@ fn a_killed_connection_is_fatal_unless_it_is_ignored() {
     settings.events = 3;
     let came = run(&server.connector(), &source, &settings, 1, *FOREVER).unwrap();
     let error = failure(&came).to_string();
-    assert!(error.contains("killed.lua:13: SQL error, errno = 2013"), "{error} {:?}", heard.said());
+    assert!(
+        error.contains("killed.lua:13: SQL error, errno = 2013"),
+        "{error} {:?}",
+        heard.said()
+    );
     settings.ignored = IgnoredErrors::Numbers(vec![2013]);
     let came = well(&server, &source, &settings, &heard, 1);
-    assert_eq!((came.counts.errors, came.counts.reconnects, came.recording.transactions), (1, 1, 3));
+    assert_eq!(
+        (came.counts.errors, came.counts.reconnects, came.recording.transactions),
+        (1, 1, 3)
+    );
     assert_eq!(heard.printed(), "again after 2013\n");
 }
 
@@ -455,9 +523,15 @@ fn commands_may_run_in_parallel_and_fail() {
     command(&server.connector(), &source, &settings, "fill").unwrap();
     assert_eq!(server.number("select a.n + b.n from part3 a, part0 b"), 3);
     settings.options = vec![("broken".to_owned(), OptionValue::Bool(true))];
-    let error = command(&server.connector(), &source, &settings, "fill").unwrap_err().to_string();
+    let error = command(&server.connector(), &source, &settings, "fill")
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("fill.lua:5: SQL error, errno = 1054"), "{error}");
-    assert!(heard.said()[0].contains("mysql_drv_query() returned error 1054"), "{:?}", heard.said());
+    assert!(
+        heard.said()[0].contains("mysql_drv_query() returned error 1054"),
+        "{:?}",
+        heard.said()
+    );
 }
 
 #[test]
@@ -475,10 +549,15 @@ fn a_script_from_elsewhere_has_no_way_out() {
         function event() end"#;
     let (mut settings, _) = settings(Dialect::Mysql, 1, &[]);
     settings.safe = true;
-    Environment::load(&Source::text("safe.lua", text), &settings, 0, None).map(drop).unwrap();
+    Environment::load(&Source::text("safe.lua", text), &settings, 0, None)
+        .map(drop)
+        .unwrap();
     settings.safe = false;
-    let text = "local ffi = require('ffi') ffi.cdef('int getpid(void);') assert(ffi.C.getpid() > 0) assert(io and debug)";
-    Environment::load(&Source::text("ffi.lua", text), &settings, 0, None).map(drop).unwrap();
+    let text =
+        "local ffi = require('ffi') ffi.cdef('int getpid(void);') assert(ffi.C.getpid() > 0) assert(io and debug)";
+    Environment::load(&Source::text("ffi.lua", text), &settings, 0, None)
+        .map(drop)
+        .unwrap();
 }
 
 #[test]
@@ -490,7 +569,10 @@ fn a_script_that_spins_is_named() {
     well(&server, &Source::text("spin.lua", text), &settings, &heard, 1);
     let said = heard.said();
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].starts_with("Warning: the script of thread 0 has not asked"), "{said:?}");
+    assert!(
+        said[0].starts_with("Warning: the script of thread 0 has not asked"),
+        "{said:?}"
+    );
     assert!(said[0].contains("in spin.lua:3"), "{said:?}");
 }
 
@@ -506,7 +588,12 @@ fn a_load_that_is_stopped_lets_its_clients_leave() {
     let source = Source::text("leave.lua", text);
     let duration = Duration::from_millis(300);
     let came = run_until(&server.connector(), &source, &settings, 2, duration, &Stop::new()).unwrap();
-    assert!(came.outcome.ended_early.is_none(), "{:?} {:?}", came.outcome, heard.said());
+    assert!(
+        came.outcome.ended_early.is_none(),
+        "{:?} {:?}",
+        came.outcome,
+        heard.said()
+    );
     assert_eq!(server.number("select count(*) from left_over"), 5);
     assert_eq!(came.counts.others, came.recording.transactions + 0);
 }
@@ -516,15 +603,27 @@ fn modules_come_with_the_script_or_from_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("near.lua"), "return {where = 'near'}").unwrap();
     let path = folder.path().join("main.lua");
-    fs::write(&path, "print(require('near').where, require('inner').where)\nfunction event() end").unwrap();
-    let source = Source::file(&path).unwrap().with_modules([("inner", "return {where = 'inner'}")]);
+    fs::write(
+        &path,
+        "print(require('near').where, require('inner').where)\nfunction event() end",
+    )
+    .unwrap();
+    let source = Source::file(&path)
+        .unwrap()
+        .with_modules([("inner", "return {where = 'inner'}")]);
     let (settings, heard) = settings(Dialect::Mysql, 1, &[]);
     Environment::load(&source, &settings, 0, None).map(drop).unwrap();
     assert_eq!(heard.printed(), "near\tinner\n");
     let (settings, _) = support::settings(Dialect::Mysql, 1, &[]);
     let missing = Source::text("missing.lua", "require('nowhere')");
-    let error = Environment::load(&missing, &settings, 0, None).err().unwrap().to_string();
-    assert!(error.starts_with("missing.lua:1: module 'nowhere' not found:"), "{error}");
+    let error = Environment::load(&missing, &settings, 0, None)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.starts_with("missing.lua:1: module 'nowhere' not found:"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -537,11 +636,20 @@ fn postgresql_takes_the_same_scripts() {
     server.forget();
     settings.events = 400;
     let came = run(&server.connector(), &source, &settings, 2, *FOREVER).unwrap();
-    assert!(came.outcome.ended_early.is_none(), "{:?} {:?}", came.outcome, heard.said());
+    assert!(
+        came.outcome.ended_early.is_none(),
+        "{:?} {:?}",
+        came.outcome,
+        heard.said()
+    );
     assert_eq!(came.recording.transactions, 400);
     assert_eq!(server.number("select sum(balance)::bigint from (select * from account1 union all select * from account2 union all select * from account3) a"), 9_000);
     let calls = server.calls();
-    let updates: i64 = calls.iter().filter(|(text, _)| text.starts_with("update account")).map(|(_, calls)| calls).sum();
+    let updates: i64 = calls
+        .iter()
+        .filter(|(text, _)| text.starts_with("update account"))
+        .map(|(_, calls)| calls)
+        .sum();
     assert_eq!(updates as u64, came.counts.writes, "{calls:?}");
     let text = r#"
         function event()
@@ -559,7 +667,14 @@ fn postgresql_takes_the_same_scripts() {
            print(con:query("select * from nothing_here"))
         end"#;
     let (settings, heard) = support::settings(Dialect::Postgres, 1, &[]);
-    let came = run(&server.connector(), &Source::text("rows.lua", text), &settings, 1, *FOREVER).unwrap();
+    let came = run(
+        &server.connector(),
+        &Source::text("rows.lua", text),
+        &settings,
+        1,
+        *FOREVER,
+    )
+    .unwrap();
     assert_eq!(heard.printed(), "1\tnil\tx?\n3\tnil\tx?\n");
     assert_eq!(
         failure(&came).to_string(),
@@ -573,7 +688,8 @@ fn commands_use_a_server_that_is_given() {
     let server = hold(&PG);
     let reach: Arc<dyn Server> = Arc::new(server.connector());
     let (settings, heard) = settings(Dialect::Postgres, 1, &[]);
-    let text = "function prepare()\n local con = sysbench.sql.driver():connect()\n print(con:query_row('select 7'))\nend";
+    let text =
+        "function prepare()\n local con = sysbench.sql.driver():connect()\n print(con:query_row('select 7'))\nend";
     let mut environment = Environment::load(&Source::text("c.lua", text), &settings, 0, Some(reach)).unwrap();
     environment.command("prepare").unwrap();
     assert_eq!(heard.printed(), "7\n");

@@ -31,17 +31,48 @@ fn point_selects_go_through_the_engine() {
     command(&server.connector(), &script("oltp_point_select"), &settings, "prepare").unwrap();
     assert_eq!(server.number("select count(*) from sbtest1"), 100);
     assert_eq!(server.number("select count(*) from sbtest2"), 100);
-    assert!(heard.printed().contains("Creating table 'sbtest2'..."), "{}", heard.printed());
+    assert!(
+        heard.printed().contains("Creating table 'sbtest2'..."),
+        "{}",
+        heard.printed()
+    );
     settings.events = 60;
     server.forget();
-    let came = run(&server.connector(), &script("oltp_point_select"), &settings, 1, *FOREVER).unwrap();
-    assert!(came.outcome.ended_early.is_none(), "{:?} {:?}", came.outcome, heard.said());
+    let came = run(
+        &server.connector(),
+        &script("oltp_point_select"),
+        &settings,
+        1,
+        *FOREVER,
+    )
+    .unwrap();
+    assert!(
+        came.outcome.ended_early.is_none(),
+        "{:?} {:?}",
+        came.outcome,
+        heard.said()
+    );
     assert_eq!(came.recording.transactions, 60);
-    assert_eq!((came.counts.reads, came.counts.queries()), (600, 600));
+    assert_eq!((came.counts.reads, came.counts.queries()), (60, 60));
     let log = server.log();
-    let executed = log.iter().filter(|line| line.starts_with("Execute: SELECT c FROM sbtest"));
-    assert_eq!(executed.count(), 600, "{log:#?}");
+    let executed = log
+        .iter()
+        .filter(|line| line.starts_with("Execute: SELECT c FROM sbtest"));
+    assert_eq!(executed.count(), 60, "{log:#?}");
     assert_eq!(log.iter().filter(|line| line.starts_with("Prepare: ")).count(), 6);
+}
+
+/// The same line with a mark in place of each number.
+fn without_numbers(line: &str) -> String {
+    let mut out = String::new();
+    for character in line.chars() {
+        match character {
+            '0'..='9' if out.ends_with('#') => {}
+            '0'..='9' => out.push('#'),
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 /// All of sysbench's scripts, with what the server logs of them for one thread and a seed: it is what sysbench does.
@@ -62,8 +93,16 @@ fn the_server_sees_what_sysbench_does() {
         ("oltp_insert", 3, vec![size.clone()]),
         ("oltp_delete", 3, vec![size.clone()]),
         ("bulk_insert", 1000, vec![]),
-        ("select_random_points", 3, vec![size.clone(), ("random_points", number(4))]),
-        ("select_random_ranges", 3, vec![size.clone(), ("number_of_ranges", number(3))]),
+        (
+            "select_random_points",
+            3,
+            vec![size.clone(), ("random_points", number(4))],
+        ),
+        (
+            "select_random_ranges",
+            3,
+            vec![size.clone(), ("number_of_ranges", number(3))],
+        ),
     ] {
         for ps in [PreparedStatements::Auto, PreparedStatements::Disable] {
             let mut words = vec![format!("{}/{name}.lua", support::SYSBENCH)];
@@ -74,14 +113,21 @@ fn the_server_sees_what_sysbench_does() {
                 words.push("--db-ps-mode=disable".to_owned());
             }
             for (option, value) in &options {
-                let dyno_lua::OptionValue::Number(value) = value else { continue };
+                let dyno_lua::OptionValue::Number(value) = value else {
+                    continue;
+                };
                 words.push(format!("--{option}={value}"));
             }
-            let mut logs = Vec::new();
+            let mut logs: Vec<Vec<String>> = Vec::new();
             for real in [true, false] {
                 clean(&server);
                 server.forget();
                 for step in ["prepare", "run", "cleanup"] {
+                    // sysbench fills tables with other random numbers each time, whatever the seed.
+                    if step == "run" {
+                        logs.push(server.log().iter().map(|line| without_numbers(line)).collect());
+                        server.forget();
+                    }
                     if real {
                         let output = sysbench(&[&words[..], &[step.to_owned()]].concat());
                         assert!(output.status.success(), "{name} {step}: {output:?}");
@@ -104,12 +150,16 @@ fn the_server_sees_what_sysbench_does() {
                 }
                 logs.push(server.log());
             }
-            let ours = logs.pop().unwrap();
-            let theirs = logs.pop().unwrap();
-            for (at, (our, their)) in ours.iter().zip(&theirs).enumerate() {
-                assert_eq!(our, their, "{name} {ps:?}: statement {at} of {}", theirs.len());
+            let theirs = logs[0].iter().chain(&logs[1]);
+            let ours = logs[2].iter().chain(&logs[3]);
+            for (at, (our, their)) in ours.clone().zip(theirs.clone()).enumerate() {
+                assert_eq!(
+                    our, their,
+                    "{name} {ps:?}: statement {at} of {:#?} and {:#?}",
+                    logs[1], logs[3]
+                );
             }
-            assert_eq!(ours.len(), theirs.len(), "{name} {ps:?}");
+            assert_eq!(ours.count(), theirs.count(), "{name} {ps:?}: {logs:#?}");
         }
     }
 }

@@ -3,9 +3,9 @@
 //! The first connection of a client has the client's number, so that nothing is to be worked out for programs whose
 //! clients have one each; the second ones come behind all of these, and so on.
 
-use super::{Clients, LONGEST_WAIT_NS};
 use super::failure::lost_error;
 use super::state::{Loss, Waiting};
+use super::{Clients, LONGEST_WAIT_NS};
 use crate::backend::{Backend, Driver, Wait};
 use crate::outcome::Ending;
 use crate::program::{MOST_CONNECTIONS, Misuse, ProgramError, Resume, Scripted};

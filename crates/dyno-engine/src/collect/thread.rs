@@ -3,9 +3,9 @@
 use super::connecting::InitialConnections;
 use crate::backend::Driver;
 use crate::backend::wire::transport::{Chosen, TransportKind};
-use crate::client::{Share, Start};
 use crate::client::own::Places;
 use crate::client::pacing::Schedule;
+use crate::client::{Share, Start};
 use crate::clock::{Clock, duration_ns};
 use crate::cpus;
 use crate::load::{Connecting, Load, Workload};

@@ -57,7 +57,7 @@ sysbench = {
    opt = {},
    version = host.version,
    version_string = 'sysbench ' .. host.version,
-   error = { RESTART_EVENT = 1 },
+   error = { NONE = 0, RESTART_EVENT = 1 },
    hooks = {},
    cmdline = {},
    sql = {},

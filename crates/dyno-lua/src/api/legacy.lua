@@ -89,14 +89,18 @@ function db_close(statement)
 end
 
 sb_rand = rand.default
-sb_rand_uniq = rand.unique
 sb_rand_uniform = rand.uniform
 sb_rand_gaussian = rand.gaussian
 sb_rand_special = rand.special
 sb_rand_str = rand.string
 
+function sb_rand_uniq(a, b)
+   return a + rand.unique() % (b - a + 1)
+end
+
 function sb_rnd()
-   return rand.uniform(0, 0x7fffffff)
+   local _, low = host.halves()
+   return low
 end
 
 DB_ERROR_NONE, DB_ERROR_RESTART_TRANSACTION, DB_ERROR_FAILED = 0, 1, 2

@@ -83,6 +83,7 @@ local function result(rows, fields, kept)
    if rows then
       return setmetatable({ nrows = rows, nfields = fields or 0, rows = kept, at = 0 }, Result)
    end
+   return nil
 end
 
 local function usable(connection)

@@ -6,7 +6,9 @@ use dyno_engine::{
     Connected, Connector, FailurePolicy, Load, Observer, OnBrokenScript, OnError, Outcome, Phase, Preparing, Stop,
     WireDriver, Workload, drive,
 };
-use dyno_lua::{Counts, Dialect, Environment, Level, LuaError, LuaProgram, OptionValue, Server, Settings, Source, Voice};
+use dyno_lua::{
+    Counts, Dialect, Environment, Level, LuaError, LuaProgram, OptionValue, Server, Settings, Source, Voice,
+};
 use dyno_lua::{RandomSettings, run_parallel};
 use dyno_record::{Interval, Recording};
 use dyno_target::mysql::address::ConnectionInfo as MyInfo;
@@ -82,7 +84,10 @@ impl Maria {
     }
 
     pub fn info(&self) -> MyInfo {
-        let address = format!("mysql://sbtest:secret@127.0.0.1:{}/sbtest?ssl-mode=disabled", self.server.port());
+        let address = format!(
+            "mysql://sbtest:secret@127.0.0.1:{}/sbtest?ssl-mode=disabled",
+            self.server.port()
+        );
         MyInfo::resolve(&address, &|_| None).unwrap()
     }
 
@@ -131,7 +136,11 @@ pub fn pg(cluster: &str) -> Pg {
     let server = embedded.start(&settings, &mut |_| ()).unwrap();
     let pg = Pg { server };
     let mut client = pg.server.connection("postgres").connect().unwrap();
-    if client.query_opt("select from pg_database where datname = 'sbtest'", &[]).unwrap().is_none() {
+    if client
+        .query_opt("select from pg_database where datname = 'sbtest'", &[])
+        .unwrap()
+        .is_none()
+    {
         client.batch_execute("create database sbtest").unwrap();
     }
     pg.execute(

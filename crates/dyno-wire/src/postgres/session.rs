@@ -288,7 +288,9 @@ fn is_query(tag: &[u8]) -> bool {
     let [b'S' | b'F' | b'E', ..] = tag else {
         return false;
     };
-    [&b"SELECT "[..], b"SHOW\0", b"FETCH ", b"EXPLAIN\0"].iter().any(|query| tag.starts_with(query))
+    [&b"SELECT "[..], b"SHOW\0", b"FETCH ", b"EXPLAIN\0"]
+        .iter()
+        .any(|query| tag.starts_with(query))
 }
 
 impl Session for PgSession {

@@ -146,6 +146,10 @@ impl Client {
     /// Takes in what is to be prepared. Gives its place among the statements, and whether the server is to be asked:
     /// it is not if it knows it already, or nothing is prepared.
     pub fn prepare(&mut self, connection: usize) -> (usize, bool) {
+        let asks = self.settings().prepared == PreparedStatements::Auto;
+        if asks && self.settings().dialect == Dialect::Postgres {
+            self.state.draw_for_name();
+        }
         let text = &self.request.text;
         let same = |prepared: &Prepared| prepared.connection == connection && prepared.text == *text;
         if let Some(place) = self.prepared.iter().position(same) {
@@ -159,7 +163,6 @@ impl Client {
             parameters,
             number: None,
         });
-        let asks = self.settings().prepared == PreparedStatements::Auto;
         (self.prepared.len() - 1, asks)
     }
 
@@ -234,7 +237,7 @@ impl Client {
         let ignorable = match (settings.dialect, &settings.ignored) {
             (Dialect::Mysql, IgnoredErrors::All) => true,
             (Dialect::Mysql, IgnoredErrors::Numbers(numbers)) => numbers.contains(&number),
-            (Dialect::Postgres, _) => matches!(state, "40P01" | "40001" | "23505" | "25P02"),
+            (Dialect::Postgres, _) => matches!(state, "40P01" | "40001" | "23505"),
         };
         self.problem = Problem {
             number,
@@ -286,7 +289,7 @@ impl Client {
                     Doing::Executing => "PQexecPrepared",
                 };
                 say(&format!("{function}() failed: 7 {message}"));
-                say(&format!("failed query was: '{query}'"));
+                say(&format!("failed query was: {query}"));
             }
         }
     }

@@ -64,7 +64,7 @@ pub enum IgnoredErrors {
     /// Every error (`--mysql-ignore-errors=all`).
     All,
     /// Errors with one of these numbers. PostgreSQL's have none; there, serialization failures and deadlocks (40001 and
-    /// 40P01) are ignored, and with them 25P02 and 23505, whatever stands here.
+    /// 40P01) and duplicate keys (23505) are ignored, whatever stands here.
     Numbers(Vec<u32>),
 }
 

@@ -155,6 +155,12 @@ impl State {
         hold(&self.generator).next();
     }
 
+    /// The same for the name that sysbench makes up for a statement of PostgreSQL.
+    pub fn draw_for_name(&self) {
+        hold(&self.generator).next();
+        hold(&self.generator).next();
+    }
+
     /// Whether the script defines a function of this name.
     pub fn defines(&self, name: &str) -> bool {
         self.lua.globals().raw_get::<Function>(name).is_ok()

@@ -80,10 +80,7 @@ local function fail(connection, query, errno, state, message, ignorable)
 end
 
 local function result(rows, fields, kept)
-   if rows then
-      return setmetatable({ nrows = rows, nfields = fields or 0, rows = kept, at = 0 }, Result)
-   end
-   return nil
+   return setmetatable({ nrows = rows or 0, nfields = fields or 0, rows = kept, at = 0 }, Result)
 end
 
 local function usable(connection)
@@ -110,7 +107,7 @@ function Connection:query_row(query)
    if not ok then
       fail(self, query, a, b, c, d)
    end
-   if a and a > 0 then
+   if c and a > 0 then
       return unpack(c[1], 1, b)
    end
 end

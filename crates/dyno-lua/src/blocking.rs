@@ -28,19 +28,19 @@ pub trait Link {
     ///
     /// # Errors
     /// The server refuses it, or the connection is lost.
-    fn query(&mut self, text: &[u8], rows: bool) -> Result<Reply, ServerError>;
+    fn query(&mut self, text: &[u8], rows: bool) -> Result<Reply, Box<ServerError>>;
 
     /// Prepares a statement with so many values, under the next number from 0.
     ///
     /// # Errors
     /// As for [`query`](Link::query).
-    fn prepare(&mut self, text: &[u8], parameters: usize) -> Result<usize, ServerError>;
+    fn prepare(&mut self, text: &[u8], parameters: usize) -> Result<usize, Box<ServerError>>;
 
     /// Executes what was prepared.
     ///
     /// # Errors
     /// As for [`query`](Link::query).
-    fn execute(&mut self, number: usize, values: &Values, rows: bool) -> Result<Reply, ServerError>;
+    fn execute(&mut self, number: usize, values: &Values, rows: bool) -> Result<Reply, Box<ServerError>>;
 
     /// The rows that were asked for last.
     fn results(&self) -> &[CapturedResult];
@@ -72,24 +72,24 @@ struct Blocking<S: Session> {
     statements: Vec<S::Statement>,
 }
 
-fn refusal(error: ClientError) -> ServerError {
+fn refusal(error: ClientError) -> Box<ServerError> {
     match error {
-        ClientError::Refused(error) => *error,
-        ClientError::Lost(error) => error.into_server_error(),
+        ClientError::Refused(error) => error,
+        ClientError::Lost(error) => Box::new(error.into_server_error()),
         ClientError::TooLarge(error) => plain(&error),
     }
 }
 
 /// Something of ours as an error of the server.
-fn plain(error: &impl ToString) -> ServerError {
-    ServerError {
+fn plain(error: &impl ToString) -> Box<ServerError> {
+    Box::new(ServerError {
         message: error.to_string(),
         ..ServerError::default()
-    }
+    })
 }
 
 impl<S: Session> Link for Blocking<S> {
-    fn query(&mut self, text: &[u8], rows: bool) -> Result<Reply, ServerError> {
+    fn query(&mut self, text: &[u8], rows: bool) -> Result<Reply, Box<ServerError>> {
         let reply = self.client.ask(|session, out| {
             if rows {
                 session.capture();
@@ -99,7 +99,7 @@ impl<S: Session> Link for Blocking<S> {
         reply.map_err(refusal)
     }
 
-    fn prepare(&mut self, text: &[u8], parameters: usize) -> Result<usize, ServerError> {
+    fn prepare(&mut self, text: &[u8], parameters: usize) -> Result<usize, Box<ServerError>> {
         let number = self.statements.len();
         let text = dyno_text::decode(text);
         let statement = S::encode_prepared(number, &text, parameters).map_err(|error| plain(&error))?;
@@ -111,7 +111,7 @@ impl<S: Session> Link for Blocking<S> {
         asked.map(|_| number).map_err(refusal)
     }
 
-    fn execute(&mut self, number: usize, values: &Values, rows: bool) -> Result<Reply, ServerError> {
+    fn execute(&mut self, number: usize, values: &Values, rows: bool) -> Result<Reply, Box<ServerError>> {
         let Some(statement) = self.statements.get(number) else {
             return Err(plain(&"a statement is executed that was not prepared"));
         };
@@ -228,7 +228,7 @@ pub(crate) fn execute(
 /// Opens a connection, or says why there is none.
 fn open(client: &Client, server: Option<&dyn Server>, stop: &Stop) -> Option<Box<dyn Link>> {
     let opened = match server {
-        Some(server) => server.open(stop).map_err(ConnectError::into_server_error),
+        Some(server) => server.open(stop).map_err(|error| Box::new(error.into_server_error())),
         None => Err(plain(&"no server was given")),
     };
     opened.map_err(|error| client.say_unconnected(&error)).ok()
@@ -243,7 +243,7 @@ fn forget(client: &mut Client, connection: usize) {
     }
 }
 
-fn link(links: &mut [Option<Box<dyn Link>>], connection: usize) -> Result<&mut Box<dyn Link>, ServerError> {
+fn link(links: &mut [Option<Box<dyn Link>>], connection: usize) -> Result<&mut Box<dyn Link>, Box<ServerError>> {
     let link = links.get_mut(connection).and_then(Option::as_mut);
     link.ok_or_else(|| plain(&"the connection is closed"))
 }

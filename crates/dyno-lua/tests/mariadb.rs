@@ -165,6 +165,37 @@ fn the_server_sees_what_sysbench_does() {
 }
 
 #[test]
+fn a_thousand_clients_share_two_threads() {
+    if !has_sysbench("a_thousand_clients_share_two_threads") {
+        return;
+    }
+    let server = server();
+    clean(&server);
+    server.execute(
+        "set global max_connections = 1200; set global max_prepared_stmt_count = 65536; set global general_log = off",
+    );
+    let (mut settings, heard) = settings(Dialect::Mysql, 1, &[("table_size", number(1000))]);
+    let source = script("oltp_read_write");
+    command(&server.connector(), &source, &settings, "prepare").unwrap();
+    (settings.threads, settings.events) = (1_000, 3_000);
+    let came = run(&server.connector(), &source, &settings, 2, *FOREVER).unwrap();
+    server.execute("set global general_log = on");
+    assert!(
+        came.outcome.ended_early.is_none(),
+        "{:?} {:?}",
+        came.outcome,
+        heard.said()
+    );
+    assert_eq!(came.recording.transactions, 3_000);
+    // Deadlocks begin again, so statements are at least those of the events.
+    assert!(
+        came.counts.reads >= 14 * 3_000 && came.counts.queries() >= 20 * 3_000,
+        "{:?}",
+        came.counts
+    );
+}
+
+#[test]
 fn a_script_that_does_not_compile_says_where() {
     let (settings, _) = settings(Dialect::Mysql, 1, &[]);
     let source = Source::text("mine.lua", "function event()\n  this is wrong\nend");

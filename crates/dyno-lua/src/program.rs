@@ -31,7 +31,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// What all clients have counted since the load began.
+    /// What all clients have counted, what they did before and after the load included, as in sysbench.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let mut sum = Counts::default();
@@ -145,7 +145,7 @@ impl LuaProgram {
         })
     }
 
-    /// What all clients have counted since the load began.
+    /// What all clients have counted, what they did before and after the load included, as in sysbench.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.tally.counts()

@@ -387,7 +387,7 @@ fn results_are_walked_row_by_row() {
     let came = well(&server, &Source::text("rows.lua", text), &settings, &heard, 1);
     assert_eq!(
         heard.printed(),
-        "11=row 1 12=nil 13=row 3\n1=x 2=nil 3=x\n1\tnil\tthree\n\n<sql_result>\n"
+        "11=row 1 12=nil 13=row 3\n1=x 2=nil 3=x\n1\tnil\tthree\nnil\n<sql_result>\n"
     );
     // An event that gives something is the client's last one, and counts.
     assert_eq!(

@@ -110,6 +110,7 @@ function Connection:query_row(query)
    if c and a > 0 then
       return unpack(c[1], 1, b)
    end
+   return nil
 end
 
 function Connection:disconnect()

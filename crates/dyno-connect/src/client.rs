@@ -71,6 +71,11 @@ impl<S: Session> Client<S> {
         &self.endpoint
     }
 
+    /// Its session: what the last answer held is there.
+    pub fn session(&self) -> &S {
+        &self.session
+    }
+
     /// Waits this long for the answer to a statement from now on; with `None`, as at first, as long as it takes.
     pub fn set_patience(&mut self, patience: Option<Duration>) {
         self.patience = patience;

@@ -24,7 +24,7 @@ mod signals;
 mod timeline;
 
 pub use backend::wire::transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};
-pub use backend::{Driver, WireDriver};
+pub use backend::{Connector, Driver, WireDriver};
 pub use client::pacing::Draws;
 pub use client_event::{AbortReason, ClientEvent, Doing, Trace};
 pub use collect::drive;
@@ -37,5 +37,5 @@ pub use load::{
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
 pub use outcome::{Connected, DriveError, Ending, Observer, Outcome, Waited};
-pub use program::{Action, MOST_OWN, Misuse, Program, ProgramError, Resume, Scripted, Shown};
+pub use program::{Action, MOST_CONNECTIONS, MOST_OWN, Misuse, Program, ProgramError, Resume, Scripted, Shown};
 pub use signals::heeded;

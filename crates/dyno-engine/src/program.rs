@@ -5,7 +5,7 @@
 //! cannot go on says why in an error of its own.
 
 use crate::client::pacing::Draws;
-use dyno_wire::{CapturedResult, Parameters, ServerError};
+use dyno_wire::{CapturedResult, Parameters, Reply, ServerError};
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -58,7 +58,26 @@ pub enum Action {
     End,
     /// The transaction has failed with the error of [`Resume::Failed`]; no answer to anything else.
     Fail,
+    /// What comes before a client's first transaction, or after its last, is done. Of
+    /// [independent](Program::INDEPENDENT) programs alone, as all that follow.
+    Ready,
+    /// The client has no more transactions.
+    Finish {
+        /// Whether the transaction under way is complete and counts.
+        completed: bool,
+    },
+    /// What is executed from now on goes over the client's connection of this number. It had it before the load (0), or
+    /// has asked for it.
+    Use(usize),
+    /// Give the client a connection of this number, in place of the one that it may have. Numbers begin with 0 and are
+    /// below [`MOST_CONNECTIONS`].
+    Connect(usize),
+    /// Take leave of the server on the connection of this number and close it.
+    Disconnect(usize),
 }
+
+/// The most connections that a client of an [independent](Program::INDEPENDENT) program has at a time.
+pub const MOST_CONNECTIONS: usize = 8;
 
 impl Action {
     /// Execute a statement whose results the program does not want.
@@ -84,6 +103,18 @@ pub enum Resume<'a> {
     Results(&'a [CapturedResult]),
     /// The server reported an error.
     Failed(&'a ServerError),
+    /// The load is about to begin: the client may do what comes before its first transaction, until
+    /// [`Action::Ready`]. To [independent](Program::INDEPENDENT) programs alone, as all that follow.
+    Enter,
+    /// The load is over: the client may do what comes after its last transaction, until [`Action::Ready`].
+    Leave,
+    /// What a statement brought.
+    Replied {
+        /// In numbers.
+        reply: &'a Reply,
+        /// The results, if it was to bring them: one for each query that it was made of.
+        results: &'a [CapturedResult],
+    },
 }
 
 /// What clients do, shared by all clients of a workload. Each client has a state of its own.
@@ -96,6 +127,12 @@ pub enum Resume<'a> {
 pub trait Program: Send + Sync {
     /// One client's variables, random state and place in the program.
     type State: Send;
+
+    /// Whether clients look after themselves, as scripts in a general language do. They are asked before their first
+    /// transaction ([`Resume::Enter`]), for which the load waits, and after their last ([`Resume::Leave`]); they hear
+    /// what statements brought ([`Resume::Replied`]), and of lost connections as of other errors; they may have several
+    /// connections, connect again, leave transactions open, and finish when they like.
+    const INDEPENDENT: bool = false;
 
     /// The statements that are known before the load begins, as a person wrote them.
     fn statements(&self) -> Vec<String>;
@@ -200,6 +237,9 @@ pub enum Misuse {
     /// It executes what it did not prepare.
     #[error("statement {0} is executed but was not prepared")]
     Unprepared(usize),
+    /// It wants more connections for a client than that can have.
+    #[error("a client wants {} connections at a time; it can have {MOST_CONNECTIONS}", .0 + 1)]
+    Connection(usize),
     /// It prepares a statement, or sends a text, within a pipeline.
     #[error("statement {0} is prepared or sent as text within a pipeline")]
     InPipeline(usize),

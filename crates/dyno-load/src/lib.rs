@@ -8,7 +8,7 @@
 
 mod bytes;
 mod check;
-mod connect;
+pub mod connect;
 mod log;
 mod plan;
 mod ready;

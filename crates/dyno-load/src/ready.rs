@@ -1,9 +1,9 @@
 //! From a plan to the load that the engine drives.
 
-use crate::connect::{self, Connector};
+use crate::connect;
 use crate::log::{LogError, OpenLog};
 use crate::plan::{LoadPlan, Server};
-use dyno_engine::{DriveError, Load, Observer, Outcome, Program, Stop, WireDriver, drive};
+use dyno_engine::{Connector, DriveError, Load, Observer, Outcome, Program, Stop, WireDriver, drive};
 use dyno_script::{ScriptError, ScriptProgram};
 use dyno_target::mysql::EndpointError;
 use dyno_target::postgres::address::ConnectError;

@@ -16,6 +16,8 @@ pub struct ServerError {
     pub class: ErrorClass,
     /// The database's code for it.
     pub code: ErrorCode,
+    /// The SQLSTATE, where it is not the code itself; empty: it is, or there is none.
+    pub state: String,
     /// What happened, in one line.
     pub message: String,
     /// More about it.
@@ -32,6 +34,16 @@ pub struct ServerError {
     pub internal_position: Option<u32>,
     /// Whether the server ends the connection after this.
     pub fatal: bool,
+}
+
+impl ServerError {
+    /// The SQLSTATE that the server gave, such as `42S02`.
+    pub fn sqlstate(&self) -> &str {
+        match self.state.as_str() {
+            "" => self.code.as_str(),
+            state => state,
+        }
+    }
 }
 
 impl std::error::Error for ServerError {}

@@ -157,6 +157,11 @@ pub trait Parameters {
         self.len() == 0
     }
 
+    /// Whether a value is text whatever it looks like. Otherwise one that looks like a number may be sent as a number.
+    fn is_text(&self, _index: usize) -> bool {
+        false
+    }
+
     /// Appends the text of value `index` (from 0) and returns `true`, or returns `false` for NULL.
     fn write(&self, index: usize, out: &mut Vec<u8>) -> bool;
 }
@@ -194,6 +199,9 @@ pub struct Reply {
     pub rows: u64,
     /// Rows the server says its commands touched, as in libpq's `PQcmdTuples`: rows selected count too.
     pub affected: u64,
+    /// Results with rows, even with none. (PostgreSQL does not tell of those that something else than a query returns
+    /// without a row.)
+    pub result_sets: u64,
     /// Statements the server has accepted: prepared, or parsed for one execution.
     pub accepted: u64,
     /// What became of the preparation of a statement that was executed for the first time; of no meaning for pipelines.

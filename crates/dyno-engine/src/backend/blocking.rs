@@ -181,6 +181,7 @@ impl<L: Library> Driver for BlockingDriver<L> {
     fn run<W: Work<Self::Connection>>(
         &self,
         mut connections: Vec<Option<Opened<Self::Connection>>>,
+        _spare: usize,
         _transport: TransportKind,
         work: W,
     ) -> io::Result<W::Outcome> {

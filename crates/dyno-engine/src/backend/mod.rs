@@ -8,7 +8,7 @@
 pub mod blocking;
 pub(crate) mod wire;
 
-pub use wire::driver::{LoggedIn, WireDriver};
+pub use wire::driver::{Connector, LoggedIn, WireDriver};
 
 pub use wire::transport::Wait;
 
@@ -49,12 +49,14 @@ pub trait Driver: Send + Sync {
     fn interrupt(&self) {}
 
     /// Lets `work` have the backend of a thread with these connections, one for each client; `None`: not connected yet.
+    /// Its clients may have up to `spare` connections more, with numbers behind these.
     ///
     /// # Errors
     /// The system refuses what the backend needs.
     fn run<W: Work<Self::Connection>>(
         &self,
         connections: Vec<Option<Opened<Self::Connection>>>,
+        spare: usize,
         transport: TransportKind,
         work: W,
     ) -> io::Result<W::Outcome>;
@@ -78,6 +80,9 @@ pub trait Work<C> {
 }
 
 /// The connections of a thread's clients, who count from 0 within the thread.
+///
+/// Where clients may have several connections, further ones have numbers behind those of the clients, and what is said
+/// here of a client is said of each.
 ///
 /// Each call of [`prepare`](Backend::prepare) that gives `true`, of [`define`](Backend::define), of
 /// [`execute`](Backend::execute), of [`query`](Backend::query), of [`rollback`](Backend::rollback) and of

@@ -18,13 +18,16 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// Makes the first of the connections that are needed now. Before the next one the others have their turn, and
     /// the time is looked at.
     pub(super) fn connect_due(&mut self) {
-        if self.over {
+        if self.over && !P::INDEPENDENT {
             return;
         }
         let Some(index) = self.connecting.pop_front() else {
             return;
         };
         let waiting = self.clients[index].waiting;
+        if P::INDEPENDENT {
+            return self.serve(index);
+        }
         // The transaction whose connection is being made goes on after the end if it is recorded then. Those that still
         // wait for their turn have not begun, and do not.
         let until_ns = match waiting {
@@ -34,7 +37,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         // Connecting blocks: what the others have to say is not to wait for it.
         self.backend.flush();
         let begin_ns = self.clock.now_ns();
-        let connected = self.connect(index, until_ns.saturating_sub(begin_ns));
+        let connected = self.connect(index, index, until_ns.saturating_sub(begin_ns));
         let now_ns = self.clock.now_ns();
         self.summary.connection_time_ns += now_ns - begin_ns;
         match (connected, waiting) {
@@ -70,13 +73,17 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     /// No connection is needed any more.
     pub(super) fn connect_no_more(&mut self) {
+        if P::INDEPENDENT {
+            // Who is in the middle of something needs an answer.
+            return;
+        }
         for index in self.connecting.drain(..) {
             self.clients[index].waiting = Waiting::Turn;
         }
     }
 
-    /// Connects a client, which may take so long.
-    fn connect(&mut self, index: usize, within_ns: u64) -> Result<(), ConnectError> {
+    /// Connects a client by the connection of this number among all, which may take so long.
+    pub(super) fn connect(&mut self, index: usize, line: usize, within_ns: u64) -> Result<(), ConnectError> {
         let limit = Limit {
             stop: self.stop,
             until: Instant::now().checked_add(Duration::from_nanos(within_ns)),
@@ -84,7 +91,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let driver = &self.workload.driver;
         let opened = driver.open(&self.workload.name, limit)?;
         let endpoint = opened.endpoint;
-        let adopted = self.backend.adopt(index, opened);
+        let adopted = self.backend.adopt(line, opened);
         adopted.map_err(|cause| ConnectError::Broken {
             address: driver.address(endpoint),
             doing: "logging in",

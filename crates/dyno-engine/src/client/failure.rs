@@ -153,6 +153,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     #[cold]
     pub(super) fn lose(&mut self, index: usize, cause: &io::Error) {
+        if P::INDEPENDENT {
+            return self.miss(index, cause);
+        }
         let client = &mut self.clients[index];
         if !std::mem::take(&mut client.connected) {
             return;
@@ -229,7 +232,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 }
 
 /// What ended the connection, as an error of the server.
-fn lost_error(error: Option<ServerError>, cause: &str) -> ServerError {
+pub(super) fn lost_error(error: Option<ServerError>, cause: &str) -> ServerError {
     error.unwrap_or_else(|| ServerError {
         class: ErrorClass::Lost,
         code: ErrorCode::CONNECTION_LOST,

@@ -5,6 +5,7 @@
 
 mod connection;
 mod failure;
+mod independent;
 pub(crate) mod own;
 pub(crate) mod pacing;
 mod pipeline;
@@ -57,6 +58,8 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     workload: &'a Workload<D, P>,
     /// The workload's index.
     number: usize,
+    /// The thread's number within the workload.
+    part: usize,
     clock: Clock,
     stop: &'a Stop,
     clients: Vec<Client<P::State>>,
@@ -113,6 +116,8 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     summary: WorkerSummary,
     /// Why this thread gives up.
     ending: Option<Ending>,
+    /// Clients that have done what comes before or after all transactions.
+    ready: usize,
 }
 
 /// What a thread needs to run its share of a workload.
@@ -124,13 +129,7 @@ pub(crate) struct Share<'a, D: Driver, P: Scripted> {
     pub part: usize,
     /// The numbers of its clients within the workload.
     pub clients: Range<usize>,
-    pub schedule: Schedule,
-    /// When how many of its clients are active. Before the first change all rest.
-    pub changes: Vec<Change>,
-    pub timeline: Timeline,
     pub clock: Clock,
-    /// When the clients begin.
-    pub start_ns: u64,
     pub stop: &'a Stop,
     pub grace: Duration,
     pub record_finishing: bool,
@@ -139,6 +138,18 @@ pub(crate) struct Share<'a, D: Driver, P: Scripted> {
     /// Where statements are counted that the program does not list.
     pub places: &'a Places,
     pub reporting: Reporting,
+    /// Says that the clients are ready, and when they begin; `None`: not at all.
+    pub starting: Box<dyn FnOnce() -> Option<Start> + 'a>,
+}
+
+/// When the clients of a thread begin, and what follows from it.
+pub(crate) struct Start {
+    /// When they begin.
+    pub at_ns: u64,
+    pub schedule: Schedule,
+    /// When how many of them are active. Before the first change all rest.
+    pub changes: Vec<Change>,
+    pub timeline: Timeline,
 }
 
 impl<D: Driver, P: Scripted> Work<D::Connection> for Share<'_, D, P> {
@@ -155,7 +166,19 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
     backend: B,
 ) -> WorkerSummary {
     let grace_ns = duration_ns(share.grace);
-    let mut clients = Clients::new(share, backend);
+    let (mut clients, starting) = Clients::new(share, backend);
+    if P::INDEPENDENT {
+        clients.enter_all();
+    }
+    // Whoever cannot begin says so first, and is told when the others do.
+    if let Some(ending) = clients.ending.take() {
+        clients.tell(Message::Ending(ending));
+        return clients.close();
+    }
+    let Some(start) = starting() else {
+        return clients.close();
+    };
+    clients.start(start);
     let mut drain_until_ns = u64::MAX;
     let mut looked_ns = 0;
     loop {
@@ -190,6 +213,12 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
         }
         clients.send();
     }
+    if P::INDEPENDENT && clients.ending.is_none() {
+        let now_ns = clients.clock.now_ns();
+        clients.summary.at_ns = now_ns;
+        clients.report_rest(now_ns);
+        clients.leave_all();
+    }
     clients.close()
 }
 
@@ -207,11 +236,12 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Owner<B> fo
 
     #[inline]
     fn expect(&mut self, client: usize) {
-        fetch(&self.clients[client]);
+        fetch(&self.clients[self.owner_of(client)]);
     }
 
     #[inline]
     fn replied(&mut self, client: usize, reply: Reply) {
+        let client = self.owner_of(client);
         let now_ns = self.clock.now_ns();
         self.roll(now_ns);
         self.take_reply(client, reply, now_ns);
@@ -223,14 +253,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Owner<B> fo
 }
 
 impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'a, D, P, B> {
-    fn new(share: Share<'a, D, P>, backend: B) -> Self {
-        let mut timeline = match share.record_finishing {
-            true => share.timeline.open(),
-            false => share.timeline,
-        };
-        let end_ns = timeline.end_ns();
-        let slice = timeline.next();
-        let over = share.start_ns >= end_ns;
+    /// The clients of a thread, before they begin, and what says when they do.
+    fn new(share: Share<'a, D, P>, backend: B) -> (Self, Box<dyn FnOnce() -> Option<Start> + 'a>) {
         let workload = share.workload;
         let connected = workload.connecting == Connecting::Once;
         let mut thread = workload.program.thread(share.part);
@@ -242,15 +266,10 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
                 Client::new(number, state, connected)
             })
             .collect();
-        let context = LogContext {
-            thread: share.part,
-            epoch: share.clock.epoch(),
-            start_ns: share.start_ns,
-        };
-        let log = workload.log.as_ref().map(|new_log| new_log(context));
         let clients = Self {
             workload,
             number: share.number,
+            part: share.part,
             clock: share.clock,
             stop: share.stop,
             working: clients.len(),
@@ -264,38 +283,58 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             at_once: 0,
             sleeping: BinaryHeap::new(),
             connecting: VecDeque::new(),
-            schedule: share.schedule,
-            changes: share.changes.into_iter().peekable(),
-            change_ns: 0,
-            end_ns,
-            timeline,
-            over,
+            schedule: Schedule::new(Vec::new(), Box::new(|| 0.0)),
+            changes: Vec::new().into_iter().peekable(),
+            change_ns: u64::MAX,
+            end_ns: u64::MAX,
+            timeline: Timeline::new(&[], Duration::ZERO, 0, 0),
+            over: false,
             ended: 0,
-            boundary_ns: boundary_ns(slice, end_ns, over),
+            boundary_ns: u64::MAX,
             listed: workload.program.statements().len(),
             places: share.places,
-            slice,
+            slice: None,
             record_finishing: share.record_finishing,
             recording: record::recording(workload),
             reporting: share.reporting,
-            detailed: log.is_some()
+            detailed: workload.log.is_some()
                 || workload.latency_limit.is_some()
                 || workload.failures.max_tries != Some(1)
                 || workload.program.commands().len() > 1,
-            log,
+            log: None,
             transactions: workload.transactions_per_client.unwrap_or(u64::MAX),
             latency_limit_ns: workload.latency_limit.map_or(u64::MAX, duration_ns),
             succeeded: share.succeeded,
-            summary: WorkerSummary {
-                complete: over,
-                ..WorkerSummary::default()
-            },
+            summary: WorkerSummary::default(),
             ending: None,
+            ready: 0,
         };
-        if workload.trace {
-            (0..clients.clients.len()).for_each(|index| clients.trace_script(index));
+        (clients, share.starting)
+    }
+
+    /// The load begins.
+    fn start(&mut self, start: Start) {
+        self.timeline = match self.record_finishing {
+            true => start.timeline.open(),
+            false => start.timeline,
+        };
+        self.end_ns = self.timeline.end_ns();
+        self.slice = self.timeline.next();
+        self.over = start.at_ns >= self.end_ns;
+        self.summary.complete = self.over;
+        self.boundary_ns = boundary_ns(self.slice, self.end_ns, self.over);
+        self.schedule = start.schedule;
+        self.changes = start.changes.into_iter().peekable();
+        self.change_ns = 0;
+        let context = LogContext {
+            thread: self.part,
+            epoch: self.clock.epoch(),
+            start_ns: start.at_ns,
+        };
+        self.log = self.workload.log.as_ref().map(|new_log| new_log(context));
+        if self.workload.trace {
+            (0..self.clients.len()).for_each(|index| self.trace_script(index));
         }
-        clients
     }
 
     /// Hands the recording over if its slice is past.
@@ -428,6 +467,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
     fn close(mut self) -> WorkerSummary {
         let now_ns = self.clock.now_ns();
         let running: Vec<bool> = self.clients.iter().map(|client| client.waiting.is_running()).collect();
+        let clients = running.len().max(1);
         self.summary.unfinished += running.iter().filter(|running| **running).count() as u64;
         let unfinished = self.clients.iter().filter(|client| client.waiting.is_running());
         let waited = unfinished.map(|client| Duration::from_nanos(now_ns.saturating_sub(client.statement_ns)));
@@ -443,8 +483,10 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         if let Some(ending) = self.ending.take() {
             self.tell(Message::Ending(ending));
         }
-        self.summary.at_ns = now_ns;
-        self.backend.close(|client| running[client]);
+        if self.summary.at_ns == 0 {
+            self.summary.at_ns = now_ns;
+        }
+        self.backend.close(|client| running[client % clients]);
         self.summary
     }
 }

@@ -125,7 +125,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             return Err(ProgramError::new(Misuse::InPipeline(statement)));
         }
         let text = self.take_number(index, statement, true)?;
-        let defined = self.backend.define(index, statement, &text, parameters);
+        let line = self.line(index);
+        let defined = self.backend.define(line, statement, &text, parameters);
         defined.map_err(ProgramError::new)?;
         self.clients[index].waiting = Waiting::Definition;
         Ok(())
@@ -134,7 +135,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// The server has said whether it accepts a statement of a client's own.
     #[cold]
     pub(super) fn defined(&mut self, index: usize, reply: Reply, mut now_ns: u64) {
-        match self.backend.error(index).filter(|_| reply.failed) {
+        match self.backend.error(self.line(index)).filter(|_| reply.failed) {
             Some(error) => {
                 let failure = Failure {
                     error: error.clone(),

@@ -20,7 +20,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             Waiting::Reply(asked) if reply.failed => self.refused(index, asked, reply, now_ns),
             Waiting::Reply(asked) => {
                 self.record_statement(index, asked.statement(), now_ns);
-                if asked.results {
+                if P::INDEPENDENT {
+                    self.resume_with_reply(index, &reply, asked.results, now_ns);
+                } else if asked.results {
                     self.resume_with_results(index, now_ns);
                 } else {
                     self.step(index, Resume::Done, now_ns);
@@ -43,6 +45,15 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         self.act(index, action, now_ns);
     }
 
+    #[inline]
+    fn resume_with_reply(&mut self, index: usize, reply: &Reply, results: bool, now_ns: u64) {
+        let line = self.line(index);
+        let results = if results { self.backend.results(line) } else { &[] };
+        let resume = Resume::Replied { reply, results };
+        let action = self.workload.program.next(&mut self.clients[index].program, resume);
+        self.act(index, action, now_ns);
+    }
+
     /// A statement failed.
     #[cold]
     fn refused(&mut self, index: usize, asked: Asked, reply: Reply, now_ns: u64) {
@@ -56,7 +67,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             let statement_ns = self.clients[index].statement_ns;
             return self.execute(index, asked, statement_ns);
         }
-        let Some(error) = self.backend.error(index) else {
+        let Some(error) = self.backend.error(self.line(index)) else {
             return self.rest(index, now_ns);
         };
         let error = error.clone();
@@ -73,7 +84,8 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     #[cold]
     pub(super) fn show_notices(&mut self, index: usize) {
         let number = self.clients[index].rare.number;
-        for notice in self.backend.take_notices(index) {
+        let line = self.line(index);
+        for notice in self.backend.take_notices(line) {
             self.event(ClientEvent::Notice {
                 workload: self.number,
                 client: number,

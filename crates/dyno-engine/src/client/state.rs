@@ -27,6 +27,10 @@ pub(super) enum Waiting {
     Connection,
     /// A connection in place of the one that was lost.
     Replacement,
+    /// A connection that it has asked for.
+    Joining,
+    /// To be told that the connection it uses is gone.
+    Missing,
     /// Its next transaction.
     Turn,
     /// Nothing more: it has had its transactions.
@@ -72,7 +76,9 @@ impl Waiting {
             | Self::Pipeline
             | Self::Rollback
             | Self::Wake
-            | Self::Connection => true,
+            | Self::Connection
+            | Self::Joining
+            | Self::Missing => true,
             Self::Replacement | Self::Turn | Self::Finished | Self::Never => false,
         }
     }
@@ -109,6 +115,10 @@ pub(super) struct Client<P> {
 pub(super) struct Rare {
     /// Its number within the workload.
     pub number: usize,
+    /// Which of its connections it uses, if it has several.
+    pub connection: usize,
+    /// Which it waits for.
+    pub joining: usize,
     /// Parts of the pipeline whose reply is to come.
     pub outstanding: u32,
     /// When it is to be woken, if it still is to be then.
@@ -141,6 +151,8 @@ impl<P> Client<P> {
             done: 0,
             rare: Box::new(Rare {
                 number,
+                connection: 0,
+                joining: 0,
                 outstanding: 0,
                 wake_ns: 0,
                 lost_ns: 0,

@@ -22,6 +22,20 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         if now_ns >= self.change_ns {
             self.follow_course(now_ns);
         }
+        self.wake_due(now_ns);
+        if !self.over {
+            self.start_scheduled(now_ns);
+        }
+        for _ in 0..self.runnable.len() {
+            let Some(index) = self.runnable.pop_front() else { break };
+            if !self.over {
+                self.begin(index, now_ns, now_ns);
+            }
+        }
+    }
+
+    /// Wakes the clients whose sleep is over.
+    pub(super) fn wake_due(&mut self, now_ns: u64) {
         while let Some(Reverse((wake_ns, index))) = self.sleeping.peek().copied() {
             if wake_ns > now_ns {
                 break;
@@ -32,15 +46,6 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             if client.rare.wake_ns == wake_ns {
                 client.rare.wake_ns = u64::MAX;
                 self.wake(index, now_ns);
-            }
-        }
-        if !self.over {
-            self.start_scheduled(now_ns);
-        }
-        for _ in 0..self.runnable.len() {
-            let Some(index) = self.runnable.pop_front() else { break };
-            if !self.over {
-                self.begin(index, now_ns, now_ns);
             }
         }
     }
@@ -184,6 +189,18 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
                 Ok(Action::End) => return self.complete(index, now_ns),
                 // Nothing has failed: it is over all the same.
                 Ok(Action::Fail) => return self.rest(index, now_ns),
+                Ok(Action::Ready) => return self.ready(index),
+                Ok(Action::Finish { completed }) => {
+                    if completed {
+                        self.record_completed(index, now_ns);
+                        self.succeeded.store(true, Ordering::Relaxed);
+                    }
+                    self.clients[index].done += 1;
+                    return self.finish(index);
+                }
+                Ok(Action::Connect(connection)) => return self.join(index, connection),
+                Ok(Action::Use(connection)) => client.rare.connection = connection,
+                Ok(Action::Disconnect(connection)) => self.leave(index, connection),
                 Err(error) => return self.broken(index, error),
             }
             // A command that had not to wait is done.
@@ -198,6 +215,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// Executes a statement whose reply is waited for.
     #[inline]
     pub(super) fn execute(&mut self, index: usize, asked: Asked, now_ns: u64) {
+        let line = self.line(index);
         let client = &mut self.clients[index];
         client.waiting = Waiting::Reply(asked);
         client.statement_ns = now_ns;
@@ -205,16 +223,16 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         let statement = asked.statement();
         if asked.as_text {
             let write = |text: &mut Vec<u8>| program.write_text(&client.program, statement, text);
-            self.backend.query(index, write, asked.results);
+            self.backend.query(line, write, asked.results);
         } else {
             let parameters = program.parameters(&client.program, statement);
-            self.backend.execute(index, statement, &parameters, asked.results);
+            self.backend.execute(line, statement, &parameters, asked.results);
         }
     }
 
     #[inline]
     fn complete(&mut self, index: usize, now_ns: u64) {
-        if self.backend.in_transaction(index) != TransactionStatus::Idle {
+        if !P::INDEPENDENT && self.backend.in_transaction(index) != TransactionStatus::Idle {
             return self.left_open(index, now_ns);
         }
         self.record_completed(index, now_ns);

@@ -33,7 +33,8 @@ pub(super) struct Collector {
     /// Intervals that are done with, to be used again.
     spare: Vec<Vec<Recording>>,
     last_loss: Option<String>,
-    ending: Option<Ending>,
+    /// Why the load ends before its time.
+    pub ending: Option<Ending>,
     outcome: Outcome,
     /// Whether all threads went on to the end, and whether any did.
     all_complete: bool,

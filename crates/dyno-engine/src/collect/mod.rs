@@ -84,15 +84,28 @@ pub fn drive<D: Driver, P: Scripted>(
             transports: portions.iter().map(|portion| portion.transport).collect(),
             fallback: chosen.fallback.as_ref().map(ToString::to_string),
         };
-        for _ in 0..threads.len() {
+        let mut ending = None;
+        let mut ready = 0;
+        while ready < threads.len() {
             match inbox.recv() {
-                Ok(Message::Connected { workload, times }) => connected.connect_time[workload].add(&times),
+                Ok(Message::Connected { workload, times }) => {
+                    connected.connect_time[workload].add(&times);
+                    ready += 1;
+                }
                 Ok(Message::Failed(error)) => {
                     connecting.abandon();
                     return Err(error);
                 }
-                // A thread panicked before it was ready: the others end as soon as they begin.
-                Ok(_) | Err(_) => {
+                // What clients do before the load begins.
+                Ok(Message::Statement { workload, place, text }) => {
+                    observer.statement(workload, place, text.as_deref())
+                }
+                Ok(Message::ClientEvent(event) | Message::Awaited(event, _)) => observer.client_event(&event),
+                // A thread could not begin, or panicked before it was ready: the others end as soon as they begin.
+                other => {
+                    if let Ok(Message::Ending(why)) = other {
+                        ending = Some(why);
+                    }
                     connecting.abandon();
                     stop.request();
                     break;
@@ -100,13 +113,16 @@ pub fn drive<D: Driver, P: Scripted>(
             }
         }
         connected.total = Duration::from_nanos(clock.now_ns());
-        observer.connected(&connected);
+        if ending.is_none() {
+            observer.connected(&connected);
+        }
         let start_ns = clock.now_ns();
         for starter in &starters {
             // A thread that is gone is noticed by the collector.
             let _ = starter.send(start_ns);
         }
         let mut collector = Collector::new(load.workloads.len(), threads, start_ns);
+        collector.ending = ending;
         let interrupt = || load.workloads.iter().for_each(|workload| workload.driver.interrupt());
         let phases = load.phases.iter().map(|phase| phase.duration);
         let lasts = phases.fold(Duration::ZERO, Duration::saturating_add);

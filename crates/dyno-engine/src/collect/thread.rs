@@ -3,15 +3,15 @@
 use super::connecting::InitialConnections;
 use crate::backend::Driver;
 use crate::backend::wire::transport::{Chosen, TransportKind};
-use crate::client::Share;
 use crate::client::own::Places;
 use crate::client::pacing::Schedule;
+use crate::client::{Share, Start};
 use crate::clock::{Clock, duration_ns};
 use crate::cpus;
 use crate::load::{Connecting, Load, Workload};
 use crate::outcome::{DriveError, Ending};
 use crate::profile::Rules;
-use crate::program::Scripted;
+use crate::program::{MOST_CONNECTIONS, Scripted};
 use crate::report::{Message, Reporting, WorkerSummary};
 use crate::timeline::Timeline;
 use dyno_connect::Stop;
@@ -53,7 +53,8 @@ pub(super) fn share_out<D: Driver, P: Scripted>(
             transport: if D::BLOCKS {
                 TransportKind::Blocking
             } else {
-                chosen.kind(next - begin)
+                // Several connections of one client are several.
+                chosen.kind(if P::INDEPENDENT { usize::MAX } else { next - begin })
             },
             places: Arc::clone(&places),
             succeeded: Arc::clone(&succeeded),
@@ -121,33 +122,42 @@ pub(super) fn client_thread<D: Driver, P: Scripted>(
             }
         }
     }
-    let _ = messages.send(Message::Connected {
-        workload: portion.workload,
-        times,
-    });
-    // The collector gives up without a start if another thread could not connect.
-    let Ok(start_ns) = start.recv() else { return };
+    let starting = || {
+        let _ = messages.send(Message::Connected {
+            workload: portion.workload,
+            times,
+        });
+        // The collector gives up without a start if another thread could not connect.
+        let start_ns = start.recv().ok()?;
+        let spent_ns = if load.include_connecting { start_ns } else { 0 };
+        let profile = Rules::of(workload).profile(portion.part, start_ns - spent_ns, start_ns);
+        Some(Start {
+            at_ns: start_ns,
+            schedule: Schedule::new(profile.ramps, workload.program.schedule(portion.part)),
+            changes: profile.changes,
+            timeline: Timeline::new(&load.phases, load.interval, start_ns, spent_ns),
+        })
+    };
     let thread = reporting.thread;
-    let spent_ns = if load.include_connecting { start_ns } else { 0 };
-    let profile = Rules::of(workload).profile(portion.part, start_ns - spent_ns, start_ns);
     let share = Share {
         workload,
         number: portion.workload,
         part: portion.part,
         clients: portion.clients.clone(),
-        schedule: Schedule::new(profile.ramps, workload.program.schedule(portion.part)),
-        changes: profile.changes,
-        timeline: Timeline::new(&load.phases, load.interval, start_ns, spent_ns),
         clock,
-        start_ns,
         stop,
         grace: load.grace,
         record_finishing: load.record_finishing,
         succeeded: &portion.succeeded,
         places: &portion.places,
         reporting,
+        starting: Box::new(starting),
     };
-    let summary = workload.driver.run(connections, portion.transport, share);
+    let spare = match P::INDEPENDENT {
+        true => connections.len() * (MOST_CONNECTIONS - 1),
+        false => 0,
+    };
+    let summary = workload.driver.run(connections, spare, portion.transport, share);
     let summary = summary.unwrap_or_else(|error| {
         let _ = messages.send(Message::Ending(Ending::System(error)));
         WorkerSummary::default()

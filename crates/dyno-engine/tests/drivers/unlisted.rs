@@ -46,7 +46,7 @@ impl Program for Unlisted {
     fn next(&self, place: &mut Place, resume: Resume<'_>) -> Result<Action, ProgramError> {
         match resume {
             Resume::Begin | Resume::Again => place.then = 0,
-            Resume::Failed(_) => return Ok(Action::Fail),
+            Resume::Failed(_) | Resume::Enter | Resume::Leave | Resume::Replied { .. } => return Ok(Action::Fail),
             Resume::Results(results) => assert_eq!(results[0].last_row(), [Some("42".to_owned())]),
             Resume::Done => {}
         }

@@ -33,7 +33,7 @@ impl Program for OneStatement {
     fn next(&self, (): &mut (), resume: Resume<'_>) -> Result<Action, ProgramError> {
         Ok(match resume {
             Resume::Begin | Resume::Again => Action::execute(0),
-            Resume::Failed(_) => Action::Fail,
+            Resume::Failed(_) | Resume::Enter | Resume::Leave | Resume::Replied { .. } => Action::Fail,
             Resume::Done | Resume::Results(_) => Action::End,
         })
     }

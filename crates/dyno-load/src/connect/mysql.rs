@@ -1,6 +1,6 @@
 //! From the address of a MariaDB or MySQL server to what the engine's clients connect with.
 
-use super::Connector;
+use dyno_engine::Connector;
 use dyno_target::mysql::EndpointError;
 use dyno_target::mysql::address::ConnectionInfo;
 use dyno_wire::MySession;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// No host's name is known, or TLS cannot be set up.
-pub(crate) fn connector(info: &ConnectionInfo) -> Result<Connector<MySession>, EndpointError> {
+pub fn connector(info: &ConnectionInfo) -> Result<Connector<MySession>, EndpointError> {
     let session = info.sessions();
     Ok(Connector {
         endpoints: info.endpoints()?,

@@ -1,7 +1,6 @@
 //! From the address of a PostgreSQL server to what the engine's clients connect with.
 
-use super::Connector;
-use dyno_engine::{Address, Endpoint, Tls};
+use dyno_engine::{Address, Connector, Endpoint, Tls};
 use dyno_target::postgres::address::{self, ConnectError, ConnectionInfo};
 use dyno_wire::PgSession;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// No host's name is known, or TLS cannot be set up.
-pub(crate) fn connector(info: &ConnectionInfo) -> Result<Connector<PgSession>, ConnectError> {
+pub fn connector(info: &ConnectionInfo) -> Result<Connector<PgSession>, ConnectError> {
     // An address that sets none has got its own; none is meant.
     let connect_timeout = info.connect_timeout().unwrap_or(Duration::MAX);
     let resolved = info.endpoints()?.into_iter();

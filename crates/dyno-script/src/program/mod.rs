@@ -287,6 +287,8 @@ impl Program for ScriptProgram {
             }
             Resume::Results(results) => self.capture(state, results)?,
             Resume::Failed(_) => return Ok(Action::Fail),
+            // It is not one to hear of these.
+            Resume::Enter | Resume::Leave | Resume::Replied { .. } => return Ok(Action::Ready),
         }
         self.advance(state)
     }

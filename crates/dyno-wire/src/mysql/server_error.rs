@@ -33,6 +33,7 @@ pub(super) fn parse(body: &[u8]) -> Result<ServerError, WireError> {
         severity: "ERROR".into(),
         class: class(number, state),
         code: ErrorCode::from(number),
+        state: dyno_text::decode(state).into_owned(),
         message: dyno_text::decode(rest).into_owned(),
         fatal: ends_connection(number),
         ..ServerError::default()
@@ -89,6 +90,7 @@ mod tests {
     fn an_error_has_its_number_for_a_code() {
         let error = parse(b"\xff\x26\x04#23000Duplicate entry '1' for key 'PRIMARY'").unwrap();
         assert_eq!(error.code.as_str(), "1062");
+        assert_eq!(error.sqlstate(), "23000");
         assert_eq!(error.class, ErrorClass::Other);
         assert_eq!(error.to_string(), "ERROR:  Duplicate entry '1' for key 'PRIMARY'");
         assert!(!error.fatal);

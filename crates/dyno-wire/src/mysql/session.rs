@@ -217,6 +217,7 @@ impl MySession {
             false => skipped,
         };
         self.reply.affected = self.reply.affected.saturating_add(rows);
+        self.reply.result_sets += 1;
         Ok(self.result_ended(ended, out))
     }
 

@@ -95,6 +95,11 @@ impl MyStatement {
         })
     }
 
+    /// How many placeholders a text has.
+    pub fn placeholder_count(text: &[u8]) -> usize {
+        Placeholders::find(text).order.len()
+    }
+
     /// How it travels.
     pub fn protocol(&self) -> Protocol {
         self.protocol
@@ -137,7 +142,7 @@ impl MyStatement {
                 if !parameters.write(value, out) {
                     out.truncate(at);
                     out.extend_from_slice(b"NULL");
-                } else if Literal::of(&out[at..]) == Literal::String {
+                } else if parameters.is_text(value) || Literal::of(&out[at..]) == Literal::String {
                     quote(out, at, backslashes);
                 }
             }
@@ -174,7 +179,13 @@ impl MyStatement {
             // A byte for the length, should it be a string.
             out.push(0);
             let kind = if parameters.write(value, out) {
-                write_value(out, at)
+                match parameters.is_text(value) {
+                    true => {
+                        insert_length(out, at);
+                        STRING
+                    }
+                    false => write_value(out, at),
+                }
             } else {
                 out.truncate(at);
                 out[nulls + place / 8] |= 1 << (place % 8);

@@ -282,6 +282,17 @@ fn affected(tag: &[u8]) -> u64 {
     0
 }
 
+/// Whether a command tag is that of something that returns rows, even if there were none.
+#[inline]
+fn is_query(tag: &[u8]) -> bool {
+    let [b'S' | b'F' | b'E', ..] = tag else {
+        return false;
+    };
+    [&b"SELECT "[..], b"SHOW\0", b"FETCH ", b"EXPLAIN\0"]
+        .iter()
+        .any(|query| tag.starts_with(query))
+}
+
 impl Session for PgSession {
     type Statement = PgStatement;
 
@@ -323,6 +334,7 @@ impl Session for PgSession {
             match tag {
                 b'C' => {
                     self.reply.affected = self.reply.affected.saturating_add(affected(&body));
+                    self.reply.result_sets += u64::from(rows > 0 || is_query(&body));
                     self.complete()?;
                 }
                 b'Z' => return Ok((at, self.ready(&body, out)?)),

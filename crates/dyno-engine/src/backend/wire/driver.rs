@@ -4,6 +4,8 @@ use super::transport::Connection;
 use crate::load::{NewSession, Preparing};
 use dyno_connect::Endpoint;
 use dyno_wire::Session;
+use dyno_wire::tls::SslMode;
+use std::sync::Arc;
 
 /// A server that is spoken to in its own protocol, through the engine's event loop.
 pub struct WireDriver<S: Session> {
@@ -17,6 +19,33 @@ pub struct WireDriver<S: Session> {
     pub texts: Vec<String>,
     /// When the server is told of statements that it is to know before their execution.
     pub preparing: Preparing,
+}
+
+/// The hosts of a server, looked up, with what logging in to each of them takes. Clones are for further workloads, and
+/// for what is asked beside a load.
+pub struct Connector<S> {
+    /// The hosts in the order in which they are tried.
+    pub endpoints: Vec<Endpoint>,
+    /// Makes the session of a connection to the endpoint of this index.
+    pub session: Arc<dyn Fn(usize, Option<SslMode>) -> S + Send + Sync>,
+}
+
+impl<S> Clone for Connector<S> {
+    fn clone(&self) -> Self {
+        Self {
+            endpoints: self.endpoints.clone(),
+            session: Arc::clone(&self.session),
+        }
+    }
+}
+
+impl<S: 'static> Connector<S> {
+    /// Makes the sessions of connections.
+    #[must_use]
+    pub fn sessions(&self) -> NewSession<S> {
+        let session = Arc::clone(&self.session);
+        Box::new(move |endpoint, tls| session(endpoint, tls))
+    }
 }
 
 /// A connection that is logged in.

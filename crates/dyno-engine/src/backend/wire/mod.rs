@@ -51,6 +51,7 @@ impl<S: Session> Driver for WireDriver<S> {
     fn run<W: Work<LoggedIn<S>>>(
         &self,
         connections: Vec<Option<Opened<LoggedIn<S>>>>,
+        spare: usize,
         transport: TransportKind,
         work: W,
     ) -> io::Result<W::Outcome> {
@@ -69,9 +70,9 @@ impl<S: Session> Driver for WireDriver<S> {
         }
         Ok(match transport {
             TransportKind::Blocking => work.run(WireBackend::new(self, lines, Blocking::new(sockets.pop().flatten())?)),
-            TransportKind::Readiness => work.run(WireBackend::new(self, lines, Readiness::new(sockets)?)),
+            TransportKind::Readiness => work.run(WireBackend::new(self, lines, Readiness::new(sockets, spare)?)),
             #[cfg(target_os = "linux")]
-            TransportKind::IoUring => work.run(WireBackend::new(self, lines, Uring::new(sockets)?)),
+            TransportKind::IoUring => work.run(WireBackend::new(self, lines, Uring::new(sockets, spare)?)),
         })
     }
 }
@@ -344,6 +345,10 @@ impl<S: Session, T: Transport> Backend for WireBackend<'_, S, T> {
     }
 
     fn adopt(&mut self, client: usize, opened: Opened<LoggedIn<S>>) -> io::Result<()> {
+        if client >= self.lines.len() {
+            self.lines.resize_with(client + 1, || Line::closed(self.driver));
+            self.own.resize_with(client + 1, Vec::new);
+        }
         if let Some(transport) = &mut self.transport {
             transport.replace(client, opened.connection.connection)?;
         }

@@ -34,12 +34,13 @@ struct Watched {
 }
 
 impl Readiness {
-    /// Registers `connections`, as far as they are there yet; they are numbered in this order.
-    pub fn new(connections: Vec<Option<Connection>>) -> io::Result<Self> {
+    /// Registers `connections`, as far as they are there yet; they are numbered in this order, and behind them there is
+    /// room for so many more.
+    pub fn new(connections: Vec<Option<Connection>>, spare: usize) -> io::Result<Self> {
         let mut transport = Self {
             poller: Poll::new()?,
             events: Events::with_capacity(connections.len().clamp(1, 1024)),
-            places: connections.iter().map(|_| None).collect(),
+            places: (0..connections.len() + spare).map(|_| None).collect(),
             buffer: vec![0; RECEIVE_BYTES].into_boxed_slice(),
         };
         for (index, connection) in connections.into_iter().enumerate() {

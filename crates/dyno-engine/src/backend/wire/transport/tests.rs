@@ -13,14 +13,14 @@ trait Make: Transport + Sized {
 
 impl Make for Readiness {
     fn of(connections: Vec<Option<Connection>>) -> io::Result<Self> {
-        Self::new(connections)
+        Self::new(connections, 0)
     }
 }
 
 #[cfg(target_os = "linux")]
 impl Make for crate::backend::wire::transport::Uring {
     fn of(connections: Vec<Option<Connection>>) -> io::Result<Self> {
-        Self::new(connections)
+        Self::new(connections, 0)
     }
 }
 

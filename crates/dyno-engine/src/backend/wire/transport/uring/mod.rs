@@ -68,8 +68,9 @@ struct Place {
 }
 
 impl Uring {
-    /// Begins to receive from `connections`, as far as they are there yet; they are numbered in this order.
-    pub fn new(connections: Vec<Option<Connection>>) -> io::Result<Self> {
+    /// Begins to receive from `connections`, as far as they are there yet; they are numbered in this order, and behind
+    /// them there is room for so many more, as far as the system has it.
+    pub fn new(connections: Vec<Option<Connection>>, spare: usize) -> io::Result<Self> {
         let most = u32::try_from(connections.len()).map_err(io::Error::other)?;
         let buffer_count = most.next_power_of_two().clamp(16, 512) as u16;
         // Room for all that can complete at once: full buffers, and of each connection the ends of two receives, a
@@ -83,12 +84,15 @@ impl Uring {
             .setup_cqsize(completions)
             .build(most.clamp(16, 1024))?;
         // A place for each socket, and for none at least one, which is what the kernel wants.
-        ring.submitter().register_files_sparse(most.max(1))?;
+        // Where files are few, spare places that nobody may need are not what a load fails for.
+        let with_spare = most.saturating_add(u32::try_from(spare).unwrap_or(u32::MAX));
+        let registered = ring.submitter().register_files_sparse(with_spare.max(1));
+        registered.or_else(|_| ring.submitter().register_files_sparse(most.max(1)))?;
         let buffers = Buffers::new(&ring, buffer_count)?;
         let mut transport = Self {
             ring,
             buffers,
-            places: connections.iter().map(|_| Place::default()).collect(),
+            places: (0..connections.len() + spare).map(|_| Place::default()).collect(),
             sending: Vec::with_capacity(connections.len()),
             submitted: Vec::with_capacity(connections.len()),
             beginning: Vec::with_capacity(2 * connections.len()),
@@ -105,7 +109,7 @@ impl Uring {
 
     /// Tries whether the system lets us use it.
     pub fn probe() -> io::Result<()> {
-        Self::new(Vec::new()).map(drop)
+        Self::new(Vec::new(), 0).map(drop)
     }
 
     /// Hands everything that is to be done to the kernel, and waits until something is done or the time has passed.

@@ -1,0 +1,81 @@
+-- The life of a client, and calls from the host: each runs as the host's coroutine.
+
+local host = ...
+local ask, op = host.ask, host.op
+local xpcall, type, tostring, error, rawget = xpcall, type, tostring, error, rawget
+local traceback = debug.traceback
+local RESTART_EVENT = sysbench.error.RESTART_EVENT
+local hooks = sysbench.hooks
+local tid = host.tid
+
+-- What is told of an error: its text and where it was called from. Requests to begin again pass.
+local function describe(problem)
+   if type(problem) == 'table' then
+      if problem.errcode == RESTART_EVENT or problem.described then
+         return problem
+      end
+      problem = problem.sql_errmsg or tostring(problem)
+   end
+   return { described = tostring(problem), traceback = traceback('', 2) }
+end
+
+-- Calls a function of the script. If it fails the host is told, which is the end.
+local function call(name, fn, ...)
+   local ok, first = xpcall(fn, describe, ...)
+   if not ok then
+      local text = first.described
+         or ("SQL error, errno = %d, state = '%s': %s"):format(first.sql_errno or 0, first.sql_state or '',
+            first.sql_errmsg or '')
+      ask(op.failed, name, text, first.traceback or '')
+   end
+   return first
+end
+
+-- One event, as often as it takes.
+local function event_until_done()
+   local event = event
+   while true do
+      local ok, first = xpcall(event, describe, tid)
+      if ok then
+         return first
+      elseif first.errcode ~= RESTART_EVENT then
+         error(first, 0)
+      end
+      if hooks.before_restart_event then
+         hooks.before_restart_event(first)
+      end
+   end
+end
+
+function host.life()
+   local init = rawget(_G, 'thread_init')
+   if init then
+      call('thread_init', init, tid)
+   end
+   local go = ask(op.ready)
+   local run = rawget(_G, 'thread_run')
+   while go do
+      if run then
+         call('thread_run', run, tid)
+         go = ask(op.finish, false)
+      else
+         local stop = call('thread_run', event_until_done)
+         if stop then
+            go = ask(op.finish, true)
+         else
+            go = ask(op.done)
+         end
+      end
+   end
+   local done = rawget(_G, 'thread_done')
+   if done then
+      call('thread_done', done, tid)
+   end
+   ask(op.ready)
+end
+
+-- A single call.
+function host.call(name, fn, ...)
+   call(name, fn, ...)
+   ask(op.ready)
+end

@@ -1,0 +1,309 @@
+-- Databases: drivers, connections, statements, their parameters, and results.
+
+local host = ...
+local ask, op, say = host.ask, host.op, host.say
+local setmetatable, type, tonumber, error, format = setmetatable, type, tonumber, error, string.format
+local concat, floor, unpack = table.concat, math.floor, unpack
+local hooks = sysbench.hooks
+local RESTART_EVENT = sysbench.error.RESTART_EVENT
+local sql = sysbench.sql
+
+sql.type = {
+   NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6,
+   TIME = 7, DATE = 8, DATETIME = 9, TIMESTAMP = 10, CHAR = 11, VARCHAR = 12,
+}
+sql.error = { NONE = 0, IGNORABLE = 1, FATAL = 2 }
+
+local Driver, Connection, Statement, Parameter, Result = {}, {}, {}, {}, {}
+Driver.__index = Driver
+Connection.__index = Connection
+Statement.__index = Statement
+Parameter.__index = Parameter
+Result.__index = Result
+Driver.__tostring = function() return '<sql_driver>' end
+Connection.__tostring = function() return '<sql_connection>' end
+Statement.__tostring = function() return '<sql_statement>' end
+Parameter.__tostring = function() return '<sql_param>' end
+Result.__tostring = function() return '<sql_result>' end
+
+-- How many bytes of rows are inserted at once.
+local MOST_BULK = 512 * 1024
+
+local drivers = {}
+
+function sql.driver(name)
+   name = name or host.driver
+   if name ~= host.driver then
+      say('fatal', format("invalid database driver name: '%s'", tostring(name)))
+      error('failed to initialize the DB driver', 2)
+   end
+   local driver = drivers[name] or setmetatable({ driver_name = name }, Driver)
+   drivers[name] = driver
+   return driver
+end
+
+function Driver:name()
+   return self.driver_name
+end
+
+function Driver:connect()
+   local ok, id = ask(op.connect)
+   if not ok then
+      error('connection creation failed', 2)
+   end
+   return setmetatable({ id = id, error = 0, sql_errno = 0, sql_state = '', sql_errmsg = '' }, Connection)
+end
+
+-- A request failed: the event begins again, or the script ends.
+local function fail(connection, query, errno, state, message, ignorable)
+   connection.sql_errno, connection.sql_state, connection.sql_errmsg = errno, state, message
+   local about = {
+      connection = connection,
+      query = query,
+      sql_errno = errno,
+      sql_state = state,
+      sql_errmsg = message,
+   }
+   if not ignorable and hooks.sql_error_ignorable then
+      ignorable = hooks.sql_error_ignorable(about)
+      if ignorable then
+         ask(op.ignored)
+      end
+   end
+   if ignorable then
+      connection.error = 1
+      about.errcode = RESTART_EVENT
+      error(about, 0)
+   end
+   connection.error = 2
+   error(format("SQL error, errno = %d, state = '%s': %s", errno, state, message), 3)
+end
+
+local function result(rows, fields, kept)
+   return setmetatable({ nrows = rows or 0, nfields = fields or 0, rows = kept, at = 0 }, Result)
+end
+
+local function usable(connection)
+   if not connection.id then
+      error('the connection is closed', 3)
+   end
+   return connection.id
+end
+
+function Connection:query(query)
+   local id = usable(self)
+   query = tostring(query)
+   local ok, a, b, c, d = ask(op.query, id, query, host.wants_rows)
+   if not ok then
+      fail(self, query, a, b, c, d)
+   end
+   return result(a, b, c)
+end
+
+function Connection:query_row(query)
+   local id = usable(self)
+   query = tostring(query)
+   local ok, a, b, c, d = ask(op.query, id, query, true)
+   if not ok then
+      fail(self, query, a, b, c, d)
+   end
+   if c and a > 0 then
+      return unpack(c[1], 1, b)
+   end
+   return nil
+end
+
+function Connection:disconnect()
+   if self.id then
+      ask(op.disconnect, self.id)
+      self.id = nil
+   end
+   return 0
+end
+
+function Connection:reconnect()
+   local ok, id = ask(op.reconnect, self.id)
+   if not ok then
+      error('reconnection failed', 2)
+   end
+   self.id = id
+   return 0
+end
+
+function Connection:check_error(rs, query)
+   if self.error ~= 0 then
+      fail(self, query, self.sql_errno, self.sql_state, self.sql_errmsg, self.error == 1)
+   end
+   return rs
+end
+
+function Connection:prepare(query)
+   local id = usable(self)
+   query = tostring(query)
+   local ok, a = ask(op.prepare, id, query)
+   if not ok then
+      error('SQL API error', 2)
+   end
+   return setmetatable({ connection = self, id = a, query = query, bound = {} }, Statement)
+end
+
+function Connection:bulk_insert_init(query)
+   usable(self)
+   self.bulk = { query = tostring(query), rows = {}, count = 0, size = 0 }
+   return 0
+end
+
+local function insert(connection, bulk)
+   if bulk.count == 0 then
+      return
+   end
+   local query = bulk.query .. concat(bulk.rows, ',', 1, bulk.count)
+   bulk.rows, bulk.count, bulk.size = {}, 0, 0
+   local ok, a, b, c, d = ask(op.query, usable(connection), query, false)
+   return not ok, query, a, b, c, d
+end
+
+function Connection:bulk_insert_next(values)
+   local bulk = self.bulk
+   if not bulk then
+      error('bulk_insert_next() without bulk_insert_init()', 2)
+   end
+   if bulk.size + #values + #bulk.query + 1 >= MOST_BULK then
+      local failed, query, a, b, c, d = insert(self, bulk)
+      if failed then
+         fail(self, query, a, b, c, d)
+      end
+   end
+   bulk.count = bulk.count + 1
+   bulk.rows[bulk.count] = values
+   bulk.size = bulk.size + #values + 1
+   return 0
+end
+
+function Connection:bulk_insert_done()
+   local bulk = self.bulk
+   self.bulk = nil
+   if bulk then
+      local failed, query, a, b, c, d = insert(self, bulk)
+      if failed then
+         fail(self, query, a, b, c, d)
+      end
+   end
+   return 0
+end
+
+local TEXTS = { [7] = true, [8] = true, [9] = true, [10] = true, [11] = true, [12] = true }
+local FRACTIONS = { [5] = true, [6] = true }
+
+function Statement:bind_create(kind, length)
+   if type(kind) ~= 'number' then
+      error('the type of a parameter must be one of sysbench.sql.type', 2)
+   end
+   if TEXTS[kind] and kind > 10 and not (tonumber(length) and length > 0) then
+      error('string parameters must have a length', 2)
+   end
+   return setmetatable({ kind = kind, length = length, text = TEXTS[kind], fraction = FRACTIONS[kind] }, Parameter)
+end
+
+function Statement:bind_param(...)
+   self.bound = { ... }
+   return 0
+end
+
+function Parameter:set(value)
+   if value == nil then
+      self.value = nil
+   elseif self.text then
+      value = tostring(value)
+      self.value = #value > (self.length or #value) and value:sub(1, self.length) or value
+   else
+      value = tonumber(value)
+      if not value then
+         error('the value of this parameter must be a number', 2)
+      end
+      if not self.fraction then
+         value = value < 0 and -floor(-value) or floor(value)
+      end
+      self.value = value
+   end
+end
+
+local random_text = host.string
+
+function Parameter:set_rand_str(template)
+   if not self.text then
+      error('only a parameter of a string type takes a random string', 2)
+   end
+   self.value = random_text(template)
+end
+
+if host.level >= 11 then
+   local varying = host.varstring
+
+   function Parameter:set_rand_str_uniform(least, most)
+      self.value = varying(least, most)
+   end
+end
+
+function Statement:execute()
+   local connection, bound = self.connection, self.bound
+   local ok, a, b, c, d
+   local first, second, third = bound[1], bound[2], bound[3]
+   if third then
+      local values = {}
+      for i = 1, #bound do
+         values[i] = bound[i].value
+      end
+      ok, a, b, c, d = ask(op.execute, self.id, host.wants_rows, #bound, unpack(values, 1, #bound))
+   elseif second then
+      ok, a, b, c, d = ask(op.execute, self.id, host.wants_rows, 2, first.value, second.value)
+   elseif first then
+      ok, a, b, c, d = ask(op.execute, self.id, host.wants_rows, 1, first.value)
+   else
+      ok, a, b, c, d = ask(op.execute, self.id, host.wants_rows, 0)
+   end
+   if not ok then
+      fail(connection, self.query, a, b, c, d)
+   end
+   return result(a, b, c)
+end
+
+function Statement:close()
+   if self.id then
+      ask(op.close, self.id)
+      self.id = nil
+   end
+   return 0
+end
+
+local function kept(rs)
+   if not rs.rows then
+      error('the rows of this result were not kept: no chunk of the script seemed to look at any', 3)
+   end
+   return rs.rows
+end
+
+function Result:fetch_row()
+   local rows = kept(self)
+   if self.at >= self.nrows then
+      return nil
+   end
+   self.at = self.at + 1
+   return rows[self.at]
+end
+
+function Result:free()
+   self.rows = nil
+   return 0
+end
+
+if host.level >= 11 then
+   -- One statement brings one result here: the others are not asked for.
+   function Connection:more_results()
+      return false
+   end
+
+   function Connection:next_result()
+      return nil
+   end
+end

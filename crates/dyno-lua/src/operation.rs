@@ -1,0 +1,258 @@
+//! What a script asks the host for, and what it is told.
+
+use dyno_wire::{CapturedResult, Parameters};
+use mlua::{FromLuaMulti, IntoLua, IntoLuaMulti, Lua, MultiValue, Value};
+use std::io::Write;
+
+/// What the functions of the API yield: their names there, and numbers.
+pub(crate) const CODES: [(&str, i64); 11] = [
+    ("connect", 1),
+    ("disconnect", 2),
+    ("reconnect", 3),
+    ("query", 4),
+    ("prepare", 5),
+    ("execute", 6),
+    ("close", 7),
+    ("ignored", 8),
+    ("ready", 9),
+    ("done", 10),
+    ("finish", 11),
+];
+
+/// The number of "it has failed".
+pub(crate) const FAILED: i64 = 12;
+
+/// What a script asks for. Texts and values are in the [`Request`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// A new connection.
+    Connect,
+    /// Close this one.
+    Disconnect(usize),
+    /// Close this one and open it again.
+    Reconnect(usize),
+    /// Execute a text.
+    Query { connection: usize, rows: bool },
+    /// Prepare a text.
+    Prepare { connection: usize },
+    /// Execute what was prepared.
+    Execute { statement: usize, rows: bool },
+    /// A statement is not needed any more.
+    Close(usize),
+    /// The script itself has decided to ignore an error.
+    Ignored,
+    /// What was called is done, or what comes before or after all events.
+    Ready,
+    /// An event is done.
+    Done,
+    /// The client has no more events; the last one may count.
+    Finish(bool),
+    /// The script cannot go on: the function, the message and the traceback are in the [`Request`].
+    Failed,
+}
+
+/// A value of a statement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bound {
+    Null,
+    Integer(i64),
+    Double(f64),
+    /// So many bytes of text from here on.
+    Text(usize, usize),
+}
+
+/// The values of a statement's parameters.
+#[derive(Debug, Default)]
+pub struct Values {
+    bound: Vec<Bound>,
+    texts: Vec<u8>,
+}
+
+impl Values {
+    fn clear(&mut self) {
+        self.bound.clear();
+        self.texts.clear();
+    }
+
+    fn push(&mut self, value: &Value) {
+        let bound = match value {
+            Value::Integer(number) => Bound::Integer(*number),
+            // Numbers of Lua are doubles; whole ones beyond 32 bits may still come as such.
+            Value::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => Bound::Integer(*number as i64),
+            Value::Number(number) => Bound::Double(*number),
+            Value::String(text) => {
+                let from = self.texts.len();
+                self.texts.extend_from_slice(&text.as_bytes());
+                Bound::Text(from, self.texts.len())
+            }
+            _ => Bound::Null,
+        };
+        self.bound.push(bound);
+    }
+}
+
+/// The values for an execution, if there are any.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Given<'a>(pub Option<&'a Values>);
+
+impl Parameters for Given<'_> {
+    fn len(&self) -> usize {
+        self.0.map_or(0, |values| values.bound.len())
+    }
+
+    fn is_text(&self, index: usize) -> bool {
+        self.0
+            .is_some_and(|values| matches!(values.bound[index], Bound::Text(..)))
+    }
+
+    fn write(&self, index: usize, out: &mut Vec<u8>) -> bool {
+        let Some(values) = self.0 else { return false };
+        // Writing to memory does not fail.
+        match values.bound[index] {
+            Bound::Null => return false,
+            Bound::Integer(number) => write!(out, "{number}").unwrap_or_default(),
+            Bound::Double(number) => write!(out, "{number}").unwrap_or_default(),
+            Bound::Text(from, to) => out.extend_from_slice(&values.texts[from..to]),
+        }
+        true
+    }
+}
+
+/// What comes with an operation, kept from one to the next to be used again.
+#[derive(Debug, Default)]
+pub(crate) struct Request {
+    /// The text of a query, or of what is to be prepared.
+    pub text: Vec<u8>,
+    /// The values of an execution.
+    pub values: Values,
+    /// Where a script failed, why, and how it came there.
+    pub failure: Option<[String; 3]>,
+}
+
+/// What was yielded, as it is.
+pub(crate) struct Yielded(MultiValue);
+
+impl FromLuaMulti for Yielded {
+    fn from_lua_multi(values: MultiValue, _lua: &Lua) -> mlua::Result<Self> {
+        Ok(Self(values))
+    }
+}
+
+impl Yielded {
+    /// What it asks for; `None`: nothing that the API yields.
+    pub fn read(self, request: &mut Request) -> Option<Operation> {
+        let values = &self.0;
+        let number = |at: usize| match values.get(at)? {
+            Value::Integer(number) => usize::try_from(*number).ok(),
+            Value::Number(number) => Some(*number as usize),
+            _ => None,
+        };
+        let flag =
+            |at: usize| matches!(values.get(at), Some(value) if !matches!(value, Value::Nil | Value::Boolean(false)));
+        let mut text = |at: usize| {
+            request.text.clear();
+            if let Some(Value::String(text)) = values.get(at) {
+                request.text.extend_from_slice(&text.as_bytes());
+            }
+        };
+        let code = number(1)? as i64;
+        Some(match code {
+            1 => Operation::Connect,
+            2 => Operation::Disconnect(number(2)?),
+            3 => Operation::Reconnect(number(2)?),
+            4 => {
+                text(3);
+                Operation::Query {
+                    connection: number(2)?,
+                    rows: flag(4),
+                }
+            }
+            5 => {
+                text(3);
+                Operation::Prepare { connection: number(2)? }
+            }
+            6 => {
+                request.values.clear();
+                for at in 0..number(4)? {
+                    request.values.push(values.get(5 + at).unwrap_or(&Value::Nil));
+                }
+                Operation::Execute {
+                    statement: number(2)?,
+                    rows: flag(3),
+                }
+            }
+            7 => Operation::Close(number(2)?),
+            8 => Operation::Ignored,
+            9 => Operation::Ready,
+            10 => Operation::Done,
+            11 => Operation::Finish(flag(2)),
+            FAILED => {
+                let shown = |at: usize| match values.get(at) {
+                    Some(Value::String(text)) => text.to_string_lossy(),
+                    _ => String::new(),
+                };
+                request.failure = Some([shown(2), shown(3), shown(4)]);
+                Operation::Failed
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// An error as scripts see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// MySQL's number; 0 of PostgreSQL's.
+    pub number: u32,
+    /// The SQLSTATE.
+    pub state: String,
+    /// What happened.
+    pub message: String,
+    /// Whether it restarts the event.
+    pub ignorable: bool,
+}
+
+/// What a script is told.
+#[derive(Debug)]
+pub(crate) enum Answer<'a> {
+    /// It may go on; of a client that waits for its next event: no more are to come.
+    No,
+    /// It is done; of a client that waits: the next event begins.
+    Yes,
+    /// It has this number.
+    Id(usize),
+    /// It has brought so many rows, which were kept or not.
+    Rows(u64, Option<&'a CapturedResult>),
+    /// It has failed.
+    Failed(&'a Problem),
+}
+
+impl IntoLuaMulti for Answer<'_> {
+    fn into_lua_multi(self, lua: &Lua) -> mlua::Result<MultiValue> {
+        match self {
+            Self::No => false.into_lua_multi(lua),
+            Self::Yes => true.into_lua_multi(lua),
+            Self::Id(id) => (true, id).into_lua_multi(lua),
+            Self::Rows(rows, None) => (true, rows).into_lua_multi(lua),
+            Self::Rows(rows, Some(result)) => {
+                let table = lua.create_table_with_capacity(result.kept.len(), 0)?;
+                for row in &result.kept {
+                    let values = lua.create_table_with_capacity(row.len(), 0)?;
+                    for (value, place) in row.iter().zip(1_i64..) {
+                        if let Some(value) = value {
+                            let text = lua.create_string(dyno_text::encode(value))?;
+                            values.raw_set(place, text)?;
+                        }
+                    }
+                    table.raw_push(values)?;
+                }
+                (true, rows, result.columns.len(), table).into_lua_multi(lua)
+            }
+            Self::Failed(problem) => {
+                let state = problem.state.as_str().into_lua(lua)?;
+                let message = lua.create_string(dyno_text::encode(&problem.message))?;
+                (false, problem.number, state, message, problem.ignorable).into_lua_multi(lua)
+            }
+        }
+    }
+}

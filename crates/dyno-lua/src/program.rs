@@ -1,0 +1,447 @@
+//! The script as a program of the engine.
+
+use crate::client::{Client, Doing, ROLLBACK};
+use crate::counts::{Counters, Counts};
+use crate::error::LuaError;
+use crate::operation::{Answer, Given, Operation};
+use crate::settings::Settings;
+use crate::source::Source;
+use crate::state::{Common, State};
+use crate::watchdog::Watchdog;
+use dyno_engine::{Action, Program, ProgramError, Resume, Scripted};
+use dyno_wire::{Parameters, ServerError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// A script for the engine: each client has a state of its own.
+pub struct LuaProgram {
+    /// The states, until their clients take them.
+    ready: Mutex<Vec<Option<Client>>>,
+    tally: Tally,
+    /// Events that may still begin.
+    events: Option<AtomicU64>,
+    watchdog: Watchdog,
+}
+
+/// What the clients of a load have counted. Clones count the same.
+#[derive(Clone, Default)]
+pub struct Tally {
+    counters: Arc<Mutex<Vec<Arc<Counters>>>>,
+}
+
+impl Tally {
+    /// What all clients have counted, what they did before and after the load included, as in sysbench.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut sum = Counts::default();
+        let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.iter().for_each(|client| client.add_to(&mut sum));
+        sum
+    }
+}
+
+/// Where a client of the engine stands.
+pub struct LuaState {
+    client: Option<Client>,
+    number: usize,
+    /// The next of the numbers of its own.
+    next_number: usize,
+    /// Its connections: whether each is there.
+    connections: Vec<Slot>,
+    /// The one in use.
+    using: usize,
+    /// What it waits for.
+    waiting: Waiting,
+    /// The number under which texts are sent, once one was.
+    text_number: Option<usize>,
+    watched: Arc<crate::watchdog::Place>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    /// The engine has made it before the load, and the script has not asked for it yet.
+    Spare,
+    Open,
+    Closed,
+}
+
+/// What an action of the engine was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    /// Nothing.
+    Nothing,
+    /// For a connection of this number, which the script has asked for.
+    Connection(usize),
+    /// For the one that replaces a lost one: then the script hears of what was refused.
+    Replacement(usize),
+    /// To close this one before it is opened again.
+    Reopening(usize),
+    /// To change to another connection, for this operation.
+    Turning(Operation),
+    /// The reply to a text.
+    Query,
+    /// The end of the transaction in which something was refused, of which the script hears then.
+    Rollback,
+    /// The server's word on this statement.
+    Preparation(usize),
+    /// The reply to an execution.
+    Execution,
+    /// The end of a connection.
+    Disconnection,
+}
+
+impl LuaProgram {
+    /// Makes the states of all clients and loads the script in each.
+    ///
+    /// # Errors
+    /// The script cannot be loaded, or has no event.
+    pub fn new(source: &Source, settings: &Settings, clients: usize) -> Result<Self, LuaError> {
+        let common = Common::new(source, settings);
+        let generators = common.random.generators(clients.max(1));
+        let workers = thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(clients.max(1));
+        let share = clients.div_ceil(workers.max(1)).max(1);
+        let states: Result<Vec<Vec<Client>>, LuaError> = thread::scope(|scope| {
+            let shares: Vec<_> = generators
+                .chunks(share)
+                .enumerate()
+                .map(|(part, generators)| {
+                    let common = &common;
+                    scope.spawn(move || {
+                        let numbered = generators.iter().enumerate();
+                        let each = numbered.map(|(at, generator)| {
+                            // Each state would compile the same anew, and keep it: they only interpret.
+                            let state = State::new(common, part * share + at, generator.clone(), false)?;
+                            state.load(common)?;
+                            Ok(Client::new(state, common))
+                        });
+                        each.collect()
+                    })
+                })
+                .collect();
+            let joined = shares.into_iter().map(|share| match share.join() {
+                Ok(clients) => clients,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            joined.collect()
+        });
+        let states: Vec<Client> = states?.into_iter().flatten().take(clients).collect();
+        if let Some(client) = states.first()
+            && !client.state.defines("event")
+            && !client.state.defines("thread_run")
+        {
+            return Err(LuaError::NoEvent(source.name().to_owned()));
+        }
+        let counters = states.iter().map(|client| Arc::clone(&client.counters)).collect();
+        Ok(Self {
+            watchdog: Watchdog::new(Arc::clone(&settings.voice)),
+            ready: Mutex::new(states.into_iter().map(Some).collect()),
+            tally: Tally {
+                counters: Arc::new(Mutex::new(counters)),
+            },
+            events: (settings.events > 0).then(|| AtomicU64::new(settings.events)),
+        })
+    }
+
+    /// What all clients have counted, what they did before and after the load included, as in sysbench.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.tally.counts()
+    }
+
+    /// The same for whoever outlives the program.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.tally.clone()
+    }
+
+    /// Takes one of the events that all clients have together. `false`: there are none left.
+    fn take_event(&self) -> bool {
+        let Some(left) = &self.events else { return true };
+        let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        taken.is_ok()
+    }
+}
+
+impl LuaState {
+    /// Does what the script asks for, up to something that the engine has to do.
+    fn follow(&mut self, mut asked: Result<Operation, LuaError>) -> Result<Action, LuaError> {
+        loop {
+            let Some(client) = &mut self.client else {
+                return Err(LuaError::State("a client has no state".to_owned()));
+            };
+            let operation = asked?;
+            asked = match operation {
+                Operation::Connect => {
+                    let free = self.connections.iter().position(|slot| *slot != Slot::Open);
+                    let number = free.unwrap_or(self.connections.len());
+                    match self.connections.get(number) {
+                        Some(Slot::Spare) => {
+                            self.connections[number] = Slot::Open;
+                            client.resume(Answer::Id(number))
+                        }
+                        _ => {
+                            self.waiting = Waiting::Connection(number);
+                            return Ok(Action::Connect(number));
+                        }
+                    }
+                }
+                Operation::Disconnect(number) => match self.connections.get_mut(number) {
+                    Some(slot @ Slot::Open) => {
+                        *slot = Slot::Closed;
+                        self.waiting = Waiting::Disconnection;
+                        return Ok(Action::Disconnect(number));
+                    }
+                    _ => client.resume(Answer::Yes),
+                },
+                Operation::Reconnect(number) => {
+                    self.waiting = Waiting::Reopening(number);
+                    return Ok(Action::Disconnect(number));
+                }
+                Operation::Query { connection, .. } | Operation::Prepare { connection } if connection != self.using => {
+                    return Ok(self.turn(connection, operation));
+                }
+                Operation::Query { rows, .. } => {
+                    client.asked.clone_from(&client.request.text);
+                    self.waiting = Waiting::Query;
+                    return Ok(self.send_text(rows));
+                }
+                Operation::Prepare { connection } => match client.prepare(connection) {
+                    (place, true) => {
+                        client.asked.clone_from(&client.request.text);
+                        self.waiting = Waiting::Preparation(place);
+                        return Ok(Action::Prepare {
+                            statement: self.next_number,
+                            parameters: client.prepared[place].parameters,
+                        });
+                    }
+                    (place, false) => client.resume(Answer::Id(place)),
+                },
+                Operation::Execute { statement, rows } => {
+                    let Some(prepared) = client.prepared.get(statement) else {
+                        return Err(LuaError::State(
+                            "a statement is executed that was not prepared".to_owned(),
+                        ));
+                    };
+                    let connection = prepared.connection;
+                    if connection != self.using {
+                        return Ok(self.turn(connection, operation));
+                    }
+                    client.asked.clone_from(&prepared.text);
+                    self.waiting = Waiting::Execution;
+                    match prepared.number {
+                        Some(number) => {
+                            return Ok(Action::Execute {
+                                statement: number,
+                                results: rows,
+                            });
+                        }
+                        None => {
+                            client.fill_in(statement);
+                            return Ok(self.send_text(rows));
+                        }
+                    }
+                }
+                Operation::Close(_) => client.resume(Answer::Yes),
+                Operation::Ignored => {
+                    client.counters.error();
+                    client.resume(Answer::Yes)
+                }
+                Operation::Ready => return Ok(Action::Ready),
+                Operation::Done => {
+                    client.state.draw_after_event();
+                    return Ok(Action::End);
+                }
+                Operation::Finish(completed) => return Ok(Action::Finish { completed }),
+                Operation::Failed => return Err(LuaError::State("a failure without a word".to_owned())),
+            };
+        }
+    }
+
+    /// Sends the text of the request. All texts of a client have one number.
+    fn send_text(&mut self, results: bool) -> Action {
+        let statement = *self.text_number.get_or_insert_with(|| {
+            self.next_number += 1;
+            self.next_number - 1
+        });
+        Action::Query { statement, results }
+    }
+
+    /// Changes to another connection first.
+    fn turn(&mut self, connection: usize, operation: Operation) -> Action {
+        self.using = connection;
+        self.waiting = Waiting::Turning(operation);
+        Action::Use(connection)
+    }
+
+    /// The engine has done what was asked for.
+    fn done(&mut self) -> Result<Action, LuaError> {
+        let Some(client) = &mut self.client else {
+            return Err(LuaError::State("a client has no state".to_owned()));
+        };
+        let asked = match std::mem::replace(&mut self.waiting, Waiting::Nothing) {
+            Waiting::Connection(number) => {
+                if number == self.connections.len() {
+                    self.connections.push(Slot::Open);
+                }
+                self.connections[number] = Slot::Open;
+                client.resume(Answer::Id(number))
+            }
+            Waiting::Reopening(number) => {
+                self.waiting = Waiting::Connection(number);
+                return Ok(Action::Connect(number));
+            }
+            Waiting::Replacement(_) => {
+                client.counters.reconnect();
+                client.resume_refused()
+            }
+            Waiting::Rollback => client.resume_refused(),
+            Waiting::Turning(operation) => Ok(operation),
+            Waiting::Preparation(place) => {
+                client.prepared[place].number = Some(self.next_number);
+                self.next_number += 1;
+                client.resume(Answer::Id(place))
+            }
+            Waiting::Nothing | Waiting::Disconnection | Waiting::Query | Waiting::Execution => {
+                client.resume(Answer::Yes)
+            }
+        };
+        self.follow(asked)
+    }
+
+    /// The server has refused what was asked for, or the connection is gone.
+    fn refused(&mut self, error: &ServerError) -> Result<Action, LuaError> {
+        let Some(client) = &mut self.client else {
+            return Err(LuaError::State("a client has no state".to_owned()));
+        };
+        let waiting = std::mem::replace(&mut self.waiting, Waiting::Nothing);
+        let doing = match waiting {
+            // What was refused before is what the script hears of.
+            Waiting::Rollback => {
+                let asked = client.resume_refused();
+                return self.follow(asked);
+            }
+            Waiting::Connection(_) | Waiting::Replacement(_) | Waiting::Reopening(_) => {
+                client.say_unconnected(error);
+                let asked = match waiting {
+                    // Nothing comes of an event without a connection.
+                    Waiting::Replacement(_) => {
+                        client.problem.ignorable = false;
+                        client.resume_refused()
+                    }
+                    _ => client.resume(Answer::No),
+                };
+                return self.follow(asked);
+            }
+            Waiting::Preparation(_) => Doing::Preparing,
+            Waiting::Execution => Doing::Executing,
+            _ => Doing::Querying,
+        };
+        if let Waiting::Preparation(place) = waiting {
+            // The number is taken all the same.
+            self.next_number += 1;
+            if client.cannot_prepare(error) {
+                let asked = client.resume(Answer::Id(place));
+                return self.follow(asked);
+            }
+            client.prepared.truncate(place);
+        }
+        client.refuse(error, doing);
+        if client.is_lost_but_ignored() {
+            self.waiting = Waiting::Replacement(self.using);
+            return Ok(Action::Connect(self.using));
+        }
+        if client.needs_rollback() {
+            client.request.text.clear();
+            client.request.text.extend_from_slice(ROLLBACK);
+            self.waiting = Waiting::Rollback;
+            return Ok(self.send_text(false));
+        }
+        let asked = client.resume_refused();
+        self.follow(asked)
+    }
+}
+
+impl Program for LuaProgram {
+    type State = LuaState;
+
+    const INDEPENDENT: bool = true;
+
+    fn statements(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn state(&self, client: usize) -> LuaState {
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        LuaState {
+            client: ready.get_mut(client).and_then(Option::take),
+            number: client,
+            next_number: 0,
+            text_number: None,
+            connections: vec![Slot::Spare],
+            using: 0,
+            waiting: Waiting::Nothing,
+            watched: self.watchdog.place(),
+        }
+    }
+
+    fn next(&self, state: &mut LuaState, resume: Resume<'_>) -> Result<Action, ProgramError> {
+        let _watch = state.watched.clone().enter(state.number, state.client.as_ref());
+        let next = match resume {
+            Resume::Enter => match &mut state.client {
+                Some(client) => {
+                    let begun = client.begin_life();
+                    state.follow(begun)
+                }
+                None => Err(LuaError::State("there are more clients than states".to_owned())),
+            },
+            Resume::Begin | Resume::Again if !self.take_event() => return Ok(Action::Finish { completed: false }),
+            Resume::Begin | Resume::Again | Resume::Leave => {
+                let answer = if matches!(resume, Resume::Leave) {
+                    Answer::No
+                } else {
+                    Answer::Yes
+                };
+                match &mut state.client {
+                    Some(client) => {
+                        let asked = client.resume(answer);
+                        state.follow(asked)
+                    }
+                    None => Ok(Action::Ready),
+                }
+            }
+            Resume::Done | Resume::Results(_) => state.done(),
+            Resume::Replied { .. } if state.waiting == Waiting::Rollback => state.done(),
+            Resume::Replied { reply, results } => match &mut state.client {
+                Some(client) => {
+                    state.waiting = Waiting::Nothing;
+                    let asked = client.resume_with(reply, results);
+                    state.follow(asked)
+                }
+                None => Ok(Action::Ready),
+            },
+            Resume::Failed(error) => state.refused(error),
+        };
+        next.map_err(ProgramError::new)
+    }
+
+    fn parameters<'a>(&'a self, state: &'a LuaState, _statement: usize) -> impl Parameters + 'a {
+        Given(state.client.as_ref().map(|client| &client.request.values))
+    }
+
+    fn write_text(&self, state: &LuaState, _statement: usize, out: &mut Vec<u8>) {
+        let Some(client) = &state.client else { return };
+        match state.waiting {
+            Waiting::Preparation(place) => out.extend_from_slice(&client.prepared[place].sent),
+            _ => out.extend_from_slice(&client.request.text),
+        }
+    }
+}
+
+impl Scripted for LuaProgram {
+    type Thread = ();
+
+    fn thread(&self, _thread: usize) {}
+}

@@ -1,0 +1,390 @@
+//! A Lua state with sysbench's API in it.
+
+use crate::error::LuaError;
+use crate::operation::{CODES, FAILED};
+use crate::random::{Generator, RandomSource};
+use crate::settings::{OptionValue, Settings, Version};
+use crate::source::{Source, may_look_at_rows, templates, without_shebang};
+use crate::voice::Level;
+use mlua::{ChunkMode, Function, IntoLua, LightUserData, Lua, LuaOptions, StdLib, String as Text, Table, Value};
+use std::fs;
+use std::path::Path;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The parts of the API, in the order in which they are loaded, each with its name in tracebacks.
+const API: [(&str, &str); 7] = [
+    ("=[base]", include_str!("api/base.lua")),
+    ("=[random]", include_str!("api/random.lua")),
+    ("=[sql]", include_str!("api/sql.lua")),
+    ("=[cmdline]", include_str!("api/cmdline.lua")),
+    ("=[report]", include_str!("api/report.lua")),
+    ("=[legacy]", include_str!("api/legacy.lua")),
+    ("=[life]", include_str!("api/life.lua")),
+];
+
+/// A state that has loaded its script.
+pub(crate) struct State {
+    pub lua: Lua,
+    /// What the API and the host share.
+    pub host: Table,
+    /// The random numbers of the client.
+    pub generator: Arc<Mutex<Generator>>,
+}
+
+/// What is common to all states of a script.
+pub(crate) struct Common {
+    pub source: Source,
+    pub settings: Settings,
+    pub random: Arc<RandomSource>,
+}
+
+impl Common {
+    pub fn new(source: &Source, settings: &Settings) -> Arc<Self> {
+        Arc::new(Self {
+            source: source.clone(),
+            settings: settings.clone(),
+            random: Arc::new(RandomSource::new(&settings.random)),
+        })
+    }
+}
+
+fn setting_up(error: mlua::Error) -> LuaError {
+    LuaError::State(error.to_string())
+}
+
+impl State {
+    /// A state of the client of this number, whose script is not loaded yet, and whether it may compile.
+    pub fn new(common: &Arc<Common>, tid: usize, generator: Generator, compiles: bool) -> Result<Self, LuaError> {
+        // This leaves Lua's own pcall, which lets what it calls yield.
+        let options = LuaOptions::new().catch_rust_panics(true);
+        #[allow(
+            unsafe_code,
+            reason = "scripts have FFI and debug, as in sysbench; from those of others both are taken away below"
+        )]
+        // SAFETY: nothing is loaded that was not compiled into this program; what a script does with FFI is what its
+        // user asks for.
+        let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, options) };
+        let generator = Arc::new(Mutex::new(generator));
+        let host = Self::set_up(&lua, common, tid, &generator, compiles).map_err(setting_up)?;
+        Ok(Self { lua, host, generator })
+    }
+
+    fn set_up(
+        lua: &Lua,
+        common: &Arc<Common>,
+        tid: usize,
+        generator: &Arc<Mutex<Generator>>,
+        compiles: bool,
+    ) -> mlua::Result<Table> {
+        let settings = &common.settings;
+        if !compiles {
+            lua.load("jit.off()").exec()?;
+        }
+        let host = lua.create_table()?;
+        host.set("mark", LightUserData(ptr::null_mut()))?;
+        host.set("tid", tid)?;
+        host.set("version", settings.version.number())?;
+        let level = match settings.version {
+            Version::V0_5 => 5,
+            Version::V1_0 => 10,
+            Version::V1_1 => 11,
+        };
+        host.set("level", level)?;
+        host.set("driver", settings.dialect.name())?;
+        host.set("argv", settings.argv.as_slice())?;
+        host.set("command", settings.command.as_deref())?;
+        host.set("script_path", common.source.name())?;
+        let name = Path::new(common.source.name());
+        host.set("script_name", name.file_name().map(|name| name.display().to_string()))?;
+        let op = lua.create_table()?;
+        for (name, code) in CODES {
+            op.set(name, code)?;
+        }
+        op.set("failed", FAILED)?;
+        host.set("op", op)?;
+        host.set("wants_rows", false)?;
+        speak(lua, &host, common)?;
+        draw(lua, &host, common, generator)?;
+        for (name, text) in API {
+            lua.load(text)
+                .set_name(name)
+                .set_mode(ChunkMode::Text)
+                .call::<()>(&host)?;
+        }
+        let globals = lua.globals();
+        let opt: Table = globals.get::<Table>("sysbench")?.get("opt")?;
+        opt.set("threads", settings.threads)?;
+        for (name, value) in &settings.options {
+            opt.set(name.as_str(), of_option(lua, value)?)?;
+        }
+        for (name, value) in &settings.globals {
+            globals.set(name.as_str(), of_option(lua, value)?)?;
+        }
+        open_files(lua, &host, common)?;
+        if settings.safe {
+            secure(lua)?;
+        } else {
+            // What the C library keeps back would come after what is printed later.
+            lua.load("io.stdout:setvbuf('no')").exec()?;
+        }
+        Ok(host)
+    }
+
+    /// Loads the script.
+    pub fn load(&self, common: &Arc<Common>) -> Result<(), LuaError> {
+        let source = &common.source;
+        let name = format!("@{}", source.name());
+        let chunk = self.lua.load(without_shebang(source.bytes())).set_name(name);
+        let loaded = chunk.set_mode(ChunkMode::Text).into_function();
+        let failed = |error: &mlua::Error| {
+            let (message, traceback) = parts(error);
+            LuaError::Load { message, traceback }
+        };
+        let chunk = loaded.map_err(|error| failed(&error))?;
+        if may_look_at_rows(source.bytes()) {
+            self.host.set("wants_rows", true).map_err(setting_up)?;
+        }
+        chunk.call::<()>(()).map_err(|error| failed(&error))?;
+        let defaults: Function = self.host.get("defaults").map_err(setting_up)?;
+        defaults.call::<()>(()).map_err(|error| failed(&error))
+    }
+
+    /// Draws what sysbench draws for itself after each event, so that what scripts draw next is the same.
+    pub fn draw_after_event(&self) {
+        hold(&self.generator).next();
+    }
+
+    /// The same for the name that sysbench makes up for a statement of PostgreSQL.
+    pub fn draw_for_name(&self) {
+        hold(&self.generator).next();
+        hold(&self.generator).next();
+    }
+
+    /// Whether the script defines a function of this name.
+    pub fn defines(&self, name: &str) -> bool {
+        self.lua.globals().raw_get::<Function>(name).is_ok()
+    }
+}
+
+/// An error's message, and where it was called from.
+pub(crate) fn parts(error: &mlua::Error) -> (String, String) {
+    let text = match error {
+        mlua::Error::SyntaxError { message, .. } => message.clone(),
+        mlua::Error::RuntimeError(message) => message.clone(),
+        mlua::Error::CallbackError { cause, traceback } => {
+            let (message, _) = parts(cause);
+            return (message, traceback.clone());
+        }
+        other => other.to_string(),
+    };
+    match text.split_once("\nstack traceback:\n") {
+        Some((message, traceback)) => (message.to_owned(), traceback.to_owned()),
+        None => (text, String::new()),
+    }
+}
+
+/// An option's value in Lua.
+pub(crate) fn of_option(lua: &Lua, value: &OptionValue) -> mlua::Result<Value> {
+    match value {
+        OptionValue::Bool(value) => value.into_lua(lua),
+        OptionValue::Number(value) => value.into_lua(lua),
+        OptionValue::Text(value) => lua.create_string(dyno_text::encode(value)).map(Value::String),
+        OptionValue::List(values) => values.as_slice().into_lua(lua),
+    }
+}
+
+/// What scripts print and what is said of them.
+fn speak(lua: &Lua, host: &Table, common: &Arc<Common>) -> mlua::Result<()> {
+    let voice = Arc::clone(&common.settings.voice);
+    let print = lua.create_function(move |_, text: Text| {
+        voice.print(&text.as_bytes());
+        Ok(())
+    })?;
+    host.set("print", print)?;
+    let voice = Arc::clone(&common.settings.voice);
+    let say = lua.create_function(move |_, (level, message): (Text, Text)| {
+        let level = if &*level.as_bytes() == b"fatal" {
+            Level::Fatal
+        } else {
+            Level::Warning
+        };
+        voice.say(level, &message.to_string_lossy());
+        Ok(())
+    })?;
+    host.set("say", say)
+}
+
+/// A generator, which only one thread uses at a time.
+fn hold(generator: &Mutex<Generator>) -> MutexGuard<'_, Generator> {
+    generator.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Numbers of Lua as C takes them for 32 bits: without what is behind the point.
+fn whole(number: f64) -> u32 {
+    number as i64 as u32
+}
+
+/// Random numbers.
+fn draw(lua: &Lua, host: &Table, common: &Arc<Common>, generator: &Arc<Mutex<Generator>>) -> mlua::Result<()> {
+    type Draw = fn(&mut Generator, &RandomSource, u32, u32) -> u32;
+    let draws: [(&str, Draw); 6] = [
+        ("default", |generator, source, a, b| generator.default(source, a, b)),
+        ("uniform", |generator, _, a, b| generator.uniform(a, b)),
+        ("gaussian", |generator, source, a, b| generator.gaussian(source, a, b)),
+        ("special", |generator, source, a, b| generator.special(source, a, b)),
+        ("pareto", |generator, source, a, b| generator.pareto(source, a, b)),
+        ("zipfian", |generator, source, a, b| generator.zipfian(source, a, b)),
+    ];
+    for (name, draw) in draws {
+        let (generator, source) = (Arc::clone(generator), Arc::clone(&common.random));
+        let function = lua.create_function(move |_, (a, b): (f64, f64)| {
+            Ok(draw(&mut hold(&generator), &source, whole(a), whole(b)))
+        })?;
+        host.set(name, function)?;
+    }
+    let source = Arc::clone(&common.random);
+    let unique = lua.create_function(move |_, ()| Ok(source.unique()))?;
+    host.set("unique", unique)?;
+    let of = Arc::clone(generator);
+    host.set(
+        "uniform_double",
+        lua.create_function(move |_, ()| Ok(hold(&of).unit()))?,
+    )?;
+    let of = Arc::clone(generator);
+    let halves = lua.create_function(move |_, ()| {
+        let drawn = hold(&of).next();
+        Ok(((drawn >> 32) as u32, drawn as u32))
+    })?;
+    host.set("halves", halves)?;
+    let join = "local new = require('ffi').typeof('uint64_t')
+        return function(high, low) return new(high) * 4294967296ULL + new(low) end";
+    host.set("uint64", lua.load(join).eval::<Function>()?)?;
+    let of = Arc::clone(generator);
+    let text = lua.create_function(move |lua, template: Text| {
+        let mut out = Vec::new();
+        hold(&of).text(&template.as_bytes(), &mut out);
+        lua.create_string(out)
+    })?;
+    host.set("string", text)?;
+    let of = Arc::clone(generator);
+    let varying = lua.create_function(move |lua, (least, most): (f64, f64)| {
+        let mut out = Vec::new();
+        hold(&of).varying_text(whole(least), whole(most), &mut out);
+        lua.create_string(out)
+    })?;
+    host.set("varstring", varying)
+}
+
+/// `require`, `dofile` and `loadfile`: files are read here, so that it is known what they hold.
+fn open_files(lua: &Lua, host: &Table, common: &Arc<Common>) -> mlua::Result<()> {
+    let package: Table = lua.globals().get("package")?;
+    package.set("path", common.source.search_path())?;
+    let load = {
+        let host = host.clone();
+        move |lua: &Lua, name: &str, text: &[u8]| {
+            if may_look_at_rows(text) {
+                host.set("wants_rows", true)?;
+            }
+            let chunk = lua.load(without_shebang(text)).set_name(format!("@{name}"));
+            chunk.set_mode(ChunkMode::Text).into_function()
+        }
+    };
+    let of_files = {
+        let load = load.clone();
+        lua.create_function(move |lua, name: Option<Text>| {
+            let name = name.map(|name| name.to_string_lossy()).unwrap_or_default();
+            match fs::read(&name) {
+                Ok(text) => match load(lua, &name, &text) {
+                    Ok(function) => Ok((Some(function), None)),
+                    Err(error) => Ok((None, Some(parts(&error).0))),
+                },
+                Err(error) => Ok((None, Some(format!("cannot open {name}: {error}")))),
+            }
+        })?
+    };
+    lua.globals().set("loadfile", of_files)?;
+    let dofile = "local loadfile = loadfile
+        function dofile(name)
+           local chunk, why = loadfile(name)
+           if not chunk then error(why, 0) end
+           return chunk()
+        end";
+    lua.load(dofile).set_name("=[base]").exec()?;
+    let common = Arc::clone(common);
+    let search = lua.create_function(move |lua, name: Text| {
+        let name = name.to_string_lossy();
+        if let Some(text) = common.source.module(&name) {
+            return load(lua, &format!("{name}.lua"), text).map(Value::Function);
+        }
+        let package: Table = lua.globals().get("package")?;
+        let path: String = package.get("path").unwrap_or_default();
+        let mut tried = String::new();
+        for file in templates(&path, &name) {
+            if let Ok(text) = fs::read(&file) {
+                return load(lua, &file.display().to_string(), &text).map(Value::Function);
+            }
+            tried.push_str(&format!("\n\tno file '{}'", file.display()));
+        }
+        lua.create_string(tried).map(Value::String)
+    })?;
+    let loaders: Table = package.get("loaders")?;
+    loaders.raw_set(2, search)
+}
+
+/// Takes from a script what reaches beyond Lua.
+fn secure(lua: &Lua) -> mlua::Result<()> {
+    let globals = lua.globals();
+    for name in ["debug", "io", "jit", "ffi", "newproxy"] {
+        globals.set(name, Value::Nil)?;
+    }
+    let os: Table = globals.get("os")?;
+    let kept = lua.create_table()?;
+    for name in ["clock", "date", "difftime", "time"] {
+        kept.set(name, os.get::<Value>(name)?)?;
+    }
+    globals.set("os", &kept)?;
+    let package: Table = globals.get("package")?;
+    for name in ["loadlib", "cpath", "seeall", "searchpath"] {
+        package.set(name, Value::Nil)?;
+    }
+    let loaders: Table = package.get("loaders")?;
+    let count = loaders.raw_len();
+    for place in 3..=count {
+        loaders.raw_set(place, Value::Nil)?;
+    }
+    package.set("preload", lua.create_table()?)?;
+    let loaded: Table = package.get("loaded")?;
+    for name in [
+        "debug",
+        "io",
+        "jit",
+        "ffi",
+        "jit.opt",
+        "jit.util",
+        "jit.profile",
+        "string.buffer",
+    ] {
+        loaded.set(name, Value::Nil)?;
+    }
+    loaded.set("os", kept)?;
+    // Bytecode is not checked when it is loaded.
+    let text_only = "local load, type, byte = load, type, string.byte
+        local function checked(chunk, name, mode, ...)
+           if type(chunk) == 'function' then
+              local pieces = {}
+              for piece in chunk do
+                 if piece == '' then break end
+                 pieces[#pieces + 1] = piece
+              end
+              chunk = table.concat(pieces)
+           end
+           if type(chunk) == 'string' and byte(chunk) == 27 then
+              return nil, 'attempt to load chunk with wrong mode'
+           end
+           return load(chunk, name, 't', ...)
+        end
+        _G.load, _G.loadstring = checked, checked
+        string.dump = nil";
+    lua.load(text_only).set_name("=[base]").exec()
+}

@@ -24,7 +24,7 @@ mod signals;
 mod timeline;
 
 pub use backend::wire::transport::{TransportChoice, TransportChoiceError, TransportKind, UringUnavailable};
-pub use backend::{Connector, Driver, WireDriver};
+pub use backend::{Choice, Connector, Driver, WireDriver};
 pub use client::pacing::Draws;
 pub use client_event::{AbortReason, ClientEvent, Doing, Trace};
 pub use collect::drive;

@@ -234,6 +234,9 @@ pub enum Connecting {
     Once,
     /// For one transaction, as with pgbench's `-C`. None is made before the first phase.
     EveryTransaction,
+    /// From when a client of an [independent](crate::Program::INDEPENDENT) program asks for it; of such programs alone.
+    /// None is made before that.
+    OnDemand,
 }
 
 /// When statements of the prepared protocol are made known to the server.

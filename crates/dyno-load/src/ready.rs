@@ -115,6 +115,7 @@ fn build<S: Session>(
             }
         };
         let driver = WireDriver {
+            choice: dyno_engine::Choice::First,
             statements: program.encode::<S>()?,
             texts: program.statements(),
             preparing: workload.driver.preparing,

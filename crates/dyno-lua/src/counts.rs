@@ -3,7 +3,8 @@
 //! Each client counts for itself, in numbers that nobody else writes, so counting costs no more than a store. Whoever
 //! reports adds them up.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Statements and what became of them: all that clients have done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +41,15 @@ impl Counts {
     }
 }
 
+/// What a client has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Events that are complete.
+    pub events: u64,
+    /// The time that they took, restarts included, in nanoseconds.
+    pub busy_ns: u64,
+}
+
 /// What a statement brought, for counting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Brought {
@@ -60,6 +70,13 @@ pub(crate) struct Counters {
     others: AtomicU64,
     errors: AtomicU64,
     reconnects: AtomicU64,
+    /// Events that are complete, and the time that they took.
+    events: AtomicU64,
+    busy_ns: AtomicU64,
+    /// Whether it has begun and not ended yet.
+    runs: AtomicBool,
+    /// Whether it has asked for a connection.
+    connects: AtomicBool,
 }
 
 fn count(counter: &AtomicU64) {
@@ -84,6 +101,41 @@ impl Counters {
     /// A connection has replaced a lost one.
     pub fn reconnect(&self) {
         count(&self.reconnects);
+    }
+
+    /// An event is complete, and took so long.
+    pub fn event(&self, busy: Duration) {
+        count(&self.events);
+        let busy_ns = self.busy_ns.load(Ordering::Relaxed) + u64::try_from(busy.as_nanos()).unwrap_or(u64::MAX);
+        self.busy_ns.store(busy_ns, Ordering::Relaxed);
+    }
+
+    /// The client has begun, or has ended.
+    pub fn set_running(&self, runs: bool) {
+        self.runs.store(runs, Ordering::Relaxed);
+    }
+
+    /// The client has asked for a connection.
+    pub fn connect(&self) {
+        self.connects.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has begun and not ended yet.
+    pub fn runs(&self) -> bool {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    /// Whether it has asked for a connection.
+    pub fn connects(&self) -> bool {
+        self.connects.load(Ordering::Relaxed)
+    }
+
+    /// Its events.
+    pub fn work(&self) -> Work {
+        Work {
+            events: self.events.load(Ordering::Relaxed),
+            busy_ns: self.busy_ns.load(Ordering::Relaxed),
+        }
     }
 
     /// Adds these to a sum.

@@ -36,7 +36,7 @@ mod voice;
 mod watchdog;
 
 pub use blocking::{Server, run_parallel};
-pub use counts::Counts;
+pub use counts::{Counts, Work};
 pub use declared::{Declared, DeclaredCommand, DeclaredOption, Function, OptionKind};
 pub use environment::{Environment, Statistics};
 pub use error::LuaError;

@@ -1,7 +1,7 @@
 //! The script as a program of the engine.
 
 use crate::client::{Client, Doing, ROLLBACK};
-use crate::counts::{Counters, Counts};
+use crate::counts::{Counters, Counts, Work};
 use crate::error::LuaError;
 use crate::operation::{Answer, Given, Operation};
 use crate::settings::Settings;
@@ -13,6 +13,7 @@ use dyno_wire::{Parameters, ServerError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// A script for the engine: each client has a state of its own.
 pub struct LuaProgram {
@@ -39,6 +40,27 @@ impl Tally {
         counters.iter().for_each(|client| client.add_to(&mut sum));
         sum
     }
+
+    /// What each client has done.
+    #[must_use]
+    pub fn clients(&self) -> Vec<Work> {
+        let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.iter().map(|client| client.work()).collect()
+    }
+
+    /// How many clients have begun and not ended yet.
+    #[must_use]
+    pub fn running(&self) -> u64 {
+        let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.iter().filter(|client| client.runs()).count() as u64
+    }
+
+    /// Whether any client has asked for a connection.
+    #[must_use]
+    pub fn uses_database(&self) -> bool {
+        let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.iter().any(|client| client.connects())
+    }
 }
 
 /// Where a client of the engine stands.
@@ -56,12 +78,28 @@ pub struct LuaState {
     /// The number under which texts are sent, once one was.
     text_number: Option<usize>,
     watched: Arc<crate::watchdog::Place>,
+    /// When its event began.
+    begun: Option<Instant>,
+}
+
+impl LuaState {
+    /// Counts what comes of an event.
+    fn note(&mut self, action: &Action) {
+        let Some(client) = &self.client else { return };
+        match action {
+            Action::End | Action::Finish { completed: true } => {
+                client.counters.event(self.begun.take().map_or(Duration::ZERO, |begun| begun.elapsed()));
+            }
+            _ => {}
+        }
+        if matches!(action, Action::Finish { .. }) {
+            client.counters.set_running(false);
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
-    /// The engine has made it before the load, and the script has not asked for it yet.
-    Spare,
     Open,
     Closed,
 }
@@ -177,16 +215,9 @@ impl LuaState {
                 Operation::Connect => {
                     let free = self.connections.iter().position(|slot| *slot != Slot::Open);
                     let number = free.unwrap_or(self.connections.len());
-                    match self.connections.get(number) {
-                        Some(Slot::Spare) => {
-                            self.connections[number] = Slot::Open;
-                            client.resume(Answer::Id(number))
-                        }
-                        _ => {
-                            self.waiting = Waiting::Connection(number);
-                            return Ok(Action::Connect(number));
-                        }
-                    }
+                    client.counters.connect();
+                    self.waiting = Waiting::Connection(number);
+                    return Ok(Action::Connect(number));
                 }
                 Operation::Disconnect(number) => match self.connections.get_mut(number) {
                     Some(slot @ Slot::Open) => {
@@ -380,10 +411,11 @@ impl Program for LuaProgram {
             number: client,
             next_number: 0,
             text_number: None,
-            connections: vec![Slot::Spare],
+            connections: vec![Slot::Closed],
             using: 0,
             waiting: Waiting::Nothing,
             watched: self.watchdog.place(),
+            begun: None,
         }
     }
 
@@ -392,13 +424,15 @@ impl Program for LuaProgram {
         let next = match resume {
             Resume::Enter => match &mut state.client {
                 Some(client) => {
+                    client.counters.set_running(true);
                     let begun = client.begin_life();
                     state.follow(begun)
                 }
                 None => Err(LuaError::State("there are more clients than states".to_owned())),
             },
-            Resume::Begin | Resume::Again if !self.take_event() => return Ok(Action::Finish { completed: false }),
+            Resume::Begin | Resume::Again if !self.take_event() => Ok(Action::Finish { completed: false }),
             Resume::Begin | Resume::Again | Resume::Leave => {
+                state.begun = Some(Instant::now());
                 let answer = if matches!(resume, Resume::Leave) {
                     Answer::No
                 } else {
@@ -424,6 +458,9 @@ impl Program for LuaProgram {
             },
             Resume::Failed(error) => state.refused(error),
         };
+        if let Ok(action) = &next {
+            state.note(action);
+        }
         next.map_err(ProgramError::new)
     }
 

@@ -48,6 +48,9 @@ pub enum Command {
     /// Take the place of PostgreSQL's pgbench, with the same options; see `dyno pgbench --help`
     #[command(disable_help_flag = true)]
     Pgbench(PgbenchArguments),
+    /// Take the place of sysbench for databases, with the same options and scripts; see `dyno sysbench --help`
+    #[command(disable_help_flag = true)]
+    Sysbench(SysbenchArguments),
 }
 
 /// What `dyno pgbench` is told: for pgbench alone to understand.
@@ -55,6 +58,18 @@ pub enum Command {
 pub struct PgbenchArguments {
     /// pgbench's options and database
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION|DBNAME")]
+    pub words: Vec<OsString>,
+}
+
+/// What `dyno sysbench` is told: for sysbench alone to understand.
+#[derive(Args, Debug)]
+pub struct SysbenchArguments {
+    /// sysbench's options, a script or the name of a workload, and a command
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "OPTION|TEST|COMMAND"
+    )]
     pub words: Vec<OsString>,
 }
 

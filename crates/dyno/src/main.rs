@@ -26,8 +26,11 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = arguments::arguments();
-    if let Some(called) = pgbench_name(&words) {
+    if let Some(called) = called(&words, "pgbench") {
         return dyno_pgbench::main(&called, words.drain(1..)).into();
+    }
+    if called(&words, "sysbench").is_some() {
+        return dyno_sysbench::main(words.drain(1..)).into();
     }
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
     };
     let done = match cli.command {
         Command::Pgbench(arguments) => return dyno_pgbench::main("pgbench", arguments.words.into_iter()).into(),
+        Command::Sysbench(arguments) => return dyno_sysbench::main(arguments.words.into_iter()).into(),
         Command::Run(arguments) => run::run(&arguments),
         Command::List(arguments) => look::list(&arguments),
         Command::Show(arguments) => look::show(&arguments),
@@ -49,8 +53,8 @@ fn main() -> ExitCode {
     done.map_or_else(|failure: Failure| failure.report(&words), |()| ExitCode::SUCCESS)
 }
 
-/// The name we were called by, if it is pgbench's: dyno may be linked under it.
-fn pgbench_name(words: &[OsString]) -> Option<String> {
+/// The name we were called by, if it is that of this other program: dyno may be linked under it.
+fn called(words: &[OsString], other: &str) -> Option<String> {
     let called = words.first()?;
-    (Path::new(called).file_name()? == "pgbench").then(|| called.to_string_lossy().into_owned())
+    (Path::new(called).file_name()? == other).then(|| called.to_string_lossy().into_owned())
 }

@@ -8,7 +8,7 @@
 pub mod blocking;
 pub(crate) mod wire;
 
-pub use wire::driver::{Connector, LoggedIn, WireDriver};
+pub use wire::driver::{Choice, Connector, LoggedIn, WireDriver};
 
 pub use wire::transport::Wait;
 

@@ -256,7 +256,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
     /// The clients of a thread, before they begin, and what says when they do.
     fn new(share: Share<'a, D, P>, backend: B) -> (Self, Box<dyn FnOnce() -> Option<Start> + 'a>) {
         let workload = share.workload;
-        let connected = workload.connecting == Connecting::Once;
+        let connected = workload.connecting != Connecting::EveryTransaction;
         let mut thread = workload.program.thread(share.part);
         let clients: Vec<_> = share
             .clients

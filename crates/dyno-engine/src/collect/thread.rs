@@ -106,7 +106,7 @@ pub(super) fn client_thread<D: Driver, P: Scripted>(
     let mut connections = Vec::with_capacity(portion.clients.len());
     let mut times = LatencyHistogram::new();
     let messages = reporting.messages.clone();
-    if workload.connecting == Connecting::EveryTransaction {
+    if workload.connecting != Connecting::Once {
         connections.resize_with(portion.clients.len(), || None);
     } else {
         match connecting.connect(workload, portion.clients.clone(), stop) {

@@ -202,6 +202,7 @@ pub fn wire(statements: Vec<PgStatement>, texts: Vec<String>) -> WireDriver<PgSe
         ..PgConfig::default()
     });
     WireDriver {
+        choice: dyno_engine::Choice::First,
         endpoints: vec![Endpoint {
             address: Address::Unix(library::socket(&SERVER)),
             tls: None,

@@ -96,6 +96,7 @@ pub fn load(
         ..PgConfig::default()
     });
     let driver = WireDriver {
+        choice: dyno_engine::Choice::First,
         endpoints: vec![Endpoint {
             address: Address::Tcp(vec![server.address()]),
             tls: None,
@@ -167,6 +168,7 @@ pub fn seeded_load(
     let plain = load(transport, server, clients, 1, Pacing::Closed, &[]);
     let workload = plain.workloads.into_iter().next().expect("one workload");
     let driver = WireDriver {
+        choice: dyno_engine::Choice::First,
         statements: program.encode::<PgSession>().expect("valid statements"),
         texts: program.statements(),
         preparing: Preparing::OnFirstUse,

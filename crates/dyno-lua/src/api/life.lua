@@ -61,7 +61,7 @@ function host.life()
       else
          local stop = call('thread_run', event_until_done)
          if stop then
-            go = ask(op.finish, true)
+            go = ask(op.finish, false)
          else
             go = ask(op.done)
          end

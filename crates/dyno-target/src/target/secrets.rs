@@ -52,6 +52,12 @@ fn owner(address: &str) -> &'static dyn Product {
     product(address.trim_start()).unwrap_or(USUAL)
 }
 
+/// Whether an option of some program, or a variable, has a password for its value.
+fn names_password(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    PARTS.iter().any(|part| name.contains(part))
+}
+
 /// Whether a lower-case keyword was probably meant to be one with a password, or is some other program's.
 fn resembles_password(keyword: &str) -> bool {
     PARTS.iter().any(|part| keyword.contains(part))
@@ -80,6 +86,8 @@ pub fn word_without_secrets(word: &str) -> String {
     {
         let value = match option {
             "target" | "--target" | "--to" => without_secrets(value),
+            // Such as sysbench's --mysql-password.
+            _ if names_password(option) && !value.is_empty() => HIDDEN.to_owned(),
             _ => word_without_secrets(value),
         };
         return format!("{option}={value}");
@@ -439,6 +447,9 @@ mod tests {
             ("host=db pasword=s3cret", "host=db password=***"),
             ("host=db wort=s3cret", "host=db ***"),
             ("target=host=db wort=s3cret", "target=host=db ***"),
+            ("--mysql-password=s3cret", "--mysql-password=***"),
+            ("--pgsql_password=host=db s3cret", "--pgsql_password=***"),
+            ("--mysql-password=", "--mysql-password="),
             ("host=db scram_client_key=s3cret", "host=db scram_client_key=***"),
             ("dbname=postgres://ann:s3cret@db/x", "***"),
             ("dbname=postgres%3A%2F%2Fann%3As3cret%40db", "***"),

@@ -80,6 +80,7 @@ fn is_taken(address: &Address, request: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Choice;
     use crate::load::Preparing;
     use dyno_connect::Endpoint;
     use dyno_wire::{MyConfig, MySession};
@@ -95,6 +96,7 @@ mod tests {
             .map(|server| server.local_addr().expect("its address"));
         let [stranger, server] = servers;
         let driver = WireDriver {
+            choice: Choice::First,
             endpoints: vec![Endpoint {
                 address: Address::Tcp(addresses.to_vec()),
                 tls: None,

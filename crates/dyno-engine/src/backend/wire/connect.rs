@@ -1,23 +1,32 @@
 //! Opens the connections of clients: tries the endpoints in turn, and has statements prepared.
 
-use super::driver::{LoggedIn, WireDriver};
+use super::driver::{Choice, LoggedIn, WireDriver};
 use super::transport::Connection;
 use crate::backend::Opened;
 use crate::load::Preparing;
 use dyno_connect::{ConnectError, Limit, Opening, log_in};
 use dyno_wire::Session;
+use std::sync::atomic::Ordering;
 
 /// Connects, logs in, and prepares the statements of the workload of this name if the driver is to.
 ///
-/// Endpoints are tried in order. As with libpq, one that lets us speak but refuses the log-in ends the search,
-/// unless it cannot serve anybody now. All that went wrong is told.
+/// Endpoints are tried in order, unless they are taken in turn. As with libpq, one that lets us speak but refuses the
+/// log-in ends the search, unless it cannot serve anybody now. All that went wrong is told.
 pub(crate) fn open<S: Session>(
     driver: &WireDriver<S>,
     workload: &str,
     limit: Limit<'_>,
 ) -> Result<Opened<LoggedIn<S>>, ConnectError> {
     let mut errors = Vec::new();
-    for number in 0..driver.endpoints.len() {
+    let count = driver.endpoints.len();
+    let tried = match &driver.choice {
+        Choice::First => 0..count,
+        Choice::InTurn(made) => {
+            let next = made.fetch_add(1, Ordering::Relaxed) % count.max(1);
+            next..(next + 1).min(count)
+        }
+    };
+    for number in tried {
         let (mut opening, mut session) =
             match log_in(&driver.endpoints[number], |tls| (driver.session)(number, tls), limit) {
                 Ok(opened) => opened,

@@ -6,11 +6,14 @@ use dyno_connect::Endpoint;
 use dyno_wire::Session;
 use dyno_wire::tls::SslMode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// A server that is spoken to in its own protocol, through the engine's event loop.
 pub struct WireDriver<S: Session> {
-    /// Where connections go, tried in order for each of them. At least 1.
+    /// Where connections go. At least 1.
     pub endpoints: Vec<Endpoint>,
+    /// Which of them a connection tries.
+    pub choice: Choice,
     /// Makes the session of a new connection.
     pub session: NewSession<S>,
     /// The statements of the workload, encoded once for all clients.
@@ -19,6 +22,16 @@ pub struct WireDriver<S: Session> {
     pub texts: Vec<String>,
     /// When the server is told of statements that it is to know before their execution.
     pub preparing: Preparing,
+}
+
+/// Which endpoints a new connection tries.
+#[derive(Debug, Default)]
+pub enum Choice {
+    /// All of them in order, until one lets it in.
+    #[default]
+    First,
+    /// One: the first connection the first endpoint, the second one the second, and so on. So many were made.
+    InTurn(AtomicUsize),
 }
 
 /// The hosts of a server, looked up, with what logging in to each of them takes. Clones are for further workloads, and

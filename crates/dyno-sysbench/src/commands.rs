@@ -1,0 +1,69 @@
+//! Commands other than `run`.
+
+use crate::message::{Level, Log, complain, print};
+use crate::options::declared::Resolved;
+use crate::options::{Options, of_test};
+use crate::run::servers;
+use crate::script::Script;
+use dyno_lua::{Environment, Function, run_parallel};
+use std::sync::Arc;
+
+/// Commands that sysbench expects of every test.
+const COMMON: [&str; 3] = ["prepare", "cleanup", "help"];
+
+/// Executes a command, and gives the exit code.
+pub fn command(name: &str, options: &Options, script: &Script, resolved: &[Resolved], log: &Arc<Log>) -> u8 {
+    if name == "help"
+        && !script.declared.has(Function::Help)
+        && let Some(declared) = &script.options
+    {
+        print(&of_test(&script.name, declared));
+        return 0;
+    }
+    let Some(declared) = script.declared.command(name) else {
+        match COMMON.contains(&name) {
+            true => complain(&format!(
+                "'{}' test does not implement the '{name}' command.\n",
+                script.name
+            )),
+            false => complain(&format!("Unknown command: {name}\n")),
+        }
+        return 1;
+    };
+    let is_parallel = declared.parallel && options.limits.threads > 1;
+    if is_parallel && log.says(Level::Notice) {
+        print("Initializing worker threads...\n\n");
+    }
+    match execute(name, is_parallel, options, script, resolved, log) {
+        Ok(()) => 0,
+        Err(text) => {
+            log.fatal(&text);
+            1
+        }
+    }
+}
+
+fn execute(
+    name: &str,
+    is_parallel: bool,
+    options: &Options,
+    script: &Script,
+    resolved: &[Resolved],
+    log: &Arc<Log>,
+) -> Result<(), String> {
+    let settings = script.settings(options, resolved, log);
+    // What cannot be looked up matters only to a command that connects.
+    let (server, unknown) = match servers(options, log) {
+        Ok(servers) => (servers.for_commands(), None),
+        Err(text) => (None, Some(text)),
+    };
+    let done = match server {
+        Some(server) if is_parallel => run_parallel(&script.source, &settings, &server, name),
+        server => Environment::load(&script.source, &settings, 0, server)
+            .and_then(|mut environment| environment.command(name)),
+    };
+    done.map_err(|error| match unknown {
+        Some(text) => format!("{text}\n{error}"),
+        None => error.to_string(),
+    })
+}

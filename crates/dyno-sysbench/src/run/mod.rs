@@ -1,0 +1,162 @@
+//! The command `run`: from a script to its report.
+
+mod load;
+mod signals;
+mod watch;
+
+pub use load::servers;
+pub use signals::Signals;
+
+use crate::message::{Level, Log, print};
+use crate::options::Options;
+use crate::options::declared::Resolved;
+use crate::report::Manner;
+use crate::script::Script;
+use dyno_engine::{DriveError, Ending, Outcome, allow_descriptors};
+use dyno_lua::{Environment, Function, LuaError, LuaProgram, Statistics};
+use std::sync::Arc;
+use watch::Watch;
+
+/// Exit codes, as sysbench's: of what cannot be done, and of events that were given up.
+const FAILED: u8 = 1;
+const UNFINISHED: u8 = 2;
+
+/// Runs the script, and gives the exit code.
+pub fn run(options: &Options, script: &Script, resolved: &[Resolved], log: &Arc<Log>, signals: &Signals) -> u8 {
+    match measure(options, script, resolved, log, signals) {
+        Ok(code) => code,
+        Err(text) => {
+            log.fatal(&text);
+            FAILED
+        }
+    }
+}
+
+fn measure(
+    options: &Options,
+    script: &Script,
+    resolved: &[Resolved],
+    log: &Arc<Log>,
+    signals: &Signals,
+) -> Result<u8, String> {
+    let functions = &script.declared;
+    if !functions.has(Function::Event) && !functions.has(Function::ThreadRun) {
+        return Err(LuaError::NoEvent(script.name.clone()).to_string());
+    }
+    let threads = options.limits.threads;
+    allow_descriptors(threads, load::worker_threads(threads), 64).map_err(|error| error.to_string())?;
+    let settings = script.settings(options, resolved, log);
+    let servers = servers(options, log)?;
+    let loaded = Environment::load(&script.source, &settings, 0, servers.for_commands());
+    let mut environment = loaded.map_err(|error| error.to_string())?;
+    environment.call(Function::Init).map_err(|error| error.to_string())?;
+    if log.says(Level::Notice) {
+        print(&announcement(options));
+    }
+    let program = LuaProgram::new(&script.source, &settings, threads).map_err(|error| error.to_string())?;
+    let manner = Manner {
+        version: options.format,
+        percentile: options.telling.percentile,
+        has_rate: options.limits.rate_per_s.is_some(),
+        has_database: false,
+    };
+    let line = move |statistics: &Statistics| print(&manner.default_line(statistics));
+    environment.on_default_report(line).map_err(|error| error.to_string())?;
+    let mut watch = Watch::new(options, log, manner, program.tally(), &mut environment);
+    let driven = servers.drive(options, program, &mut watch, signals.stop());
+    let code = match driven {
+        Ok(outcome) => ended(&mut watch, &outcome, options, log),
+        Err(error) => {
+            log.fatal(&not_begun(&error));
+            log.fatal("Thread initialization failed!");
+            return Ok(FAILED);
+        }
+    };
+    let failure = watch.failure.take();
+    let done = environment.call(Function::Done).err();
+    let failures: Vec<LuaError> = failure.into_iter().chain(done).collect();
+    for failure in &failures {
+        log.fatal(&failure.to_string());
+    }
+    Ok(if failures.is_empty() { code } else { code.max(FAILED) })
+}
+
+/// What is said before the clients begin.
+fn announcement(options: &Options) -> String {
+    let (limits, telling) = (&options.limits, &options.telling);
+    let mut text = format!(
+        "Running the test with following options:\nNumber of threads: {}\n",
+        limits.threads
+    );
+    if limits.warmup_s > 0 {
+        text += &format!("Warmup time: {}s\n", limits.warmup_s);
+    }
+    if let Some(rate_per_s) = limits.rate_per_s {
+        text += &format!("Target transaction rate: {rate_per_s}/sec\n");
+    }
+    if let Some(interval_s) = telling.interval_s {
+        text += &format!("Report intermediate results every {interval_s} second(s)\n");
+    }
+    if !telling.checkpoints_s.is_empty() {
+        let each: Vec<_> = telling.checkpoints_s.iter().map(u64::to_string).collect();
+        text += &format!("Report checkpoint(s) at {} seconds\n", each.join(", "));
+    }
+    if telling.debug {
+        text += "Debug mode enabled.\n\n";
+    }
+    if telling.validate {
+        text += "Validation checks: on.\n\n";
+    }
+    text += &match telling.seed {
+        Some(seed) => format!("Initializing random number generator from seed ({seed}).\n\n"),
+        None => "Initializing random number generator from current time\n\n".to_owned(),
+    };
+    if let (Some(after_s), Some(time_s)) = (limits.forced_shutdown_s, limits.time_s) {
+        text += &format!("Forcing shutdown in {} seconds\n", time_s.saturating_add(after_s));
+    }
+    text + "\nInitializing worker threads...\n\n"
+}
+
+/// Why a load could not begin.
+fn not_begun(error: &DriveError) -> String {
+    error.to_string()
+}
+
+/// Tells of a run that is over, and gives the exit code.
+fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log) -> u8 {
+    let unfinished: u64 = outcome.unfinished.iter().sum();
+    let mut code = 0;
+    match &outcome.ended_early {
+        None if options.limits.events.is_some_and(|events| watch.events >= events) => {
+            log.say(Level::Info, "Event limit exceeded, exiting...");
+        }
+        None if unfinished > 0 => {
+            log.fatal("The --max-time limit has expired, forcing shutdown...");
+            code = UNFINISHED;
+        }
+        None => log.say(Level::Info, "Time limit exceeded, exiting..."),
+        Some(Ending::Stopped) => code = FAILED,
+        Some(Ending::Program(error)) => {
+            log.fatal(&error.to_string());
+            if let Some(traceback) = error.of::<LuaError>().and_then(LuaError::traceback) {
+                log.say(Level::Debug, traceback);
+            }
+            if !watch.has_begun {
+                log.fatal("Thread initialization failed!");
+            }
+            code = FAILED;
+        }
+        Some(other) => {
+            log.fatal(&other.to_string());
+            code = FAILED;
+        }
+    }
+    if code == 0 {
+        log.say(Level::Info, "Done.\n\n");
+    }
+    // Of a run that failed at once there is nothing to report.
+    if code != FAILED || watch.events > 0 {
+        watch.report(unfinished);
+    }
+    code
+}

@@ -1,0 +1,252 @@
+//! What is seen of a run while it goes on: its intervals and checkpoints are told, and all of it is summed up.
+
+use crate::message::{Log, print};
+use crate::options::Options;
+use crate::report::{Fairness, Manner, Stat, histogram};
+use dyno_engine::{AbortReason, ClientEvent, Connected, Observer};
+use dyno_lua::{Counts, Environment, LuaError, Statistics, Tally, Work};
+use dyno_record::{Interval, Recording};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Watches a run.
+pub struct Watch<'a> {
+    log: Arc<Log>,
+    options: &'a Options,
+    /// How it is told.
+    pub manner: Manner,
+    tally: Tally,
+    /// What the script's hooks are called in.
+    hooks: &'a mut Environment,
+    /// The phase that counts.
+    measured: usize,
+    /// From the begin of the load to that of the phase.
+    before: Duration,
+    /// From the begin of the phase to the end of what was seen.
+    seen: Duration,
+    /// Since the last intermediate report.
+    interval: Stretch,
+    /// Since the last full one.
+    whole: Stretch,
+    /// Checkpoints to come, in seconds, the next one last.
+    checkpoints_s: Vec<u64>,
+    /// What a hook failed with.
+    pub failure: Option<LuaError>,
+    /// Whether the clients began.
+    pub has_begun: bool,
+    /// How many events there were in all that counts.
+    pub events: u64,
+}
+
+/// A stretch of the run that is told as one.
+#[derive(Default)]
+struct Stretch {
+    begin: Duration,
+    recording: Recording,
+    /// What had been counted by its begin.
+    counts: Counts,
+    /// What each client had done by its begin.
+    clients: Vec<Work>,
+}
+
+impl<'a> Watch<'a> {
+    /// Watches a run of these options, in which this counts.
+    pub fn new(options: &'a Options, log: &Arc<Log>, manner: Manner, tally: Tally, hooks: &'a mut Environment) -> Self {
+        let mut checkpoints_s = options.telling.checkpoints_s.clone();
+        checkpoints_s.reverse();
+        Self {
+            log: Arc::clone(log),
+            options,
+            manner,
+            tally,
+            hooks,
+            measured: usize::from(options.limits.warmup_s > 0),
+            before: Duration::from_secs(options.limits.warmup_s),
+            seen: Duration::ZERO,
+            interval: Stretch::default(),
+            whole: Stretch::default(),
+            checkpoints_s,
+            failure: None,
+            has_begun: false,
+            events: 0,
+        }
+    }
+
+    /// What happened in a stretch that ends now.
+    fn stat(&self, stretch: &Stretch) -> Stat {
+        let counts = self.tally.counts().since(&stretch.counts);
+        let recording = &stretch.recording;
+        let lasted_s = self.seen.saturating_sub(stretch.begin).as_secs_f64();
+        let latency = &recording.latency_sums;
+        let percentile = self
+            .options
+            .telling
+            .percentile
+            .map_or(0, |percentile| recording.latency.percentile_ns(f64::from(percentile)));
+        // How many wait, and how many are served, on the average of the stretch: each for as long as it takes.
+        let waited_s = recording.lag_sums.sum_us / 1e6;
+        let taken_s = latency.sum_us / 1e6;
+        let mean = |seconds: f64| match lasted_s > 0.0 {
+            true => (seconds / lasted_s).round() as u64,
+            false => 0,
+        };
+        Stat {
+            threads_running: self.tally.running(),
+            events: recording.transactions,
+            reads: counts.reads,
+            writes: counts.writes,
+            other: counts.others,
+            errors: counts.errors,
+            reconnects: counts.reconnects,
+            time_total_s: self.seen.as_secs_f64(),
+            time_interval_s: lasted_s,
+            latency_pct_s: percentile as f64 / 1e9,
+            latency_min_s: latency.min_us / 1e6,
+            latency_max_s: latency.max_us / 1e6,
+            latency_avg_s: latency.mean_us() / 1e6,
+            latency_sum_s: latency.sum_us / 1e6,
+            queue_length: mean(waited_s),
+            concurrency: mean((taken_s - waited_s).max(0.0)),
+        }
+    }
+
+    /// The full report of everything since the last one; begins a new stretch. So many events were given up.
+    pub fn report(&mut self, unfinished: u64) {
+        let stat = self.stat(&self.whole);
+        if self.options.telling.histogram && self.log.says(crate::message::Level::Notice) {
+            print(&histogram(&self.whole.recording.latency));
+        }
+        let is_hooked = match self.hooks.report_cumulative(&statistics(&stat)) {
+            Ok(is_hooked) => is_hooked,
+            Err(error) => {
+                self.failure.get_or_insert(error);
+                true
+            }
+        };
+        if !is_hooked && self.log.says(crate::message::Level::Notice) {
+            print(&(self.manner.cumulative(&stat, unfinished) + &self.fairness().text()));
+        }
+        self.whole = self.stretch();
+    }
+
+    /// How evenly the clients worked in the stretch.
+    fn fairness(&self) -> Fairness {
+        let now = self.tally.clients();
+        let before = self
+            .whole
+            .clients
+            .iter()
+            .copied()
+            .chain(std::iter::repeat(Work::default()));
+        let each = now.iter().zip(before);
+        Fairness::of(each.map(|(now, before)| (now.events - before.events, now.busy_ns - before.busy_ns)))
+    }
+
+    fn stretch(&self) -> Stretch {
+        Stretch {
+            begin: self.seen,
+            recording: Recording::default(),
+            counts: self.tally.counts(),
+            clients: self.tally.clients(),
+        }
+    }
+
+    fn tell_interval(&mut self) {
+        let stat = self.stat(&self.interval);
+        let is_hooked = match self.hooks.report_intermediate(&statistics(&stat)) {
+            Ok(is_hooked) => is_hooked,
+            Err(error) => {
+                self.failure.get_or_insert(error);
+                true
+            }
+        };
+        if !is_hooked && self.log.says(crate::message::Level::Notice) {
+            print(&self.manner.intermediate(&stat));
+        }
+        self.interval = self.stretch();
+    }
+}
+
+/// The same for a hook.
+fn statistics(stat: &Stat) -> Statistics {
+    Statistics {
+        threads_running: stat.threads_running,
+        time_total_s: stat.time_total_s,
+        time_interval_s: stat.time_interval_s,
+        events: stat.events,
+        reads: stat.reads,
+        writes: stat.writes,
+        other: stat.other,
+        errors: stat.errors,
+        reconnects: stat.reconnects,
+        latency_pct_s: stat.latency_pct_s,
+        latency_min_s: stat.latency_min_s,
+        latency_max_s: stat.latency_max_s,
+        latency_avg_s: stat.latency_avg_s,
+        latency_sum_s: stat.latency_sum_s,
+        queue_length: stat.queue_length,
+        concurrency: stat.concurrency,
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn connected(&mut self, _: &Connected) {
+        self.manner.has_database = self.tally.uses_database();
+        self.has_begun = true;
+        if self.log.says(crate::message::Level::Notice) {
+            print("Threads started!\n\n");
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+        self.manner.has_database |= self.tally.uses_database();
+        if interval.phase != self.measured {
+            // What the clients count by themselves in the warm-up does not count.
+            self.interval = self.stretch();
+            self.whole = self.stretch();
+            return ControlFlow::Continue(());
+        }
+        let Some(recording) = interval.recordings.first() else {
+            return ControlFlow::Continue(());
+        };
+        self.seen = (interval.start + interval.duration).saturating_sub(self.before);
+        self.interval.recording.add(recording);
+        self.whole.recording.add(recording);
+        self.events += recording.transactions;
+        // A rest at the end is told by the report.
+        if !interval.first_thread_whole {
+            return ControlFlow::Continue(());
+        }
+        let seconds = self.seen.as_secs_f64().round() as u64;
+        if self
+            .options
+            .telling
+            .interval_s
+            .is_some_and(|every_s| seconds.is_multiple_of(every_s))
+        {
+            self.tell_interval();
+        }
+        if self.checkpoints_s.last().is_some_and(|at_s| seconds >= *at_s) {
+            self.checkpoints_s.pop();
+            if self.log.says(crate::message::Level::Notice) {
+                print(&format!("[ {seconds}s ] Checkpoint report:\n"));
+            }
+            self.report(0);
+        }
+        match self.failure {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn client_event(&mut self, event: &ClientEvent) {
+        if let ClientEvent::Aborted {
+            why: AbortReason::Program(error),
+            ..
+        } = event
+        {
+            self.log.fatal(&error.to_string());
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The command lines.
+
+mod commands;
+mod mariadb;
+mod options;
+mod postgres;
+mod runs;

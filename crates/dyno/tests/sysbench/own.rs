@@ -1,0 +1,226 @@
+//! What sysbench has not, or has in another version: forms of reports, refusals, its name as a link, and how a run ends
+//! when it is interrupted.
+
+use crate::case::Desk;
+use crate::server::Mariadb;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A folder to work in.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.0.path())
+            .env("HOME", self.0.path())
+            .env_remove("DYNO_ARCHIVE")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// `dyno sysbench` with these words.
+    fn sysbench(&self, words: &[&str]) -> Output {
+        let mut command = self.command(Path::new(env!("CARGO_BIN_EXE_dyno")));
+        command.arg("sysbench").args(words).output().unwrap()
+    }
+
+    /// The same, which must succeed, and what it prints.
+    fn prints(&self, words: &[&str]) -> String {
+        let output = self.sysbench(words);
+        assert!(output.status.success(), "{words:?}\n{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+const NOTHING: &str = "function event() end";
+
+#[test]
+fn reports_have_the_form_of_a_version() {
+    let folder = Folder::new();
+    folder.file("s.lua", NOTHING);
+    let run = |format: &str| folder.prints(&["s.lua", "run", "--events=3", &format!("--report-format={format}")]);
+    let old = run("0.5");
+    assert!(
+        old.starts_with("sysbench 0.5:  multi-threaded system evaluation benchmark"),
+        "{old}"
+    );
+    assert!(old.contains("    total time taken by event execution: "), "{old}");
+    assert!(old.contains("         approx.  95 percentile:"), "{old}");
+    let usual = run("1.0");
+    assert!(
+        usual.contains("General statistics:\n") && usual.contains("Latency (ms):\n"),
+        "{usual}"
+    );
+    let newer = run("1.1");
+    assert!(newer.contains("Throughput:\n    events/s (eps): "), "{newer}");
+}
+
+#[test]
+fn a_link_is_called_sysbench() {
+    let folder = Folder::new();
+    folder.file("s.lua", "function prepare() print('prepared') end");
+    let link = folder.0.path().join("sysbench");
+    symlink(env!("CARGO_BIN_EXE_dyno"), &link).unwrap();
+    let output = folder.command(&link).args(["s.lua", "prepare"]).output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.starts_with("sysbench 1.0.20 (using dyno ") && text.ends_with("\n\nprepared\n"),
+        "{text}"
+    );
+    let version = folder.command(&link).arg("--version").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    assert!(version.starts_with("sysbench 1.0.20 (dyno "), "{version}");
+}
+
+#[test]
+fn other_tests_are_refused_in_a_line() {
+    let folder = Folder::new();
+    for test in ["cpu", "memory", "threads", "mutex", "fileio"] {
+        let output = folder.sysbench(&[test, "run"]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let said = text.lines().last().unwrap();
+        assert!(said.contains(test) && said.contains("not about databases"), "{text}");
+    }
+}
+
+#[test]
+fn what_happens_in_the_warm_up_does_not_count() {
+    let folder = Folder::new();
+    // Each event takes a tenth of a second.
+    folder.file(
+        "s.lua",
+        "local ffi = require('ffi')\nffi.cdef('int usleep(unsigned int);')\nfunction event() ffi.C.usleep(100000) end",
+    );
+    let shown = folder.prints(&["s.lua", "run", "--warmup-time=1", "--time=1"]);
+    let line = shown
+        .lines()
+        .find(|line| line.contains("total number of events:"))
+        .unwrap();
+    let events: u32 = line.split_whitespace().last().unwrap().parse().unwrap();
+    assert!((1..=11).contains(&events), "{shown}");
+}
+
+#[test]
+fn scripts_from_elsewhere_are_kept_in() {
+    let folder = Folder::new();
+    let text = "function prepare() print(io, os.execute, pcall(require, 'ffi')) end\nfunction event() end";
+    folder.file("s.lua", text);
+    let open = folder.prints(&["s.lua", "prepare"]);
+    assert!(open.contains("table: "), "{open}");
+    let safe = folder.prints(&["s.lua", "prepare", "--safe-lua"]);
+    assert!(safe.contains("nil\tnil\tfalse"), "{safe}");
+}
+
+#[test]
+fn a_script_that_fails_after_a_while_is_reported_all_the_same() {
+    let folder = Folder::new();
+    folder.file(
+        "s.lua",
+        "n = 0\nfunction event() n = n + 1; if n > 5 then error('enough') end end",
+    );
+    let output = folder.sysbench(&["s.lua", "run", "--time=5"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("FATAL: `thread_run' function failed: s.lua:2: enough\n"),
+        "{text}"
+    );
+    assert!(text.contains("total number of events:              5\n"), "{text}");
+}
+
+#[test]
+fn no_process_shows_a_password() {
+    const CANARY: &str = "C4n4ry-0f-th3-Sysb3nch";
+    let folder = Folder::new();
+    folder.file(
+        "s.lua",
+        "function prepare() print(io.open('/proc/self/cmdline'):read('*a'), sysbench.opt.mysql_password) end",
+    );
+    let shown = folder.prints(&["s.lua", "prepare", &format!("--mysql-password={CANARY}")]);
+    // The script still gets it, once.
+    assert_eq!(shown.matches(CANARY).count(), 1, "{shown}");
+    assert!(shown.contains("--mysql-password=***"), "{shown}");
+}
+
+#[test]
+fn ctrl_c_ends_a_run_with_its_report() {
+    let folder = Folder::new();
+    let path = folder.file("begun", "");
+    fs::remove_file(&path).unwrap();
+    folder.file(
+        "s.lua",
+        "local ffi = require('ffi')\nffi.cdef('int usleep(unsigned int);')\nfunction event()\nffi.C.usleep(1000)\n\
+         io.open('begun', 'w'):close()\nend",
+    );
+    // The tests may run as a background job of a script, which ignores the terminal's signals.
+    let mut command = folder.command(Path::new("env"));
+    command.args([
+        "--default-signal=HUP,INT,QUIT",
+        env!("CARGO_BIN_EXE_dyno"),
+        "sysbench",
+        "s.lua",
+        "run",
+        "--time=60",
+    ]);
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while !Path::new(&path).exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no event begins");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(2), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("total number of events:"), "{text}");
+}
+
+#[test]
+fn connections_are_dealt_to_the_hosts_in_turn() {
+    let mariadb = Mariadb::start();
+    mariadb.reset(&[]);
+    let folder = Folder::new();
+    folder.file(
+        "s.lua",
+        "function thread_init() con = sysbench.sql.driver():connect() end\nfunction event() return true end",
+    );
+    // Nobody listens at the second port, which the second connection gets.
+    let port = format!("--mysql-port={},1", mariadb.port());
+    let run = |threads: &str| {
+        folder.sysbench(&[
+            "s.lua",
+            "run",
+            threads,
+            "--mysql-host=127.0.0.1",
+            &port,
+            "--mysql-user=sbtest",
+            "--mysql-password=sbtest",
+            "--mysql-db=sbtest",
+        ])
+    };
+    assert_eq!(run("--threads=1").status.code(), Some(0));
+    let failed = run("--threads=2");
+    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+    let text = String::from_utf8(failed.stdout).unwrap();
+    assert!(text.contains("unable to connect to MySQL server"), "{text}");
+}

@@ -139,7 +139,7 @@ fn every_client_has_its_transactions_and_no_more(over: Over) {
             assert_eq!(recording.transactions, 5 * clients as u64);
             assert_eq!(recording.latency_sums.count, recording.transactions);
             let made = match connecting {
-                Connecting::Once => 0,
+                Connecting::Once | Connecting::OnDemand => 0,
                 Connecting::EveryTransaction => recording.transactions,
             };
             assert_eq!(outcome.connections, [made]);

@@ -88,7 +88,9 @@ impl LuaState {
         let Some(client) = &self.client else { return };
         match action {
             Action::End | Action::Finish { completed: true } => {
-                client.counters.event(self.begun.take().map_or(Duration::ZERO, |begun| begun.elapsed()));
+                client
+                    .counters
+                    .event(self.begun.take().map_or(Duration::ZERO, |begun| begun.elapsed()));
             }
             _ => {}
         }

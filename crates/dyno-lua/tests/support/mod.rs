@@ -319,6 +319,7 @@ pub fn run_until<S: Session>(
     let tally = program.tally();
     let driver = WireDriver {
         endpoints: connector.endpoints.clone(),
+        choice: dyno_engine::Choice::First,
         session: connector.sessions(),
         statements: Vec::new(),
         texts: Vec::new(),

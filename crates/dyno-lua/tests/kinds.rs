@@ -435,7 +435,10 @@ fn coroutines_of_a_script_may_ask_the_server() {
            local each = coroutine.wrap(function()
               for i = 1, 3 do coroutine.yield(con:query_row("select " .. i)) end
            end)
-           local co = coroutine.create(function(a) local b = coroutine.yield(a + 1) return con:query_row("select " .. b) end)
+           local co = coroutine.create(function(a)
+              local b = coroutine.yield(a + 1)
+              return con:query_row("select " .. b)
+           end)
            local _, first = coroutine.resume(co, 1)
            local _, second = coroutine.resume(co, 7)
            print(each(), each(), each(), first, second, pcall(con.query, con, "nonsense"))
@@ -646,7 +649,11 @@ fn postgresql_takes_the_same_scripts() {
         heard.said()
     );
     assert_eq!(came.recording.transactions, 400);
-    assert_eq!(server.number("select sum(balance)::bigint from (select * from account1 union all select * from account2 union all select * from account3) a"), 9_000);
+    let all = "select * from account1 union all select * from account2 union all select * from account3";
+    assert_eq!(
+        server.number(&format!("select sum(balance)::bigint from ({all}) a")),
+        9_000
+    );
     let calls = server.calls();
     let updates: i64 = calls
         .iter()

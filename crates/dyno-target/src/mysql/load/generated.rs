@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// made to fit; 0 in an AUTO_INCREMENT column is 0; and moments are those of UTC, as on every other database. Each
 /// statement's rows are committed with it. Notes say nothing about what was lost.
 const SET_UP: &str = "set session sql_mode = concat(replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), \
-                      ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'), session time_zone = '+00:00', session sql_notes = 0, \
-                      session autocommit = 1";
+                      ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'), session time_zone = '+00:00', \
+                      session sql_notes = 0, session autocommit = 1";
 
 /// About how long an INSERT is, in bytes, unless the server takes less: what is still in a CPU's cache when it is sent.
 const INSERT_BYTES: u64 = 512 << 10;

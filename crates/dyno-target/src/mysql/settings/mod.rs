@@ -32,8 +32,8 @@ const BUFFER_POOL: &str = "innodb_buffer_pool_size";
 /// What the server says of another size as long as it is resizing its buffer pool.
 const RESIZING: &str = "already in progress";
 
-/// Whether a variable says what the server executes, or which files it writes or reads: it is never changed, whatever an
-/// experiment or a record of what is to be put back says. By their names, as versions have ever more of them.
+/// Whether a variable says what the server executes, or which files it writes or reads: it is never changed, whatever
+/// an experiment or a record of what is to be put back says. By their names, as versions have ever more of them.
 fn is_untouched(name: &str) -> bool {
     let begins = ["init_", "ssl_"];
     let ends = ["_file", "_filename", "_path", "dir", "_basename"];

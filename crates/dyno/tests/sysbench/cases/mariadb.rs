@@ -107,7 +107,8 @@ fn tables_are_made_and_dropped() {
 fn the_database_is_not_as_expected() {
     let cases = [
         case("oltp_read_only run --events=1"),
-        case("oltp_read_only run --events=1 --threads=2").differs(Stdout, "dyno says it of the first client"),
+        // How many clients say it before the run ends is up to the clock.
+        case("oltp_read_only run --events=1 --threads=2").unsaid(),
         case("oltp_read_write prewarm"),
         case("oltp_insert run --events=1 --rand-seed=3"),
         on("oltp_read_only run --events=1 --mysql-db=nosuch").differs(Stdout, WHERE),

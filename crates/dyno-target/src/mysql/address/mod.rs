@@ -105,10 +105,19 @@ pub enum AddressError {
         value: String,
     },
     /// Nobody is known to log in as.
-    #[error("the target's address names no user, and neither do option files or USER; give mysql://user@host/database")]
-    NoUser,
+    #[error(
+        "the target's address names no user, and neither do option files or USER; give mysql://user@host/database{}",
+        ignored.iter().map(|file| format!(" ({file})")).collect::<String>()
+    )]
+    NoUser {
+        /// Which files were not read, and why.
+        ignored: Vec<String>,
+    },
     /// A database that data is loaded into is needed.
-    #[error("the target's address names no database; give mysql://user@host/database")]
+    #[error(
+        "the target's address names no database; give mysql://user@host/database, one that there is and the role \
+         may use, if only information_schema: dyno makes one of its own for its data"
+    )]
     NoDatabase,
 }
 

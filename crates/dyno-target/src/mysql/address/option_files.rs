@@ -8,7 +8,7 @@ use super::AddressError;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where the system's files are.
@@ -144,6 +144,11 @@ impl OptionFiles {
                 return None;
             }
         };
+        // Who reads one of these waits for somebody who writes.
+        if facts.file_type().is_fifo() || facts.file_type().is_socket() {
+            ignored("it is no file, but a pipe or a socket".to_owned());
+            return None;
+        }
         if facts.is_file() && facts.permissions().mode() & 0o002 != 0 {
             ignored("everybody may write to it; take that right away with chmod o-w".to_owned());
             return None;
@@ -383,6 +388,17 @@ mod tests {
             deep.ends_with(".my.cnf is ignored: 100 files have been read before it"),
             "{deep}"
         );
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let folder = folder(&[]);
+        let home = folder.path().join("home");
+        fs::create_dir_all(&home).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(home.join(".my.cnf")).status();
+        assert!(made.unwrap().success());
+        let read = read(&folder).unwrap();
+        assert!(read.warnings[0].ends_with("is ignored: it is no file, but a pipe or a socket"));
     }
 
     proptest! {

@@ -35,7 +35,9 @@ pub(super) fn resolve(
     let user = user
         .or_else(|| defaults.option("user"))
         .or_else(|| defaults.variable("USER"))
-        .ok_or(AddressError::NoUser)?;
+        .ok_or_else(|| AddressError::NoUser {
+            ignored: options.warnings.clone(),
+        })?;
     let mut hosts = defaults.hosts(&address)?.into_iter();
     let given = |name: &str| {
         let own = address.parameters.get(name).filter(|value| !value.is_empty());
@@ -319,13 +321,19 @@ mod tests {
         );
         let info = resolve_in("mysql://ann:@h/d", &env).unwrap();
         assert_eq!((info.user.as_str(), info.password), ("ann", Some(Secret::from(""))));
-        assert_eq!(resolve("mysql://h/d"), Err(AddressError::NoUser));
+        assert_eq!(
+            resolve("mysql://h/d"),
+            Err(AddressError::NoUser { ignored: Vec::new() })
+        );
     }
 
     #[test]
     fn says_what_is_wrong_without_secrets() {
         assert_eq!(resolve("mysql://u@h:0/d"), Err(AddressError::Port));
-        assert_eq!(resolve("mysql://ann:secret/d"), Err(AddressError::NoUser));
+        assert_eq!(
+            resolve("mysql://ann:secret/d"),
+            Err(AddressError::NoUser { ignored: Vec::new() })
+        );
         assert_eq!(
             resolve_in("mysql://ann:secret/d", &|_| Some("u".to_owned())),
             Err(AddressError::Port)

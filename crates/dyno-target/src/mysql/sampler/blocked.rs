@@ -30,11 +30,15 @@ pub(super) type Row = (
 );
 
 /// For the transactions that have waited longest for a row: seconds, the number of the session that has it, the table.
-/// One that waits itself is not looked at: whoever it waits for is.
+/// One that waits itself is not looked at: whoever it waits for is. The time at which a wait began has whole seconds;
+/// MariaDB's statements have theirs in milliseconds, and none has waited for longer than it has been executed.
 pub(super) const ROW_WAITS: [&str; 2] = [
-    "select timestampdiff(microsecond, r.trx_wait_started, now(6)) / 1e6, b.trx_mysql_thread_id, l.lock_table
-       from (select trx_id, trx_wait_started, trx_requested_lock_id from information_schema.innodb_trx
+    "select least(timestampdiff(microsecond, r.trx_wait_started, now(6)) / 1e6, coalesce(p.time_ms / 1000, 1e9)),
+            b.trx_mysql_thread_id, l.lock_table
+       from (select trx_id, trx_wait_started, trx_requested_lock_id, trx_mysql_thread_id
+               from information_schema.innodb_trx
               where trx_state = 'LOCK WAIT' order by trx_wait_started limit 3) r
+       left join information_schema.processlist p on p.id = r.trx_mysql_thread_id
        join information_schema.innodb_lock_waits w on w.requesting_trx_id = r.trx_id
        join information_schema.innodb_trx b on b.trx_id = w.blocking_trx_id
        join information_schema.innodb_locks l on l.lock_id = r.trx_requested_lock_id

@@ -73,13 +73,14 @@ impl Settings {
 
     /// Gives every option that has a default, and was not given, that of the version.
     pub(super) fn fill(&mut self, format: Version) {
+        let old_limit = |name: &str| {
+            let (_, number) = OLD_LIMITS.iter().find(|(limit, _)| *limit == name)?;
+            (format == Version::V0_5).then_some(Value::Int(*number))
+        };
         let usual = |option: &Definition| match (format, option.name) {
             (Version::V1_1, "rand-type") => Some(Value::Text("uniform".to_owned())),
             (Version::V0_5, "mysql-ignore-errors") => Some(Value::List(vec!["1213".to_owned()])),
-            (Version::V0_5, name) if let Some((_, number)) = OLD_LIMITS.iter().find(|(limit, _)| *limit == name) => {
-                Some(Value::Int(*number))
-            }
-            _ => option.kind.value(Some(option.default?)).ok(),
+            (_, name) => old_limit(name).or_else(|| option.kind.value(Some(option.default?)).ok()),
         };
         for option in OPTIONS {
             if let Some(value) = usual(option) {

@@ -67,8 +67,9 @@ fn the_experiments_that_come_with_dyno_run_on_a_real_mysql() {
             let record = run.record();
             for workload in record["summary"]["workloads"].as_array().unwrap() {
                 assert!(workload["transactions"].as_u64() > Some(0), "{name}: {workload}");
-                // Consumers of the same table that tell what they delete may deadlock there.
-                let is_exempt = record["cell"]["variant"] == "notify";
+                // Those who produce and consume the same rows may deadlock there, now and then.
+                let mut errors = workload["errors_by_state"].as_array().into_iter().flatten();
+                let is_exempt = name == "burn-after-reading" && errors.all(|error| error["sqlstate"] == "1213");
                 assert!(is_exempt || workload["errors"] == 0, "{name}: {workload}");
             }
             assert_eq!(setting(&record, "innodb_redo_log_capacity"), (16 << 20).to_string());

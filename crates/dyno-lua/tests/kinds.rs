@@ -389,10 +389,10 @@ fn results_are_walked_row_by_row() {
         heard.printed(),
         "11=row 1 12=nil 13=row 3\n1=x 2=nil 3=x\n1\tnil\tthree\nnil\n<sql_result>\n"
     );
-    // An event that gives something is the client's last one, and counts.
+    // An event that gives something ends its client, and is none.
     assert_eq!(
         (came.recording.transactions, came.counts.reads, came.counts.others),
-        (1, 4, 1)
+        (0, 4, 1)
     );
 }
 

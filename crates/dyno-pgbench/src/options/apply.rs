@@ -86,7 +86,7 @@ impl Parser {
             }
             Id::Builtin => options.scripts.add_builtin(&value)?,
             Id::Clients => {
-                let clients = positive("-c/--clients", &value)?.unsigned_abs();
+                let clients = positive("-c/--client", &value)?.unsigned_abs();
                 allow_open_files(u64::from(clients) + 3)?;
                 options.clients = clients as usize;
             }

@@ -91,9 +91,9 @@ fn a_limit_of_less_than_a_microsecond_is_none() {
 
 #[test]
 fn the_first_fault_is_told() {
-    assert_eq!(fault("-c 0 -M x"), "-c/--clients must be in range 1..2147483647");
+    assert_eq!(fault("-c 0 -M x"), "-c/--client must be in range 1..2147483647");
     assert_eq!(fault("-M x -c 0"), "invalid query mode (-M): \"x\"");
-    assert_eq!(fault("-c 1x"), "invalid value \"1x\" for option -c/--clients");
+    assert_eq!(fault("-c 1x"), "invalid value \"1x\" for option -c/--client");
     assert_eq!(fault("-j 99999999999"), "-j/--jobs must be in range 1..2147483647");
     assert_eq!(fault("-i -F 9"), "-F/--fillfactor must be in range 10..100");
     assert_eq!(fault("-R -1"), "invalid rate limit: \"-1\"");

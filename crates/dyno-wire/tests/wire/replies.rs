@@ -30,6 +30,7 @@ fn a_prepared_select() {
         Reply {
             rows: 1,
             affected: 1,
+            result_sets: 1,
             completed: 1,
             ..Reply::default()
         }
@@ -55,6 +56,7 @@ fn several_statements_in_one_query_add_up() {
         Reply {
             rows: 2,
             affected: 9,
+            result_sets: 1,
             completed: 5,
             ..Reply::default()
         }
@@ -129,6 +131,7 @@ fn a_row_larger_than_any_read_is_not_kept() {
         Event::Reply(Reply {
             rows: 1,
             affected: 1,
+            result_sets: 1,
             completed: 1,
             ..Reply::default()
         })

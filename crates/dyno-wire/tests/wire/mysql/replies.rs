@@ -51,6 +51,7 @@ fn rows_are_counted_whatever_ends_them() {
     let one = Reply {
         rows: 2,
         affected: 2,
+        result_sets: 1,
         completed: 1,
         ..Reply::default()
     };
@@ -81,6 +82,7 @@ fn several_results_are_one_reply() {
     let expected = Reply {
         rows: 1,
         affected: 8,
+        result_sets: 1,
         completed: 3,
         ..Reply::default()
     };
@@ -166,6 +168,7 @@ fn a_statement_is_prepared_when_it_is_first_executed() {
     let first = Reply {
         rows: 1,
         affected: 1,
+        result_sets: 1,
         accepted: 1,
         preparation: Preparation::Accepted,
         completed: 1,

@@ -94,7 +94,8 @@ fn servers_that_do_not_let_us_in_are_told_apart() {
         ),
         (
             said(greets.clone(), vec![], true),
-            "the connection to ADDRESS broke while logging in: the server closed the connection",
+            // Closed, or reset if our answer was not read.
+            "the connection to ADDRESS broke while logging in: ",
         ),
         (
             said(greets, lets_in, false),

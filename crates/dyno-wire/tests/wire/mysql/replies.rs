@@ -258,6 +258,7 @@ fn what_the_server_never_prepares_travels_as_text() {
         let done = Reply {
             rows: 1,
             affected: 1,
+            result_sets: 1,
             completed: 1,
             ..Reply::default()
         };

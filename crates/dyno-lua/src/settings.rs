@@ -2,6 +2,8 @@
 
 use crate::random::RandomSettings;
 use crate::voice::Voice;
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// Which sysbench is imitated, where they differ.
@@ -25,6 +27,27 @@ impl Version {
             Self::V1_0 => "1.0.20",
             Self::V1_1 => "1.1.0",
         }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V0_5 => "0.5",
+            Self::V1_0 => "1.0",
+            Self::V1_1 => "1.1",
+        })
+    }
+}
+
+impl FromStr for Version {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let all = [Self::V0_5, Self::V1_0, Self::V1_1];
+        all.into_iter()
+            .find(|version| text == version.to_string() || text == version.number())
+            .ok_or(())
     }
 }
 
@@ -141,5 +164,19 @@ impl Settings {
             events: 0,
             voice,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_known_by_line_and_by_number() {
+        assert_eq!("0.5".parse(), Ok(Version::V0_5));
+        assert_eq!("1.0".parse(), Ok(Version::V1_0));
+        assert_eq!("1.0.20".parse(), Ok(Version::V1_0));
+        assert_eq!("1.1".parse(), Ok(Version::V1_1));
+        assert_eq!("1.2".parse::<Version>(), Err(()));
     }
 }

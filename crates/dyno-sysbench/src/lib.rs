@@ -44,7 +44,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> u8 {
     };
     match request {
         Request::Help(version) => print(&options::help(version)),
-        Request::Version(version) => print(&version.line()),
+        Request::Version(version) => print(&version::line(version)),
         Request::Test(options) => return test(&options),
     }
     0
@@ -57,7 +57,7 @@ fn test(options: &Options) -> u8 {
         log.warning(warning);
     }
     if log.says(message::Level::Notice) {
-        print(&options.format.header());
+        print(&version::header(options.format));
     }
     if let Some(refusal) = options.test.as_deref().and_then(builtin::refusal) {
         log.fatal(&refusal);

@@ -4,7 +4,6 @@ use crate::connection::{ConnectionError, Driver};
 use crate::message::{Level, Log, print_bytes};
 use crate::options::declared::{Declared, Resolved};
 use crate::options::{Kind, Options, Value};
-use crate::version::Version;
 use crate::workloads;
 use dyno_lua::{
     DeclaredOption, Dialect, Distribution, Environment, IgnoredErrors, LuaError, OptionKind, OptionValue,
@@ -229,11 +228,7 @@ fn settings(options: &Options, own: &[Resolved], undeclared: &[Resolved], log: &
             zipfian_exponent: general.double("rand-zipfian-exp"),
             seed: options.telling.seed.unwrap_or(0),
         },
-        version: match options.format {
-            Version::V0_5 => dyno_lua::Version::V0_5,
-            Version::V1_0 => dyno_lua::Version::V1_0,
-            Version::V1_1 => dyno_lua::Version::V1_1,
-        },
+        version: options.format,
         safe: options.safe_lua,
         prepared: match general.text("db-ps-mode") {
             "disable" => PreparedStatements::Disable,

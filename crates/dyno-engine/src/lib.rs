@@ -38,4 +38,4 @@ pub use load::{
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
 pub use outcome::{Connected, DriveError, Ending, Observer, Outcome, Waited};
 pub use program::{Action, MOST_CONNECTIONS, MOST_OWN, Misuse, Program, ProgramError, Resume, Scripted, Shown};
-pub use signals::heeded;
+pub use signals::{Signals, heeded};

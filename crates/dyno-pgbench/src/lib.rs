@@ -9,10 +9,10 @@ mod run;
 mod scripts;
 mod version;
 
+use dyno_engine::Signals;
 use dyno_target::postgres::address::ConnectionInfo;
 use init::InitError;
 use options::{Options, Request};
-use run::Signals;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -15,10 +15,10 @@ mod script;
 mod version;
 mod workloads;
 
+use dyno_engine::Signals;
 use dyno_lua::LuaError;
 use message::{Log, complain, print};
 use options::{Options, Request, declared};
-use run::Signals;
 use script::Script;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

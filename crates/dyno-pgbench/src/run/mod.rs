@@ -8,17 +8,15 @@ mod progress;
 mod server_text;
 mod session_settings;
 mod setup;
-mod signals;
 mod watch;
 
 pub use setup::resolve;
-pub use signals::Signals;
 
 use crate::message;
 use crate::options::Options;
 use crate::report::{self, Conditions, Report, ScriptReport};
 use dyno_archive::RunState;
-use dyno_engine::{DriveError, Ending, Outcome, allow_descriptors};
+use dyno_engine::{DriveError, Ending, Outcome, Signals, allow_descriptors};
 use dyno_lab::run::RunRecording;
 use dyno_load::{LoadError, LogError, Ready};
 use dyno_target::postgres::address::{ConnectionInfo, Host};

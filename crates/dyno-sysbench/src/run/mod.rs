@@ -1,18 +1,16 @@
 //! The command `run`: from a script to its report.
 
 mod load;
-mod signals;
 mod watch;
 
 pub use load::servers;
-pub use signals::Signals;
 
 use crate::message::{Level, Log, print};
 use crate::options::Options;
 use crate::options::declared::Resolved;
 use crate::report::Manner;
 use crate::script::Script;
-use dyno_engine::{DriveError, Ending, Outcome, allow_descriptors};
+use dyno_engine::{DriveError, Ending, Outcome, Signals, allow_descriptors};
 use dyno_lua::{Environment, Function, LuaError, LuaProgram, Statistics};
 use std::sync::Arc;
 use watch::Watch;

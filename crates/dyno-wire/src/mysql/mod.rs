@@ -15,7 +15,6 @@ mod greeting;
 mod literal;
 mod local_data;
 mod packet;
-mod pending;
 mod placeholders;
 mod public_key;
 mod response;

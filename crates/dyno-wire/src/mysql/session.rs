@@ -1,24 +1,26 @@
 //! A MySQL connection's protocol state.
 
+mod pending;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mysql_common::constants::{CapabilityFlags, Command as Com, StatusFlags};
+
+use pending::{Command, Execution, Pending, Step};
 
 use super::capture::Capture;
 use super::framing::{Expect, Framing, Kind, Packet};
 use super::greeting::Greeting;
 use super::local_data::LocalData;
 use super::packet::{begin, finish, read_number};
-use super::pending::{Command, Execution, Pending, Step};
-use super::response::{Ended, Prepared};
+use super::response::Ended;
 use super::server_error;
 use super::start_up::{Next, StartUp};
-use super::statement::write_close;
 use super::{MyConfig, MyError, MyStatement, NAME, POSTGRESQL, malformed};
 use crate::tls::{self, SslMode, Words};
 use crate::{
-    Cancel, CapturedResult, ErrorCode, Event, Listener, Parameters, Preparation, Protocol, Reply, ServerError, Session,
+    Cancel, CapturedResult, ErrorCode, Event, Listener, Parameters, Protocol, Reply, ServerError, Session,
     TransactionStatus, WireError,
 };
 
@@ -324,143 +326,6 @@ impl MySession {
     /// Whether backslashes escape in strings.
     fn backslashes(&self) -> bool {
         !self.status.contains(StatusFlags::SERVER_STATUS_NO_BACKSLASH_ESCAPES)
-    }
-
-    /// Appends whole packets of a command, once nothing waits before it.
-    #[cold]
-    fn send_later(&mut self, packet: Vec<u8>, mark: Option<Mark>, out: &mut Vec<u8>) {
-        let command = Command::Ready(packet);
-        self.submit_later(Step { mark, command }, out);
-    }
-
-    #[cold]
-    fn prepare_alone(&mut self, statement: &MyStatement, out: &mut Vec<u8>) {
-        let command = Command::Execution(Execution {
-            index: statement.index(),
-            once: false,
-            preparation: statement.preparation().to_vec(),
-            packet: Vec::new(),
-            text: Vec::new(),
-        });
-        self.submit_later(Step { mark: None, command }, out);
-    }
-
-    #[cold]
-    fn submit_later(&mut self, step: Step, out: &mut Vec<u8>) {
-        self.pending.get_or_insert_default().steps.push_back(step);
-        if self.sent == self.answered {
-            self.go_on(out);
-        }
-    }
-
-    /// Everything that was sent is answered: appends what waits, up to what must be answered first.
-    #[cold]
-    fn go_on(&mut self, out: &mut Vec<u8>) {
-        while let Some(pending) = &mut self.pending {
-            let Some(Step { mut mark, command }) = pending.steps.pop_front() else {
-                self.pending = None;
-                return;
-            };
-            match command {
-                Command::Ready(packet) => out.extend_from_slice(&packet),
-                Command::Execution(execution) => match self.known.get(execution.index) {
-                    // Prepared twice in one go.
-                    Some(Known::By(_) | Known::AsText) if !execution.executes() => {
-                        out.extend_from_slice(PING);
-                        mark = Some(Mark::Ping);
-                    }
-                    Some(&Known::By(id)) if !execution.once => execution.write(id, out),
-                    Some(Known::AsText) => {
-                        self.binary = false;
-                        out.extend_from_slice(&execution.text);
-                    }
-                    _ if self.sent == self.answered => {
-                        out.extend_from_slice(&execution.preparation);
-                        pending.preparing = Some(execution);
-                        return self.count(mark);
-                    }
-                    // The answer to a preparation must not be taken for another one.
-                    _ => {
-                        let command = Command::Execution(execution);
-                        return pending.steps.push_front(Step { mark, command });
-                    }
-                },
-            }
-            self.count(mark);
-        }
-    }
-
-    /// The server has prepared a statement.
-    #[cold]
-    fn prepared(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Event>, WireError> {
-        let Prepared { id, packets } = Prepared::parse(body, !self.ends_with_ok)?;
-        self.learn(Known::By(id));
-        self.reply.accepted += 1;
-        if packets == 0 {
-            return Ok(self.execute_prepared(out));
-        }
-        self.framing.expect(Expect::Preparation(packets));
-        Ok(None)
-    }
-
-    /// Notes what the server thinks of the statement it was asked to prepare.
-    #[cold]
-    fn learn(&mut self, known: Known) {
-        let Some(execution) = self.pending.as_ref().and_then(|pending| pending.preparing.as_ref()) else {
-            return;
-        };
-        let introduces = execution.executes() && !execution.once;
-        let index = execution.index;
-        if self.known.len() <= index {
-            self.known.resize(index + 1, Known::Not);
-        }
-        let before = std::mem::replace(&mut self.known[index], known);
-        // One that was refused before counts as known: what it meets now is what its execution meets.
-        if introduces && before == Known::Not {
-            self.reply.preparation = match known {
-                Known::By(_) => Preparation::Accepted,
-                Known::Not | Known::Refused => Preparation::Refused,
-                // It is executed all the same.
-                Known::AsText => Preparation::None,
-            };
-        }
-    }
-
-    /// The server prepares no statement of the kind it was asked to: it gets its text, now and from now on.
-    #[cold]
-    fn send_as_text(&mut self, out: &mut Vec<u8>) -> Option<Event> {
-        self.learn(Known::AsText);
-        let execution = self.pending.as_mut()?.preparing.take()?;
-        if !execution.executes() {
-            return self.answered(out);
-        }
-        self.binary = false;
-        self.introducing = false;
-        out.extend_from_slice(&execution.text);
-        self.framing.begin_answer();
-        self.pending.take_if(|pending| pending.steps.is_empty());
-        None
-    }
-
-    /// All about the prepared statement has come: appends its execution.
-    #[cold]
-    fn execute_prepared(&mut self, out: &mut Vec<u8>) -> Option<Event> {
-        let execution = self.pending.as_mut()?.preparing.take()?;
-        if !execution.executes() {
-            return self.answered(out);
-        }
-        let slot = self.known.get_mut(execution.index)?;
-        let Known::By(id) = *slot else {
-            return None;
-        };
-        execution.write(id, out);
-        if execution.once {
-            write_close(id, out);
-            *slot = Known::Not;
-        }
-        self.framing.begin_answer();
-        self.pending.take_if(|pending| pending.steps.is_empty());
-        None
     }
 
     /// Takes in a packet that does not come with every reply.

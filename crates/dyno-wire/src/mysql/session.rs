@@ -92,6 +92,8 @@ enum Known {
     Refused,
     /// It prepares no statement of this kind, and is sent its text instead.
     AsText,
+    /// It has prepared it for one execution, and knows it no more.
+    Closed,
     /// It executes it by this id.
     By([u8; 4]),
 }
@@ -303,7 +305,10 @@ impl MySession {
             }
         }
         let mut text = Vec::new();
-        statement.write_text(parameters, self.backslashes(), &mut text);
+        // What the server has once prepared need not travel as text.
+        if self.known.get(statement.index()) != Some(&Known::Closed) {
+            statement.write_text(parameters, self.backslashes(), &mut text);
+        }
         let command = match statement.protocol() {
             Protocol::Simple => Command::Ready(text),
             protocol => {
@@ -403,7 +408,7 @@ impl MySession {
         if error.fatal {
             return Err(self.lost(error));
         }
-        if self.is_preparing() && error.code == ErrorCode::from(server_error::NOT_PREPARED) {
+        if self.may_be_sent_as_text() && error.code == ErrorCode::from(server_error::NOT_PREPARED) {
             return Ok(self.send_as_text(out));
         }
         self.note_error(error);

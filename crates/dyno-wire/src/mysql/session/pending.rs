@@ -46,7 +46,8 @@ pub(super) struct Execution {
     pub(super) preparation: Vec<u8>,
     /// The packet that executes it, with an id that is none; empty if it is only prepared.
     pub(super) packet: Vec<u8>,
-    /// The packet that has its text executed, for a server that prepares no such statement.
+    /// The packet that has its text executed, for a server that prepares no such statement; empty if it is only
+    /// prepared, or if the server has prepared it before.
     pub(super) text: Vec<u8>,
 }
 
@@ -163,11 +164,18 @@ impl MySession {
         if introduces && before == Known::Not {
             self.reply.preparation = match known {
                 Known::By(_) => Preparation::Accepted,
-                Known::Not | Known::Refused => Preparation::Refused,
+                Known::Not | Known::Refused | Known::Closed => Preparation::Refused,
                 // It is executed all the same.
                 Known::AsText => Preparation::None,
             };
         }
+    }
+
+    /// Whether the statement that is being prepared can do without that. One that the server has prepared before
+    /// cannot: it is not kept as text.
+    pub(super) fn may_be_sent_as_text(&self) -> bool {
+        let preparing = self.pending.as_ref().and_then(|pending| pending.preparing.as_ref());
+        preparing.is_some_and(|execution| !execution.executes() || !execution.text.is_empty())
     }
 
     /// The server prepares no statement of the kind it was asked to: it gets its text, now and from now on.
@@ -200,7 +208,7 @@ impl MySession {
         execution.write(id, out);
         if execution.once {
             write_close(id, out);
-            *slot = Known::Not;
+            *slot = Known::Closed;
         }
         self.framing.begin_answer();
         self.pending.take_if(|pending| pending.steps.is_empty());

@@ -215,6 +215,11 @@ fn the_extended_protocol_closes_what_it_prepared() {
         let log = feed(&mut session, &[&packets(1, [ok(1, 0, 0)])]);
         assert_eq!(replied(&log)[0].accepted, 1);
     }
+    // A server that has prepared it and then says that it never does is not believed: that is an error.
+    assert_eq!(execute(&mut session, &select, &["5"]), packets(0, [b"\x16select ?"]));
+    let log = feed(&mut session, &[&not_prepared()]);
+    assert!(log.sent.is_empty());
+    assert!(replied(&log)[0].failed);
 }
 
 #[test]

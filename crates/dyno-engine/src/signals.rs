@@ -6,9 +6,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Ctrl-C and its like, for front ends that take the place of another program: a run ends early and what was measured is
-/// reported; then the process dies of the signal, so that a shell's loop around it ends too. A second signal ends it
-/// without delay.
+/// Ctrl-C and its like, for front ends that take the place of another program: a run ends early and what was measured
+/// is reported; then the process dies of the signal, so that a shell's loop around it ends too. A second signal ends
+/// it without delay.
 #[derive(Debug)]
 pub struct Signals {
     stop: Stop,

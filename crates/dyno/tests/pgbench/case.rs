@@ -1,12 +1,13 @@
 //! One command line, run by both programs, and the comparison.
 
+use crate::peer::{assert_same, feed, split};
 use crate::real;
 use crate::server::Database;
 use crate::text::{Normal, normal};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// What is compared.
@@ -195,38 +196,6 @@ impl Seen {
     }
 }
 
-fn feed(command: &mut Command, stdin: &str) -> Output {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    // Who does not read it closes it early.
-    let _ = std::io::Write::write_all(&mut pipe, stdin.as_bytes());
-    drop(pipe);
-    child.wait_with_output().unwrap()
-}
-
-fn split(words: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quoted = false;
-    for character in words.chars() {
-        match character {
-            '\'' => {
-                quoted = !quoted;
-                word.get_or_insert_default();
-            }
-            ' ' if !quoted => found.extend(word.take()),
-            other => word.get_or_insert_default().push(other),
-        }
-    }
-    found.extend(word);
-    found
-}
-
 /// Runs all cases of a group on a database of its own, on which `prepare` was run, and fails with everything that
 /// differs.
 pub fn compare_all(group: &str, prepare: &[&str], cases: Vec<Case>) {
@@ -247,10 +216,5 @@ pub fn compare_all(group: &str, prepare: &[&str], cases: Vec<Case>) {
         .flat_map(|case| case.compare(&database, &pgbench))
         .collect();
     println!("{group}: {number} command lines compared");
-    assert!(
-        faults.is_empty(),
-        "{} differences\n\n{}",
-        faults.len(),
-        faults.join("\n")
-    );
+    assert_same(&faults);
 }

@@ -1,9 +1,10 @@
 //! One command line, run by both programs, and the comparison.
 
+use crate::peer::{assert_same, feed, split};
 use crate::real;
 use crate::text::{Normal, normal};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// How many seconds a program may take.
@@ -213,47 +214,10 @@ struct Seen {
     server: String,
 }
 
-fn feed(command: &mut Command, stdin: &str) -> Output {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    // Who does not read it closes it early.
-    let _ = std::io::Write::write_all(&mut pipe, stdin.as_bytes());
-    drop(pipe);
-    child.wait_with_output().unwrap()
-}
-
-fn split(words: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quoted = false;
-    for character in words.chars() {
-        match character {
-            '\'' => {
-                quoted = !quoted;
-                word.get_or_insert_default();
-            }
-            ' ' if !quoted => found.extend(word.take()),
-            other => word.get_or_insert_default().push(other),
-        }
-    }
-    found.extend(word);
-    found
-}
-
 /// Runs all cases of a group, and fails with everything that differs.
 pub fn compare_all(group: &str, desk: &dyn Desk, cases: &[Case]) {
     let Some(sysbench) = real::sysbench() else { return };
     let faults: Vec<String> = cases.iter().flat_map(|case| case.compare(desk, &sysbench)).collect();
     println!("{group}: {} command lines compared", cases.len());
-    assert!(
-        faults.is_empty(),
-        "{} differences\n\n{}",
-        faults.len(),
-        faults.join("\n")
-    );
+    assert_same(&faults);
 }

@@ -10,6 +10,8 @@
 mod case;
 mod cases;
 mod own;
+#[path = "../peer/mod.rs"]
+mod peer;
 mod real;
 mod server;
 mod text;

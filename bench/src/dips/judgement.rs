@@ -158,6 +158,7 @@ mod tests {
 
     fn dip(start_s: f64, end_s: f64, cause: Cause) -> Dip {
         Dip {
+            workload: None,
             start_s,
             end_s,
             depth_percent: 80.0,

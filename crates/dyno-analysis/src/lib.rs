@@ -23,6 +23,7 @@ mod steady;
 pub mod summary;
 mod throughput;
 mod warnings;
+mod workloads;
 
 #[cfg(test)]
 mod cases;
@@ -33,28 +34,32 @@ pub(crate) use campaign::settings;
 use dyno_archive::Run;
 use dyno_archive::analysis::{Analysis, Dip};
 use recording::Recording;
+use series::Window;
 use throughput::Throughput;
 
 /// Analyses what was recorded of `run`. Files that are missing, as in archives of earlier dynos, cost only what
 /// they would have told.
 #[must_use]
 pub fn analyse(run: &Run) -> Analysis {
-    let throughput = Throughput::read(run);
+    let (throughput, each) = Throughput::read(run);
+    let facts = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
     let found = throughput.dips();
-    let windows = found.iter().map(|(window, _)| *window).collect();
+    let own = workloads::dips(&each, facts, &found);
+    let windows = found.iter().map(|(window, _)| *window);
+    let windows = windows.chain(own.iter().map(|dip| dip.time)).collect();
     let recording = Recording::read(run, &throughput, windows);
-    let dips = found.into_iter().map(|(window, depth)| {
-        let (cause, evidence) = causes::cause_of(&recording, window);
-        Dip {
-            start_s: window.start_s,
-            end_s: window.end_s,
-            depth_percent: depth * 100.0,
-            cause,
-            evidence,
-        }
-    });
-    let dips: Vec<Dip> = dips.collect();
+    let mut dips: Vec<Dip> = found
+        .into_iter()
+        .map(|(window, depth)| dip(&recording, None, window, depth))
+        .collect();
+    dips.extend(own.into_iter().map(|own| {
+        let recording = recording.of_workload(&own.workload, facts, &each);
+        dip(&recording, Some(own.workload), own.time, own.depth)
+    }));
+    dips.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
     let starts: Vec<f64> = dips.iter().map(|dip| dip.start_s).collect();
+    let mut findings = checkpoints::findings(&recording);
+    findings.extend(workloads::standstills(&each, facts));
     let mut analysis = Analysis {
         steady: steady::steady(&throughput),
         dip_period_s: dyno_stats::period(&starts),
@@ -63,9 +68,22 @@ pub fn analyse(run: &Run) -> Analysis {
             _ => String::new(),
         },
         dips,
-        findings: checkpoints::findings(&recording),
+        findings,
         warnings: Vec::new(),
     };
     analysis.warnings = warnings::warnings(run, &recording, &analysis, throughput.may_be_steady());
     analysis
+}
+
+/// A dip with its cause.
+fn dip(recording: &Recording, workload: Option<String>, window: Window, depth: f64) -> Dip {
+    let (cause, evidence) = causes::cause_of(recording, window);
+    Dip {
+        workload,
+        start_s: window.start_s,
+        end_s: window.end_s,
+        depth_percent: depth * 100.0,
+        cause,
+        evidence,
+    }
 }

@@ -200,6 +200,16 @@ impl Recording {
         recording
     }
 
+    /// The same as one workload saw it: its own clients and throughput.
+    pub fn of_workload(&self, name: &str, facts: &[WorkloadFacts], each: &BTreeMap<String, Throughput>) -> Self {
+        let facts = facts.iter().find(|workload| workload.name == name);
+        Self {
+            clients: facts.map_or(self.clients, |workload| workload.clients as f64),
+            tps: each.get(name).map_or_else(|| self.tps.clone(), Throughput::series),
+            ..self.clone()
+        }
+    }
+
     fn event(&mut self, event: EventRecord) {
         match event.kind {
             EventKind::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint),

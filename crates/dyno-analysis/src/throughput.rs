@@ -1,11 +1,15 @@
 //! The throughput of a run over time, second by second.
 
+mod builder;
+
 use crate::series::{Series, Window};
 use crate::summary::is_complete;
+use builder::Builder;
 use dyno_archive::Run;
 use dyno_archive::figures::{count, counted, decimal};
 use dyno_archive::plan::WARMUP;
 use dyno_stats::Stationarity;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Intervals shorter than this are taken together: causes are recorded once a second.
@@ -30,14 +34,7 @@ const LEAST_SPREADS: f64 = 4.0;
 /// Of fewer stretches than this nobody can say what is usual.
 const FEWEST: usize = 10;
 
-/// A load that has no intervals for so long, in seconds, is a damaged file: a dyno that goes on records each, and
-/// one that stood still does so afterwards.
-const LONGEST_GAP_S: f64 = 86_400.0;
-
-/// So many stretches of standstill are made up for intervals that are missing, and no more.
-const MOST_MISSING: usize = 1_000_000;
-
-/// Transactions per second of all workloads together in the time measured.
+/// Transactions per second in the time measured: of all workloads together, or of one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Throughput {
     /// Stretches of about equal length, in order and without a gap within a phase.
@@ -61,17 +58,40 @@ pub(super) struct Phase {
 }
 
 impl Throughput {
-    /// The throughput in the intervals of `run`; none if they cannot be read.
-    pub fn read(run: &Run) -> Self {
-        let rows = run.intervals().into_iter().flatten();
-        let rows = rows.filter(|row| row.phase != WARMUP);
-        let mut result = Self::of(rows.map(|row| (row.phase, row.interval_start_s, row.interval_s, row.transactions)));
-        let workloads = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
-        for phase in &mut result.phases {
-            let stages = workloads.iter().flat_map(|workload| &workload.stages);
-            phase.ramp = stages.filter(|stage| stage.name == phase.name).any(|stage| stage.ramp);
+    /// The throughput in the intervals of `run`, of all workloads together and of each by name; none if they cannot be
+    /// read.
+    pub fn read(run: &Run) -> (Self, BTreeMap<String, Self>) {
+        let (mut all, mut each) = (Builder::default(), BTreeMap::<String, Builder>::new());
+        for row in run.intervals().into_iter().flatten().filter(|row| row.phase != WARMUP) {
+            let window = Window {
+                start_s: row.interval_start_s,
+                end_s: row.interval_start_s + row.interval_s,
+            };
+            if !all.push(&row.phase, window, row.transactions) {
+                break;
+            }
+            let one = each.entry(row.workload).or_default();
+            one.push(&row.phase, window, row.transactions);
         }
-        result
+        let workloads = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
+        let ramps = |phase: &str, of: &str| {
+            let workloads = workloads.iter().filter(|workload| of.is_empty() || workload.name == of);
+            let mut stages = workloads.flat_map(|workload| &workload.stages);
+            stages.any(|stage| stage.name == phase && stage.ramp)
+        };
+        let finish = |builder: Builder, of: &str| {
+            let mut throughput = builder.finish();
+            for phase in &mut throughput.phases {
+                phase.ramp = ramps(&phase.name, of);
+            }
+            throughput
+        };
+        let each = each.into_iter().map(|(name, builder)| {
+            let one = finish(builder, &name);
+            (name, one)
+        });
+        let each = each.collect();
+        (finish(all, ""), each)
     }
 
     /// Whether it would have a steady state if all is well: with one load, for long enough to tell.
@@ -82,80 +102,6 @@ impl Throughput {
     /// Whether the load was the same all the time.
     fn has_one_load(&self) -> bool {
         self.phases.len() < 2 && !self.phases.iter().any(|phase| phase.ramp)
-    }
-
-    /// From rows of phase, begin, length in seconds, and transactions; the rows of one interval follow each other.
-    /// A row whose time cannot be ends them.
-    fn of(rows: impl Iterator<Item = (String, f64, f64, u64)>) -> Self {
-        let mut result = Self::default();
-        let mut phase = String::new();
-        let mut bin: Option<(Window, u64)> = None;
-        let mut missing = 0;
-        for (row_phase, start_s, length_s, transactions) in rows {
-            let window = Window {
-                start_s,
-                end_s: start_s + length_s,
-            };
-            let before_s = bin.as_ref().map_or(start_s, |(open, _)| open.end_s);
-            if !window.end_s.is_finite() || start_s - before_s > LONGEST_GAP_S {
-                break;
-            }
-            let new_phase = row_phase != phase;
-            match &mut bin {
-                // Another workload in the same interval, or an interval that the bin still has room for.
-                Some((open, sum))
-                    if !new_phase && (start_s < open.end_s - 1e-4 || open.length_s() < SHORTEST_S - 1e-4) =>
-                {
-                    result.taken_together |= start_s >= open.end_s - 1e-4;
-                    open.end_s = open.end_s.max(window.end_s);
-                    *sum += transactions;
-                }
-                _ => {
-                    if let Some((done, sum)) = bin.take() {
-                        result.push(done, sum);
-                        // Intervals that are missing are of a time in which nothing was done.
-                        if !new_phase {
-                            missing += result.fill(done, window.start_s, MOST_MISSING - missing);
-                        }
-                    }
-                    bin = Some((window, transactions));
-                }
-            }
-            if new_phase {
-                phase.clone_from(&row_phase);
-                result.phases.push(Phase {
-                    name: row_phase,
-                    first: result.windows.len(),
-                    ramp: false,
-                });
-            }
-        }
-        if let Some((done, sum)) = bin {
-            result.push(done, sum);
-        }
-        result
-    }
-
-    fn push(&mut self, window: Window, transactions: u64) {
-        // The last interval may have been cut short: too short to have a rate of its own.
-        if window.length_s() >= SHORTEST_S / 2.0 {
-            self.windows.push(window);
-            self.tps.push(transactions as f64 / window.length_s());
-        }
-    }
-
-    /// Adds stretches without transactions after `last` until `until_s`, at most so many. Gives back how many.
-    fn fill(&mut self, last: Window, until_s: f64, most: usize) -> usize {
-        let step_s = last.length_s().max(SHORTEST_S);
-        let mut start_s = last.end_s;
-        let mut count = 0;
-        while until_s - start_s > 0.5 * step_s && count < most {
-            let end_s = until_s.min(start_s + step_s);
-            self.push(Window { start_s, end_s }, 0);
-            start_s = end_s;
-            count += 1;
-        }
-        count
     }
 
     /// How many stretches there are, as the begin of a sentence: those that are not cut short, as the figures of a run
@@ -172,8 +118,8 @@ impl Throughput {
         }
     }
 
-    /// What is to be said if no transaction completed in half of the time measured or more, at a stretch.
-    pub fn standstill(&self) -> Option<String> {
+    /// The longest stretch of time in which no transaction completed, if it is half of the time measured or more.
+    pub fn idle(&self) -> Option<Window> {
         let idle = self.tps.chunk_by(|one, other| (*one > 0.0) == (*other > 0.0));
         let mut first = 0;
         let idle = idle.map(|values| {
@@ -182,14 +128,22 @@ impl Throughput {
         });
         let idle = idle.filter(|(_, values)| values.first().is_some_and(|tps| *tps <= 0.0));
         let (longest, _) = idle.max_by_key(|(range, _)| range.len())?;
-        let length_s = |windows: &[Window]| windows.iter().map(|window| window.length_s()).sum::<f64>();
-        (2 * longest.len() >= self.tps.len()).then(|| {
-            format!(
-                "no transaction completed for {} s of the {} s measured",
-                decimal(length_s(&self.windows[longest]), 0),
-                decimal(length_s(&self.windows), 0)
-            )
-        })
+        (2 * longest.len() >= self.tps.len()).then(|| span(&self.windows[longest]))
+    }
+
+    /// What is to be said of it.
+    pub fn standstill(&self) -> Option<String> {
+        let idle = self.idle()?;
+        Some(format!(
+            "no transaction completed for {} s of the {} s measured",
+            decimal(idle.length_s(), 0),
+            decimal(self.measured().length_s(), 0)
+        ))
+    }
+
+    /// How many transactions completed.
+    pub fn transactions(&self) -> f64 {
+        transactions(&self.windows, &self.tps)
     }
 
     /// The phases with their stretches.
@@ -206,21 +160,15 @@ impl Throughput {
     pub fn levels(&self) -> Vec<Window> {
         let phases = self.ranges().filter(|(phase, _)| !phase.ramp);
         let times = phases.filter_map(|(_, range)| {
-            let windows = self.windows.get(range)?;
-            Some(Window {
-                start_s: windows.first()?.start_s,
-                end_s: windows.last()?.end_s,
-            })
+            let windows = self.windows.get(range).filter(|windows| !windows.is_empty())?;
+            Some(span(windows))
         });
         times.collect()
     }
 
     /// The time from the first to the last.
     pub fn measured(&self) -> Window {
-        Window {
-            start_s: self.windows.first().map_or(0.0, |first| first.start_s),
-            end_s: self.windows.last().map_or(0.0, |last| last.end_s),
-        }
+        span(&self.windows)
     }
 
     /// Why nothing can be said of dips if none is found; `None` if something can.
@@ -244,7 +192,7 @@ impl Throughput {
                 format!("no stage has the {FEWEST} intervals of a second or more that are needed")
             }
             _ => {
-                let transactions = transactions(&self.windows, &self.tps).round() as u64;
+                let transactions = self.transactions().round() as u64;
                 format!(
                     "{} in {} s are too few to tell a dip from chance",
                     counted(transactions, "transaction"),
@@ -270,10 +218,7 @@ impl Throughput {
             };
             let certain = |range: &Range<usize>| range.start >= margin && range.end + margin <= tps.len();
             for dip in dyno_stats::dips(&tps, window) {
-                let time = Window {
-                    start_s: windows[dip.range.start].start_s,
-                    end_s: windows[dip.range.end - 1].end_s,
-                };
+                let time = span(&windows[dip.range.clone()]);
                 let count = transactions(&windows[dip.range.clone()], &tps[dip.range.clone()]);
                 if certain(&dip.range) && beyond_chance(count, dip.usual * time.length_s()) {
                     dips.push((time, dip.depth));
@@ -294,10 +239,7 @@ impl Throughput {
         let together = ((LEAST_COUNT / usual).ceil() as usize).max(1);
         let groups = windows.chunks_exact(together).zip(tps.chunks_exact(together));
         let groups = groups.map(|(windows, tps)| {
-            let time = Window {
-                start_s: windows[0].start_s,
-                end_s: windows[together - 1].end_s,
-            };
+            let time = span(windows);
             (time, transactions(windows, tps) / time.length_s())
         });
         groups.unzip()
@@ -310,6 +252,14 @@ impl Throughput {
             series.push(*window, *tps);
         }
         series
+    }
+}
+
+/// The time from the begin of the first to the end of the last.
+fn span(windows: &[Window]) -> Window {
+    Window {
+        start_s: windows.first().map_or(0.0, |first| first.start_s),
+        end_s: windows.last().map_or(0.0, |last| last.end_s),
     }
 }
 
@@ -332,63 +282,8 @@ fn beyond_chance(count: f64, usual: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::builder::tests::{row, throughput};
     use super::*;
-
-    fn row(phase: &str, start_s: f64, length_s: f64, transactions: u64) -> (String, f64, f64, u64) {
-        (phase.to_owned(), start_s, length_s, transactions)
-    }
-
-    #[test]
-    fn workloads_are_added_and_short_intervals_taken_together() {
-        let mut rows = Vec::new();
-        for tenth in 0..25 {
-            rows.push(row("measure", 5.0 + f64::from(tenth) / 10.0, 0.1, 10));
-            rows.push(row("measure", 5.0 + f64::from(tenth) / 10.0, 0.1, 5));
-        }
-        let found = Throughput::of(rows.into_iter());
-        assert_eq!(found.tps.len(), 3);
-        assert!(
-            found.tps.iter().all(|tps| (tps - 150.0).abs() < 1e-6),
-            "{:?}",
-            found.tps
-        );
-        assert!((found.measured().end_s - 7.5).abs() < 1e-6);
-    }
-
-    #[test]
-    fn missing_intervals_are_a_standstill_but_not_between_phases() {
-        let rows = [
-            row("ramp", 0.0, 1.0, 100),
-            row("ramp", 4.0, 1.0, 100),
-            row("hold", 9.0, 1.0, 200),
-            row("hold", 10.0, 0.2, 40),
-        ];
-        let found = Throughput::of(rows.into_iter());
-        assert_eq!(found.tps, [100.0, 0.0, 0.0, 0.0, 100.0, 200.0]);
-        let phases: Vec<_> = found
-            .phases
-            .iter()
-            .map(|phase| (phase.name.as_str(), phase.first))
-            .collect();
-        assert_eq!(phases, [("ramp", 0), ("hold", 5)]);
-    }
-
-    #[test]
-    fn rows_whose_time_cannot_be_end_what_is_read() {
-        for damaged_s in [1e12, 1e17, f64::INFINITY, f64::NAN] {
-            let rows = [
-                row("measure", 0.0, 1.0, 100),
-                row("measure", 1.0, 1.0, 100),
-                row("measure", damaged_s, 1.0, 100),
-                row("measure", 2.0, 1.0, 100),
-            ];
-            let found = Throughput::of(rows.into_iter());
-            assert_eq!(found.tps, [100.0, 100.0], "{damaged_s}");
-        }
-        // Each gap by itself could be.
-        let days = (0..40).map(|day| row("measure", 80_000.0 * f64::from(day), 1.0, 100));
-        assert_eq!(Throughput::of(days).tps.len(), 40 + MOST_MISSING);
-    }
 
     /// Name, whether the load changes, and what is done second by second.
     type Stage<'a> = (&'a str, bool, &'a dyn Fn(usize) -> u64);
@@ -402,7 +297,7 @@ mod tests {
                     rows.push(row(name, rows.len() as f64, 1.0, tps(second)));
                 }
             }
-            let mut found = Throughput::of(rows.into_iter());
+            let mut found = throughput(rows);
             for (phase, (_, ramp, _)) in found.phases.iter_mut().zip(stages) {
                 phase.ramp = *ramp;
             }
@@ -428,7 +323,7 @@ mod tests {
     /// What is found where `counts` transactions are done second by second.
     fn dips_of(counts: impl IntoIterator<Item = u64>) -> Vec<(Window, f64)> {
         let counts = counts.into_iter().enumerate();
-        Throughput::of(counts.map(|(second, count)| row("measure", second as f64, 1.0, count))).dips()
+        throughput(counts.map(|(second, count)| row("measure", second as f64, 1.0, count))).dips()
     }
 
     #[test]
@@ -445,7 +340,7 @@ mod tests {
     fn a_few_stretches_tell_of_no_dip() {
         let dips = |seconds: u64| {
             let count = |second| if second == 4 { 100 } else { 1_000 + second };
-            Throughput::of((0..seconds).map(|second| row("measure", second as f64, 1.0, count(second)))).dips()
+            throughput((0..seconds).map(|second| row("measure", second as f64, 1.0, count(second)))).dips()
         };
         assert_eq!((dips(9).len(), dips(10).len()), (0, 1));
     }
@@ -455,7 +350,7 @@ mod tests {
         let because = |interval_s: f64, counts: &mut dyn Iterator<Item = u64>| {
             let rows = counts.enumerate();
             let row = |(place, count)| row("measure", place as f64 * interval_s, interval_s, count);
-            Throughput::of(rows.map(row)).no_dips_because()
+            throughput(rows.map(row)).no_dips_because()
         };
         let steady = |length: usize| std::iter::repeat_n(100, length);
         assert_eq!(because(1.0, &mut steady(10)), None);
@@ -546,7 +441,7 @@ mod tests {
                 },
             )
         });
-        let dips = Throughput::of(rows).dips();
+        let dips = throughput(rows).dips();
         assert_eq!(
             dips,
             [(

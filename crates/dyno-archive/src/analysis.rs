@@ -9,7 +9,7 @@ use std::fmt;
 pub struct Analysis {
     /// Whether the throughput settled.
     pub steady: Steady,
-    /// Stretches with a TPS well below its running median, in order of time.
+    /// Stretches with a TPS well below its running median, of all workloads together or of one, in order of time.
     #[serde(default)]
     pub dips: Vec<Dip>,
     /// Why no dips could be found, in words; empty if they were looked for. Absent in archives of earlier dynos.
@@ -50,6 +50,9 @@ pub struct Steady {
 /// A stretch of time with a throughput well below what is usual around it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dip {
+    /// The workload whose throughput it is, if the throughput of all together does not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
     /// When its first interval began, in seconds since the first phase began.
     pub start_s: f64,
     /// When its last interval ended.

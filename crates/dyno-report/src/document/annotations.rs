@@ -83,7 +83,10 @@ impl Annotations {
 
     /// Sets the dips with their causes.
     pub fn set_dips(&mut self, dips: &[Dip]) {
-        let label = |dip: &Dip| format!("{} ({} % lower)", cause_words(dip), decimal(dip.depth_percent, 0));
+        let label = |dip: &Dip| {
+            let of = dip.workload.as_deref().map_or_else(String::new, |name| one_line(name) + ": ");
+            format!("{of}{} ({} % lower)", cause_words(dip), decimal(dip.depth_percent, 0))
+        };
         self.dips = dips
             .iter()
             .map(|dip| Span {

@@ -390,15 +390,19 @@ pub(super) fn dips(analysis: &Analysis) -> Table {
     let left_out = dips.len().saturating_sub(MOST_DIPS);
     dips.truncate(MOST_DIPS);
     dips.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
+    // Of which throughput is only a question where one of them is of a workload alone.
+    let of_workloads = dips.iter().any(|dip| dip.workload.is_some());
     let rows = dips.into_iter().map(|dip| {
         let seen: Vec<String> = dip.evidence.iter().map(|words| one_line(words)).collect();
-        vec![
+        let of = of_workloads.then(|| words(dip.workload.as_deref().map_or_else(|| "all".to_owned(), one_line)));
+        let known = [
             value(dip.start_s),
             value(dip.end_s - dip.start_s),
             value(dip.depth_percent),
             words(dip.cause.to_string()),
             words(seen.join("; ")),
-        ]
+        ];
+        of.into_iter().chain(known).collect()
     });
     let more = match left_out {
         0 => String::new(),
@@ -407,13 +411,17 @@ pub(super) fn dips(analysis: &Analysis) -> Table {
     };
     Table {
         caption: format!("Dips of the throughput{more}"),
-        columns: vec![
-            number("begins", "s"),
-            number("lasts", "s"),
-            number("depth", "%"),
-            text("cause"),
-            text("seen at the time"),
-        ],
+        columns: of_workloads
+            .then(|| text("workload"))
+            .into_iter()
+            .chain([
+                number("begins", "s"),
+                number("lasts", "s"),
+                number("depth", "%"),
+                text("cause"),
+                text("seen at the time"),
+            ])
+            .collect(),
         rows: rows.collect(),
     }
 }

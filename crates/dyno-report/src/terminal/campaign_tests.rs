@@ -162,6 +162,7 @@ fn a_run_with_all_that_there_can_be_to_say() {
             reason: "no trend and no change of level".to_owned(),
         },
         dips: vec![Dip {
+            workload: None,
             start_s: 12.0,
             end_s: 14.0,
             depth_percent: 80.0,

@@ -101,6 +101,7 @@ fn foreign_text_stays_on_its_line() {
 
 fn dip(start_s: f64, depth_percent: f64, cause: Cause, evidence: &[&str]) -> Dip {
     Dip {
+        workload: None,
         start_s,
         end_s: start_s + 3.0,
         depth_percent,

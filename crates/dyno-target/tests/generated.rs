@@ -13,6 +13,7 @@ use dyno_target::target::{Fill, Sql};
 use dyno_target::{mysql, postgres};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use support::as_mysql::as_mysql;
 use support::{home, options, quiet};
 
 const ROWS: u64 = 60_001;
@@ -161,12 +162,29 @@ fn the_same_rows_stand_in_both_databases_over_any_number_of_connections() {
         assert_eq!(on_mariadb(&info, connections), expected, "{connections} connections");
     }
     assert_eq!(on_mariadb(&server.connection_tcp("generated"), 2), expected);
-    numbers_are_not_waited_for(&info, &expected);
-    // Without LOAD DATA LOCAL they come by INSERT.
+    what_does_not_fit_is_refused(&info);
+    assert_eq!(status(&info, "com_load"), 0);
+    assert_eq!(status(&info, "com_insert"), status(&info, "com_stmt_execute"));
+
+    admin
+        .execute("create or replace user guest@'%' identified by 'secret'; grant all on *.* to guest@'%'")
+        .unwrap();
+    let port = as_mysql(server.port());
+    let address = format!("mysql://guest:secret@127.0.0.1:{port}/generated");
+    let info = mysql::address::ConnectionInfo::resolve(&address, &|_| None).unwrap();
+    as_into_mysql(&mut admin, &info, &expected);
+}
+
+/// Without rows of values they come by LOAD DATA LOCAL, and where that is off by INSERT.
+fn as_into_mysql(admin: &mut mysql::Client, info: &mysql::address::ConnectionInfo, expected: &str) {
+    for connections in [1, 4] {
+        assert_eq!(on_mariadb(info, connections), expected, "{connections} connections");
+    }
+    numbers_are_not_waited_for(info, expected);
     admin.execute("set global local_infile = 0").unwrap();
     for connections in [1, 4] {
         assert_eq!(
-            on_mariadb(&info, connections),
+            on_mariadb(info, connections),
             expected,
             "INSERT over {connections} connections"
         );
@@ -175,24 +193,30 @@ fn the_same_rows_stand_in_both_databases_over_any_number_of_connections() {
         admin
             .execute(&format!("set global local_infile = {local_infile}"))
             .unwrap();
-        what_does_not_fit_is_refused(&info);
+        what_does_not_fit_is_refused(info);
     }
+}
+
+/// How many statements of a kind the server has executed.
+fn status(info: &mysql::address::ConnectionInfo, name: &str) -> u64 {
+    let mut client = info.connect().unwrap();
+    let query = format!("show global status like '{name}'");
+    let (_, count): (String, u64) = client.query_first(&query).unwrap().unwrap();
+    count
 }
 
 /// Several connections do not use LOAD DATA where one would wait for the other.
 fn numbers_are_not_waited_for(info: &mysql::address::ConnectionInfo, expected: &str) {
     let numbered = TABLE.replace("id int primary key", "id int auto_increment primary key");
     assert_ne!(numbered, TABLE);
-    let mut client = info.connect().unwrap();
-    let mut loads = || -> u64 {
-        let found = client.query_first("show global status like 'com_load'").unwrap();
-        let (_, loads): (String, u64) = found.unwrap();
-        loads
-    };
     for (connections, table, by_load) in [(1, numbered.as_str(), true), (4, TABLE, true), (4, &numbered, false)] {
-        let before = loads();
+        let before = status(info, "com_load");
         assert_eq!(into_mariadb(info, connections, table), expected, "{table}");
-        assert_eq!(loads() > before, by_load, "{table} over {connections} connections");
+        assert_eq!(
+            status(info, "com_load") > before,
+            by_load,
+            "{table} over {connections} connections"
+        );
     }
 }
 

@@ -84,7 +84,10 @@ impl Annotations {
     /// Sets the dips with their causes.
     pub fn set_dips(&mut self, dips: &[Dip]) {
         let label = |dip: &Dip| {
-            let of = dip.workload.as_deref().map_or_else(String::new, |name| one_line(name) + ": ");
+            let of = dip
+                .workload
+                .as_deref()
+                .map_or_else(String::new, |name| one_line(name) + ": ");
             format!("{of}{} ({} % lower)", cause_words(dip), decimal(dip.depth_percent, 0))
         };
         self.dips = dips

@@ -4,6 +4,7 @@
 //! database, whoever makes which rows in what order. What a seed has once given it gives for good: data that is loaded
 //! is known by the expressions and the seed.
 
+mod counted;
 mod date;
 mod escape;
 mod json;
@@ -19,6 +20,7 @@ use crate::symbols::{Symbols, VariableId};
 use crate::token::ROW;
 use crate::value::{Scalar, Value};
 use crate::variables::Variables;
+use counted::{IS_NULL, IS_VALUE, set_length};
 use escape::{escape, in_line, in_literal};
 use pattern::Digits;
 use text::{State, Text};
@@ -55,6 +57,9 @@ pub enum RowFormat {
     Lines,
     /// `('…','…')` each, for MySQL's INSERT, whose strings have backslash escapes.
     Literals,
+    /// For each value a byte, 0 or else 1 for NULL, and behind a 0 its text with its length before it: what MariaDB
+    /// takes as rows of values for a statement.
+    Values,
 }
 
 /// An expression that is no column.
@@ -162,6 +167,7 @@ impl RowWriter<'_> {
         let appended = match self.format {
             RowFormat::Lines => self.line(row, out),
             RowFormat::Literals => self.literals(row, out),
+            RowFormat::Values => self.counted(row, out),
         };
         if appended.is_err() {
             out.truncate(start);
@@ -221,6 +227,22 @@ impl RowWriter<'_> {
             }
         }
         out.push(b')');
+        Ok(())
+    }
+
+    fn counted(&mut self, row: u64, out: &mut Vec<u8>) -> Result<(), RowError> {
+        self.begin(row);
+        for column in &self.rows.columns {
+            let start = out.len();
+            // Room for a short length.
+            out.extend_from_slice(&[IS_VALUE, 0]);
+            if self.value(row, column, out)? {
+                set_length(out, start + 1);
+            } else {
+                out.truncate(start);
+                out.push(IS_NULL);
+            }
+        }
         Ok(())
     }
 

@@ -91,6 +91,7 @@ fn null_in_a_part_is_null_as_a_whole() {
         assert_eq!(value(expression), None, "{expression}");
         assert_eq!(line(expression, RowFormat::Lines), "\\N\n", "{expression}");
         assert_eq!(line(expression, RowFormat::Literals), "(null)", "{expression}");
+        assert_eq!(line(expression, RowFormat::Values), "\u{1}", "{expression}");
     }
 }
 
@@ -102,12 +103,16 @@ fn what_is_special_is_escaped() {
     let json = "json_object('k', 'a\"')";
     assert_eq!(line(json, RowFormat::Lines), "{\"k\": \"a\\\\\"\"}\n");
     assert_eq!(line("row", RowFormat::Literals), "('5')");
+    assert_eq!(line(special, RowFormat::Values), "\0\u{b}a\tb\nc\r\\'\"é");
     let rows = Rows::compile("t", 7, [("a", "row"), ("b", "null"), ("c", "'x'")]).unwrap();
     let mut out = Vec::new();
-    for format in [RowFormat::Lines, RowFormat::Literals] {
+    for format in [RowFormat::Lines, RowFormat::Literals, RowFormat::Values] {
         rows.writer(format).append(1, &mut out).unwrap();
     }
-    assert_eq!(String::from_utf8(out).unwrap(), "1\t\\N\tx\n('1',null,'x')");
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "1\t\\N\tx\n('1',null,'x')\0\u{1}1\u{1}\0\u{1}x"
+    );
 }
 
 #[test]
@@ -322,7 +327,7 @@ proptest! {
     fn nothing_makes_it_panic(expression in soup(), row in any::<u64>()) {
         if let Ok(rows) = rows(&expression) {
             let mut out = Vec::new();
-            for format in [RowFormat::Lines, RowFormat::Literals] {
+            for format in [RowFormat::Lines, RowFormat::Literals, RowFormat::Values] {
                 let _ = rows.writer(format).append(row, &mut out);
             }
             prop_assert!(std::str::from_utf8(&out).is_ok(), "{}", expression);

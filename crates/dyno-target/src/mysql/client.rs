@@ -7,7 +7,7 @@ use crate::patience::{ANSWER, SAMPLE};
 use crate::target::StopFlag;
 use dyno_connect::{ConnectError, Endpoint, Limit, Stop};
 use dyno_text::one_line;
-use dyno_wire::{LocalData, MySession, Reply, ResultTooLarge, Session as _};
+use dyno_wire::{LocalData, MySession, MyStatement, Reply, ResultTooLarge, Session as _};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -196,7 +196,7 @@ impl Way {
             stop: &Stop::from(Arc::clone(&self.stop)),
             until: None,
         };
-        let sessions = move |tls| sessions(tls).offering_content();
+        let sessions = move |tls| sessions(tls).to_load();
         let client = dyno_connect::Client::connect(self.endpoint.clone(), sessions, limit)
             .map_err(|error| ClientError::Connect(Box::new(error)))?;
         Ok(Client {
@@ -257,6 +257,38 @@ impl Client {
     pub(super) fn insert(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<Reply, ClientError> {
         self.client.set_patience(None);
         Ok(self.client.ask(|session, out| session.query(write, out))?)
+    }
+
+    /// Whether the server takes rows of values for a statement.
+    pub(super) fn takes_rows(&self) -> bool {
+        self.client.session().takes_rows()
+    }
+
+    /// Has the server prepare a statement, which it does not know yet.
+    ///
+    /// # Errors
+    /// As for [`work`](Self::work).
+    pub(super) fn prepare(&mut self, statement: &MyStatement) -> Result<(), ClientError> {
+        self.client.set_patience(None);
+        self.client.ask(|session, out| {
+            session.prepare(statement, out);
+        })?;
+        Ok(())
+    }
+
+    /// Executes a statement that was prepared with rows of values, which `write` appends to what is sent.
+    ///
+    /// # Errors
+    /// As for [`work`](Self::work).
+    pub(super) fn load_rows(
+        &mut self,
+        statement: &MyStatement,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Reply, ClientError> {
+        self.client.set_patience(None);
+        Ok(self
+            .client
+            .ask(|session, out| session.load_rows(statement, write, out))?)
     }
 
     /// The rows of a query.

@@ -6,6 +6,7 @@ use super::{Client, ClientError};
 use crate::batches::{BATCH_ROWS, usual_connections};
 use crate::target::{Fill, Sql, SqlError, statements};
 use dyno_script::{ColumnError, Lexis, RowError};
+use dyno_wire::WireError;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,6 +26,8 @@ pub enum LoadError {
     },
     #[error("the table {table} cannot be filled: {error}")]
     Fill { table: String, error: ClientError },
+    #[error("the table {table} cannot be filled: {error}")]
+    Unsendable { table: String, error: WireError },
     #[error("the table {table} has no columns to fill")]
     NoColumns { table: String },
     #[error("the rows of a table cannot be made: {0}")]

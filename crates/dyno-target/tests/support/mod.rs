@@ -1,5 +1,7 @@
 //! One server for the tests of a binary: started by the first that asks, stopped when the last that uses it is done.
 
+#[allow(dead_code, reason = "only the tests of data need it")]
+pub mod as_mysql;
 #[allow(dead_code, reason = "only the tests of a server's life need it")]
 pub mod holder;
 #[allow(dead_code, reason = "only the tests of MySQL itself need it")]

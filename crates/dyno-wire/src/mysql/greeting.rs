@@ -38,6 +38,18 @@ const NEEDED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH);
 
+/// MariaDB's own: many rows of values for one execution of a statement. Its bits stand where MySQL has nothing, and
+/// count between two that do not claim to be MySQL (`CLIENT_LONG_PASSWORD`). MariaDB documentation, "Connection".
+const BULK_OPERATIONS: u32 = 1 << 2;
+
+/// What both sides use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Agreed {
+    pub(super) flags: CapabilityFlags,
+    /// Whether statements may be executed with many rows of values.
+    pub(super) rows: bool,
+}
+
 /// What the server says first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Greeting {
@@ -51,6 +63,8 @@ pub(super) struct Greeting {
     pub(super) plugin: Vec<u8>,
     /// What the server can do.
     pub(super) offered: CapabilityFlags,
+    /// Whether it executes statements with many rows of values.
+    pub(super) offers_rows: bool,
     /// Where the connection stands.
     pub(super) status: StatusFlags,
 }
@@ -86,7 +100,8 @@ impl Greeting {
         let low: [u8; 2] = take_array(rest)?;
         // Collation, status, the other half of what it can do, the nonce's length.
         let [_, s1, s2, h1, h2, nonce_length] = take_array(rest)?;
-        take(rest, 10)?;
+        let [.., b1, b2, b3, b4] = take_array::<10>(rest)?;
+        let own = u32::from_le_bytes([b1, b2, b3, b4]);
         let second = usize::from(nonce_length).saturating_sub(8).max(13);
         let offered = CapabilityFlags::from_bits_retain(u32::from_le_bytes([low[0], low[1], h1, h2]));
         if offered.contains(CapabilityFlags::CLIENT_SECURE_CONNECTION) {
@@ -101,42 +116,52 @@ impl Greeting {
             connection_id,
             nonce,
             plugin: read_nul_text(rest).to_vec(),
+            offers_rows: !offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD) && own & BULK_OPERATIONS != 0,
             offered,
             status: StatusFlags::from_bits_retain(u16::from_le_bytes([s1, s2])),
         })
     }
 
-    /// What both sides use.
-    pub(super) fn agreed(&self, config: &MyConfig, encrypted: bool) -> CapabilityFlags {
+    /// What both sides use for a load.
+    pub(super) fn agreed(&self, config: &MyConfig, encrypted: bool) -> Agreed {
         let mut agreed = self.offered & WANTED;
         agreed.set(CapabilityFlags::CLIENT_SSL, encrypted);
         agreed.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, !config.database.is_empty());
         if config.program_name.is_empty() {
             agreed.remove(CapabilityFlags::CLIENT_CONNECT_ATTRS);
         }
-        agreed
+        Agreed {
+            flags: agreed,
+            rows: false,
+        }
     }
 }
 
 /// Appends the request for encryption, which is the answer's beginning alone.
-pub(super) fn write_tls_request(agreed: CapabilityFlags, number: u8, out: &mut Vec<u8>) {
+pub(super) fn write_tls_request(agreed: Agreed, number: u8, out: &mut Vec<u8>) {
     let start = begin(out);
     write_head(agreed, out);
     finish(out, start, number);
 }
 
-fn write_head(agreed: CapabilityFlags, out: &mut Vec<u8>) {
-    out.extend_from_slice(&agreed.bits().to_le_bytes());
+fn write_head(agreed: Agreed, out: &mut Vec<u8>) {
+    let (mut flags, mut own) = (agreed.flags, 0);
+    if agreed.rows {
+        flags.remove(CapabilityFlags::CLIENT_LONG_PASSWORD);
+        own = BULK_OPERATIONS;
+    }
+    out.extend_from_slice(&flags.bits().to_le_bytes());
     out.extend_from_slice(&MAX_PACKET.to_le_bytes());
     out.push(UTF8MB4);
-    out.extend_from_slice(&[0; 23]);
+    out.extend_from_slice(&[0; 19]);
+    out.extend_from_slice(&own.to_le_bytes());
 }
 
 /// Appends the answer to the greeting, with our first step of the log-in by the plug-in `plugin`. MySQL source
 /// documentation, "Protocol::HandshakeResponse41".
 pub(super) fn write_answer(
     config: &MyConfig,
-    agreed: CapabilityFlags,
+    agreed: Agreed,
     plugin: &[u8],
     step: &[u8],
     number: u8,
@@ -156,13 +181,13 @@ pub(super) fn write_answer(
     out.push(0);
     // Both forms of a length are the same for the lengths our steps have.
     write_text(out, step);
-    if agreed.contains(CapabilityFlags::CLIENT_CONNECT_WITH_DB) {
+    if agreed.flags.contains(CapabilityFlags::CLIENT_CONNECT_WITH_DB) {
         out.extend_from_slice(&dyno_text::encode(&config.database));
         out.push(0);
     }
     out.extend_from_slice(plugin);
     out.push(0);
-    if agreed.contains(CapabilityFlags::CLIENT_CONNECT_ATTRS) {
+    if agreed.flags.contains(CapabilityFlags::CLIENT_CONNECT_ATTRS) {
         let mut attributes = Vec::new();
         write_text(&mut attributes, b"program_name");
         write_text(&mut attributes, &dyno_text::encode(&config.program_name));
@@ -267,9 +292,37 @@ mod tests {
         assert_eq!(read.scramble_buf(), [7; 20]);
         assert_eq!(read.auth_plugin(), Some(&AuthPlugin::MysqlNativePassword));
         assert_eq!(read.connect_attributes().unwrap()["program_name"], "dyno");
-        assert_eq!(read.capabilities(), agreed);
-        assert!(!agreed.intersects(CapabilityFlags::CLIENT_LOCAL_FILES | CapabilityFlags::CLIENT_SSL));
-        assert!(!agreed.contains(CapabilityFlags::CLIENT_COMPRESS));
+        assert_eq!(read.capabilities(), agreed.flags);
+        let others = CapabilityFlags::CLIENT_LOCAL_FILES | CapabilityFlags::CLIENT_SSL;
+        assert!(!agreed.flags.intersects(others | CapabilityFlags::CLIENT_COMPRESS));
+    }
+
+    #[test]
+    fn only_a_server_that_claims_not_to_be_mysql_offers_many_rows() {
+        let mut body = greeting("11.4.2-MariaDB", "");
+        let low = 1 + "11.4.2-MariaDB".len() + 1 + 4 + 8 + 1;
+        let own = low + 2 + 6 + 6;
+        body[own] = 4;
+        assert!(!Greeting::parse(&body).unwrap().offers_rows);
+        body[low] &= !1;
+        assert!(Greeting::parse(&body).unwrap().offers_rows);
+        body[own] = 3;
+        assert!(!Greeting::parse(&body).unwrap().offers_rows);
+    }
+
+    #[test]
+    fn who_agrees_to_many_rows_does_not_claim_to_be_mysql() {
+        let config = MyConfig {
+            user: "bench".into(),
+            ..MyConfig::default()
+        };
+        let mut agreed = Greeting::parse(&greeting("8.4.3", "")).unwrap().agreed(&config, false);
+        for (rows, low, own) in [(false, 1, 0), (true, 0, 4)] {
+            agreed.rows = rows;
+            let mut out = Vec::new();
+            write_answer(&config, agreed, b"", &[], 1, &mut out).unwrap();
+            assert_eq!((out[4] & 1, &out[32..36]), (low, &[own, 0, 0, 0][..]));
+        }
     }
 
     #[test]
@@ -278,7 +331,11 @@ mod tests {
             user: "be\0nch".into(),
             ..MyConfig::default()
         };
-        let error = write_answer(&config, WANTED, b"", &[], 1, &mut Vec::new()).unwrap_err();
+        let agreed = Agreed {
+            flags: WANTED,
+            rows: false,
+        };
+        let error = write_answer(&config, agreed, b"", &[], 1, &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "the user cannot be sent: it contains a NUL byte");
     }
 }

@@ -75,11 +75,12 @@ impl LocalData {
 }
 
 impl MySession {
-    /// The same session, which can [`load`](Self::load).
+    /// The same session, which can [`load`](Self::load), and [`load_rows`](Self::load_rows) where the server takes
+    /// them.
     #[must_use]
-    pub fn offering_content(mut self) -> Self {
+    pub fn to_load(mut self) -> Self {
         if let Some(start_up) = &mut self.start_up {
-            start_up.offers_content = true;
+            start_up.is_to_load = true;
         }
         self
     }

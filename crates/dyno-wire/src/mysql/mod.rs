@@ -7,6 +7,7 @@
 //! transaction should touch few bytes and because no byte a server sends may cause a panic.
 
 mod authentication;
+mod bulk;
 mod capture;
 mod config;
 mod error;

@@ -31,8 +31,8 @@ const MAX_NOTICES: usize = 16;
 ///
 /// Replies are not stored: rows, columns and whatever else nobody looks into are skipped by their length, however many
 /// reads they span, and errors are kept up to 16 KiB each. LOAD DATA LOCAL is refused: a script has no data to give.
-/// Who loads data says so beforehand ([`offering_content`](Self::offering_content)) and gives each statement its
-/// content ([`load`](Self::load)); files are never read.
+/// Who loads data says so beforehand ([`to_load`](Self::to_load)) and gives each statement its content
+/// ([`load`](Self::load)); files are never read.
 ///
 /// A statement of a kind that the server does not prepare, such as MySQL's BEGIN, travels as text: at first once the
 /// server has said so, and without being asked about from then on.
@@ -43,6 +43,8 @@ pub struct MySession {
     pub(super) framing: Framing,
     /// Whether rows end with an OK packet instead of an EOF packet.
     ends_with_ok: bool,
+    /// Whether the server executes statements with many rows of values, for who agrees to that.
+    pub(super) takes_rows: bool,
     /// Whether the execution under way sends its rows in binary form.
     binary: bool,
     /// Whether `error` belongs to the last reply, the one under way, or the connection's end.
@@ -104,6 +106,7 @@ impl MySession {
         Self {
             framing: Framing::new(),
             ends_with_ok: false,
+            takes_rows: false,
             binary: false,
             error_stands: false,
             status: StatusFlags::empty(),
@@ -328,6 +331,20 @@ impl MySession {
         self.submit_later(Step { mark, command }, out);
     }
 
+    /// The id by which the server executes a statement, if it has prepared it.
+    pub(super) fn id_of(&self, statement: &MyStatement) -> Option<[u8; 4]> {
+        match self.known.get(statement.index()) {
+            Some(&Known::By(id)) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Notes that a command was appended while nothing waits, whose answer is just a reply.
+    pub(super) fn sent_alone(&mut self) {
+        self.binary = false;
+        self.count(None);
+    }
+
     /// Whether backslashes escape in strings.
     fn backslashes(&self) -> bool {
         !self.status.contains(StatusFlags::SERVER_STATUS_NO_BACKSLASH_ESCAPES)
@@ -362,6 +379,7 @@ impl MySession {
         self.connection_id = greeting.connection_id;
         self.version = greeting.version.as_str().into();
         self.status = greeting.status;
+        self.takes_rows = greeting.offers_rows;
         self.ends_with_ok = greeting.offered.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF);
         let Some(start_up) = &mut self.start_up else {
             return Ok(None);

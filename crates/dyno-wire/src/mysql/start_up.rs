@@ -4,7 +4,7 @@ use mysql_common::constants::CapabilityFlags;
 
 use super::authentication::{Authentication, Privacy};
 use super::framing::Framing;
-use super::greeting::{Greeting, write_answer, write_tls_request};
+use super::greeting::{Agreed, Greeting, write_answer, write_tls_request};
 use super::packet::write;
 use super::{MyConfig, malformed};
 use crate::tls::{SslMode, TlsError, Words};
@@ -16,8 +16,9 @@ pub(super) struct StartUp {
     stage: Stage,
     /// How strictly TLS is asked for, if it is.
     pub(super) asks_for_tls: Option<SslMode>,
-    /// Whether the server may ask for content, as LOAD DATA LOCAL makes it.
-    pub(super) offers_content: bool,
+    /// Whether it is for loading: the server may ask for content, as LOAD DATA LOCAL makes it, and is given many rows
+    /// at a time if it takes them.
+    pub(super) is_to_load: bool,
 }
 
 /// Where the start-up stands.
@@ -105,12 +106,13 @@ impl StartUp {
         Ok(())
     }
 
-    fn agreed(&self, greeting: &Greeting, config: &MyConfig, encrypted: bool) -> CapabilityFlags {
-        let content = match self.offers_content {
-            true => greeting.offered & CapabilityFlags::CLIENT_LOCAL_FILES,
-            false => CapabilityFlags::empty(),
-        };
-        greeting.agreed(config, encrypted) | content
+    fn agreed(&self, greeting: &Greeting, config: &MyConfig, encrypted: bool) -> Agreed {
+        let mut agreed = greeting.agreed(config, encrypted);
+        if self.is_to_load {
+            agreed.flags |= greeting.offered & CapabilityFlags::CLIENT_LOCAL_FILES;
+            agreed.rows = greeting.offers_rows;
+        }
+        agreed
     }
 
     /// Whether the log-in is under way.

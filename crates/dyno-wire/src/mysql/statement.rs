@@ -202,7 +202,7 @@ const NULL: Kind = [ColumnType::MYSQL_TYPE_NULL as u8, 0];
 const INTEGER: Kind = [ColumnType::MYSQL_TYPE_LONGLONG as u8, 0];
 const UNSIGNED: Kind = [ColumnType::MYSQL_TYPE_LONGLONG as u8, 128];
 const DOUBLE: Kind = [ColumnType::MYSQL_TYPE_DOUBLE as u8, 0];
-const STRING: Kind = [ColumnType::MYSQL_TYPE_VAR_STRING as u8, 0];
+pub(super) const STRING: Kind = [ColumnType::MYSQL_TYPE_VAR_STRING as u8, 0];
 
 /// Turns the text behind the byte at `at` into the value it stands for. Returns its type.
 #[inline]

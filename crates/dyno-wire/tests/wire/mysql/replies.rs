@@ -493,6 +493,28 @@ fn the_servers_request_for_a_file_is_refused() {
     assert!(log.seen[0].1.as_ref().unwrap().message.contains("LOAD DATA LOCAL"));
 }
 
+/// Rows of values are for the statement by the id that the server has given it.
+#[test]
+fn rows_of_values_name_their_statement() {
+    let mut session = started(PLAIN | ENDS_WITH_OK);
+    let insert = statement(0, "insert into t values (?, ?)", 2, Protocol::Prepared);
+    let rows = |session: &mut MySession| {
+        let mut out = Vec::new();
+        session.load_rows(&insert, |values| values.extend_from_slice(b"\0\x01a\x01"), &mut out);
+        out
+    };
+    let execution = |id: u8| packets(0, [[0xfa, id, 0, 0, 0, 128, 0, 253, 0, 253, 0, 0, 1, b'a', 1]]);
+    // No server has one by 0.
+    assert_eq!(rows(&mut session), execution(0));
+    let refusal = error(1243, "HY000", "Unknown prepared statement handler");
+    assert!(replied(&feed(&mut session, &[&packets(1, [refusal])]))[0].failed);
+    session.prepare(&insert, &mut Vec::new());
+    feed(&mut session, &[&packets(1, prepared(7, 0, 2))]);
+    assert_eq!(rows(&mut session), execution(7));
+    let log = feed(&mut session, &[&packets(1, [ok(1, 0, 0)])]);
+    assert_eq!((replied(&log)[0].failed, replied(&log)[0].affected), (false, 1));
+}
+
 /// What a statement brings is given once, to whatever name the server asks for; before and afterwards it gets nothing.
 #[test]
 fn only_the_content_of_a_load_is_served() {

@@ -24,7 +24,7 @@ fn set_long_length(out: &mut Vec<u8>, at: usize, length: usize) {
     let bytes = (length as u64).to_le_bytes();
     let (mark, count) = match length {
         ..=0xFFFF => (0xFC, 2),
-        ..=0xFF_FFFF => (0xFD, 3),
+        0x1_0000..=0xFF_FFFF => (0xFD, 3),
         _ => (0xFE, 8),
     };
     out.splice(at..=at, std::iter::once(mark).chain(bytes.into_iter().take(count)));

@@ -37,8 +37,9 @@ pub(super) fn steady(throughput: &Throughput) -> Steady {
             }
         }
         Stationarity::TooShort { needed } => not(&format!(
-            "{} not enough to tell; {needed} are needed",
-            throughput.stretches_are()
+            "{} not enough to tell; {needed} are needed{}",
+            throughput.stretches_are(),
+            throughput.may_be_shorter()
         )),
         Stationarity::Settling => not("TPS was still settling in the second half of the measured time"),
         Stationarity::Trending(trend) => {
@@ -124,6 +125,19 @@ mod tests {
         assert_eq!(
             reason(vec![1.0; 20]),
             "20 intervals are not enough to tell; 60 are needed"
+        );
+        let mut long = Throughput::default();
+        for start_s in [0.0, 30.0, 60.0, 90.0] {
+            long.windows.push(Window {
+                start_s,
+                end_s: start_s + 30.0,
+            });
+            long.tps.push(1_000.0);
+        }
+        // To wait for 60 of them would take half an hour.
+        assert_eq!(
+            steady(&long).reason,
+            "4 intervals of 30 s are not enough to tell; 60 are needed, and one need not last longer than 1 s"
         );
         let stopped = (0..100).map(|index| if index < 30 { wobbling(index) } else { 0.0 });
         let words = "no transaction completed for 70 s of the 100 s measured";

@@ -8,6 +8,7 @@ use builder::Builder;
 use dyno_archive::Run;
 use dyno_archive::figures::{count, counted, decimal};
 use dyno_archive::plan::WARMUP;
+use dyno_archive::summary::LONG_INTERVAL_S;
 use dyno_stats::Stationarity;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -107,15 +108,30 @@ impl Throughput {
     /// How many stretches there are, as the begin of a sentence: those that are not cut short, as the figures of a run
     /// count its intervals.
     pub fn stretches_are(&self) -> String {
-        let longest_s = self.windows.iter().map(|window| window.length_s()).fold(0.0, f64::max);
+        let longest_s = self.longest_s();
         let whole = |window: &&Window| is_complete(window.length_s(), longest_s);
         let number = self.windows.iter().filter(whole).count() as u64;
         let are = if number == 1 { "is" } else { "are" };
         match (self.taken_together, number) {
+            (false, _) if longest_s > LONG_INTERVAL_S => {
+                format!("{} of {} s {are}", counted(number, "interval"), decimal(longest_s, 0))
+            }
             (false, _) => format!("{} {are}", counted(number, "interval")),
             (true, 1) => format!("1 stretch of about a second {are}"),
             (true, _) => format!("{} stretches of about a second {are}", count(number)),
         }
+    }
+
+    /// What to do about too few of them besides measuring longer, as the end of a sentence; empty: nothing.
+    pub fn may_be_shorter(&self) -> &'static str {
+        match self.longest_s() > LONG_INTERVAL_S {
+            true => ", and one need not last longer than 1 s",
+            false => "",
+        }
+    }
+
+    fn longest_s(&self) -> f64 {
+        self.windows.iter().map(|window| window.length_s()).fold(0.0, f64::max)
     }
 
     /// The longest stretch of time in which no transaction completed, if it is half of the time measured or more.
@@ -186,7 +202,11 @@ impl Throughput {
         Some(match ranges.as_slice() {
             [] => "nothing was measured".to_owned(),
             [only] if only.len() < FEWEST => {
-                format!("{} too few; at least {FEWEST} are needed", self.stretches_are())
+                format!(
+                    "{} too few; at least {FEWEST} are needed{}",
+                    self.stretches_are(),
+                    self.may_be_shorter()
+                )
             }
             several if several.iter().all(|range| range.len() < FEWEST) => {
                 format!("no stage has the {FEWEST} intervals of a second or more that are needed")
@@ -361,7 +381,7 @@ mod tests {
         );
         assert_eq!(
             words(5.0, &mut steady(1)),
-            "1 interval is too few; at least 10 are needed"
+            "1 interval of 5 s is too few; at least 10 are needed, and one need not last longer than 1 s"
         );
         assert_eq!(
             words(0.1, &mut steady(80)),

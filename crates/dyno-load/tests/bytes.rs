@@ -75,7 +75,7 @@ fn scripts() -> impl Strategy<Value = Scripts> {
         (".*", vec(any::<u8>(), 0..40), 1..u64::MAX).prop_map(|(name, text, weight)| ScriptText { name, text, weight });
     let given = ("[a-z]*", value()).prop_map(|(name, value)| Given { name, value });
     let protocol = prop::sample::select(Protocol::ALL.to_vec());
-    let lexis = prop::sample::select(vec![Lexis::Psql, Lexis::Mysql]);
+    let lexis = prop::sample::select(vec![Lexis::Psql, Lexis::Mysql, Lexis::MysqlNoEscapes]);
     (vec(script, 1..3), lexis, vec(given, 0..3), any::<u64>(), protocol).prop_map(
         |(scripts, lexis, variables, seed, protocol)| Scripts {
             scripts,

@@ -129,7 +129,7 @@ pub(crate) fn two_workloads() -> Summary {
             example: "ERROR: canceling statement due to statement timeout".to_owned(),
         },
     ];
-    summary.warnings = Warning::of(&writer);
+    summary.warnings = Warning::of(&writer, 1.0);
     summary.warnings.push(Warning::LoadHostBusy {
         idle_percent: 2.0,
         server_too: true,

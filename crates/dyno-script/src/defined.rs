@@ -98,7 +98,7 @@ impl Script {
 
 fn in_statement(statement: &Statement, quoted: bool) -> Vec<VariableId> {
     // By MySQL's rules none of them stands in quotes.
-    if quoted || statement.lexis() == Lexis::Mysql {
+    if quoted || statement.lexis() != Lexis::Psql {
         return statement.parameters().to_vec();
     }
     let places = statement.variable_places();

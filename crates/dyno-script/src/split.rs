@@ -135,8 +135,8 @@ impl<'a> Splitter<'a> {
     fn skip_token(&mut self) {
         let is_quoted = match self.lexis {
             Lexis::Psql => self.skip_psql_quoted(),
-            Lexis::Mysql => {
-                let length = mysql_quoted(self.rest());
+            Lexis::Mysql | Lexis::MysqlNoEscapes => {
+                let length = mysql_quoted(self.rest(), self.lexis == Lexis::Mysql);
                 self.at += length;
                 length > 0
             }
@@ -316,7 +316,7 @@ impl<'a> Splitter<'a> {
         self.word_count += 1;
         match self.lexis {
             Lexis::Psql => self.follow_psql(&is),
-            Lexis::Mysql => self.follow_mysql(&is),
+            Lexis::Mysql | Lexis::MysqlNoEscapes => self.follow_mysql(&is),
         }
     }
 

@@ -98,3 +98,32 @@ fn names_in_quotes_need_not_be_set() {
     let error = script.check_defined(&none, &symbols, true).unwrap_err().to_string();
     assert!(error.contains("nothing sets the variable \":d\""), "{error}");
 }
+
+#[test]
+fn comments_that_the_server_executes_are_sql() {
+    let mut symbols = Symbols::new();
+    let text = "select /*! straight_join :a, */ /* :b */ /*!50100 :c; '/*! :d */', */ /*M!100100 :e */ 1;";
+    let parameterized: Vec<_> = statements(text, &mut symbols)
+        .iter()
+        .map(|statement| statement.parameterized().to_owned())
+        .collect();
+    let expected = "select /*! straight_join $1, */ /* :b */ /*!50100 $2; '/*! :d */', */ /*M!100100 $3 */ 1;";
+    assert_eq!(parameterized, [expected]);
+}
+
+#[test]
+fn without_escapes_a_backslash_ends_no_string_later() {
+    let text = r"select '\', :a; select 'C:\', '\\:b', :c;";
+    let read = |lexis: Lexis| {
+        let mut symbols = Symbols::new();
+        let script = Script::parse_by(lexis, "x.sql", text, &mut symbols).unwrap();
+        let statements = script.commands().iter().map(|command| match command {
+            Command::Statement(statement) => statement.parameterized().to_owned(),
+            other => panic!("{other:?}"),
+        });
+        statements.collect::<Vec<_>>()
+    };
+    let plain = [r"select '\', $1;", r"select 'C:\', '\\:b', $1;"];
+    assert_eq!(read(Lexis::MysqlNoEscapes), plain);
+    assert_ne!(read(Lexis::Mysql), plain);
+}

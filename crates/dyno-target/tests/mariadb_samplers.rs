@@ -6,68 +6,14 @@ mod support;
 
 use dyno_record::{Blocked, Event, Meaning, Value, WaitKind, Who};
 use dyno_target::mysql::Client;
-use dyno_target::mysql::address::ConnectionInfo;
-use dyno_target::mysql::embedded::{Embedded, EmbeddedOptions, Server};
 use dyno_target::mysql::sampler::sampler_set;
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use support::watch::{Row, Told, watch};
-use support::{home, quiet};
+use support::watched::{Watched, other, seconds, start, under_load};
 
-/// A server with a table of a thousand rows, and where the load connects to. One at a time: they would take the CPU
-/// from each other.
-fn start(settings: &[(&str, &str)]) -> ((Embedded, MutexGuard<'static, ()>), Server, ConnectionInfo) {
-    static TURN: Mutex<()> = Mutex::new(());
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut options = EmbeddedOptions::new(home());
-    "tests-mariadb-samplers".clone_into(&mut options.cluster);
-    let embedded = Embedded::prepare(&options, &mut quiet).unwrap();
-    let settings: Vec<_> = settings
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    let server = embedded.start(&settings, &mut quiet).unwrap();
-    let mut admin = server.connection("").connect().unwrap();
-    admin
-        .execute(
-            "create or replace database watched; use watched; create table t (id int primary key, n int); insert into \
-             t select seq, 0 from seq_1_to_1000",
-        )
-        .unwrap();
-    let info = server.connection("watched");
-    ((embedded, turn), server, info)
-}
-
-fn seconds(seconds: f64) {
-    std::thread::sleep(Duration::from_secs_f64(seconds));
-}
-
-/// Has four sessions of the load update rows until `work` is done.
-fn under_load(info: &ConnectionInfo, work: impl FnOnce()) {
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for session in 1..=4 {
-            let done = &done;
-            scope.spawn(move || {
-                let mut client = info.connect().unwrap();
-                while !done.load(Ordering::Relaxed) {
-                    let update = format!("update t set n = n + 1 where id = {session}");
-                    client.execute(&update).unwrap();
-                }
-            });
-        }
-        work();
-        done.store(true, Ordering::Relaxed);
-    });
-}
-
-/// A connection of somebody else.
-fn other(server: &Server) -> Client {
-    server.connection("mysql").connect().unwrap()
-}
+/// The cluster of these tests.
+const CLUSTER: &str = "tests-mariadb-samplers";
 
 /// The longest wait for a lock.
 fn blocked(told: &Told) -> &Blocked {
@@ -97,9 +43,9 @@ fn waited(told: &Told, class: &str, kind: WaitKind) -> bool {
 
 #[test]
 fn every_source_has_rows() {
-    let (_held, server, info) = start(&[("performance_schema", "on")]);
-    let told = watch(sampler_set(&info, true, Some(server.log_path())), || {
-        under_load(&info, || seconds(2.5));
+    let Watched { server, info, .. } = &start(CLUSTER, &[("performance_schema", "on")]);
+    let told = watch(sampler_set(info, true, Some(server.log_path())), || {
+        under_load(info, || seconds(2.5));
     });
     assert_eq!(told.warnings, [""; 0]);
     for file in [
@@ -157,12 +103,12 @@ fn every_source_has_rows() {
 
 #[test]
 fn locks_of_other_sessions_are_told_with_their_kinds_and_holders() {
-    let (_held, server, info) = start(&[]);
+    let Watched { server, info, .. } = &start(CLUSTER, &[]);
     let provoked = |provoke: &dyn Fn(&mut Client)| {
-        watch(sampler_set(&info, true, None), || {
-            under_load(&info, || {
+        watch(sampler_set(info, true, None), || {
+            under_load(info, || {
                 seconds(1.0);
-                let mut holder = other(&server);
+                let mut holder = other(server);
                 provoke(&mut holder);
                 drop(holder);
                 seconds(0.5);
@@ -189,7 +135,7 @@ fn locks_of_other_sessions_are_told_with_their_kinds_and_holders() {
             .unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                other(&server)
+                other(server)
                     .execute("alter table watched.t comment = 'changed'")
                     .unwrap()
             });
@@ -224,9 +170,9 @@ fn locks_of_other_sessions_are_told_with_their_kinds_and_holders() {
 
 #[test]
 fn a_stopped_server_is_told() {
-    let (_held, server, info) = start(&[]);
+    let Watched { server, info, .. } = &start(CLUSTER, &[]);
     let server_pid = Pid::from_raw(server.pid().cast_signed()).unwrap();
-    let told = watch(sampler_set(&info, true, None), || {
+    let told = watch(sampler_set(info, true, None), || {
         seconds(1.0);
         kill_process(server_pid, Signal::STOP).unwrap();
         seconds(2.0);
@@ -243,8 +189,8 @@ fn a_stopped_server_is_told() {
 
 #[test]
 fn what_goes_wrong_in_the_server_is_told_by_its_log() {
-    let (_held, server, info) = start(&[("log_warnings", "2")]);
-    let told = watch(sampler_set(&info, true, Some(server.log_path())), || {
+    let Watched { server, info, .. } = &start(CLUSTER, &[("log_warnings", "2")]);
+    let told = watch(sampler_set(info, true, Some(server.log_path())), || {
         // Somebody who goes away before having said who it is.
         drop(UnixStream::connect(info.host.to_string()).unwrap());
         seconds(1.5);
@@ -258,8 +204,8 @@ fn what_goes_wrong_in_the_server_is_told_by_its_log() {
 
 #[test]
 fn a_role_without_rights_is_told_what_to_ask_for() {
-    let (_held, server, _) = start(&[("performance_schema", "on")]);
-    let mut admin = other(&server);
+    let Watched { server, .. } = &start(CLUSTER, &[("performance_schema", "on")]);
+    let mut admin = other(server);
     admin
         .execute(
             "create or replace user modest@localhost identified by 'modest'; grant select, update on watched.* to \

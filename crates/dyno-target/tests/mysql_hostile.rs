@@ -69,15 +69,15 @@ fn servers_that_do_not_let_us_in_are_told_apart() {
     for (what, expected) in [
         (
             said(refuses, vec![], true),
-            "the server at ADDRESS refused the connection: ERROR:  Too many connections",
+            "the server at ADDRESS refused the connection: ERROR 1040 (HY000): Too many connections",
         ),
         (
             said(packet(0, b"\xff\x10\x04Too\r\nmany"), vec![], true),
-            "the server at ADDRESS refused the connection: ERROR:  Too many",
+            "the server at ADDRESS refused the connection: ERROR 1040 (HY000): Too many",
         ),
         (
             said(greets.clone(), refuses_later, true),
-            "the server at ADDRESS refused the connection: ERROR:  Access denied for user 'ann'",
+            "the server at ADDRESS refused the connection: ERROR 1045 (28000): Access denied for user 'ann'",
         ),
         (
             said(greets.clone(), switches, true),

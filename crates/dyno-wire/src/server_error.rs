@@ -6,7 +6,8 @@ use std::fmt;
 /// An error or notice as the server reported it.
 ///
 /// Text that is not UTF-8 is kept as [`dyno_text`] says. Displays as psql shows it, without places and context:
-/// severity and message, then detail and hint on lines of their own. The fields are those of PostgreSQL (documentation,
+/// severity and message, then detail and hint on lines of their own; where the SQLSTATE is not the code, with both, as
+/// MySQL's client has them: `ERROR 1045 (28000): Access denied`. The fields are those of PostgreSQL (documentation,
 /// "Error and Notice Message Fields"), whose errors say most; others leave empty what they do not know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerError {
@@ -50,7 +51,16 @@ impl std::error::Error for ServerError {}
 
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:  {}", self.severity, self.message)?;
+        match self.state.as_str() {
+            "" => write!(f, "{}:  {}", self.severity, self.message)?,
+            state => write!(
+                f,
+                "{} {} ({state}): {}",
+                self.severity,
+                self.code.as_str(),
+                self.message
+            )?,
+        }
         if let Some(detail) = &self.detail {
             write!(f, "\nDETAIL:  {detail}")?;
         }

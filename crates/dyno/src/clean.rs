@@ -3,6 +3,7 @@
 use crate::cli::CleanArguments;
 use crate::failure::Failure;
 use crate::say;
+use dyno_lab::run::pending_restores;
 use dyno_report::{KeptRow, kept as shown};
 use dyno_target::embedded::home_folder;
 use dyno_target::kept::{Kept, KeptKind, kept, remove_kept};
@@ -36,6 +37,9 @@ fn at_home(arguments: &CleanArguments, home: &Path) -> Result<(), Failure> {
         goes: chosen.contains(&kept) && !kept.in_use,
     });
     say::result(&shown(&format!("Kept in {}", home.display()), rows))?;
+    pending_restores(home, None)
+        .iter()
+        .for_each(|pending| say::aside(pending));
     // Data goes with its cluster, and programs go last.
     let goes_anyway = |kept: &Kept| {
         let of = |other: &&Kept| other.kind == KeptKind::Cluster && kept.name.starts_with(&format!("{}/", other.name));
@@ -73,6 +77,10 @@ fn on_server(arguments: &CleanArguments, target: &str) -> Result<(), Failure> {
         goes: chosen.contains(&data) && !data.in_use,
     });
     say::result(&shown(&format!("Data of dyno in {server}"), rows))?;
+    if let (Ok(home), Some(identity)) = (home_folder(&|name| std::env::var(name).ok()), server.identity(&stop)) {
+        let pending = pending_restores(&home, Some(&identity));
+        pending.iter().for_each(|pending| say::aside(pending));
+    }
     remove(
         arguments,
         &chosen,

@@ -302,7 +302,7 @@ impl SummaryBuilder {
             let stretches = self.stretches(index);
             let workload = workload.summary(self.measured_s(), &stretches);
             let of_stretches = stretches.iter().flat_map(Stretch::warnings);
-            for warning in Warning::of(&workload).into_iter().chain(of_stretches) {
+            for warning in Warning::of(&workload, self.interval_s).into_iter().chain(of_stretches) {
                 // Some warnings are of the run, not of a workload: once is enough.
                 if !warnings.contains(&warning) {
                     warnings.push(warning);

@@ -217,7 +217,7 @@ fn what_greets_otherwise_gets_one_sentence() {
     assert_eq!(said(half, drop), cut);
     assert_eq!(
         said(b"\x17\0\0\0\xff\x10\x04Too many connections", wait),
-        "the server at  refused the connection: ERROR:  Too many connections"
+        "the server at  refused the connection: ERROR 1040 (HY000): Too many connections"
     );
     assert_eq!(
         said(b"E\0\0\x10SFATAL\0C53300\0\0", wait),
@@ -482,7 +482,7 @@ fn a_session_that_has_begun_is_ended_not_refused() {
     drop(client);
     server.join().expect("the server ends");
     assert!(
-        error.ends_with(" ended the session while waiting for an answer: ERROR:  bye"),
+        error.ends_with(" ended the session while waiting for an answer: ERROR 1053 (08S01): bye"),
         "{error}"
     );
 }

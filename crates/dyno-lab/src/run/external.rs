@@ -10,7 +10,7 @@ use dyno_archive::plan::Resolved;
 use dyno_archive::{Archive, ArchiveError};
 use dyno_engine::Stop;
 use dyno_target::host::{SizeError, host_facts, resolve_size};
-use dyno_target::target::{External, Target, Unset};
+use dyno_target::target::{External, SavedSetting, Target, Unset};
 use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub(super) struct ExternalServers {
     changed: Option<Changed>,
     /// Those whose settings could not be put back.
     unrestored: Vec<String>,
+    /// What is still on servers although it should have been put back.
+    leftovers: Vec<Leftover>,
 }
 
 /// A server as it is now.
@@ -61,6 +63,7 @@ impl ExternalServers {
         restart_command: Option<&str>,
         kept: Option<&Path>,
         leave: bool,
+        leftovers: Vec<Leftover>,
         emergency: &Emergency,
     ) -> Self {
         Self {
@@ -71,6 +74,7 @@ impl ExternalServers {
             emergency: emergency.clone(),
             changed: None,
             unrestored: Vec::new(),
+            leftovers,
         }
     }
 
@@ -79,7 +83,8 @@ impl ExternalServers {
         &self.unrestored
     }
 
-    /// Sets the server as the experiment wants it, as far as this role may. What could not be done is said in `notes`.
+    /// Sets the server as the experiment wants it, as far as this role may. What could not be done is said at once, and
+    /// in `notes`.
     pub(super) fn set(
         &mut self,
         server: &dyn External,
@@ -93,6 +98,9 @@ impl ExternalServers {
         let wanted = wanted(&*reachable, &experiment.settings, stop)?;
         notes.extend(wanted.notes);
         let settings = wanted.settings;
+        let here = reachable.to_string();
+        let leftovers = self.leftovers.iter().filter(|left| left.server == here);
+        notes.extend(leftovers.filter_map(|left| left.note(&settings)));
         let same =
             |changed: &&Changed| changed.server.to_string() == reachable.to_string() && changed.settings == settings;
         if let Some(changed) = self.changed.as_ref().filter(same) {
@@ -135,6 +143,8 @@ impl ExternalServers {
             }
         };
         let said = told(&applied.unset);
+        // Whoever waits for a long run may rather grant a right first.
+        said.iter().for_each(|unset| progress.note(unset));
         notes.extend_from_slice(&said);
         // What is said already need not be found out once more.
         let held = |(name, _): &&(String, String)| applied.unset.iter().all(|unset| unset.name != *name);
@@ -159,9 +169,13 @@ impl ExternalServers {
         let Some(changed) = self.changed.take() else { return };
         if let Some(saved) = changed.restore {
             progress.asks("Restoring the server's settings");
+            let leftover = Leftover::of(changed.server.to_string(), &saved);
             match back(&*changed.server, saved, self.restart_command.as_deref(), progress) {
                 Some(_) => self.emergency.set_changed(None),
-                None => self.unrestored.push(changed.server.to_string()),
+                None => {
+                    self.unrestored.push(changed.server.to_string());
+                    self.leftovers.push(leftover);
+                }
             }
         }
     }
@@ -190,6 +204,45 @@ fn told(unset: &[Unset]) -> Vec<String> {
     by_reason.into_iter().map(sentence).collect()
 }
 
+/// What a campaign has changed on a server and nobody could put back yet: whatever is measured there is measured so.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Leftover {
+    /// The server's address.
+    server: String,
+    campaign: PathBuf,
+    settings: Vec<SavedSetting>,
+}
+
+impl Leftover {
+    fn of(server: String, restore: &Restore) -> Self {
+        Self {
+            server,
+            campaign: restore.campaign.clone(),
+            settings: restore.saved.settings.clone(),
+        }
+    }
+
+    /// What a run has to say of it that sets these `settings` itself; `None`: nothing.
+    fn note(&self, settings: &[(String, String)]) -> Option<String> {
+        let is_set = |name: &str| settings.iter().any(|(set, _)| set == name);
+        let left = self.settings.iter().filter(|setting| !is_set(&setting.name));
+        let left: Vec<_> = left
+            .map(|setting| {
+                let before = setting.value.as_deref().unwrap_or("its default");
+                format!("{} (before: {before})", setting.name)
+            })
+            .collect();
+        (!left.is_empty()).then(|| {
+            format!(
+                "The server ran with settings that the campaign in {} changed and that are not restored yet: {}. \
+                 Restore them and rerun, unless these are the settings you want to measure.",
+                self.campaign.display(),
+                left.join(", ")
+            )
+        })
+    }
+}
+
 /// Where it is known what campaigns that were killed left on servers.
 pub(super) struct Left<'a> {
     /// The folder of the campaign that is gone on with.
@@ -201,28 +254,59 @@ pub(super) struct Left<'a> {
 }
 
 impl Left<'_> {
-    /// Puts it back on the servers among `targets`, which are reserved for us.
+    /// Puts it back on the servers among `targets`, which are reserved for us. Gives what is there still.
     pub(super) fn put_back(
         &self,
         targets: &[Target],
         restart_command: Option<&str>,
         progress: &mut dyn Progress,
         stop: &Stop,
-    ) -> Result<(), ArchiveError> {
+    ) -> Result<Vec<Leftover>, ArchiveError> {
+        let mut leftovers = Vec::new();
+        // One server may be measured by two addresses; what fails by one is not tried by the other, too.
+        let mut failed: Vec<PathBuf> = Vec::new();
+        for (server, records) in self.records(targets, stop)? {
+            for saved in records {
+                let (leftover, path) = (Leftover::of(server.to_string(), &saved), saved.path().to_owned());
+                let is_known = failed.iter().any(|path| saved.is_in(path));
+                if is_known || !again(&*server, saved, restart_command, progress) {
+                    leftovers.push(leftover);
+                    failed.push(path);
+                }
+            }
+        }
+        Ok(leftovers)
+    }
+
+    /// What is there, on servers that are to stay as they are.
+    pub(super) fn look(&self, targets: &[Target], stop: &Stop) -> Result<Vec<Leftover>, ArchiveError> {
+        let records = self.records(targets, stop)?.into_iter();
+        let each = records.flat_map(|(server, records)| {
+            let server = server.to_string();
+            let of = move |saved: &Restore| Leftover::of(server.clone(), saved);
+            records.iter().map(of).collect::<Vec<_>>()
+        });
+        Ok(each.collect())
+    }
+
+    /// What campaigns left to be put back on each of the servers among `targets` that answer; each record once.
+    fn records(&self, targets: &[Target], stop: &Stop) -> Result<Vec<(Arc<dyn External>, Vec<Restore>)>, ArchiveError> {
+        let mut all: Vec<(Arc<dyn External>, Vec<Restore>)> = Vec::new();
         for server in targets.iter().filter_map(Target::external) {
             let Ok(reachable) = server.first_reachable(&stop.flag()) else {
                 continue;
             };
+            let target = reachable.to_string();
+            if all.iter().any(|(server, _)| server.to_string() == target) {
+                continue;
+            }
             let identity = reachable.identity(&stop.flag());
             let former = identity.as_deref().and_then(|name| reachable.former_identity(name));
-            let target = reachable.to_string();
             // The home folder's record first: it knows of the one in its campaign's folder, and goes with it.
             let kept = |name: &str| Restore::kept(self.kept?, name);
             let of_now = identity.as_deref().and_then(kept);
             let of_earlier = former.as_deref().and_then(kept).filter(|saved| saved.target == target);
-            for saved in of_now.into_iter().chain(of_earlier) {
-                again(&*reachable, saved, restart_command, progress);
-            }
+            let mut records: Vec<Restore> = of_now.into_iter().chain(of_earlier).collect();
             // A dyno that is alive does it itself.
             let others = Archive::new(self.archive).campaigns()?.into_iter();
             let others = others.filter(|campaign| !campaign.is_under_way());
@@ -232,21 +316,24 @@ impl Left<'_> {
                     || left.target == target && left.is_of(&target, former.as_deref())
             };
             for campaign in campaigns.chain(others.map(|campaign| campaign.path)) {
-                let left = Restore::left_by(&campaign).into_iter();
-                for saved in left.filter(is_its) {
-                    again(&*reachable, saved, restart_command, progress);
+                for saved in Restore::left_by(&campaign).into_iter().filter(is_its) {
+                    if !records.iter().any(|known| known.is_in(saved.path())) {
+                        records.push(saved);
+                    }
                 }
             }
+            all.push((reachable, records));
         }
-        Ok(())
+        Ok(all)
     }
 }
 
-/// Does what a campaign could not do any more.
-fn again(server: &dyn External, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) {
+/// Does what a campaign could not do any more. Gives back whether that is done with.
+fn again(server: &dyn External, saved: Restore, restart_command: Option<&str>, progress: &mut dyn Progress) -> bool {
     let (campaign, changed) = (saved.campaign.clone(), saved.saved.settings.len());
     let left = back(server, saved, restart_command, progress);
     progress.note(&ended_before(&campaign, changed, left));
+    left.is_some()
 }
 
 /// Says of a campaign that it ended before it could put back the settings it had `changed`, and what came of it now:
@@ -406,5 +493,30 @@ mod tests {
         for none in [Some(3), None] {
             assert_eq!(said(none), format!("{before}."));
         }
+    }
+
+    #[test]
+    fn a_run_on_settings_that_others_left_says_so() {
+        let setting = |name: &str, before: Option<&str>| SavedSetting {
+            name: name.to_owned(),
+            value: before.map(str::to_owned),
+            needs_restart: false,
+            set_to: Some("7".to_owned()),
+        };
+        let left = Leftover {
+            server: "mysql://db/x".to_owned(),
+            campaign: "archive/x".into(),
+            settings: vec![setting("sync_binlog", Some("1")), setting("work_mem", None)],
+        };
+        let said = left.note(&[]).unwrap();
+        assert!(
+            said.contains("archive/x") && said.contains("sync_binlog (before: 1), work_mem (before: its default)"),
+            "{said}"
+        );
+        // What this run sets itself is not left over.
+        let set =
+            |names: &[&str]| -> Vec<_> { names.iter().map(|name| ((*name).to_owned(), "3".to_owned())).collect() };
+        assert!(!left.note(&set(&["sync_binlog"])).unwrap().contains("sync_binlog"));
+        assert_eq!(left.note(&set(&["sync_binlog", "work_mem"])), None);
     }
 }

@@ -46,7 +46,7 @@ use external::Left;
 use jiff::Zoned;
 use reserved::Reserved;
 use runner::{CampaignRunner, Lending};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to do, with nothing left open.
 pub struct Request<'a> {
@@ -146,15 +146,16 @@ pub fn run(
     check_writable(&request.archive)?;
     let reserved = Reserved::take(&plan, &targets, request.share_server, stop, progress)?;
     let kept = kept(request.environment);
+    let left = Left {
+        resumed: None,
+        archive: &request.archive,
+        kept: kept.as_deref(),
+    };
     // Who shares a server does not change it.
-    if !request.share_server {
-        let left = Left {
-            resumed: None,
-            archive: &request.archive,
-            kept: kept.as_deref(),
-        };
-        left.put_back(&targets, restart_command, progress, stop)?;
-    }
+    let leftovers = match request.share_server {
+        true => left.look(&targets, stop)?,
+        false => left.put_back(&targets, restart_command, progress, stop)?,
+    };
     preflight::check(&plan, &targets, record.leave_settings, restart_command, progress, stop)?;
     if stop.requested() {
         return Err(RunError::Stopped);
@@ -164,6 +165,7 @@ pub fn run(
         restart_command,
         kept: kept.as_deref(),
         reserved,
+        leftovers,
     };
     let ended = CampaignRunner::new(&campaign, &record, &plan, &targets, lent, stop, emergency).go(progress);
     // What is to be put back on a server must not be forgotten.
@@ -232,14 +234,15 @@ pub fn resume(
     preflight::check_same(&plan, &targets, &found.runs)?;
     let reserved = Reserved::take(&plan, &targets, record.share_server, stop, progress)?;
     let kept = kept(resumption.environment);
-    if !record.share_server {
-        let left = Left {
-            resumed: Some(&path),
-            archive: &resumption.archive,
-            kept: kept.as_deref(),
-        };
-        left.put_back(&targets, restart_command, progress, stop)?;
-    }
+    let left = Left {
+        resumed: Some(&path),
+        archive: &resumption.archive,
+        kept: kept.as_deref(),
+    };
+    let leftovers = match record.share_server {
+        true => left.look(&targets, stop)?,
+        false => left.put_back(&targets, restart_command, progress, stop)?,
+    };
     let missing = plan.runs.iter().any(|planned| !found.has(planned));
     if missing {
         preflight::check(&plan, &targets, record.leave_settings, restart_command, progress, stop)?;
@@ -248,6 +251,7 @@ pub fn resume(
         restart_command,
         kept: kept.as_deref(),
         reserved,
+        leftovers,
     };
     CampaignRunner::new(&campaign, record, &plan, &targets, lent, stop, emergency).go(progress)
 }
@@ -255,7 +259,21 @@ pub fn resume(
 /// The folder that knows what is to be put back on servers that are not dyno's own; `None` if there is no home folder.
 fn kept(environment: Environment<'_>) -> Option<PathBuf> {
     let home = dyno_target::embedded::home_folder(environment).ok()?;
-    Some(home.join("settings"))
+    Some(kept_in(&home))
+}
+
+/// The same in this home folder.
+fn kept_in(home: &Path) -> PathBuf {
+    home.join("settings")
+}
+
+/// What campaigns that were killed, or could not do it, have left to be put back on servers that are not dyno's own, as
+/// the folder `home` knows: a sentence for each, of the server of this identity or of all.
+#[must_use]
+pub fn pending_restores(home: &Path, server: Option<&str>) -> Vec<String> {
+    let all = Restore::all_kept(&kept_in(home)).into_iter();
+    let its = all.filter(|restore| server.is_none() || restore.server.as_deref() == server);
+    its.map(|restore| restore.is_pending()).collect()
 }
 
 /// The folder of the campaign to go on with.

@@ -4,7 +4,7 @@
 //! measures the server next finds it there, by whatever address and with whatever archive. A campaign over several
 //! servers that could not be put back has one for each, from the second on with a number.
 
-use dyno_archive::{ArchiveError, FORMAT, read_json, replace_json, restore_records};
+use dyno_archive::{ArchiveError, FORMAT, is_under_way, read_json, replace_json, restore_records};
 use dyno_target::target::Saved;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -117,6 +117,38 @@ impl Restore {
         }
     }
 
+    /// Whether one of its copies stands there.
+    pub fn is_in(&self, path: &Path) -> bool {
+        let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        self.paths.iter().any(|own| whole(own) == whole(path))
+    }
+
+    /// All that the folder `kept` knows of, but for what a dyno that is alive will put back itself.
+    pub fn all_kept(kept: &Path) -> Vec<Self> {
+        let files = fs::read_dir(kept).into_iter().flatten().flatten();
+        let mut paths: Vec<_> = files.map(|file| file.path()).collect();
+        paths.sort();
+        let records = paths.iter().filter_map(|path| read_json::<Self>(path).ok());
+        records.filter(|restore| !is_under_way(&restore.campaign)).collect()
+    }
+
+    /// What is to be said of it where nothing is put back, as a sentence.
+    pub fn is_pending(&self) -> String {
+        let names: Vec<_> = self
+            .saved
+            .settings
+            .iter()
+            .map(|setting| setting.name.as_str())
+            .collect();
+        format!(
+            "Settings of {} are still to be restored: {}, changed by the campaign in {}. The next dyno run on this \
+             server does it.",
+            self.target,
+            names.join(", "),
+            self.campaign.display()
+        )
+    }
+
     /// Where it stands.
     pub fn path(&self) -> &Path {
         self.paths.last().map_or(Path::new(RESTORE_JSON), PathBuf::as_path)
@@ -201,6 +233,25 @@ mod tests {
         assert_eq!(left("b"), [saved("5GB", "7GB")]);
         change("a", saved("3GB", "4GB")).remove().unwrap();
         assert_eq!((left("a"), left("b")), (vec![], vec![saved("5GB", "7GB")]));
+    }
+
+    #[test]
+    fn what_waits_to_be_put_back_is_known_once_and_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = folder.path().join("kept");
+        assert_eq!(Restore::all_kept(&kept), []);
+        change(folder.path(), "first", saved("1GB", "2GB")).write().unwrap();
+        let all = Restore::all_kept(&kept);
+        let [one] = &all[..] else { unreachable!("{all:?}") };
+        let said = one.is_pending();
+        assert!(
+            said.contains("Settings of db are still to be restored: shared_buffers"),
+            "{said}"
+        );
+        // The copy in the campaign's folder is the same record, however the folder is named.
+        let known = Restore::kept(&kept, "7").unwrap();
+        let copy = folder.path().join("first").join(".").join(RESTORE_JSON);
+        assert!(known.is_in(&copy) && !known.is_in(&folder.path().join("second").join(RESTORE_JSON)));
     }
 
     #[test]

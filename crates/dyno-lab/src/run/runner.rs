@@ -2,7 +2,7 @@
 
 use super::cell::Bench;
 use super::embedded::EmbeddedServers;
-use super::external::ExternalServers;
+use super::external::{ExternalServers, Leftover};
 use super::reserved::Reserved;
 use super::threads;
 use super::{Emergency, Finished, Progress, RunError};
@@ -28,6 +28,8 @@ pub(super) struct Lending<'a> {
     pub kept: Option<&'a Path>,
     /// Their locks.
     pub reserved: Reserved,
+    /// What campaigns before have left on them.
+    pub leftovers: Vec<Leftover>,
 }
 
 /// A campaign under way.
@@ -73,6 +75,7 @@ impl<'a> CampaignRunner<'a> {
                     lending.restart_command,
                     lending.kept,
                     record.leave_settings,
+                    lending.leftovers,
                     emergency,
                 ),
                 reserved: lending.reserved,

@@ -1,20 +1,20 @@
 //! From an experiment's workloads to the plan of a load.
 
-use super::target::lexis;
 use dyno_archive::plan::{Protocol, Resolved, Span, Value, Workload, padded};
 use dyno_engine::{Load, Pacing, Phase, Preparing, ThreadOptions};
 use dyno_load::{Access, Given, LoadPlan, ScriptText, Scripts, Server};
-use dyno_script::{Defined, ScriptError};
+use dyno_script::{Defined, Lexis, ScriptError};
 use std::time::Duration;
 
 /// Variables that every script has.
 const AUTOMATIC: [&str; 3] = ["client_id", "default_seed", "random_seed"];
 
-/// What the clients of each workload execute. `seed` fixes every random number of the run.
+/// What the clients of each workload execute. `seed` fixes every random number of the run, and `lexis` says by which
+/// rules scripts are read.
 ///
 /// # Errors
 /// A script cannot be used.
-pub(super) fn scripts(experiment: &Resolved, seed: u64) -> Result<Vec<Scripts>, ScriptError> {
+pub(super) fn scripts(experiment: &Resolved, seed: u64, lexis: Lexis) -> Result<Vec<Scripts>, ScriptError> {
     let each = experiment.workloads.iter().enumerate();
     each.map(|(index, workload)| {
         let texts = workload.scripts.iter().map(|(script, weight)| ScriptText {
@@ -25,7 +25,7 @@ pub(super) fn scripts(experiment: &Resolved, seed: u64) -> Result<Vec<Scripts>, 
         let parameters = experiment.parameters.iter();
         let scripts = Scripts {
             scripts: texts.collect(),
-            lexis: lexis(experiment),
+            lexis,
             variables: parameters
                 .map(|(name, value)| Given::new(name, script_value(value)))
                 .collect(),

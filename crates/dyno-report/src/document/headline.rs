@@ -7,7 +7,7 @@ use super::run::{state_words, steady_words};
 use crate::campaign::latencies::percentile_words;
 use crate::figures::{count, counted, one_line, percent, rate, time};
 use dyno_archive::analysis::Analysis;
-use dyno_archive::summary::{Pacing, Summary, WorkloadSummary};
+use dyno_archive::summary::{LONG_INTERVAL_S, Pacing, Summary, WorkloadSummary};
 use indexmap::IndexMap;
 
 /// Into so many batches the intervals of a run are put together: few enough that each is long, and neighbours hardly
@@ -82,8 +82,12 @@ fn interval_words(tps: &[f64], interval_s: f64, steady: bool) -> String {
     let together = (1.0 / interval_s - 1e-6).ceil().max(1.0) as usize;
     let needed = together.saturating_mul(3 * BATCHES);
     if tps.len() < needed {
+        let (which, of) = match interval_s > LONG_INTERVAL_S {
+            true => (", which need not last longer than 1 s", format!(" of {interval_s} s")),
+            false => ("", String::new()),
+        };
         return format!(
-            "no 95 % confidence interval: it needs {} intervals, and this run has {}",
+            "no 95 % confidence interval: it needs {} intervals{which}, and this run has {}{of}",
             count(needed as u64),
             count(tps.len() as u64)
         );
@@ -199,7 +203,11 @@ mod tests {
             words,
             "no 95 % confidence interval: it needs 60 intervals, and this run has 20"
         );
-        assert_eq!(interval_words(&few, 30.0, true), words);
+        assert_eq!(
+            interval_words(&few, 30.0, true),
+            "no 95 % confidence interval: it needs 60 intervals, which need not last longer than 1 s, and this run \
+             has 20 of 30 s"
+        );
         // A steady state cannot be found in 120 intervals of 50 ms.
         assert_eq!(
             interval_words(&[100.0; 120], 0.05, false),

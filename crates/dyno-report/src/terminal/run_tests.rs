@@ -67,7 +67,7 @@ fn a_run_without_a_single_transaction() {
     (workload.steadiness, workload.latency) = (None, None);
     workload.statement_latencies[0].count = 0;
     workload.statement_latencies[0].latency = None;
-    nothing.warnings = Warning::of(workload);
+    nothing.warnings = Warning::of(workload, 1.0);
     assert_snapshot!(summary(&nothing));
     assert!(!summary(&nothing).contains("own CPU"));
     nothing.workloads[0].errors = 3;

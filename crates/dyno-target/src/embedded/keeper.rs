@@ -95,12 +95,14 @@ impl Process {
         *self.shared.status()
     }
 
-    /// Sends a signal, unless the process has ended.
+    /// Sends a signal, unless the process has ended. One that was stopped goes on, as it would not hear of it else.
     pub(crate) fn signal(&self, signal: Signal) {
         let status = self.shared.status();
         if status.is_none() {
-            // It may be ending this instant, which is as good.
-            let _ = rustix::process::kill_process(self.shared.pid, signal);
+            for signal in [signal, Signal::CONT] {
+                // It may be ending this instant, which is as good.
+                let _ = rustix::process::kill_process(self.shared.pid, signal);
+            }
         }
     }
 
@@ -140,6 +142,16 @@ mod tests {
         assert!(process.exit_status().is_some());
         process.signal(Signal::KILL);
         assert!(!std::path::Path::new(&format!("/proc/{}", process.pid())).exists());
+    }
+
+    #[test]
+    fn one_that_was_stopped_hears_of_its_end() {
+        let mut command = Command::new("sleep");
+        command.arg("1000");
+        let process = Process::spawn(command, Signal::INT).unwrap();
+        rustix::process::kill_process(process.shared.pid, Signal::STOP).unwrap();
+        process.signal(Signal::TERM);
+        assert!(process.wait(Duration::from_secs(60)).is_some());
     }
 
     #[test]

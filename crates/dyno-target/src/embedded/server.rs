@@ -172,6 +172,8 @@ impl<P: Programs> Server<P> {
 
 impl<P: Programs> Drop for Server<P> {
     fn drop(&mut self) {
+        // Somebody may have stopped those of its processes that it waits for.
+        stale::wake(P::PRODUCT, &self.cluster.place.data);
         self.handle.process.end(P::PRODUCT.measures(SHUTDOWN_LIMIT));
         stale::await_children(P::PRODUCT, &self.cluster.place.data);
         // An empty folder left in /tmp is taken again by the next start.

@@ -110,6 +110,14 @@ pub(crate) fn await_children(product: &Product, data: &Path) {
     }
 }
 
+/// Has all processes of a server go on that somebody has stopped: what is stopped cannot end in good order.
+pub(crate) fn wake(product: &Product, data: &Path) {
+    for pid in processes_in(product, data) {
+        // It may be ending this instant, which is as good.
+        let _ = rustix::process::kill_process(pid, Signal::CONT);
+    }
+}
+
 /// All processes of a server on this data folder.
 fn processes_in(product: &Product, data: &Path) -> Vec<Pid> {
     let Ok(items) = fs::read_dir("/proc") else {

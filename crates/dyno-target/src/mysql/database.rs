@@ -16,6 +16,7 @@ use crate::target::{
     Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
     TargetError,
 };
+use dyno_script::Lexis;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -126,6 +127,17 @@ impl Database for MysqlDatabase {
         let this = self.clone();
         let find = move || sampler_set(&this.info, this.scope == Scope::Database, this.log.as_deref());
         unless_stopped(stop, find)
+    }
+
+    fn lexis(&self, _usual: Lexis, stop: &StopFlag) -> Result<Lexis, TargetError> {
+        let mut client = connect_until(&self.info, stop)?;
+        let mode: Option<String> = client
+            .query_first("select @@sql_mode")
+            .map_err(cannot("read the server's SQL mode"))?;
+        Ok(match mode.is_some_and(|mode| mode.contains("NO_BACKSLASH_ESCAPES")) {
+            true => Lexis::MysqlNoEscapes,
+            false => Lexis::Mysql,
+        })
     }
 
     fn mark_used(&self, stop: &StopFlag) -> Result<(), TargetError> {

@@ -1,6 +1,7 @@
 //! What MariaDB and MySQL call their parts and settings, for readers of results who know no database.
 
 use super::redo_log::{CAPACITY, FILE_SIZE};
+use super::values::same_value;
 use super::variables::Variables;
 use dyno_record::{ServerTraits, SettingNames, Words};
 
@@ -55,6 +56,9 @@ const LOG_SIZES: [&str; 2] = [CAPACITY, FILE_SIZE];
 pub(super) fn traits(version: &str, variables: &Variables) -> ServerTraits {
     let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
     let cache = "innodb_buffer_pool_size";
+    let counts_waits = variables
+        .get("performance_schema")
+        .is_some_and(|value| same_value(value, "on"));
     let log_size = LOG_SIZES.into_iter().find(|name| variables.get(name).is_some());
     ServerTraits {
         product: if is_mariadb { "MariaDB" } else { "MySQL" }.to_owned(),
@@ -66,7 +70,11 @@ pub(super) fn traits(version: &str, variables: &Variables) -> ServerTraits {
             page_written: "page".to_owned(),
             cache: "the buffer pool".to_owned(),
             error_code: "error number".to_owned(),
-            waits_source: "the list of processes".to_owned(),
+            waits_source: match counts_waits {
+                true => "the list of processes and the performance schema",
+                false => "the list of processes",
+            }
+            .to_owned(),
             statements_source: "performance_schema".to_owned(),
         },
         settings: SettingNames {
@@ -102,5 +110,13 @@ mod tests {
         assert_eq!(own.product, "MariaDB");
         assert_eq!(own.settings.checkpoint_log, "innodb_log_file_size");
         assert_eq!(traits("8.0.43", &variables).product, "MySQL");
+        assert_eq!(own.words.waits_source, "the list of processes");
+        let counting = [("performance_schema", "ON")].into();
+        assert!(
+            traits("8.0.43", &counting)
+                .words
+                .waits_source
+                .ends_with("performance schema")
+        );
     }
 }

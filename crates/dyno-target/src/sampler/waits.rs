@@ -27,50 +27,126 @@ const ROWS_EVERY: Duration = Duration::from_millis(950);
 pub(crate) struct Waits {
     series: Series,
     kind_of: KindOf,
-    seen: BTreeMap<Wait, f64>,
-    samples: u32,
-    /// When the time began that the next rows are of.
+    open: Window,
+    /// Rows that are complete but for what later looks know better.
+    closed: Option<Window>,
+    /// How many looks these are kept for.
+    kept_for: u32,
+    /// When the time began that the open rows are of.
     began: Duration,
     looked: Option<Moment>,
 }
 
+/// What was seen in a stretch of time.
+#[derive(Default)]
+struct Window {
+    /// Sessions, summed up over all looks.
+    seen: BTreeMap<Wait, f64>,
+    looks: u32,
+    /// The last look.
+    end: Option<Moment>,
+}
+
 impl Waits {
+    /// Rows are written as soon as they can be.
     pub(crate) fn new(kind_of: KindOf) -> Self {
+        Self::corrected_within(0, kind_of)
+    }
+
+    /// Rows are kept for so many looks more, as these may know better what was seen at those before them.
+    pub(crate) fn corrected_within(looks: u32, kind_of: KindOf) -> Self {
         Self {
             series: Series::new("waits.csv", COLUMNS),
             kind_of,
-            seen: BTreeMap::new(),
-            samples: 0,
+            open: Window::default(),
+            closed: None,
+            kept_for: looks,
             began: Duration::ZERO,
             looked: None,
         }
     }
 
-    /// Adds what was seen at one instant, and writes the mean numbers of sessions when it is time.
-    pub(crate) fn add(&mut self, moment: Moment, waits: impl IntoIterator<Item = (Wait, f64)>, sink: &mut dyn Sink) {
+    /// Adds what was seen at one instant, and writes the mean numbers of sessions when it is time. Gives back whether
+    /// rows are complete with this look.
+    pub(crate) fn add(
+        &mut self,
+        moment: Moment,
+        waits: impl IntoIterator<Item = (Wait, f64)>,
+        sink: &mut dyn Sink,
+    ) -> bool {
         let looked = self.looked.map_or(Duration::ZERO, |looked| looked.at);
         if moment.at.saturating_sub(looked) >= ROWS_EVERY {
             self.write(sink);
             self.began = moment.at;
         }
         self.looked = Some(moment);
-        self.samples += 1;
+        self.open.end = Some(moment);
+        self.open.looks += 1;
         for (wait, sessions) in waits {
-            *self.seen.entry(wait).or_default() += sessions;
+            *self.open.seen.entry(wait).or_default() += sessions;
         }
-        if moment.at.saturating_sub(self.began) >= ROWS_EVERY {
-            self.write(sink);
+        let is_complete = moment.at.saturating_sub(self.began) >= ROWS_EVERY;
+        if is_complete {
+            self.close(sink);
             self.began = moment.at;
+        }
+        if self.open.looks >= self.kept_for {
+            self.write_closed(sink);
+        }
+        is_complete
+    }
+
+    /// At the look so many looks before the last one, sessions of those that `from` names waited for `to`. What is
+    /// written already stays.
+    pub(crate) fn correct(&mut self, looks_ago: u32, from: impl Fn(&Wait) -> bool, to: &Wait, sessions: f64) {
+        let window = match looks_ago < self.open.looks {
+            true => Some(&mut self.open),
+            false => self.closed.as_mut(),
+        };
+        if let Some(window) = window {
+            window.shift(from, to, sessions);
+        }
+    }
+
+    /// In the rows that were completed last, so many sessions in the mean, of those that `from` names, waited for `to`.
+    /// Gives back for how many of them there was room.
+    pub(crate) fn refine(&mut self, from: impl Fn(&Wait) -> bool, to: &Wait, sessions: f64) -> f64 {
+        let Some(closed) = &mut self.closed else {
+            return 0.0;
+        };
+        let looks = f64::from(closed.looks);
+        closed.shift(from, to, sessions * looks) / looks
+    }
+
+    /// To the rows that were completed last belong so many sessions in the mean that no look has seen.
+    pub(crate) fn complement(&mut self, wait: Wait, sessions: f64) {
+        if let Some(closed) = &mut self.closed {
+            *closed.seen.entry(wait).or_default() += sessions * f64::from(closed.looks);
         }
     }
 
     /// Writes what was seen until the last look, and begins anew.
     pub(crate) fn write(&mut self, sink: &mut dyn Sink) {
-        let (Some(moment), 1..) = (self.looked, self.samples) else {
+        self.close(sink);
+        self.write_closed(sink);
+    }
+
+    fn close(&mut self, sink: &mut dyn Sink) {
+        self.write_closed(sink);
+        if self.open.looks > 0 {
+            self.closed = Some(std::mem::take(&mut self.open));
+        }
+    }
+
+    fn write_closed(&mut self, sink: &mut dyn Sink) {
+        let Some(Window {
+            mut seen,
+            looks,
+            end: Some(end),
+        }) = self.closed.take()
+        else {
             return;
         };
-        let samples = f64::from(std::mem::take(&mut self.samples));
-        let mut seen = std::mem::take(&mut self.seen);
         if seen.is_empty() {
             // That nobody did anything is something else than that nobody looked.
             seen.insert((CLIENT.to_owned(), RUNNING.to_owned(), String::new()), 0.0);
@@ -81,11 +157,30 @@ impl Waits {
                 Value::from(backend),
                 Value::from(class),
                 Value::from(event),
-                Value::from(sessions / samples),
+                Value::from(sessions / f64::from(looks)),
                 Value::from(means),
             ];
-            sink.row(moment, &self.series, &values);
+            sink.row(end, &self.series, &values);
         }
+    }
+}
+
+impl Window {
+    /// Has so many sessions of those that `from` names wait for `to`, as far as there are so many. Gives back how many
+    /// there were.
+    fn shift(&mut self, from: impl Fn(&Wait) -> bool, to: &Wait, sessions: f64) -> f64 {
+        let mut left = sessions;
+        for (_, seen) in self.seen.iter_mut().filter(|(wait, _)| from(wait)) {
+            let taken = left.min(*seen).max(0.0);
+            *seen -= taken;
+            left -= taken;
+        }
+        let shifted = sessions - left;
+        if shifted > 0.0 {
+            *self.seen.entry(to.clone()).or_default() += shifted;
+            self.seen.retain(|_, sessions| *sessions > 0.0);
+        }
+        shifted
     }
 }
 
@@ -143,6 +238,62 @@ mod tests {
         assert_eq!(
             rows(&heard),
             sessions.map(|(at_s, sessions)| (at_s, "Lock".into(), sessions.into()))
+        );
+    }
+
+    fn client(class: &str) -> Wait {
+        ("client".to_owned(), class.to_owned(), class.to_lowercase())
+    }
+
+    fn at(tenth: u64) -> Moment {
+        Moment {
+            at: Duration::from_millis(tenth * 100),
+            late: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn later_looks_put_right_what_is_not_yet_written() {
+        let (mut waits, mut heard) = (Waits::corrected_within(3, kind_of), Heard::default());
+        let running = |wait: &Wait| wait.1 == RUNNING;
+        for tenth in 1..=10 {
+            let is_complete = waits.add(at(tenth), [(client(RUNNING), 2.0)], &mut heard);
+            assert_eq!(is_complete, tenth == 10);
+        }
+        // The first look of the next rows knows of the last one of those before, and of the one before that.
+        waits.add(at(11), [(client("Lock"), 2.0)], &mut heard);
+        waits.correct(1, running, &client("Lock"), 2.0);
+        waits.correct(2, running, &client("Lock"), 2.0);
+        assert_eq!(rows(&heard), []);
+        waits.add(at(12), [(client(RUNNING), 1.0), (client("Lock"), 1.0)], &mut heard);
+        waits.correct(0, running, &client("Lock"), 1.0);
+        waits.add(at(13), [(client("Lock"), 2.0)], &mut heard);
+        let first = [(1.0, RUNNING.into(), 1.6.into()), (1.0, "Lock".into(), 0.4.into())];
+        assert_eq!(rows(&heard), first);
+        // What is written stays.
+        waits.correct(5, running, &client("Lock"), 2.0);
+        waits.write(&mut heard);
+        assert_eq!(rows(&heard)[2..], [(1.3, "Lock".into(), 2.0.into())]);
+    }
+
+    #[test]
+    fn what_is_known_better_of_all_looks_together_is_no_more_than_was_seen() {
+        let (mut waits, mut heard) = (Waits::corrected_within(1, kind_of), Heard::default());
+        let running = |wait: &Wait| wait.1 == RUNNING;
+        assert_eq!(waits.refine(running, &client("Lock"), 1.0), 0.0);
+        look(&mut waits, 1..10, None, &mut heard);
+        waits.add(at(10), [(client(RUNNING), 20.0)], &mut heard);
+        assert_eq!(waits.refine(running, &client("IO"), 0.5), 0.5);
+        assert_eq!(waits.refine(running, &client("Lock"), 3.0), 1.5);
+        waits.complement(("background".to_owned(), "IO".to_owned(), String::new()), 0.25);
+        waits.write(&mut heard);
+        assert_eq!(
+            rows(&heard),
+            [
+                (1.0, "IO".into(), 0.25.into()),
+                (1.0, "IO".into(), 0.5.into()),
+                (1.0, "Lock".into(), 1.5.into())
+            ]
         );
     }
 }

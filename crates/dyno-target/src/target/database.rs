@@ -3,6 +3,7 @@
 use super::{DatabaseSizes, Difference, StopFlag, TableSizes, TargetError};
 use crate::sampler::Sampler;
 use crate::{mysql, postgres};
+use dyno_script::Lexis;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -58,6 +59,14 @@ pub trait Database: fmt::Display + Send + Sync {
 
     /// Makes ready what is read while the load runs; `None` if `stop` is raised before it is.
     fn samplers(&self, stop: &AtomicBool) -> Option<SamplerSet>;
+
+    /// By which rules the server reads the SQL of the load, where these are usually `usual`.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    fn lexis(&self, usual: Lexis, _stop: &StopFlag) -> Result<Lexis, TargetError> {
+        Ok(usual)
+    }
 
     /// Notes that the data is about to be worked on, so that no other campaign takes it for fresh.
     ///

@@ -8,6 +8,8 @@ pub mod holder;
 pub mod real_mysql;
 #[allow(dead_code, reason = "only the tests of samplers need it")]
 pub mod watch;
+#[allow(dead_code, reason = "only the tests of MariaDB's samplers need it")]
+pub mod watched;
 
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Progress, Server};
 use std::path::PathBuf;

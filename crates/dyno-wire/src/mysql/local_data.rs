@@ -107,8 +107,9 @@ impl MySession {
         self.note_error(ServerError {
             severity: "ERROR".into(),
             code: NOT_SUPPORTED.into(),
-            message: "LOAD DATA LOCAL is not supported in a script".into(),
-            hint: Some("Insert the rows, or load a file on the server.".into()),
+            state: "42000".into(),
+            message: "LOAD DATA LOCAL is not supported: dyno gives a server no file of this machine".into(),
+            hint: Some("Insert the rows, or load a file that is on the server (LOAD DATA INFILE).".into()),
             ..ServerError::default()
         });
         write(out, self.framing.take_number(), &[]);

@@ -92,12 +92,16 @@ mod tests {
         assert_eq!(error.code.as_str(), "1062");
         assert_eq!(error.sqlstate(), "23000");
         assert_eq!(error.class, ErrorClass::Other);
-        assert_eq!(error.to_string(), "ERROR:  Duplicate entry '1' for key 'PRIMARY'");
+        assert_eq!(
+            error.to_string(),
+            "ERROR 1062 (23000): Duplicate entry '1' for key 'PRIMARY'"
+        );
         assert!(!error.fatal);
         // Before both sides know each other.
         let error = parse(b"\xff\x10\x04Too many connections").unwrap();
         assert_eq!((error.code.as_str(), error.class), ("1040", ErrorClass::Refused));
         assert_eq!(error.message, "Too many connections");
+        assert_eq!(error.to_string(), "ERROR 1040 (HY000): Too many connections");
         assert!(parse(b"\xff\x10").is_err());
         // A stranger's may have any form.
         let long = [b"\xff\x10\x04Too\nmany ", &[b'x'; 5000][..]].concat();

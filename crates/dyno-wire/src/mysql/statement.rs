@@ -60,7 +60,7 @@ impl MyStatement {
                 pieces: vec![text.into_owned()],
                 order: Vec::new(),
             },
-            _ => Placeholders::find(&text),
+            _ => Placeholders::of_values(&text, parameter_count),
         };
         if found.order.len() > MAX_PARAMETERS {
             return Err(unsendable(format!(

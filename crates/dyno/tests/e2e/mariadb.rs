@@ -354,7 +354,7 @@ fn section(report: &Value, titled: &str) -> Option<String> {
 }
 
 /// A server that dyno is told of by its address.
-fn borrowed(home: &Home) -> (Embedded, Server) {
+pub fn borrowed(home: &Home) -> (Embedded, Server) {
     let mut options = EmbeddedOptions::new(home.path().to_owned());
     "external".clone_into(&mut options.cluster);
     let embedded = Embedded::prepare(&options, &mut |_| ()).unwrap();
@@ -363,7 +363,7 @@ fn borrowed(home: &Home) -> (Embedded, Server) {
 }
 
 /// The password of its superuser.
-fn password(server: &Server) -> String {
+pub fn password(server: &Server) -> String {
     let password = server.connection("mysql").password.unwrap();
     String::from_utf8(password.reveal().to_vec()).unwrap()
 }

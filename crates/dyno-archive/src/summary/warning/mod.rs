@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// Fewer intervals than this say little about steadiness.
 pub const ENOUGH_INTERVALS: u64 = 10;
 
+/// Intervals that last longer than this, in seconds, are better made shorter than waited for.
+pub const LONG_INTERVAL_S: f64 = 1.5;
+
 /// A reason to take figures with care. Its text says what was seen and what to do next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -69,6 +72,9 @@ pub enum Warning {
     FewIntervals {
         /// How many were complete.
         intervals: u64,
+        /// How long each lasts, in seconds; absent in archives of earlier dynos.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interval_s: Option<f64>,
     },
     /// The throughput differed much between intervals.
     Unsteady {
@@ -288,9 +294,10 @@ impl Warning {
     /// Nor does waiting that is a smaller share of the latency.
     const PUNCTUAL_SHARE: f64 = 0.1;
 
-    /// What the figures of a workload give reason to warn of, however its load changed.
+    /// What the figures of a workload give reason to warn of, however its load changed. Its intervals last `interval_s`
+    /// seconds.
     #[must_use]
-    pub fn of(workload: &WorkloadSummary) -> Vec<Self> {
+    pub fn of(workload: &WorkloadSummary, interval_s: f64) -> Vec<Self> {
         let name = || workload.name.clone();
         let mut warnings = Vec::new();
         if workload.transactions == 0 {
@@ -312,7 +319,10 @@ impl Warning {
         }
         let intervals = workload.steadiness.map_or(0, |steadiness| steadiness.intervals);
         if intervals < ENOUGH_INTERVALS {
-            warnings.push(Self::FewIntervals { intervals });
+            warnings.push(Self::FewIntervals {
+                intervals,
+                interval_s: Some(interval_s),
+            });
         }
         let latency_us = workload.latency.map_or(0.0, |latency| latency.mean_us);
         let late = |lag: &Lag| lag.mean_us > Self::PUNCTUAL_US.max(Self::PUNCTUAL_SHARE * latency_us);

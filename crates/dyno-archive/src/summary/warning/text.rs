@@ -1,6 +1,6 @@
 //! The texts of warnings: what was seen, and what to do next.
 
-use super::{BUSY_PERCENT, Scale, Warning};
+use super::{BUSY_PERCENT, ENOUGH_INTERVALS, LONG_INTERVAL_S, Scale, Warning};
 use crate::figures::{count, counted, figure, percent};
 use std::fmt;
 
@@ -83,12 +83,22 @@ impl fmt::Display for Warning {
                     }
                 }
             }
-            Self::FewIntervals { intervals } => write!(
-                f,
-                "Only {}: too few to judge how steady the run is. Measure longer (--set measure=2m, or -T 120 with \
-                 pgbench).",
-                counted(*intervals, "complete interval")
-            ),
+            Self::FewIntervals { intervals, interval_s } => {
+                let intervals = counted(*intervals, "complete interval");
+                match interval_s.filter(|interval_s| *interval_s > LONG_INTERVAL_S) {
+                    Some(interval_s) => write!(
+                        f,
+                        "Only {intervals} of {interval_s} s: too few to judge how steady the run is. Make them shorter \
+                         (--set interval=1s, or -P 1 with pgbench), or measure for {} s or longer.",
+                        interval_s * ENOUGH_INTERVALS as f64
+                    ),
+                    None => write!(
+                        f,
+                        "Only {intervals}: too few to judge how steady the run is. Measure longer (--set measure=2m, \
+                         or -T 120 with pgbench)."
+                    ),
+                }
+            }
             Self::Unsteady {
                 workload,
                 stage,
@@ -383,6 +393,26 @@ fn of_stage(preposition: &str, stage: Option<&str>) -> String {
 mod tests {
     use super::*;
     use dyno_record::{Route, Shape};
+
+    #[test]
+    fn few_long_intervals_are_to_be_made_shorter() {
+        let few = |interval_s| Warning::FewIntervals {
+            intervals: 4,
+            interval_s,
+        };
+        let said = few(Some(30.0)).to_string();
+        assert!(said.starts_with("Only 4 complete intervals of 30 s: "), "{said}");
+        assert!(
+            said.contains("interval=1s") && said.contains("300 s or longer"),
+            "{said}"
+        );
+        // Two minutes have four of them again.
+        assert!(!said.contains("measure=2m"), "{said}");
+        for short in [None, Some(1.0), Some(0.1)] {
+            let said = few(short).to_string();
+            assert!(said.contains("measure=2m") && !said.contains("interval="), "{said}");
+        }
+    }
 
     #[test]
     fn only_what_can_damage_data_is_said_to() {

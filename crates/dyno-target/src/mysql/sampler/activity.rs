@@ -1,8 +1,13 @@
 //! Sessions, looked at ten times a second: what they wait for, and locks held by others.
 //!
 //! One statement does it, summed up by the server: with many clients a row for each would cost more than the answer.
+//!
+//! Who waits for a row InnoDB tells from a copy that is up to 0.2 s old, because it makes none within 0.1 s of the last
+//! time that one was read. So sessions are seen at work that have begun to wait; as soon as they are seen waiting, what
+//! the looks before said of them is put right (see [`Earlier`]).
 
 use super::blocked::{COLUMNS, Row, Session, of_commands, of_rows};
+use super::events::{self, Events};
 use super::link::{Link, OwnSessions};
 use super::states::{ROW_LOCK, class_of, is_lock, is_of_commands, kind_of};
 use super::survey::{SessionList, Survey};
@@ -10,8 +15,9 @@ use crate::host::Heartbeat;
 use crate::mysql::address::ConnectionInfo;
 use crate::mysql::lock;
 use crate::sampler::blocked::{BlockedWatch, Blocker};
-use crate::sampler::waits::{CLIENT, Waits};
+use crate::sampler::waits::{CLIENT, RUNNING, Waits};
 use crate::sampler::{Moment, SampleError, Sampler, Sink};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// How often sessions are looked at.
@@ -22,6 +28,9 @@ const MOST_SESSIONS: usize = 200;
 
 /// What a session does that is at work.
 const AT_WORK: &str = "('Query', 'Execute', 'Bulk_execute', 'Prepare', 'Fetch')";
+
+/// So many looks may have been wrong about who waits for a row.
+const DOUBTFUL: usize = 3;
 
 /// The sessions whose transactions wait for rows.
 const WAIT_FOR_ROWS: &str =
@@ -36,7 +45,18 @@ pub(super) struct ActivitySampler {
     measured: String,
     heartbeat: Heartbeat,
     waits: Waits,
+    /// The last looks, the latest first.
+    earlier: VecDeque<Earlier>,
+    /// What the performance schema counts, if it does.
+    events: Option<Events>,
     blocked: BlockedWatch,
+}
+
+/// What was seen at a look of measured sessions that wait for rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Earlier {
+    at: Duration,
+    sessions: f64,
 }
 
 /// What a load's sessions wait for that is a lock.
@@ -56,17 +76,24 @@ impl ActivitySampler {
             survey,
             measured: measured(&info.user, &info.database),
             heartbeat,
-            waits: Waits::new(kind_of),
+            waits: Waits::corrected_within(DOUBTFUL as u32 + 1, kind_of),
+            earlier: VecDeque::new(),
+            events: survey.counts_waits.then(|| Events::new(&text(&info.user))),
             blocked: BlockedWatch::default(),
         }
     }
 
     fn look(&mut self, moment: Moment, sink: &mut dyn Sink) -> Result<(), SampleError> {
         let asked = Instant::now();
-        let query = activity(self.survey, &self.measured, &self.own.listed());
+        let ages: Vec<Duration> = self
+            .earlier
+            .iter()
+            .map(|look| moment.at.saturating_sub(look.at))
+            .collect();
+        let query = activity(self.survey, &self.measured, &self.own.listed(), &ages);
         let rows = self
             .link
-            .with(|client| client.query::<(String, String, f64, Option<f64>)>(&query))?;
+            .with(|client| client.query::<(String, String, f64, Option<f64>, String)>(&query))?;
         // A server that stood still tells of the time at which it answers.
         let answered = Moment {
             at: moment.at + asked.elapsed(),
@@ -75,8 +102,12 @@ impl ActivitySampler {
         let mut waiting: Option<Waiting> = None;
         let mut all = 0.0;
         let mut waits = Vec::new();
-        for (backend, state, sessions, longest_s) in rows {
+        let mut for_rows = (0.0, Vec::new());
+        for (backend, state, sessions, longest_s, since) in rows {
             let class = class_of(&state);
+            if backend == CLIENT && state == ROW_LOCK {
+                for_rows = (sessions, numbers(&since));
+            }
             if backend == CLIENT && is_lock(class) {
                 all += sessions;
                 let longest_s = longest_s.unwrap_or(0.0);
@@ -91,7 +122,12 @@ impl ActivitySampler {
             }
             waits.push(((backend, class.to_owned(), state), sessions));
         }
-        self.waits.add(answered, waits, sink);
+        let is_complete = self.waits.add(answered, waits, sink);
+        self.put_right(moment.at, for_rows.0, &for_rows.1);
+        if let Some(sums) = self.events.as_mut().filter(|_| is_complete) {
+            let counted = self.link.allowed(|client| sums.since(client))?;
+            events::refine(&mut self.waits, counted.unwrap_or_default());
+        }
         if self.blocked.advance(moment, all, sink)
             && let Some(waiting) = waiting
         {
@@ -99,6 +135,22 @@ impl ActivitySampler {
             self.blocked.found(moment, all, blockers);
         }
         Ok(())
+    }
+
+    /// Has sessions that wait for rows wait for them at the looks before, too. So many of those that wait `now`, each
+    /// of the numbers says, were at their statements at one of these looks.
+    fn put_right(&mut self, at: Duration, now: f64, then: &[f64]) {
+        let running = |(backend, class, _): &(String, String, String)| backend == CLIENT && class == RUNNING;
+        let to = (CLIENT.to_owned(), class_of(ROW_LOCK).to_owned(), ROW_LOCK.to_owned());
+        for ((looks_ago, earlier), then) in (1..).zip(&mut self.earlier).zip(then) {
+            let unseen = then - earlier.sessions;
+            if unseen > 0.0 {
+                self.waits.correct(looks_ago, running, &to, unseen);
+                earlier.sessions = *then;
+            }
+        }
+        self.earlier.truncate(DOUBTFUL - 1);
+        self.earlier.push_front(Earlier { at, sessions: now });
     }
 
     /// Who makes them wait, as far as this role may see that.
@@ -185,15 +237,30 @@ fn time_s(survey: Survey) -> &'static str {
     }
 }
 
-/// Whose sessions are in which state, how many, and how long the first of them has been at it.
-fn activity(survey: Survey, measured: &str, own: &str) -> String {
+/// Numbers with spaces between them.
+fn numbers(text: &str) -> Vec<f64> {
+    text.split(' ').filter_map(|number| number.parse().ok()).collect()
+}
+
+/// Whose sessions are in which state, how many, how long the first of them has been at it, and how many for longer than
+/// each of these `ages`, with spaces between them, where the server knows such short times.
+fn activity(survey: Survey, measured: &str, own: &str, ages: &[Duration]) -> String {
+    let ages = match survey.sessions {
+        SessionList::OldInMs => ages,
+        SessionList::Old | SessionList::PerformanceSchema => &[],
+    };
+    let longer = ages
+        .iter()
+        .map(|age| format!(", coalesce(sum(p.time_ms >= {}), 0)", age.as_millis()));
+    let longer: String = longer.collect();
     let state = match survey.sees_all {
         true => format!("case when p.id in ({WAIT_FOR_ROWS}) then '{ROW_LOCK}' else coalesce(p.state, '') end"),
         false => "coalesce(p.state, '')".to_owned(),
     };
     format!(
         "select case when {measured} then '{CLIENT}' else 'other' end as whose, {state} as state_or_wait, count(*), \
-         max({}) from {} p where p.command in {AT_WORK} and p.id not in ({own}) group by whose, state_or_wait",
+         max({}), concat_ws(' ', ''{longer}) from {} p where p.command in {AT_WORK} and p.id not in ({own}) group by \
+         whose, state_or_wait",
         time_s(survey),
         processes(survey)
     )
@@ -219,6 +286,22 @@ fn sessions(survey: Survey, measured: &str, condition: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_server_that_knows_short_times_is_asked_for_them() {
+        let ages = [100, 205].map(Duration::from_millis);
+        let asked = |sessions| {
+            let survey = Survey {
+                sessions,
+                ..Survey::UNKNOWN
+            };
+            activity(survey, "true", "7", &ages)
+        };
+        let longer = asked(SessionList::OldInMs);
+        assert!(longer.contains(", coalesce(sum(p.time_ms >= 100), 0), coalesce(sum(p.time_ms >= 205), 0))"));
+        assert!(!asked(SessionList::Old).contains("time_ms"));
+        assert_eq!(numbers(" 3 2.5"), [3.0, 2.5]);
+    }
 
     #[test]
     fn the_load_is_known_by_its_user_and_database() {

@@ -3,6 +3,7 @@
 
 mod activity;
 mod blocked;
+mod events;
 mod link;
 mod log;
 mod replication;

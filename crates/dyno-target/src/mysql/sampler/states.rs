@@ -19,10 +19,15 @@ const BACKUP: &str = "Backup lock";
 const GLOBAL: &str = "Global read lock";
 const TABLE: &str = "Table lock";
 const USER: &str = "User lock";
-const COMMIT: &str = "Commit";
+pub(super) const COMMIT: &str = "Commit";
 const STANDBY: &str = "Semi-sync";
 const NETWORK: &str = "Network";
 const SLEEP: &str = "Sleep";
+
+/// The classes of what the performance schema counts: waits for files, named as PostgreSQL's are, and for locks that
+/// belong to the server's own data structures.
+pub(super) const FILE: &str = "IO";
+pub(super) const INTERNAL: &str = "Mutex";
 
 /// The class of what a session in this state waits for. Names of MariaDB's documentation, "Thread States", and of
 /// MySQL's, "General Thread States", of versions 10.5 to 11.4 and 8.0 to 9.
@@ -55,13 +60,27 @@ pub(super) fn class_of(state: &str) -> &'static str {
 }
 
 /// What a wait of this class is for.
-pub(super) fn kind_of(class: &str, _event: &str) -> WaitKind {
+pub(super) fn kind_of(class: &str, event: &str) -> WaitKind {
     match class {
         RUNNING => WaitKind::None,
+        FILE => kind_of_file(event),
         ROW => WaitKind::Row,
         METADATA | BACKUP | GLOBAL | TABLE | USER => WaitKind::Lock,
         COMMIT => WaitKind::Log,
         STANDBY => WaitKind::Standby,
+        _ => WaitKind::Other,
+    }
+}
+
+/// What a wait for a file is for, by the name that the performance schema of 10.5 to 11.4 and 8.0 to 9 gives it.
+fn kind_of_file(event: &str) -> WaitKind {
+    match event.trim_start_matches("wait/io/file/") {
+        "innodb/innodb_log_file" | "sql/binlog" | "sql/binlog_index" | "sql/relaylog" | "aria/translog" => {
+            WaitKind::Log
+        }
+        file if file.starts_with("innodb/") || file.starts_with("myisam/") || file.starts_with("aria/") => {
+            WaitKind::Data
+        }
         _ => WaitKind::Other,
     }
 }
@@ -107,6 +126,21 @@ mod tests {
             assert_eq!(class_of(state), class, "{state}");
             assert_eq!(kind_of(class, state), kind, "{state}");
         }
+    }
+
+    #[test]
+    fn files_are_told_apart_by_what_is_in_them() {
+        for (file, kind) in [
+            ("innodb/innodb_log_file", WaitKind::Log),
+            ("innodb/innodb_data_file", WaitKind::Data),
+            ("innodb/innodb_dblwr_file", WaitKind::Data),
+            ("sql/binlog", WaitKind::Log),
+            ("aria/MAD", WaitKind::Data),
+            ("sql/FRM", WaitKind::Other),
+        ] {
+            assert_eq!(kind_of(FILE, &format!("wait/io/file/{file}")), kind, "{file}");
+        }
+        assert_eq!(kind_of(INTERNAL, "wait/synch/mutex/sql/LOCK_open"), WaitKind::Other);
     }
 
     #[test]

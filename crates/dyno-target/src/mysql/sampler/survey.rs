@@ -26,6 +26,8 @@ pub(super) struct Survey {
     pub sees_all: bool,
     /// Whether the server counts what statements and tables cost, and this role may read that.
     pub counts: bool,
+    /// Whether it also counts how long sessions wait for files.
+    pub counts_waits: bool,
 }
 
 /// What needs the right PROCESS.
@@ -33,6 +35,18 @@ const TRANSACTIONS: &str = "select count(*) from information_schema.innodb_trx";
 
 /// The newer list of sessions.
 const NEW_LIST: &str = "select count(*) from performance_schema.processlist";
+
+/// What of the performance schema has to be switched on for statements, and what for waits (MariaDB, "Performance Schema
+/// setup_consumers Table"; MySQL Reference Manual, "Pre-Filtering by Consumer").
+const OF_STATEMENTS: [&str; 3] = ["global_instrumentation", "thread_instrumentation", "statements_digest"];
+const OF_WAITS: [&str; 2] = ["global_instrumentation", "thread_instrumentation"];
+
+/// The files whose waits matter most, as far as a version counts them: MariaDB 11.4 does not count its redo log.
+const FILES: [&str; 3] = [
+    "wait/io/file/innodb/innodb_data_file",
+    "wait/io/file/innodb/innodb_log_file",
+    "wait/io/file/sql/binlog",
+];
 
 /// What needs to be switched on, and a right to read it.
 const COUNTS: &str = "select count(*) from performance_schema.events_statements_summary_by_digest";
@@ -44,6 +58,7 @@ impl Survey {
         sessions: SessionList::Old,
         sees_all: false,
         counts: false,
+        counts_waits: false,
     };
 
     /// Looks at a server. The sentences say what will be missing.
@@ -60,10 +75,18 @@ impl Survey {
         let counts = is_on == Some(1)
             && allowed(client, COUNTS, "select on performance_schema.*", &mut |remedy| {
                 warnings.push(format!(
-                    "What statements and tables cost is not sampled, although the server's performance schema counts \
-                     it. To see it, {remedy}."
+                    "What statements and tables cost, and how long sessions wait for files, is not sampled, although \
+                     the server's performance schema counts it. To see it, {remedy}."
                 ));
             })?;
+        if is_on == Some(0) {
+            warnings.push(
+                "What statements and tables cost, and how long sessions wait for files, is not sampled, because the \
+                 server's performance schema is off. To see it, start the server with performance_schema = on."
+                    .to_owned(),
+            );
+        }
+        let counts_waits = counts && switched_on(client, &mut warnings)?;
         let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
         let has_new_list = !is_mariadb && is_on == Some(1) && allowed(client, NEW_LIST, "", &mut |_| ())?;
         let survey = Self {
@@ -75,8 +98,58 @@ impl Survey {
             },
             sees_all,
             counts,
+            counts_waits,
         };
         Ok((survey, warnings))
+    }
+}
+
+/// Whether the performance schema, which is on, counts waits. What it does not count of them and of statements is said.
+fn switched_on(client: &mut Client, warnings: &mut Vec<String>) -> Result<bool, ClientError> {
+    let consumers = "select name from performance_schema.setup_consumers where enabled = 'YES'";
+    let consumers: Vec<String> = client.query(consumers).or_else(unread)?;
+    let off = |wanted: &[&str]| {
+        let off = wanted.iter().filter(|name| !consumers.iter().any(|on| on == *name));
+        off.map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
+    };
+    let mut lacking = |what: &str, table: &str, change: &str, names: &str| {
+        warnings.push(format!(
+            "{what} is not sampled, because the server's performance schema does not count it. To see it, as an \
+             administrator, execute: update performance_schema.{table} set {change} where name in ({names})."
+        ));
+    };
+    let (of_statements, of_waits) = (off(&OF_STATEMENTS), off(&OF_WAITS));
+    if !of_statements.is_empty() {
+        let what = match of_waits.is_empty() {
+            true => "What statements cost",
+            false => "What statements cost, and how long sessions wait for files,",
+        };
+        lacking(what, "setup_consumers", "enabled = 'YES'", &of_statements);
+    }
+    let files = FILES.map(|name| format!("'{name}'")).join(", ");
+    let instruments = format!(
+        "select name, enabled = 'YES' and timed = 'YES' from performance_schema.setup_instruments where name in \
+         ({files}) order by name"
+    );
+    let instruments: Vec<(String, u8)> = client.query(&instruments).or_else(unread)?;
+    let off = instruments.iter().filter(|(_, is_on)| *is_on == 0);
+    let off: Vec<String> = off.map(|(name, _)| format!("'{name}'")).collect();
+    if !off.is_empty() && of_waits.is_empty() {
+        let change = "enabled = 'YES', timed = 'YES'";
+        lacking(
+            "How long sessions wait for files",
+            "setup_instruments",
+            change,
+            &off.join(", "),
+        );
+    }
+    Ok(of_waits.is_empty() && off.len() < instruments.len())
+}
+
+fn unread<R>(error: ClientError) -> Result<Vec<R>, ClientError> {
+    match error {
+        ClientError::Server(_) => Ok(Vec::new()),
+        lost => Err(lost),
     }
 }
 

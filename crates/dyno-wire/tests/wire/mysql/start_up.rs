@@ -248,7 +248,7 @@ fn a_server_without_tls_serves_only_those_who_do_not_insist() {
 #[test]
 fn a_refusal_is_the_servers_own() {
     let log = feed(&mut plain(), &[&packets(0, [b"\xff\x10\x04Too many connections"])]);
-    assert_eq!(log.end.unwrap().to_string(), "ERROR:  Too many connections");
+    assert_eq!(log.end.unwrap().to_string(), "ERROR 1040 (HY000): Too many connections");
     for (number, message) in [
         (
             1129,
@@ -258,7 +258,10 @@ fn a_refusal_is_the_servers_own() {
     ] {
         let body = error(number, "HY000", message);
         let log = feed(&mut plain(), &[&packets(0, [body])]);
-        assert_eq!(log.end.unwrap().to_string(), format!("ERROR:  {message}"));
+        assert_eq!(
+            log.end.unwrap().to_string(),
+            format!("ERROR {number} (HY000): {message}")
+        );
     }
     let mut session = plain();
     feed(&mut session, &[&greeting("8.0.36", "caching_sha2_password", PLAIN)]);

@@ -92,10 +92,11 @@ Hig/5XMEO4vyrJDZNwIDAQAB
         let der = SubjectPublicKeyInfoDer::from_pem_slice(PEM.as_bytes()).unwrap();
         let modulus = BigUint::from_bytes_be(&numbers(&der).unwrap().0);
         let exponent = BigUint::parse_bytes(PRIVATE_EXPONENT.as_bytes(), 16).unwrap();
-        let block = BigUint::from_bytes_be(encrypted)
+        let number = BigUint::from_bytes_be(encrypted)
             .modpow(&exponent, &modulus)
             .to_bytes_be();
-        // The first byte is zero, so it is not here.
+        // A number has no zeros before it, a block may have several; its first byte, which is one, is left out.
+        let block = [vec![0; encrypted.len() - 1 - number.len()], number].concat();
         let (seed, data) = block.split_at(20);
         let seed = xor(seed, &mask(data, 20));
         let data = xor(data, &mask(&seed, data.len()));
@@ -105,7 +106,8 @@ Hig/5XMEO4vyrJDZNwIDAQAB
 
     #[test]
     fn the_holder_of_the_key_reads_the_password() {
-        for password in [&b"secret"[..], b"", &[b'x'; 84]] {
+        // What is drawn for a block begins with a zero now and then.
+        for password in [&b"secret"[..], b"", &[b'x'; 84]].into_iter().cycle().take(1_000) {
             let encrypted = encrypt(password, NONCE, PEM.as_bytes()).unwrap();
             assert_eq!(encrypted.len(), 128);
             assert_eq!(decrypt(&encrypted), [password, b"\0"].concat());

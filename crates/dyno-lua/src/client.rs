@@ -50,6 +50,8 @@ pub(crate) struct Client {
     pub problem: Problem,
     /// The text of what was asked last, for messages.
     pub asked: Vec<u8>,
+    /// The statement that was executed last, if that was later: its text is what was asked.
+    pub executed: Option<usize>,
 }
 
 impl Client {
@@ -69,6 +71,7 @@ impl Client {
                 ignorable: false,
             },
             asked: Vec::new(),
+            executed: None,
         }
     }
 
@@ -112,6 +115,12 @@ impl Client {
         };
         let yielded = thread.resume::<Yielded>(answer);
         self.read(yielded)
+    }
+
+    /// The text of the request is what is asked next.
+    pub fn ask_text(&mut self) {
+        self.executed = None;
+        self.asked.clone_from(&self.request.text);
     }
 
     /// Tells the script what was refused.
@@ -266,7 +275,8 @@ impl Client {
     fn say_refused(&self, doing: Doing) {
         let say = |message: &str| self.settings().voice.say(Level::Fatal, message);
         let Problem { number, message, .. } = &self.problem;
-        let query = String::from_utf8_lossy(&self.asked);
+        let executed = self.executed.and_then(|place| self.prepared.get(place));
+        let query = String::from_utf8_lossy(executed.map_or(&self.asked, |prepared| &prepared.text));
         match (self.settings().dialect, doing) {
             (Dialect::Mysql, Doing::Preparing) => {
                 say("mysql_stmt_prepare() failed");

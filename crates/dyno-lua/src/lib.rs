@@ -20,6 +20,7 @@
 //! their words are sysbench's, without the `FATAL: ` before them.
 
 mod blocking;
+mod chunks;
 mod client;
 mod counts;
 mod declared;

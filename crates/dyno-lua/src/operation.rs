@@ -36,7 +36,7 @@ pub(crate) enum Operation {
     /// Prepare a text.
     Prepare { connection: usize },
     /// Execute what was prepared.
-    Execute { statement: usize, rows: bool },
+    Execute(usize),
     /// A statement is not needed any more.
     Close(usize),
     /// The script itself has decided to ignore an error.
@@ -173,13 +173,10 @@ impl Yielded {
             }
             6 => {
                 request.values.clear();
-                for at in 0..number(4)? {
-                    request.values.push(values.get(5 + at).unwrap_or(&Value::Nil));
+                for at in 0..number(3)? {
+                    request.values.push(values.get(4 + at).unwrap_or(&Value::Nil));
                 }
-                Operation::Execute {
-                    statement: number(2)?,
-                    rows: flag(3),
-                }
+                Operation::Execute(number(2)?)
             }
             7 => Operation::Close(number(2)?),
             8 => Operation::Ignored,

@@ -237,13 +237,14 @@ impl LuaState {
                     return Ok(self.turn(connection, operation));
                 }
                 Operation::Query { rows, .. } => {
-                    client.asked.clone_from(&client.request.text);
+                    let rows = rows || client.state.wants_rows();
+                    client.ask_text();
                     self.waiting = Waiting::Query;
                     return Ok(self.send_text(rows));
                 }
                 Operation::Prepare { connection } => match client.prepare(connection) {
                     (place, true) => {
-                        client.asked.clone_from(&client.request.text);
+                        client.ask_text();
                         self.waiting = Waiting::Preparation(place);
                         return Ok(Action::Prepare {
                             statement: self.next_number,
@@ -252,7 +253,8 @@ impl LuaState {
                     }
                     (place, false) => client.resume(Answer::Id(place)),
                 },
-                Operation::Execute { statement, rows } => {
+                Operation::Execute(statement) => {
+                    let rows = client.state.wants_rows();
                     let Some(prepared) = client.prepared.get(statement) else {
                         return Err(LuaError::State(
                             "a statement is executed that was not prepared".to_owned(),
@@ -262,7 +264,7 @@ impl LuaState {
                     if connection != self.using {
                         return Ok(self.turn(connection, operation));
                     }
-                    client.asked.clone_from(&prepared.text);
+                    client.executed = Some(statement);
                     self.waiting = Waiting::Execution;
                     match prepared.number {
                         Some(number) => {

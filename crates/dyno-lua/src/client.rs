@@ -3,7 +3,7 @@
 
 use crate::counts::{Brought, Counters};
 use crate::error::LuaError;
-use crate::operation::{Answer, Given, Operation, Problem, Request, Yielded};
+use crate::operation::{Answer, Given, Operation, Problem, Request, Words, Yielded};
 use crate::settings::{Dialect, IgnoredErrors, PreparedStatements, Settings};
 use crate::state::{Common, State, parts};
 use crate::statement;
@@ -103,7 +103,7 @@ impl Client {
 
     fn begin(&mut self, function: Function, arguments: impl IntoLuaMulti) -> Result<Operation, LuaError> {
         let thread = self.state.lua.create_thread(function).map_err(internal)?;
-        let yielded = thread.resume::<Yielded>(arguments);
+        let yielded = thread.resume::<Words>(arguments);
         self.thread = Some(thread);
         self.read(yielded)
     }
@@ -113,7 +113,7 @@ impl Client {
         let Some(thread) = &self.thread else {
             return Err(LuaError::State("a client goes on that has not begun".to_owned()));
         };
-        let yielded = thread.resume::<Yielded>(answer);
+        let yielded = answer.tell(thread, &self.state.lua);
         self.read(yielded)
     }
 
@@ -129,12 +129,12 @@ impl Client {
         self.resume(Answer::Failed(&problem))
     }
 
-    fn read(&mut self, yielded: mlua::Result<Yielded>) -> Result<Operation, LuaError> {
+    fn read(&mut self, yielded: mlua::Result<Words>) -> Result<Operation, LuaError> {
         let yielded = yielded.map_err(|error| {
             let (message, traceback) = parts(&error);
             LuaError::Load { message, traceback }
         })?;
-        match yielded.read(&mut self.request) {
+        match Yielded::from(yielded).read(&mut self.request) {
             Some(Operation::Failed) => {
                 let [function, message, traceback] = self.request.failure.take().unwrap_or_default();
                 Err(LuaError::Call {

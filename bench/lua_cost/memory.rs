@@ -3,7 +3,7 @@
 
 use crate::programs::{ALIKE, Program, Programs};
 use crate::{Choice, Found};
-use dyno_bench::{Client, Result, Server, Spread, in_rotation};
+use dyno_bench::{Client, Server, Spread, in_rotation};
 use serde_json::{Value, json};
 
 /// The workload with the most statements.

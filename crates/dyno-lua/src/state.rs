@@ -7,7 +7,7 @@ use crate::random::{Generator, RandomSource};
 use crate::settings::{OptionValue, Settings, Version};
 use crate::source::{Source, may_look_at_rows, templates, without_shebang};
 use crate::voice::Level;
-use mlua::{ChunkMode, Function, IntoLua, LightUserData, Lua, LuaOptions, StdLib, String as Text, Table, Value};
+use mlua::{Function, IntoLua, LightUserData, Lua, LuaOptions, StdLib, String as Text, Table, Value};
 use std::fs;
 use std::path::Path;
 use std::ptr;

@@ -155,6 +155,7 @@ impl LuaProgram {
                             // Each state would compile the same anew, and keep it: they only interpret.
                             let state = State::new(common, part * share + at, generator.clone(), false)?;
                             state.load(common)?;
+                            state.tidy()?;
                             Ok(Client::new(state, common))
                         });
                         each.collect()

@@ -158,6 +158,11 @@ impl State {
         defaults.call::<()>(()).map_err(|error| failed(&error))
     }
 
+    /// Gives up what loading has left behind, before the next state needs as much.
+    pub fn tidy(&self) -> Result<(), LuaError> {
+        self.lua.gc_collect().map_err(setting_up)
+    }
+
     /// Whether the rows of results are kept: something that was loaded may look into them.
     pub fn wants_rows(&self) -> bool {
         self.wants_rows.load(Ordering::Relaxed)

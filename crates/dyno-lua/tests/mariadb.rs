@@ -225,7 +225,7 @@ fn values_are_set_by_the_kind_of_their_parameter() {
            whole:set('4') fraction:set(2) text:set(7)
            local other = stmt:execute()
            one:free()
-           assert(one.nrows == 1 and other.nrows == 1 and other.nfields == 0)
+           assert(one.nrows == 1 and other.nrows == 1)
            local ok, why = pcall(whole.set, whole, 'x')
            assert(not ok and why:find('must be a number'), why)
            assert(not pcall(fraction.set, fraction, {}))
@@ -246,6 +246,9 @@ fn values_are_set_by_the_kind_of_their_parameter() {
     let executed: Vec<_> = log.iter().filter(|line| line.starts_with("Execute: ")).collect();
     assert_eq!(
         executed,
-        ["Execute: select -2, 1.5, 'abc', NULL", "Execute: select 4, 2, '7', NULL"]
+        [
+            "Execute: select -2, 1.5, 'abc', NULL",
+            "Execute: select 4, 2, '7', NULL"
+        ]
     );
 }

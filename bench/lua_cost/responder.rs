@@ -24,7 +24,9 @@ pub fn measure(found: &mut Found, programs: &Programs<'_>, choice: &Choice) -> R
     found.say(&format!(
         "\n## Events per second from an instant responder, {WORKLOAD}\n\n{HEAD}"
     ));
-    let responder = Responder::start(programs.dyno, &["responder".to_owned(), "--threads=1".to_owned()])?;
+    // As many as `dyno sysbench` has: what is measured must be the client's limit, not the responder's.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let responder = Responder::start(programs.dyno, &["responder".to_owned(), format!("--threads={threads}")])?;
     let client = Client {
         clients: CONNECTIONS,
         threads: 1,

@@ -27,6 +27,7 @@ mod declared;
 mod environment;
 mod error;
 mod operation;
+mod pages;
 mod program;
 mod random;
 mod settings;

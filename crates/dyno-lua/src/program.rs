@@ -4,6 +4,7 @@ use crate::client::{Client, Doing, ROLLBACK};
 use crate::counts::{Counters, Counts, Work};
 use crate::error::LuaError;
 use crate::operation::{Answer, Given, Operation};
+use crate::pages;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::state::{Common, State};
@@ -175,6 +176,7 @@ impl LuaProgram {
         {
             return Err(LuaError::NoEvent(source.name().to_owned()));
         }
+        pages::enlarge();
         let counters = states.iter().map(|client| Arc::clone(&client.counters)).collect();
         Ok(Self {
             watchdog: Watchdog::new(Arc::clone(&settings.voice)),

@@ -9,7 +9,7 @@
 
 use dyno_bench::{
     BenchMariadb, BenchServer, Case, Client, Cost, Peer, PointStatement, Result, Server, Slap, Spread, archive,
-    dyno_binary, in_rotation, option, sysbench_command,
+    dyno_binary, in_rotation, option, prepare_sysbench_table,
 };
 use dyno_engine::raise_descriptor_limit;
 use dyno_wire::Protocol;
@@ -165,12 +165,7 @@ fn main() -> Result<()> {
         if cases.is_empty() {
             continue;
         }
-        let prepared = sysbench_command(server, false, PointStatement::Select, ROWS)
-            .arg("prepare")
-            .output()?;
-        if !prepared.status.success() {
-            return Err(format!("sysbench prepare: {}", String::from_utf8_lossy(&prepared.stdout)).into());
-        }
+        prepare_sysbench_table(server, ROWS)?;
         for case in cases {
             let there = |peer: &Peer| case.is_for(*peer) && (*peer != Peer::Slap || slap.is_some());
             let programs: Vec<Peer> = programs.iter().copied().filter(there).collect();

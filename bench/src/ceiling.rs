@@ -1,12 +1,12 @@
 //! Loads against the instant responder, as `dyno ceiling` measures them.
 
+use crate::client::peak_resident_kb;
 use crate::{Client, Result};
 use dyno_record::{Ceiling, Point};
 use serde::Serialize;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// What a load against the responder took.
 #[derive(Debug, Serialize)]
@@ -48,14 +48,7 @@ pub fn run_ceiling(dyno: &Path, client: Client, home: &Path) -> Result<Taken> {
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()?;
-    let process = procfs::process::Process::new(child.id().cast_signed())?;
-    let mut resident_kb = 0;
-    while child.try_wait()?.is_none() {
-        if let Some(highest) = process.status().ok().and_then(|status| status.vmhwm) {
-            resident_kb = highest;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let resident_kb = peak_resident_kb(&mut child)?;
     let mut text = String::new();
     child
         .stdout

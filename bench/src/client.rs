@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 /// How the clients are to work.
@@ -143,6 +143,19 @@ pub(crate) fn timed(command: &mut Command) -> Result<(Output, (f64, f64))> {
         return Err(format!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr)).into());
     }
     Ok((output, (after.0 - before.0, after.1 - before.1)))
+}
+
+/// The most memory that a process has had resident, in kilobytes, as it was last seen before it ended.
+pub(crate) fn peak_resident_kb(child: &mut Child) -> Result<u64> {
+    let process = procfs::process::Process::new(child.id().cast_signed())?;
+    let mut peak_kb = 0;
+    while child.try_wait()?.is_none() {
+        if let Some(highest) = process.status().ok().and_then(|status| status.vmhwm) {
+            peak_kb = highest;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(peak_kb)
 }
 
 /// Points a client of PostgreSQL at `server`.

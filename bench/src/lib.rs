@@ -31,7 +31,9 @@ pub use night::{begin_night, night_pace, report_wall_s};
 pub use peers::{Case, Peer, PointStatement};
 pub use server::{BENCH, BenchServer, Server};
 pub use slap::Slap;
-pub use sysbench::{run_sysbench, sysbench_command};
+pub use sysbench::{
+    prepare_sysbench_table, run_sysbench, run_sysbench_line, sysbench_command, sysbench_line_memory_kb,
+};
 
 use jiff::Zoned;
 use serde_json::{Value, json};

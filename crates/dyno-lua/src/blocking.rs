@@ -167,12 +167,13 @@ pub(crate) fn execute(
                 client.resume(answer)
             }
             Operation::Query { connection, rows } => {
-                client.asked.clone_from(&client.request.text);
+                let rows = rows || client.state.wants_rows();
+                client.ask_text();
                 send_text(client, &mut links, server, &stop, connection, rows)
             }
             Operation::Prepare { connection } => match client.prepare(connection) {
                 (place, true) => {
-                    client.asked.clone_from(&client.request.text);
+                    client.ask_text();
                     let prepared = &client.prepared[place];
                     let done = match link(&mut links, connection) {
                         Ok(link) => link.prepare(&prepared.sent, prepared.parameters),
@@ -192,13 +193,14 @@ pub(crate) fn execute(
                 }
                 (place, false) => client.resume(Answer::Id(place)),
             },
-            Operation::Execute { statement, rows } => {
+            Operation::Execute(statement) => {
+                let rows = client.state.wants_rows();
                 let Some(prepared) = client.prepared.get(statement) else {
                     return Err(LuaError::State(
                         "a statement is executed that was not prepared".to_owned(),
                     ));
                 };
-                client.asked.clone_from(&prepared.text);
+                client.executed = Some(statement);
                 let connection = prepared.connection;
                 match prepared.number {
                     Some(number) => {

@@ -3,7 +3,7 @@
 
 use crate::counts::{Brought, Counters};
 use crate::error::LuaError;
-use crate::operation::{Answer, Given, Operation, Problem, Request, Yielded};
+use crate::operation::{Answer, Given, Operation, Problem, Request, Words, Yielded};
 use crate::settings::{Dialect, IgnoredErrors, PreparedStatements, Settings};
 use crate::state::{Common, State, parts};
 use crate::statement;
@@ -50,6 +50,8 @@ pub(crate) struct Client {
     pub problem: Problem,
     /// The text of what was asked last, for messages.
     pub asked: Vec<u8>,
+    /// The statement that was executed last, if that was later: its text is what was asked.
+    pub executed: Option<usize>,
 }
 
 impl Client {
@@ -69,6 +71,7 @@ impl Client {
                 ignorable: false,
             },
             asked: Vec::new(),
+            executed: None,
         }
     }
 
@@ -100,7 +103,7 @@ impl Client {
 
     fn begin(&mut self, function: Function, arguments: impl IntoLuaMulti) -> Result<Operation, LuaError> {
         let thread = self.state.lua.create_thread(function).map_err(internal)?;
-        let yielded = thread.resume::<Yielded>(arguments);
+        let yielded = thread.resume::<Words>(arguments);
         self.thread = Some(thread);
         self.read(yielded)
     }
@@ -110,8 +113,14 @@ impl Client {
         let Some(thread) = &self.thread else {
             return Err(LuaError::State("a client goes on that has not begun".to_owned()));
         };
-        let yielded = thread.resume::<Yielded>(answer);
+        let yielded = answer.tell(thread, &self.state.lua);
         self.read(yielded)
+    }
+
+    /// The text of the request is what is asked next.
+    pub fn ask_text(&mut self) {
+        self.executed = None;
+        self.asked.clone_from(&self.request.text);
     }
 
     /// Tells the script what was refused.
@@ -120,12 +129,12 @@ impl Client {
         self.resume(Answer::Failed(&problem))
     }
 
-    fn read(&mut self, yielded: mlua::Result<Yielded>) -> Result<Operation, LuaError> {
+    fn read(&mut self, yielded: mlua::Result<Words>) -> Result<Operation, LuaError> {
         let yielded = yielded.map_err(|error| {
             let (message, traceback) = parts(&error);
             LuaError::Load { message, traceback }
         })?;
-        match yielded.read(&mut self.request) {
+        match Yielded::from(yielded).read(&mut self.request) {
             Some(Operation::Failed) => {
                 let [function, message, traceback] = self.request.failure.take().unwrap_or_default();
                 Err(LuaError::Call {
@@ -266,7 +275,8 @@ impl Client {
     fn say_refused(&self, doing: Doing) {
         let say = |message: &str| self.settings().voice.say(Level::Fatal, message);
         let Problem { number, message, .. } = &self.problem;
-        let query = String::from_utf8_lossy(&self.asked);
+        let executed = self.executed.and_then(|place| self.prepared.get(place));
+        let query = String::from_utf8_lossy(executed.map_or(&self.asked, |prepared| &prepared.text));
         match (self.settings().dialect, doing) {
             (Dialect::Mysql, Doing::Preparing) => {
                 say("mysql_stmt_prepare() failed");

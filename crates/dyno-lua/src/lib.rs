@@ -20,12 +20,14 @@
 //! their words are sysbench's, without the `FATAL: ` before them.
 
 mod blocking;
+mod chunks;
 mod client;
 mod counts;
 mod declared;
 mod environment;
 mod error;
 mod operation;
+mod pages;
 mod program;
 mod random;
 mod settings;

@@ -1,7 +1,7 @@
 //! What a script asks the host for, and what it is told.
 
 use dyno_wire::{CapturedResult, Parameters};
-use mlua::{FromLuaMulti, IntoLua, IntoLuaMulti, Lua, MultiValue, Value};
+use mlua::{Lua, MultiValue, Thread, Value};
 use std::io::Write;
 
 /// What the functions of the API yield: their names there, and numbers.
@@ -36,7 +36,7 @@ pub(crate) enum Operation {
     /// Prepare a text.
     Prepare { connection: usize },
     /// Execute what was prepared.
-    Execute { statement: usize, rows: bool },
+    Execute(usize),
     /// A statement is not needed any more.
     Close(usize),
     /// The script itself has decided to ignore an error.
@@ -129,19 +129,35 @@ pub(crate) struct Request {
     pub failure: Option<[String; 3]>,
 }
 
-/// What was yielded, as it is.
-pub(crate) struct Yielded(MultiValue);
+/// What is yielded, as it comes: the first values one by one, for which no memory has to be asked.
+pub(crate) type Words = (Value, Value, Value, Value, Value, Value, Value, Value, MultiValue);
 
-impl FromLuaMulti for Yielded {
-    fn from_lua_multi(values: MultiValue, _lua: &Lua) -> mlua::Result<Self> {
-        Ok(Self(values))
+/// What was yielded.
+pub(crate) struct Yielded {
+    first: [Value; 8],
+    rest: MultiValue,
+}
+
+impl From<Words> for Yielded {
+    fn from((a, b, c, d, e, f, g, h, rest): Words) -> Self {
+        Self {
+            first: [a, b, c, d, e, f, g, h],
+            rest,
+        }
     }
 }
 
 impl Yielded {
+    fn get(&self, at: usize) -> Option<&Value> {
+        match at.checked_sub(self.first.len()) {
+            None => self.first.get(at),
+            Some(behind) => self.rest.get(behind),
+        }
+    }
+
     /// What it asks for; `None`: nothing that the API yields.
     pub fn read(self, request: &mut Request) -> Option<Operation> {
-        let values = &self.0;
+        let values = &self;
         let number = |at: usize| match values.get(at)? {
             Value::Integer(number) => usize::try_from(*number).ok(),
             Value::Number(number) => Some(*number as usize),
@@ -173,13 +189,10 @@ impl Yielded {
             }
             6 => {
                 request.values.clear();
-                for at in 0..number(4)? {
-                    request.values.push(values.get(5 + at).unwrap_or(&Value::Nil));
+                for at in 0..number(3)? {
+                    request.values.push(values.get(4 + at).unwrap_or(&Value::Nil));
                 }
-                Operation::Execute {
-                    statement: number(2)?,
-                    rows: flag(3),
-                }
+                Operation::Execute(number(2)?)
             }
             7 => Operation::Close(number(2)?),
             8 => Operation::Ignored,
@@ -227,13 +240,14 @@ pub(crate) enum Answer<'a> {
     Failed(&'a Problem),
 }
 
-impl IntoLuaMulti for Answer<'_> {
-    fn into_lua_multi(self, lua: &Lua) -> mlua::Result<MultiValue> {
+impl Answer<'_> {
+    /// Has the script go on with it. Gives what is yielded next.
+    pub fn tell(self, thread: &Thread, lua: &Lua) -> mlua::Result<Words> {
         match self {
-            Self::No => false.into_lua_multi(lua),
-            Self::Yes => true.into_lua_multi(lua),
-            Self::Id(id) => (true, id).into_lua_multi(lua),
-            Self::Rows(rows, None) => (true, rows).into_lua_multi(lua),
+            Self::No => thread.resume(false),
+            Self::Yes => thread.resume(true),
+            Self::Id(id) => thread.resume((true, id)),
+            Self::Rows(rows, None) => thread.resume((true, rows)),
             Self::Rows(rows, Some(result)) => {
                 let table = lua.create_table_with_capacity(result.kept.len(), 0)?;
                 for row in &result.kept {
@@ -246,12 +260,12 @@ impl IntoLuaMulti for Answer<'_> {
                     }
                     table.raw_push(values)?;
                 }
-                (true, rows, result.columns.len(), table).into_lua_multi(lua)
+                thread.resume((true, rows, result.columns.len(), table))
             }
             Self::Failed(problem) => {
-                let state = problem.state.as_str().into_lua(lua)?;
                 let message = lua.create_string(dyno_text::encode(&problem.message))?;
-                (false, problem.number, state, message, problem.ignorable).into_lua_multi(lua)
+                let state = problem.state.as_str();
+                thread.resume((false, problem.number, state, message, problem.ignorable))
             }
         }
     }

@@ -4,6 +4,7 @@ use crate::client::{Client, Doing, ROLLBACK};
 use crate::counts::{Counters, Counts, Work};
 use crate::error::LuaError;
 use crate::operation::{Answer, Given, Operation};
+use crate::pages;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::state::{Common, State};
@@ -155,6 +156,7 @@ impl LuaProgram {
                             // Each state would compile the same anew, and keep it: they only interpret.
                             let state = State::new(common, part * share + at, generator.clone(), false)?;
                             state.load(common)?;
+                            state.tidy()?;
                             Ok(Client::new(state, common))
                         });
                         each.collect()
@@ -174,6 +176,7 @@ impl LuaProgram {
         {
             return Err(LuaError::NoEvent(source.name().to_owned()));
         }
+        pages::enlarge();
         let counters = states.iter().map(|client| Arc::clone(&client.counters)).collect();
         Ok(Self {
             watchdog: Watchdog::new(Arc::clone(&settings.voice)),
@@ -237,13 +240,14 @@ impl LuaState {
                     return Ok(self.turn(connection, operation));
                 }
                 Operation::Query { rows, .. } => {
-                    client.asked.clone_from(&client.request.text);
+                    let rows = rows || client.state.wants_rows();
+                    client.ask_text();
                     self.waiting = Waiting::Query;
                     return Ok(self.send_text(rows));
                 }
                 Operation::Prepare { connection } => match client.prepare(connection) {
                     (place, true) => {
-                        client.asked.clone_from(&client.request.text);
+                        client.ask_text();
                         self.waiting = Waiting::Preparation(place);
                         return Ok(Action::Prepare {
                             statement: self.next_number,
@@ -252,7 +256,8 @@ impl LuaState {
                     }
                     (place, false) => client.resume(Answer::Id(place)),
                 },
-                Operation::Execute { statement, rows } => {
+                Operation::Execute(statement) => {
+                    let rows = client.state.wants_rows();
                     let Some(prepared) = client.prepared.get(statement) else {
                         return Err(LuaError::State(
                             "a statement is executed that was not prepared".to_owned(),
@@ -262,7 +267,7 @@ impl LuaState {
                     if connection != self.using {
                         return Ok(self.turn(connection, operation));
                     }
-                    client.asked.clone_from(&prepared.text);
+                    client.executed = Some(statement);
                     self.waiting = Waiting::Execution;
                     match prepared.number {
                         Some(number) => {

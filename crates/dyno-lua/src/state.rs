@@ -1,15 +1,17 @@
 //! A Lua state with sysbench's API in it.
 
+use crate::chunks::Chunks;
 use crate::error::LuaError;
 use crate::operation::{CODES, FAILED};
 use crate::random::{Generator, RandomSource};
 use crate::settings::{OptionValue, Settings, Version};
 use crate::source::{Source, may_look_at_rows, templates, without_shebang};
 use crate::voice::Level;
-use mlua::{ChunkMode, Function, IntoLua, LightUserData, Lua, LuaOptions, StdLib, String as Text, Table, Value};
+use mlua::{Function, IntoLua, LightUserData, Lua, LuaOptions, StdLib, String as Text, Table, Value};
 use std::fs;
 use std::path::Path;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The parts of the API, in the order in which they are loaded, each with its name in tracebacks.
@@ -30,6 +32,8 @@ pub(crate) struct State {
     pub host: Table,
     /// The random numbers of the client.
     pub generator: Arc<Mutex<Generator>>,
+    /// Whether anything that was loaded may look into the rows of results.
+    wants_rows: Arc<AtomicBool>,
 }
 
 /// What is common to all states of a script.
@@ -37,6 +41,7 @@ pub(crate) struct Common {
     pub source: Source,
     pub settings: Settings,
     pub random: Arc<RandomSource>,
+    chunks: Chunks,
 }
 
 impl Common {
@@ -45,6 +50,7 @@ impl Common {
             source: source.clone(),
             settings: settings.clone(),
             random: Arc::new(RandomSource::new(&settings.random)),
+            chunks: Chunks::default(),
         })
     }
 }
@@ -66,8 +72,14 @@ impl State {
         // user asks for.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, options) };
         let generator = Arc::new(Mutex::new(generator));
-        let host = Self::set_up(&lua, common, tid, &generator, compiles).map_err(setting_up)?;
-        Ok(Self { lua, host, generator })
+        let wants_rows = Arc::default();
+        let host = Self::set_up(&lua, common, tid, &generator, &wants_rows, compiles).map_err(setting_up)?;
+        Ok(Self {
+            lua,
+            host,
+            generator,
+            wants_rows,
+        })
     }
 
     fn set_up(
@@ -75,6 +87,7 @@ impl State {
         common: &Arc<Common>,
         tid: usize,
         generator: &Arc<Mutex<Generator>>,
+        wants_rows: &Arc<AtomicBool>,
         compiles: bool,
     ) -> mlua::Result<Table> {
         let settings = &common.settings;
@@ -103,14 +116,10 @@ impl State {
         }
         op.set("failed", FAILED)?;
         host.set("op", op)?;
-        host.set("wants_rows", false)?;
         speak(lua, &host, common)?;
         draw(lua, &host, common, generator)?;
         for (name, text) in API {
-            lua.load(text)
-                .set_name(name)
-                .set_mode(ChunkMode::Text)
-                .call::<()>(&host)?;
+            common.chunks.load(lua, name, text.as_bytes())?.call::<()>(&host)?;
         }
         let globals = lua.globals();
         let opt: Table = globals.get::<Table>("sysbench")?.get("opt")?;
@@ -121,7 +130,7 @@ impl State {
         for (name, value) in &settings.globals {
             globals.set(name.as_str(), of_option(lua, value)?)?;
         }
-        open_files(lua, &host, common)?;
+        open_files(lua, common, wants_rows)?;
         if settings.safe {
             secure(lua)?;
         } else {
@@ -135,19 +144,28 @@ impl State {
     pub fn load(&self, common: &Arc<Common>) -> Result<(), LuaError> {
         let source = &common.source;
         let name = format!("@{}", source.name());
-        let chunk = self.lua.load(without_shebang(source.bytes())).set_name(name);
-        let loaded = chunk.set_mode(ChunkMode::Text).into_function();
+        let loaded = common.chunks.load(&self.lua, &name, without_shebang(source.bytes()));
         let failed = |error: &mlua::Error| {
             let (message, traceback) = parts(error);
             LuaError::Load { message, traceback }
         };
         let chunk = loaded.map_err(|error| failed(&error))?;
         if may_look_at_rows(source.bytes()) {
-            self.host.set("wants_rows", true).map_err(setting_up)?;
+            self.wants_rows.store(true, Ordering::Relaxed);
         }
         chunk.call::<()>(()).map_err(|error| failed(&error))?;
         let defaults: Function = self.host.get("defaults").map_err(setting_up)?;
         defaults.call::<()>(()).map_err(|error| failed(&error))
+    }
+
+    /// Gives up what loading has left behind, before the next state needs as much.
+    pub fn tidy(&self) -> Result<(), LuaError> {
+        self.lua.gc_collect().map_err(setting_up)
+    }
+
+    /// Whether the rows of results are kept: something that was loaded may look into them.
+    pub fn wants_rows(&self) -> bool {
+        self.wants_rows.load(Ordering::Relaxed)
     }
 
     /// Draws what sysbench draws for itself after each event, so that what scripts draw next is the same.
@@ -277,17 +295,16 @@ fn draw(lua: &Lua, host: &Table, common: &Arc<Common>, generator: &Arc<Mutex<Gen
 }
 
 /// `require`, `dofile` and `loadfile`: files are read here, so that it is known what they hold.
-fn open_files(lua: &Lua, host: &Table, common: &Arc<Common>) -> mlua::Result<()> {
+fn open_files(lua: &Lua, common: &Arc<Common>, wants_rows: &Arc<AtomicBool>) -> mlua::Result<()> {
     let package: Table = lua.globals().get("package")?;
     package.set("path", common.source.search_path())?;
     let load = {
-        let host = host.clone();
+        let (wants_rows, common) = (Arc::clone(wants_rows), Arc::clone(common));
         move |lua: &Lua, name: &str, text: &[u8]| {
             if may_look_at_rows(text) {
-                host.set("wants_rows", true)?;
+                wants_rows.store(true, Ordering::Relaxed);
             }
-            let chunk = lua.load(without_shebang(text)).set_name(format!("@{name}"));
-            chunk.set_mode(ChunkMode::Text).into_function()
+            common.chunks.load(lua, &format!("@{name}"), without_shebang(text))
         }
     };
     let of_files = {

@@ -202,3 +202,53 @@ fn a_script_that_does_not_compile_says_where() {
     let error = dyno_lua::Environment::load(&source, &settings, 0, None).err().unwrap();
     assert_eq!(error.to_string(), "mine.lua:2: '=' expected near 'is'");
 }
+
+#[test]
+fn values_are_set_by_the_kind_of_their_parameter() {
+    let server = server();
+    clean(&server);
+    let (mut settings, heard) = settings(Dialect::Mysql, 1, &[]);
+    settings.events = 1;
+    let source = Source::text(
+        "values.lua",
+        "function thread_init()
+           con = sysbench.sql.driver():connect()
+           local kinds = sysbench.sql.type
+           stmt = con:prepare('select ?, ?, ?, ?')
+           whole, fraction = stmt:bind_create(kinds.INT), stmt:bind_create(kinds.DOUBLE)
+           text, none = stmt:bind_create(kinds.CHAR, 3), stmt:bind_create(kinds.INT)
+           stmt:bind_param(whole, fraction, text, none)
+         end
+         function event()
+           whole:set(-2.7) fraction:set('1.5') text:set('abcdef') none:set(1) none:set(nil)
+           local one = stmt:execute()
+           whole:set('4') fraction:set(2) text:set(7)
+           local other = stmt:execute()
+           one:free()
+           assert(one.nrows == 1 and other.nrows == 1)
+           local ok, why = pcall(whole.set, whole, 'x')
+           assert(not ok and why:find('must be a number'), why)
+           assert(not pcall(fraction.set, fraction, {}))
+           assert(not pcall(whole.set_rand_str, whole, '##'))
+           local no_rows = con:query('select 1 from dual where 1 = 0')
+           assert(no_rows.nrows == 0)
+         end",
+    );
+    server.forget();
+    let came = run(&server.connector(), &source, &settings, 1, *FOREVER).unwrap();
+    assert!(
+        came.outcome.ended_early.is_none(),
+        "{:?} {:?}",
+        came.outcome,
+        heard.said()
+    );
+    let log = server.log();
+    let executed: Vec<_> = log.iter().filter(|line| line.starts_with("Execute: ")).collect();
+    assert_eq!(
+        executed,
+        [
+            "Execute: select -2, 1.5, 'abc', NULL",
+            "Execute: select 4, 2, '7', NULL"
+        ]
+    );
+}

@@ -125,9 +125,10 @@ end
 
 function execute_point_selects()
   local number = any_table()
+  local statement, values = stmt[number].point_selects, param[number].point_selects
   for _ = 1, sysbench.opt.point_selects do
-    param[number].point_selects[1]:set(any_id())
-    stmt[number].point_selects:execute()
+    values[1]:set(any_id())
+    statement:execute()
   end
 end
 

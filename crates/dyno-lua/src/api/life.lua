@@ -2,7 +2,8 @@
 
 local host = ...
 local ask, op = host.ask, host.op
-local xpcall, type, tostring, error, rawget = xpcall, type, tostring, error, rawget
+local yield, mark, DONE = coroutine.yield, host.mark, op.done
+local xpcall, type, tostring, rawget = xpcall, type, tostring, rawget
 local traceback = debug.traceback
 local RESTART_EVENT = sysbench.error.RESTART_EVENT
 local hooks = sysbench.hooks
@@ -19,14 +20,19 @@ local function describe(problem)
    return { described = tostring(problem), traceback = traceback('', 2) }
 end
 
--- Calls a function of the script. If it fails the host is told, which is the end.
+-- Tells the host that a function has failed, which is the end.
+local function fail(name, problem)
+   local text = problem.described
+      or ("SQL error, errno = %d, state = '%s': %s"):format(problem.sql_errno or 0, problem.sql_state or '',
+         problem.sql_errmsg or '')
+   ask(op.failed, name, text, problem.traceback or '')
+end
+
+-- Calls a function of the script.
 local function call(name, fn, ...)
    local ok, first = xpcall(fn, describe, ...)
    if not ok then
-      local text = first.described
-         or ("SQL error, errno = %d, state = '%s': %s"):format(first.sql_errno or 0, first.sql_state or '',
-            first.sql_errmsg or '')
-      ask(op.failed, name, text, first.traceback or '')
+      fail(name, first)
    end
    return first
 end
@@ -39,10 +45,10 @@ local function event_until_done()
       if ok then
          return first
       elseif first.errcode ~= RESTART_EVENT then
-         error(first, 0)
+         fail('thread_run', first)
       end
       if hooks.before_restart_event then
-         hooks.before_restart_event(first)
+         call('thread_run', hooks.before_restart_event, first)
       end
    end
 end
@@ -59,11 +65,11 @@ function host.life()
          call('thread_run', run, tid)
          go = ask(op.finish, false)
       else
-         local stop = call('thread_run', event_until_done)
+         local stop = event_until_done()
          if stop then
             go = ask(op.finish, false)
          else
-            go = ask(op.done)
+            go = yield(mark, DONE)
          end
       end
    end

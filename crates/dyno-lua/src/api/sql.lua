@@ -2,6 +2,8 @@
 
 local host = ...
 local ask, op, say = host.ask, host.op, host.say
+-- What is asked for with each execution goes to the host directly.
+local yield, mark, EXECUTE = coroutine.yield, host.mark, op.execute
 local setmetatable, type, tonumber, error, format = setmetatable, type, tonumber, error, string.format
 local concat, floor, unpack = table.concat, math.floor, unpack
 local hooks = sysbench.hooks
@@ -79,8 +81,22 @@ local function fail(connection, query, errno, state, message, ignorable)
    error(format("SQL error, errno = %d, state = '%s': %s", errno, state, message), 3)
 end
 
+-- Results of which nothing is kept but how many rows they had: all of as many rows are one. So statements leave nothing
+-- behind that has to be collected.
+local counted = {}
+local MOST_COUNTED = 128
+
 local function result(rows, fields, kept)
-   return setmetatable({ nrows = rows or 0, nfields = fields or 0, rows = kept, at = 0 }, Result)
+   rows, fields = rows or 0, fields or 0
+   if kept or fields > 0 or rows > MOST_COUNTED then
+      return setmetatable({ nrows = rows, nfields = fields, rows = kept, at = 0 }, Result)
+   end
+   local known = counted[rows]
+   if not known then
+      known = setmetatable({ nrows = rows, nfields = 0, at = 0 }, Result)
+      counted[rows] = known
+   end
+   return known
 end
 
 local function usable(connection)
@@ -93,7 +109,7 @@ end
 function Connection:query(query)
    local id = usable(self)
    query = tostring(query)
-   local ok, a, b, c, d = ask(op.query, id, query, host.wants_rows)
+   local ok, a, b, c, d = ask(op.query, id, query, false)
    if not ok then
       fail(self, query, a, b, c, d)
    end
@@ -137,6 +153,29 @@ function Connection:check_error(rs, query)
    return rs
 end
 
+local function execute(self)
+   local bound = self.bound
+   local first, second, third = bound[1], bound[2], bound[3]
+   local ok, a, b, c, d
+   if third then
+      local count, values = #bound, {}
+      for i = 1, count do
+         values[i] = bound[i].value
+      end
+      ok, a, b, c, d = yield(mark, EXECUTE, self.id, count, unpack(values, 1, count))
+   elseif second then
+      ok, a, b, c, d = yield(mark, EXECUTE, self.id, 2, first.value, second.value)
+   elseif first then
+      ok, a, b, c, d = yield(mark, EXECUTE, self.id, 1, first.value)
+   else
+      ok, a, b, c, d = yield(mark, EXECUTE, self.id, 0)
+   end
+   if not ok then
+      fail(self.connection, self.query, a, b, c, d)
+   end
+   return result(a, b, c)
+end
+
 function Connection:prepare(query)
    local id = usable(self)
    query = tostring(query)
@@ -144,7 +183,7 @@ function Connection:prepare(query)
    if not ok then
       error('SQL API error', 2)
    end
-   return setmetatable({ connection = self, id = a, query = query, bound = {} }, Statement)
+   return setmetatable({ connection = self, id = a, query = query, bound = {}, execute = execute }, Statement)
 end
 
 function Connection:bulk_insert_init(query)
@@ -192,6 +231,38 @@ function Connection:bulk_insert_done()
    return 0
 end
 
+-- The kinds of parameters set their values each in a way of its own, which stands in the parameter itself: it is
+-- looked up with each value of each statement.
+local function set_whole(self, value)
+   local number = tonumber(value)
+   if not number then
+      if value ~= nil then
+         error('the value of this parameter must be a number', 2)
+      end
+   elseif number % 1 ~= 0 then
+      number = number < 0 and -floor(-number) or floor(number)
+   end
+   self.value = number
+end
+
+local function set_fraction(self, value)
+   local number = tonumber(value)
+   if not number and value ~= nil then
+      error('the value of this parameter must be a number', 2)
+   end
+   self.value = number
+end
+
+local function set_text(self, value)
+   if value ~= nil then
+      value = tostring(value)
+      if #value > (self.length or #value) then
+         value = value:sub(1, self.length)
+      end
+   end
+   self.value = value
+end
+
 local TEXTS = { [7] = true, [8] = true, [9] = true, [10] = true, [11] = true, [12] = true }
 local FRACTIONS = { [5] = true, [6] = true }
 
@@ -202,30 +273,15 @@ function Statement:bind_create(kind, length)
    if TEXTS[kind] and kind > 10 and not (tonumber(length) and length > 0) then
       error('string parameters must have a length', 2)
    end
-   return setmetatable({ kind = kind, length = length, text = TEXTS[kind], fraction = FRACTIONS[kind] }, Parameter)
+   if TEXTS[kind] then
+      return setmetatable({ set = set_text, value = nil, text = true, length = length }, Parameter)
+   end
+   return setmetatable({ set = FRACTIONS[kind] and set_fraction or set_whole, value = nil }, Parameter)
 end
 
 function Statement:bind_param(...)
    self.bound = { ... }
    return 0
-end
-
-function Parameter:set(value)
-   if value == nil then
-      self.value = nil
-   elseif self.text then
-      value = tostring(value)
-      self.value = #value > (self.length or #value) and value:sub(1, self.length) or value
-   else
-      value = tonumber(value)
-      if not value then
-         error('the value of this parameter must be a number', 2)
-      end
-      if not self.fraction then
-         value = value < 0 and -floor(-value) or floor(value)
-      end
-      self.value = value
-   end
 end
 
 local random_text = host.string
@@ -243,29 +299,6 @@ if host.level >= 11 then
    function Parameter:set_rand_str_uniform(least, most)
       self.value = varying(least, most)
    end
-end
-
-function Statement:execute()
-   local connection, bound = self.connection, self.bound
-   local ok, a, b, c, d
-   local first, second, third = bound[1], bound[2], bound[3]
-   if third then
-      local values = {}
-      for i = 1, #bound do
-         values[i] = bound[i].value
-      end
-      ok, a, b, c, d = ask(op.execute, self.id, host.wants_rows, #bound, unpack(values, 1, #bound))
-   elseif second then
-      ok, a, b, c, d = ask(op.execute, self.id, host.wants_rows, 2, first.value, second.value)
-   elseif first then
-      ok, a, b, c, d = ask(op.execute, self.id, host.wants_rows, 1, first.value)
-   else
-      ok, a, b, c, d = ask(op.execute, self.id, host.wants_rows, 0)
-   end
-   if not ok then
-      fail(connection, self.query, a, b, c, d)
-   end
-   return result(a, b, c)
 end
 
 function Statement:close()

@@ -17,6 +17,12 @@ pub enum Lexis {
 }
 
 impl Lexis {
+    /// By which rules a server may have been told to read what is usually read by these.
+    #[must_use]
+    pub fn alternative(self) -> Option<Self> {
+        (self == Self::Mysql).then_some(Self::MysqlNoEscapes)
+    }
+
     /// Whether `text` begins with a comment that the end of the line ends.
     pub(crate) fn is_line_comment(self, text: &[u8]) -> bool {
         match (self, text) {

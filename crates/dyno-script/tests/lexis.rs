@@ -116,14 +116,16 @@ fn without_escapes_a_backslash_ends_no_string_later() {
     let text = r"select '\', :a; select 'C:\', '\\:b', :c;";
     let read = |lexis: Lexis| {
         let mut symbols = Symbols::new();
-        let script = Script::parse_by(lexis, "x.sql", text, &mut symbols).unwrap();
+        let script = Script::parse_by(lexis, "x.sql", text, &mut symbols).ok()?;
         let statements = script.commands().iter().map(|command| match command {
             Command::Statement(statement) => statement.parameterized().to_owned(),
             other => panic!("{other:?}"),
         });
-        statements.collect::<Vec<_>>()
+        Some(statements.collect::<Vec<_>>())
     };
     let plain = [r"select '\', $1;", r"select 'C:\', '\\:b', $1;"];
-    assert_eq!(read(Lexis::MysqlNoEscapes), plain);
-    assert_ne!(read(Lexis::Mysql), plain);
+    assert_eq!(read(Lexis::MysqlNoEscapes).unwrap(), plain);
+    // Where strings end elsewhere, what is in them is taken for a command.
+    assert_eq!(read(Lexis::Mysql), None);
+    assert_eq!(Lexis::Mysql.alternative(), Some(Lexis::MysqlNoEscapes));
 }

@@ -130,19 +130,22 @@ fn a_performance_schema_that_is_off_is_told() {
 fn the_begin_of_a_wait_for_a_row_is_told_as_one() {
     let Watched { server, info, .. } = &start(CLUSTER, &[]);
     let mut holder = other(server);
-    let mut waiting = info.connect().unwrap();
+    let [mut waiting, mut busy] = [(), ()].map(|()| info.connect().unwrap());
     let told = watch(sampler_set(info, true, None), || {
-        seconds(0.5);
-        for _ in 0..6 {
-            holder
-                .execute("start transaction; update watched.t set n = 1 where id = 1")
-                .unwrap();
-            std::thread::scope(|scope| {
-                scope.spawn(|| waiting.execute("update t set n = 2 where id = 1").unwrap());
-                seconds(0.47);
-                holder.execute("rollback").unwrap();
-            });
-        }
+        std::thread::scope(|scope| {
+            // As long as somebody is at work, the transactions are looked at.
+            scope.spawn(|| busy.execute("do sleep(5.5)").unwrap());
+            for _ in 0..8 {
+                seconds(0.25);
+                let lock = "start transaction; update watched.t set n = 1 where id = 1";
+                holder.execute(lock).unwrap();
+                std::thread::scope(|scope| {
+                    scope.spawn(|| waiting.execute("update t set n = 2 where id = 1").unwrap());
+                    seconds(0.37);
+                    holder.execute("rollback").unwrap();
+                });
+            }
+        });
     });
     let of = |class: &str| {
         let waited = waited(&told);

@@ -76,15 +76,11 @@ impl Bench<'_> {
     ) -> Result<FinishedRun, RunError> {
         // Repetitions draw other numbers, cells the same: they are to differ in nothing but their levels.
         let seed = self.seed.wrapping_add(planned.repetition as u64 - 1);
-        let usual = lexis(experiment);
-        let scripts = workload::scripts(experiment, seed, usual)?;
         let ready = self.ready(experiment, target, progress)?;
         self.check_stop()?;
         // Only the server knows how it has been told to read SQL.
-        let scripts = match ready.database.lexis(usual, &self.stop.flag())? {
-            lexis if lexis == usual => scripts,
-            lexis => workload::scripts(experiment, seed, lexis)?,
-        };
+        let lexis = ready.database.lexis(lexis(experiment), &self.stop.flag())?;
+        let scripts = workload::scripts(experiment, seed, lexis)?;
         let server = ready.database.reach().into();
         let load = workload::plan(experiment, scripts, &server, self.threads.clone());
         let load = Load::of(load, &no_log)?;

@@ -253,6 +253,9 @@ pub(super) struct Left<'a> {
     pub kept: Option<&'a Path>,
 }
 
+/// A server with what is to be put back on it.
+type Records = (Arc<dyn External>, Vec<Restore>);
+
 impl Left<'_> {
     /// Puts it back on the servers among `targets`, which are reserved for us. Gives what is there still.
     pub(super) fn put_back(
@@ -290,8 +293,8 @@ impl Left<'_> {
     }
 
     /// What campaigns left to be put back on each of the servers among `targets` that answer; each record once.
-    fn records(&self, targets: &[Target], stop: &Stop) -> Result<Vec<(Arc<dyn External>, Vec<Restore>)>, ArchiveError> {
-        let mut all: Vec<(Arc<dyn External>, Vec<Restore>)> = Vec::new();
+    fn records(&self, targets: &[Target], stop: &Stop) -> Result<Vec<Records>, ArchiveError> {
+        let mut all: Vec<Records> = Vec::new();
         for server in targets.iter().filter_map(Target::external) {
             let Ok(reachable) = server.first_reachable(&stop.flag()) else {
                 continue;

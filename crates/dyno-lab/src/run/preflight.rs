@@ -76,7 +76,7 @@ pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> 
 }
 
 fn rehearse_cell(experiment: &Resolved, target: &Target, seed: u64) -> Result<(), RunError> {
-    workload::scripts(experiment, seed, target::lexis(experiment))?;
+    workload::rehearse(experiment, seed, target::lexis(experiment))?;
     for (sql, name) in [experiment.data.placed_setup(), experiment.data.placed_finish()] {
         statements(&sql, name, target::lexis(experiment))?;
     }

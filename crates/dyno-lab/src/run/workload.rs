@@ -39,6 +39,22 @@ pub(super) fn scripts(experiment: &Resolved, seed: u64, lexis: Lexis) -> Result<
     .collect()
 }
 
+/// Makes sure that scripts can be used by the rules of their database, as long as no server has said which of them it
+/// goes by.
+///
+/// # Errors
+/// A script cannot be used by the usual rules, nor by others.
+pub(super) fn rehearse(experiment: &Resolved, seed: u64, usual: Lexis) -> Result<(), ScriptError> {
+    let Err(error) = scripts(experiment, seed, usual) else {
+        return Ok(());
+    };
+    let other = usual.alternative().map(|other| scripts(experiment, seed, other));
+    match other {
+        Some(Ok(_)) => Ok(()),
+        _ => Err(error),
+    }
+}
+
 /// Makes sure that nothing is wrong with scripts that can be seen before they are executed.
 fn check(scripts: &Scripts) -> Result<(), ScriptError> {
     let parsed = scripts.parse()?;

@@ -58,10 +58,13 @@ pub fn watch(set: SamplerSet, provoke: impl FnOnce()) -> Told {
             scope.spawn(move || {
                 // Tables need not be waited for.
                 let period = sampler.period().min(Duration::from_secs(1));
+                let mut next = begin + period;
                 loop {
+                    // On time, however long the last sample took.
                     let ended = stopped
-                        .recv_timeout(period)
+                        .recv_timeout(next.saturating_duration_since(Instant::now()))
                         .is_err_and(|e| e == mpsc::RecvTimeoutError::Disconnected);
+                    next = (next + period).max(Instant::now());
                     let moment = Moment {
                         at: begin.elapsed(),
                         late: Duration::ZERO,

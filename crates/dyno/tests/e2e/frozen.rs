@@ -89,7 +89,7 @@ fn a_server_by_address_that_stands_still_keeps_nobody_from_ending() {
 
     let (desk, database) = (Desk::new(), database_alone("e2e_frozen"));
     desk.experiment("long.toml", "clients = 4", "select 1;", "1h");
-    let data = database.value("show data_directory");
+    let data = database.value("select current_setting('data_directory')");
     let running = Running::start(desk.command_alone_on(&database.target(), ["long.toml"]));
     end_while_frozen(&desk, running, Path::new(&data));
 }

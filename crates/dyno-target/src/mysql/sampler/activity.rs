@@ -1,10 +1,11 @@
-//! Sessions, looked at ten times a second: what they wait for, and locks held by others.
+//! Sessions, looked at nine times a second: what they wait for, and locks held by others.
 //!
 //! One statement does it, summed up by the server: with many clients a row for each would cost more than the answer.
 //!
-//! Who waits for a row InnoDB tells from a copy that is up to 0.2 s old, because it makes none within 0.1 s of the last
-//! time that one was read. So sessions are seen at work that have begun to wait; as soon as they are seen waiting, what
-//! the looks before said of them is put right (see [`Earlier`]).
+//! Who waits for a row InnoDB tells from a copy, and makes no other one within 0.1 s of the last time that it was read.
+//! So looks are a little further apart. Others may have read it, too, as do dyno's other samplers: then sessions are
+//! seen at work that have begun to wait. As soon as they are seen waiting, what the looks before said of them is put
+//! right (see [`Earlier`]).
 
 use super::blocked::{COLUMNS, Row, Session, of_commands, of_rows};
 use super::events::{self, Events};
@@ -20,8 +21,8 @@ use crate::sampler::{Moment, SampleError, Sampler, Sink};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How often sessions are looked at.
-const PERIOD: Duration = Duration::from_millis(100);
+/// How often sessions are looked at: see above.
+const PERIOD: Duration = Duration::from_millis(110);
 
 /// More sessions than this are not looked at for who holds a lock.
 const MOST_SESSIONS: usize = 200;

@@ -36,8 +36,8 @@ const TRANSACTIONS: &str = "select count(*) from information_schema.innodb_trx";
 /// The newer list of sessions.
 const NEW_LIST: &str = "select count(*) from performance_schema.processlist";
 
-/// What of the performance schema has to be switched on for statements, and what for waits (MariaDB, "Performance Schema
-/// setup_consumers Table"; MySQL Reference Manual, "Pre-Filtering by Consumer").
+/// What of the performance schema has to be switched on for statements, and what for waits (MariaDB, "Performance
+/// Schema setup_consumers Table"; MySQL Reference Manual, "Pre-Filtering by Consumer").
 const OF_STATEMENTS: [&str; 3] = ["global_instrumentation", "thread_instrumentation", "statements_digest"];
 const OF_WAITS: [&str; 2] = ["global_instrumentation", "thread_instrumentation"];
 

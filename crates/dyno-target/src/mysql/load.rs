@@ -9,7 +9,7 @@ use dyno_script::{ColumnError, Lexis, RowError};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use generated::fill_generated;
+pub use generated::{fill_generated, fill_rows};
 
 /// Data could not be made.
 #[derive(Debug, thiserror::Error)]

@@ -189,6 +189,15 @@ impl Environment {
         self.report("report_cumulative", statistics)
     }
 
+    /// Says that no more reports of the kind come that came so far: a list of them (`sysbench.report_json`) ends.
+    ///
+    /// # Errors
+    /// The state is not as it should be.
+    pub fn end_reports(&mut self) -> Result<(), LuaError> {
+        let end = self.client.state.host.get::<LuaFunction>("end_reports");
+        end.and_then(|end| end.call::<()>(())).map_err(setting_up)
+    }
+
     /// What `sysbench.report_default` does: prints the front end's own report.
     ///
     /// # Errors

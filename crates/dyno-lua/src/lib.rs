@@ -20,11 +20,13 @@
 //! their words are sysbench's, without the `FATAL: ` before them.
 
 mod blocking;
+mod class;
 mod client;
 mod counts;
 mod declared;
 mod environment;
 mod error;
+mod fill;
 mod operation;
 mod program;
 mod random;
@@ -40,6 +42,7 @@ pub use counts::{Counts, Work};
 pub use declared::{Declared, DeclaredCommand, DeclaredOption, Function, OptionKind};
 pub use environment::{Environment, Statistics};
 pub use error::LuaError;
+pub use fill::{Column, FilledTable, Filler};
 pub use program::{LuaProgram, LuaState, Tally};
 pub use random::{Distribution, RandomSettings};
 pub use settings::{Dialect, IgnoredErrors, OptionValue, PreparedStatements, Settings, Version};

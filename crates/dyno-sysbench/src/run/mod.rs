@@ -51,6 +51,9 @@ fn measure(
     if log.says(Level::Notice) {
         print(&announcement(options));
     }
+    for number in 0..threads {
+        log.say(Level::Debug, &format!("Worker thread (#{number}) started"));
+    }
     let program = LuaProgram::new(&script.source, &settings, threads).map_err(|error| error.to_string())?;
     let manner = Manner {
         version: options.format,
@@ -70,6 +73,7 @@ fn measure(
             return Ok(FAILED);
         }
     };
+    watch.end_lists();
     let failure = watch.failure.take();
     let done = environment.call(Function::Done).err();
     let failures: Vec<LuaError> = failure.into_iter().chain(done).collect();
@@ -152,6 +156,8 @@ fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log)
     if code == 0 {
         log.say(Level::Info, "Done.\n\n");
     }
+    // The reports of intervals are a list of their own.
+    watch.end_lists();
     // Of a run that failed at once there is nothing to report.
     if code != FAILED || watch.events > 0 {
         watch.report(unfinished);

@@ -2,6 +2,7 @@
 
 use crate::blocking::{Server, execute};
 use crate::client::Client;
+use crate::counts::Counts;
 use crate::declared::{Declared, DeclaredCommand, DeclaredOption, Function, OptionKind};
 use crate::error::LuaError;
 use crate::random::Generator;
@@ -96,6 +97,14 @@ impl Environment {
     #[must_use]
     pub fn declared(&self) -> &Declared {
         &self.declared
+    }
+
+    /// What statements were counted that it has executed by itself, as in `init`.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        self.client.counters.add_to(&mut counts);
+        counts
     }
 
     /// Shows a value to the option's own validating function, if it has one.

@@ -160,7 +160,7 @@ fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log)
     watch.end_lists();
     // Of a run that failed at once there is nothing to report.
     if code != FAILED || watch.events > 0 {
-        watch.report(unfinished);
+        watch.report(if code == UNFINISHED { unfinished } else { 0 });
     }
     code
 }

@@ -75,7 +75,7 @@ impl<'a> Watch<'a> {
 
     /// What happened in a stretch that ends now.
     fn stat(&self, stretch: &Stretch) -> Stat {
-        let counts = self.tally.counts().since(&stretch.counts);
+        let counts = self.counts().since(&stretch.counts);
         let recording = &stretch.recording;
         let lasted_s = self.seen.saturating_sub(stretch.begin).as_secs_f64();
         let latency = &recording.latency_sums;
@@ -140,6 +140,18 @@ impl<'a> Watch<'a> {
         self.whole = self.stretch();
     }
 
+    /// What clients have counted, and what was executed before and beside them.
+    fn counts(&self) -> Counts {
+        let (clients, beside) = (self.tally.counts(), self.hooks.counts());
+        Counts {
+            reads: clients.reads + beside.reads,
+            writes: clients.writes + beside.writes,
+            others: clients.others + beside.others,
+            errors: clients.errors + beside.errors,
+            reconnects: clients.reconnects + beside.reconnects,
+        }
+    }
+
     /// How evenly the clients worked in the stretch.
     fn fairness(&self) -> Fairness {
         let clients = self.clients();
@@ -176,7 +188,7 @@ impl<'a> Watch<'a> {
         Stretch {
             begin: self.seen,
             recording: Recording::default(),
-            counts: self.tally.counts(),
+            counts: self.counts(),
             clients: self.tally.clients(),
         }
     }

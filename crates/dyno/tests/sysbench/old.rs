@@ -8,7 +8,11 @@ use crate::server::Mariadb;
 fn run(server: &Mariadb, words: &str) -> (String, Vec<String>) {
     let folder = Folder::new();
     let options = server.options();
-    let words: Vec<&str> = options.iter().map(String::as_str).chain(words.split(' ')).collect();
+    let words: Vec<&str> = options
+        .iter()
+        .map(String::as_str)
+        .chain(words.split_whitespace())
+        .collect();
     server.forget();
     let printed = folder.prints(&words);
     let asked = server.seen(true, None);

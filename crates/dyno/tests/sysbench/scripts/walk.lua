@@ -18,16 +18,19 @@ function event()
   print("total", total)
 
   local empty = con:query("SELECT id FROM things WHERE id > 1000")
-  print("rows", empty.nrows, "fields", empty.nfields, empty:fetch_row())
+  print("rows", empty.nrows, "fields", empty.nfields)
 
   local id, name, seen = con:query_row("SELECT id, name, seen FROM things WHERE id = 3")
   print(id, name, seen, type(id))
 
-  -- A row leads to the next statement.
-  local ids = con:query("SELECT id FROM things WHERE id BETWEEN 2 AND 4 ORDER BY id DESC")
-  for _ = 1, ids.nrows do
-    local row = ids:fetch_row()
-    con:query(string.format("UPDATE things SET seen = 1 WHERE id = %d", row[1]))
+  -- Rows lead to the next statements, for which the result has to be done with.
+  local rows = con:query("SELECT id FROM things WHERE id BETWEEN 2 AND 4 ORDER BY id DESC")
+  local ids = {}
+  for i = 1, rows.nrows do
+    ids[i] = rows:fetch_row()[1]
+  end
+  for _, id in ipairs(ids) do
+    con:query(string.format("UPDATE things SET seen = COALESCE(seen, 0) + 1 WHERE id = %d", id))
   end
 end
 

@@ -315,8 +315,7 @@ function Result:free()
 end
 
 if host.level >= 11 then
-   -- All results of a statement have come with the first one. The last one of a procedure is its end, which has no
-   -- fields.
+   -- All results of a statement have come with the first one.
    function Connection:more_results()
       local further = self.further
       return further ~= nil and self.taken < #further

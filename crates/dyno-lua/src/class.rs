@@ -119,7 +119,7 @@ fn is_part_of_word(byte: u8) -> bool {
 fn word(rest: &[u8], is_number: bool) -> usize {
     let end = rest
         .iter()
-        .position(|&byte| !is_part_of_word(byte) && !(is_number && byte == b'.'));
+        .position(|&byte| !(is_part_of_word(byte) || is_number && byte == b'.'));
     end.unwrap_or(rest.len())
 }
 

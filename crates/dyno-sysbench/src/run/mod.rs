@@ -51,9 +51,7 @@ fn measure(
     if log.says(Level::Notice) {
         print(&announcement(options));
     }
-    for number in 0..threads {
-        log.say(Level::Debug, &format!("Worker thread (#{number}) started"));
-    }
+    tell_of_threads(options, log);
     let program = LuaProgram::new(&script.source, &settings, threads).map_err(|error| error.to_string())?;
     let manner = Manner {
         version: options.format,
@@ -117,6 +115,22 @@ fn announcement(options: &Options) -> String {
         text += &format!("Forcing shutdown in {} seconds\n", time_s.saturating_add(after_s));
     }
     text + "\nInitializing worker threads...\n\n"
+}
+
+/// What sysbench says of each of its threads. Here they are clients, or part of the others' work.
+fn tell_of_threads(options: &Options, log: &Log) {
+    let (limits, telling) = (&options.limits, &options.telling);
+    let others = [
+        (telling.interval_s.is_some(), "Reporting"),
+        (limits.rate_per_s.is_some(), "Event generating"),
+        (!telling.checkpoints_s.is_empty(), "Checkpoints report"),
+    ];
+    for (_, name) in others.iter().filter(|(is_there, _)| *is_there) {
+        log.say(Level::Debug, &format!("{name} thread started"));
+    }
+    for number in 0..limits.threads {
+        log.say(Level::Debug, &format!("Worker thread (#{number}) started"));
+    }
 }
 
 /// Why a load could not begin.

@@ -79,6 +79,35 @@ fn reports_have_the_form_of_a_version() {
 }
 
 #[test]
+fn all_threads_are_told_of() {
+    let folder = Folder::new();
+    folder.file("s.lua", NOTHING);
+    let words = [
+        "s.lua",
+        "run",
+        "--events=2",
+        "--time=5",
+        "--threads=2",
+        "--rate=100",
+        "--verbosity=5",
+    ];
+    let text = folder.prints(&[&words[..], &["--report-interval=1", "--report-checkpoints=4"]].concat());
+    let told: Vec<&str> = text.lines().filter(|line| line.starts_with("DEBUG: ")).collect();
+    assert_eq!(
+        told,
+        [
+            "DEBUG: Reporting thread started",
+            "DEBUG: Event generating thread started",
+            "DEBUG: Checkpoints report thread started",
+            "DEBUG: Worker thread (#0) started",
+            "DEBUG: Worker thread (#1) started",
+            "DEBUG: Worker thread (#0) initialized",
+            "DEBUG: Worker thread (#1) initialized",
+        ]
+    );
+}
+
+#[test]
 fn a_link_is_called_sysbench() {
     let folder = Folder::new();
     folder.file("s.lua", "function prepare() print('prepared') end");

@@ -27,7 +27,13 @@ fn limits_and_reports() {
             script("run --events=1 --verbosity=5", NOTHING),
             script("run --events=1 --debug", NOTHING),
             script("run --events=4 --threads=2 --debug", NOTHING).timed().unsaid(),
-            script("run --time=2 --debug --report-checkpoints=1", sleeping).timed(),
+            script("run --time=1 --debug", sleeping).timed(),
+            // Which of these threads begins first is up to them.
+            script(
+                "run --time=1 --debug --report-checkpoints=1 --report-interval=1 --rate=9",
+                sleeping,
+            )
+            .unsaid(),
             script("run --events=3 --debug --verbosity=0", NOTHING),
             script("run --events=1 --validate", NOTHING),
             script("run --events=1 --rand-seed=5", NOTHING),

@@ -18,7 +18,7 @@ pub struct Loading {
 }
 
 enum Target {
-    Mysql(mysql::address::ConnectionInfo),
+    Mysql(Box<mysql::address::ConnectionInfo>),
     Pgsql(Box<postgres::address::ConnectionInfo>),
 }
 
@@ -26,7 +26,7 @@ impl Loading {
     /// `None`: the options lead nowhere, which is said when the script connects.
     pub fn of(settings: &Settings) -> Option<Self> {
         let target = match Driver::of(settings.text("db-driver"))? {
-            Driver::Mysql => Target::Mysql(mysql_target(settings).ok()?),
+            Driver::Mysql => Target::Mysql(Box::new(mysql_target(settings).ok()?)),
             Driver::Pgsql => Target::Pgsql(Box::new(pgsql_target(settings, &crate::environment).ok()?)),
         };
         Some(Self { target })

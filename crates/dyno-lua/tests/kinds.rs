@@ -448,7 +448,8 @@ fn texts_are_counted_without_their_values() {
         end
         function event()
            con:query("select " .. sysbench.rand.uniform(1, 1000000) .. ", 'x" .. sysbench.rand.string("@@") .. "'")
-           con:query("select seq from seq_1_to_9 where seq in (" .. string.rep("5, ", sysbench.rand.uniform(0, 9)) .. "1)")
+           local fives = string.rep("5, ", sysbench.rand.uniform(0, 9))
+           con:query("select seq from seq_1_to_9 where seq in (" .. fives .. "1)")
         end"#;
     let (mut settings, heard) = settings(Dialect::Mysql, 3, &[]);
     settings.events = 90;

@@ -79,8 +79,8 @@ function event()
   if events == 3 then other:query('kill connection ' .. con:query_row('select connection_id()')) end
 end
 ";
-    // sysbench reports nothing of what it has measured, and with these errors ignored it goes on without end: so neither
-    // is compared.
+    // Neither is compared: sysbench reports nothing of what it has measured, and with these errors ignored it goes on
+    // without end.
     let (mariadb, folder) = (Mariadb::start(), Folder::new());
     mariadb.reset(&[]);
     folder.file("s.lua", killing);

@@ -77,7 +77,8 @@ fn tables_of_0_5_are_made_driven_and_dropped() {
     }
     let asked = asked.join("\n");
     for part in [
-        "CREATE TABLE sbtest1 (\nid INTEGER UNSIGNED NOT NULL AUTO_INCREMENT,\nk INTEGER UNSIGNED DEFAULT '0' NOT NULL,",
+        "CREATE TABLE sbtest1 (\nid INTEGER UNSIGNED NOT NULL AUTO_INCREMENT,\n",
+        "k INTEGER UNSIGNED DEFAULT '0' NOT NULL,",
         "PRIMARY KEY (id)\n) /*! ENGINE = innodb MAX_ROWS = 1000000 */",
         "CREATE INDEX k_2 on sbtest2(k)",
     ] {

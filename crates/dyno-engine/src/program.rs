@@ -155,6 +155,12 @@ pub trait Program: Send + Sync {
             out.extend_from_slice(&dyno_text::encode(text));
         }
     }
+
+    /// Appends the text under which a statement is counted that is sent as text and is not on the list: the one that is
+    /// sent, if nothing else is said. Asked for when a client uses the statement's number for the first time.
+    fn write_name(&self, state: &Self::State, statement: usize, out: &mut Vec<u8>) {
+        self.write_text(state, statement, out);
+    }
 }
 
 /// What the engine asks of a program beside, for front ends that speak of threads, scripts and their commands. All

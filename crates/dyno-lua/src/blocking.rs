@@ -221,9 +221,28 @@ pub(crate) fn execute(
                     }
                 }
             }
+            Operation::Fill => fill(client),
             Operation::Close(_) | Operation::Ignored => client.resume(Answer::Yes),
             Operation::Ready | Operation::Done | Operation::Finish(_) | Operation::Failed => return Ok(()),
         };
+    }
+}
+
+/// Has a table filled, if there is anybody who does that.
+fn fill(client: &mut Client) -> Result<Operation, LuaError> {
+    let Some(filler) = client.common.settings.filler.clone() else {
+        return client.resume(Answer::No);
+    };
+    let wish = std::mem::take(&mut client.request.wish);
+    let connections = wish.connections.max(1);
+    let table = wish.table(&client.common.random);
+    match filler.fill(&table, connections) {
+        Ok(()) => client.resume(Answer::Yes),
+        Err(error) => {
+            client.asked = format!("INSERT INTO {}", table.name).into_bytes();
+            client.refuse_for_good(&error);
+            client.resume_refused()
+        }
     }
 }
 

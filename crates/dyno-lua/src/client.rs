@@ -219,11 +219,12 @@ impl Client {
     /// Tells the script what a statement has brought, and counts it.
     pub fn resume_with(&mut self, reply: &Reply, results: &[CapturedResult]) -> Result<Operation, LuaError> {
         let brought = self.count(reply, results);
-        // sysbench gives the first result.
-        let kept = results.iter().find(|result| result.is_query);
-        match brought.result_set {
-            true => self.resume(Answer::Rows(kept.map_or(brought.rows, |result| result.rows), kept)),
-            false => self.resume(Answer::Yes),
+        // The first one is a query's; what comes behind it is asked for by itself.
+        let from = results.iter().position(|result| result.is_query);
+        match (brought.result_set, from) {
+            (true, Some(from)) => self.resume(Answer::Results(&results[from..])),
+            (true, None) => self.resume(Answer::Rows(brought.rows)),
+            (false, _) => self.resume(Answer::Yes),
         }
     }
 
@@ -258,6 +259,14 @@ impl Client {
             self.counters.error();
         } else {
             self.say_refused(doing);
+        }
+    }
+
+    /// The same of a query that is not begun again, whatever the error.
+    pub fn refuse_for_good(&mut self, error: &ServerError) {
+        self.refuse(error, Doing::Querying);
+        if std::mem::take(&mut self.problem.ignorable) {
+            self.say_refused(Doing::Querying);
         }
     }
 

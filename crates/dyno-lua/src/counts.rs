@@ -48,6 +48,10 @@ pub struct Work {
     pub events: u64,
     /// The time that they took, restarts included, in nanoseconds.
     pub busy_ns: u64,
+    /// The shortest of all its events, in nanoseconds; 0: there were none.
+    pub least_ns: u64,
+    /// The longest of all its events, in nanoseconds.
+    pub most_ns: u64,
 }
 
 /// What a statement brought, for counting.
@@ -73,6 +77,9 @@ pub(crate) struct Counters {
     /// Events that are complete, and the time that they took.
     events: AtomicU64,
     busy_ns: AtomicU64,
+    /// Of these the shortest and the longest.
+    least_ns: AtomicU64,
+    most_ns: AtomicU64,
     /// Whether it has begun and not ended yet.
     runs: AtomicBool,
     /// Whether it has asked for a connection.
@@ -105,8 +112,16 @@ impl Counters {
 
     /// An event is complete, and took so long.
     pub fn event(&self, busy: Duration) {
+        let event_ns = u64::try_from(busy.as_nanos()).unwrap_or(u64::MAX);
+        let least_ns = self.least_ns.load(Ordering::Relaxed);
+        if event_ns < least_ns || self.events.load(Ordering::Relaxed) == 0 {
+            self.least_ns.store(event_ns, Ordering::Relaxed);
+        }
+        if event_ns > self.most_ns.load(Ordering::Relaxed) {
+            self.most_ns.store(event_ns, Ordering::Relaxed);
+        }
         count(&self.events);
-        let busy_ns = self.busy_ns.load(Ordering::Relaxed) + u64::try_from(busy.as_nanos()).unwrap_or(u64::MAX);
+        let busy_ns = self.busy_ns.load(Ordering::Relaxed).saturating_add(event_ns);
         self.busy_ns.store(busy_ns, Ordering::Relaxed);
     }
 
@@ -135,6 +150,8 @@ impl Counters {
         Work {
             events: self.events.load(Ordering::Relaxed),
             busy_ns: self.busy_ns.load(Ordering::Relaxed),
+            least_ns: self.least_ns.load(Ordering::Relaxed),
+            most_ns: self.most_ns.load(Ordering::Relaxed),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::blocking::{Server, execute};
 use crate::client::Client;
+use crate::counts::Counts;
 use crate::declared::{Declared, DeclaredCommand, DeclaredOption, Function, OptionKind};
 use crate::error::LuaError;
 use crate::random::Generator;
@@ -98,6 +99,14 @@ impl Environment {
         &self.declared
     }
 
+    /// What statements were counted that it has executed by itself, as in `init`.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        self.client.counters.add_to(&mut counts);
+        counts
+    }
+
     /// Shows a value to the option's own validating function, if it has one.
     ///
     /// # Errors
@@ -187,6 +196,15 @@ impl Environment {
     /// The hook fails.
     pub fn report_cumulative(&mut self, statistics: &Statistics) -> Result<bool, LuaError> {
         self.report("report_cumulative", statistics)
+    }
+
+    /// Says that no more reports of the kind come that came so far: a list of them (`sysbench.report_json`) ends.
+    ///
+    /// # Errors
+    /// The state is not as it should be.
+    pub fn end_reports(&mut self) -> Result<(), LuaError> {
+        let end = self.client.state.host.get::<LuaFunction>("end_reports");
+        end.and_then(|end| end.call::<()>(())).map_err(setting_up)
     }
 
     /// What `sysbench.report_default` does: prints the front end's own report.

@@ -21,11 +21,13 @@
 
 mod blocking;
 mod chunks;
+mod class;
 mod client;
 mod counts;
 mod declared;
 mod environment;
 mod error;
+mod fill;
 mod operation;
 mod pages;
 mod program;
@@ -42,6 +44,7 @@ pub use counts::{Counts, Work};
 pub use declared::{Declared, DeclaredCommand, DeclaredOption, Function, OptionKind};
 pub use environment::{Environment, Statistics};
 pub use error::LuaError;
+pub use fill::{Column, FilledTable, Filler};
 pub use program::{LuaProgram, LuaState, Tally};
 pub use random::{Distribution, RandomSettings};
 pub use settings::{Dialect, IgnoredErrors, OptionValue, PreparedStatements, Settings, Version};

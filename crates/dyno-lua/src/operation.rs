@@ -1,11 +1,12 @@
 //! What a script asks the host for, and what it is told.
 
+use crate::fill::Wish;
 use dyno_wire::{CapturedResult, Parameters};
-use mlua::{Lua, MultiValue, Thread, Value};
+use mlua::{Lua, MultiValue, Table, Thread, Value};
 use std::io::Write;
 
 /// What the functions of the API yield: their names there, and numbers.
-pub(crate) const CODES: [(&str, i64); 11] = [
+pub(crate) const CODES: [(&str, i64); 12] = [
     ("connect", 1),
     ("disconnect", 2),
     ("reconnect", 3),
@@ -17,6 +18,7 @@ pub(crate) const CODES: [(&str, i64); 11] = [
     ("ready", 9),
     ("done", 10),
     ("finish", 11),
+    ("fill", 13),
 ];
 
 /// The number of "it has failed".
@@ -39,6 +41,8 @@ pub(crate) enum Operation {
     Execute(usize),
     /// A statement is not needed any more.
     Close(usize),
+    /// Fill a table with what the [`Request`] says.
+    Fill,
     /// The script itself has decided to ignore an error.
     Ignored,
     /// What was called is done, or what comes before or after all events.
@@ -125,6 +129,8 @@ pub(crate) struct Request {
     pub text: Vec<u8>,
     /// The values of an execution.
     pub values: Values,
+    /// The table that is to be filled.
+    pub wish: Wish,
     /// Where a script failed, why, and how it came there.
     pub failure: Option<[String; 3]>,
 }
@@ -199,6 +205,11 @@ impl Yielded {
             9 => Operation::Ready,
             10 => Operation::Done,
             11 => Operation::Finish(flag(2)),
+            13 => {
+                let wish: Vec<Value> = (2..).map_while(|at| values.get(at).cloned()).collect();
+                request.wish = Wish::read(&wish)?;
+                Operation::Fill
+            }
             FAILED => {
                 let shown = |at: usize| match values.get(at) {
                     Some(Value::String(text)) => text.to_string_lossy(),
@@ -234,10 +245,28 @@ pub(crate) enum Answer<'a> {
     Yes,
     /// It has this number.
     Id(usize),
-    /// It has brought so many rows, which were kept or not.
-    Rows(u64, Option<&'a CapturedResult>),
+    /// It has brought so many rows, which were not kept.
+    Rows(u64),
+    /// It has brought these results.
+    Results(&'a [CapturedResult]),
     /// It has failed.
     Failed(&'a Problem),
+}
+
+/// The rows of a result, which were kept.
+fn rows_of(lua: &Lua, result: &CapturedResult) -> mlua::Result<Table> {
+    let table = lua.create_table_with_capacity(result.kept.len(), 0)?;
+    for row in &result.kept {
+        let values = lua.create_table_with_capacity(row.len(), 0)?;
+        for (value, place) in row.iter().zip(1_i64..) {
+            if let Some(value) = value {
+                let text = lua.create_string(dyno_text::encode(value))?;
+                values.raw_set(place, text)?;
+            }
+        }
+        table.raw_push(values)?;
+    }
+    Ok(table)
 }
 
 impl Answer<'_> {
@@ -247,20 +276,23 @@ impl Answer<'_> {
             Self::No => thread.resume(false),
             Self::Yes => thread.resume(true),
             Self::Id(id) => thread.resume((true, id)),
-            Self::Rows(rows, None) => thread.resume((true, rows)),
-            Self::Rows(rows, Some(result)) => {
-                let table = lua.create_table_with_capacity(result.kept.len(), 0)?;
-                for row in &result.kept {
-                    let values = lua.create_table_with_capacity(row.len(), 0)?;
-                    for (value, place) in row.iter().zip(1_i64..) {
-                        if let Some(value) = value {
-                            let text = lua.create_string(dyno_text::encode(value))?;
-                            values.raw_set(place, text)?;
-                        }
+            Self::Rows(rows) => thread.resume((true, rows)),
+            Self::Results([]) => thread.resume(true),
+            Self::Results([first, others @ ..]) => {
+                let further = match others {
+                    [] => None,
+                    others => {
+                        let each = others.iter().map(|result| {
+                            let table = lua.create_table()?;
+                            table.raw_set("nrows", result.rows)?;
+                            table.raw_set("nfields", result.columns.len())?;
+                            table.raw_set("rows", rows_of(lua, result)?)?;
+                            Ok(table)
+                        });
+                        Some(lua.create_sequence_from(each.collect::<mlua::Result<Vec<_>>>()?)?)
                     }
-                    table.raw_push(values)?;
-                }
-                thread.resume((true, rows, result.columns.len(), table))
+                };
+                thread.resume((true, first.rows, first.columns.len(), rows_of(lua, first)?, further))
             }
             Self::Failed(problem) => {
                 let message = lua.create_string(dyno_text::encode(&problem.message))?;

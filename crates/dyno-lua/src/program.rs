@@ -1,5 +1,6 @@
 //! The script as a program of the engine.
 
+use crate::class::Classes;
 use crate::client::{Client, Doing, ROLLBACK};
 use crate::counts::{Counters, Counts, Work};
 use crate::error::LuaError;
@@ -76,8 +77,8 @@ pub struct LuaState {
     using: usize,
     /// What it waits for.
     waiting: Waiting,
-    /// The number under which texts are sent, once one was.
-    text_number: Option<usize>,
+    /// The numbers under which texts are sent.
+    classes: Classes,
     watched: Arc<crate::watchdog::Place>,
     /// When its event began.
     begun: Option<Instant>,
@@ -283,6 +284,8 @@ impl LuaState {
                     }
                 }
                 Operation::Close(_) => client.resume(Answer::Yes),
+                // What is measured is executed by the load.
+                Operation::Fill => client.resume(Answer::No),
                 Operation::Ignored => {
                     client.counters.error();
                     client.resume(Answer::Yes)
@@ -298,11 +301,12 @@ impl LuaState {
         }
     }
 
-    /// Sends the text of the request. All texts of a client have one number.
+    /// Sends the text of the request, under the number of its class.
     fn send_text(&mut self, results: bool) -> Action {
-        let statement = *self.text_number.get_or_insert_with(|| {
-            self.next_number += 1;
-            self.next_number - 1
+        let statement = self.client.as_ref().map_or(0, |client| {
+            let dialect = client.common.settings.dialect;
+            self.classes
+                .number(&client.request.text, dialect, &mut self.next_number)
         });
         Action::Query { statement, results }
     }
@@ -417,7 +421,7 @@ impl Program for LuaProgram {
             client: ready.get_mut(client).and_then(Option::take),
             number: client,
             next_number: 0,
-            text_number: None,
+            classes: Classes::default(),
             connections: vec![Slot::Closed],
             using: 0,
             waiting: Waiting::Nothing,
@@ -481,6 +485,10 @@ impl Program for LuaProgram {
             Waiting::Preparation(place) => out.extend_from_slice(&client.prepared[place].sent),
             _ => out.extend_from_slice(&client.request.text),
         }
+    }
+
+    fn write_name(&self, state: &LuaState, _statement: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(state.classes.text());
     }
 }
 

@@ -102,6 +102,8 @@ impl Seeds {
 #[derive(Debug)]
 pub(crate) struct RandomSource {
     settings: RandomSettings,
+    /// The seed, or what the clock has given in its place.
+    seed: u64,
     zipfian: Zipfian,
     pareto_power: f64,
     /// Seeds the generators of the clients, one after the other.
@@ -130,11 +132,17 @@ impl RandomSource {
             zipfian: Zipfian::new(settings.zipfian_exponent),
             pareto_power: settings.pareto_h.ln() / (1.0 - settings.pareto_h).ln(),
             settings: settings.clone(),
+            seed,
             first,
             unique_base,
             unique_offset,
             unique_drawn: AtomicU32::new(0),
         }
+    }
+
+    /// What everything drawn follows from.
+    pub fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// The generators of so many clients.
@@ -176,6 +184,11 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
+    /// One that begins in this state, which has to be random itself.
+    pub fn of(state: [u64; 2]) -> Self {
+        Self { state }
+    }
+
     pub fn next(&mut self) -> u64 {
         let [first, mut second] = self.state;
         let drawn = first.wrapping_add(second);

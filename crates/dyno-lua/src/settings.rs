@@ -1,5 +1,6 @@
 //! What a script is run with: everything that the command line decides.
 
+use crate::fill::Filler;
 use crate::random::RandomSettings;
 use crate::voice::Voice;
 use std::fmt;
@@ -143,6 +144,8 @@ pub struct Settings {
     pub events: u64,
     /// Who hears what the script prints and what is to be said of it.
     pub voice: Arc<dyn Voice>,
+    /// Who fills tables for commands; `None`: scripts insert all rows themselves.
+    pub filler: Option<Arc<dyn Filler>>,
 }
 
 impl Settings {
@@ -163,6 +166,7 @@ impl Settings {
             ignored: IgnoredErrors::default(),
             events: 0,
             voice,
+            filler: None,
         }
     }
 }

@@ -125,7 +125,14 @@ pub(crate) fn without_shebang(text: &[u8]) -> &[u8] {
 
 /// Whether a script may look into the rows of results.
 pub(crate) fn may_look_at_rows(text: &[u8]) -> bool {
-    const SIGNS: [&[u8]; 4] = [b"fetch_row", b"nfields", b"bind_result", b"store_results"];
+    const SIGNS: [&[u8]; 6] = [
+        b"fetch_row",
+        b"nfields",
+        b"bind_result",
+        b"store_results",
+        b"next_result",
+        b"more_results",
+    ];
     SIGNS
         .iter()
         .any(|sign| text.windows(sign.len()).any(|window| window == *sign))

@@ -155,7 +155,9 @@ impl State {
         }
         chunk.call::<()>(()).map_err(|error| failed(&error))?;
         let defaults: Function = self.host.get("defaults").map_err(setting_up)?;
-        defaults.call::<()>(()).map_err(|error| failed(&error))
+        defaults.call::<()>(()).map_err(|error| failed(&error))?;
+        // What the parser has left is for the states to come.
+        self.lua.gc_collect().map_err(setting_up)
     }
 
     /// Gives up what loading has left behind, before the next state needs as much.

@@ -397,6 +397,70 @@ fn results_are_walked_row_by_row() {
 }
 
 #[test]
+fn a_procedure_brings_several_results() {
+    let server = hold(&MARIA);
+    server.execute(
+        "create or replace procedure sbtest.several(n int) begin select n, n + 1; select seq from seq_1_to_3; \
+         do 1; select null where false; end",
+    );
+    let text = r#"
+        local function walk(con, rs)
+           local words = {}
+           while rs do
+              local rows = {}
+              for i = 1, rs.nrows do
+                 rows[i] = table.concat(rs:fetch_row(), ",")
+              end
+              words[#words + 1] = rs.nfields .. ":" .. table.concat(rows, " ")
+              rs = con:more_results() and con:next_result() or nil
+           end
+           return table.concat(words, "; ")
+        end
+        function thread_init()
+           con = sysbench.sql.driver():connect()
+           stmt = con:prepare("call several(?)")
+           p = stmt:bind_create(sysbench.sql.type.INT)
+           stmt:bind_param(p)
+        end
+        function event()
+           print(walk(con, con:query("call several(5)")))
+           p:set(7)
+           print(walk(con, stmt:execute()))
+           -- What is not asked for is gone with the next statement.
+           con:query("call several(1)")
+           con:query("select 1")
+           print(con:more_results(), con:next_result())
+        end"#;
+    let (mut settings, heard) = settings(Dialect::Mysql, 1, &[]);
+    settings.events = 1;
+    settings.version = dyno_lua::Version::V1_1;
+    well(&server, &Source::text("several.lua", text), &settings, &heard, 1);
+    // The procedure's own end is none of them.
+    assert_eq!(heard.printed(), "2:5,6; 1:1 2 3; 1:\n2:7,8; 1:1 2 3; 1:\nfalse\tnil\n");
+}
+
+#[test]
+fn texts_are_counted_without_their_values() {
+    let server = hold(&MARIA);
+    let text = r#"
+        function thread_init()
+           con = sysbench.sql.driver():connect()
+        end
+        function event()
+           con:query("select " .. sysbench.rand.uniform(1, 1000000) .. ", 'x" .. sysbench.rand.string("@@") .. "'")
+           local fives = string.rep("5, ", sysbench.rand.uniform(0, 9))
+           con:query("select seq from seq_1_to_9 where seq in (" .. fives .. "1)")
+        end"#;
+    let (mut settings, heard) = settings(Dialect::Mysql, 3, &[]);
+    settings.events = 90;
+    let came = well(&server, &Source::text("texts.lua", text), &settings, &heard, 2);
+    assert_eq!(
+        came.statements,
+        ["select ?, ?", "select seq from seq_1_to_9 where seq in (?+)"]
+    );
+}
+
+#[test]
 fn scripts_of_0_5_have_their_globals() {
     let server = hold(&MARIA);
     let folder = tempfile::tempdir().unwrap();

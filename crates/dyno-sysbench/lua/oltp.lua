@@ -41,9 +41,30 @@ function set_vars()
   opt.secondary = switch("secondary", false)
 end
 
+-- Has dyno make and load the rows. Gives false where it cannot, as in events.
+local function fill(name)
+  local columns = {{"id", "row"}, {"k", "number"}, {"c", C}, {"pad", PAD}}
+  return sysbench.sql.driver():fill(name, opt.table_size, columns, tonumber(num_threads))
+end
+
+-- The same by statements.
+local function insert_rows(name)
+  local columns = opt.auto_inc and "k, c, pad" or "id, k, c, pad"
+  db_bulk_insert_init(string.format("INSERT INTO %s(%s) VALUES", name, columns))
+  for row = 1, opt.table_size do
+    local k, c, pad = sb_rand(1, opt.table_size), sb_rand_str(C), sb_rand_str(PAD)
+    if opt.auto_inc then
+      db_bulk_insert_next(string.format("(%d, '%s', '%s')", k, c, pad))
+    else
+      db_bulk_insert_next(string.format("(%d, %d, '%s', '%s')", row, k, c, pad))
+    end
+  end
+  db_bulk_insert_done()
+end
+
 local function create_table(number)
   local name = "sbtest" .. number
-  local id, behind, rows
+  local id, behind
   print(string.format("Creating table '%s'...", name))
   if db_driver == "pgsql" then
     id, behind = opt.auto_inc and "SERIAL NOT NULL" or "INTEGER NOT NULL", ""
@@ -58,17 +79,12 @@ local function create_table(number)
     name, id, unsigned, opt.secondary and "KEY xid" or "PRIMARY KEY", behind))
 
   print(string.format("Inserting %d records into '%s'", opt.table_size, name))
-  rows = opt.auto_inc and "k, c, pad" or "id, k, c, pad"
-  db_bulk_insert_init(string.format("INSERT INTO %s(%s) VALUES", name, rows))
-  for row = 1, opt.table_size do
-    local k, c, pad = sb_rand(1, opt.table_size), sb_rand_str(C), sb_rand_str(PAD)
-    if opt.auto_inc then
-      db_bulk_insert_next(string.format("(%d, '%s', '%s')", k, c, pad))
-    else
-      db_bulk_insert_next(string.format("(%d, %d, '%s', '%s')", row, k, c, pad))
-    end
+  if not fill(name) then
+    insert_rows(name)
+  elseif db_driver == "pgsql" and opt.auto_inc and opt.table_size > 0 then
+    -- It has not given the numbers itself.
+    db_query(string.format("SELECT setval(pg_get_serial_sequence('%s', 'id'), %d)", name, opt.table_size))
   end
-  db_bulk_insert_done()
 
   print(string.format("Creating secondary indexes on '%s'...", name))
   db_query(string.format("CREATE INDEX k_%d on %s(k)", number, name))

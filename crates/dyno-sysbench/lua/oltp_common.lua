@@ -251,6 +251,47 @@ local function dialect(driver)
   return id, behind
 end
 
+-- What makes rows, unless a script has put something else in its place.
+local own = {get_c_value, get_pad_value, sysbench.rand.default}
+
+-- How many connections fill a table at once, so that all clients together have one each: those for which there is no
+-- table of their own help with the others'.
+local function connections()
+  local threads, tables = sysbench.opt.threads, sysbench.opt.tables
+  if tables >= threads then
+    return 1
+  end
+  local some = math.floor(threads / tables)
+  return sysbench.tid % threads < threads % tables and some + 1 or some
+end
+
+-- Has dyno make and load the rows. Gives false where it cannot.
+local function fill(drv, name)
+  local opt = sysbench.opt
+  if get_c_value ~= own[1] or get_pad_value ~= own[2] or sysbench.rand.default ~= own[3]
+    or opt.pgsql_variant == "redshift" then
+    return false
+  end
+  local columns = {{"id", "row"}, {"k", "number"}, {"c", C}, {"pad", PAD}}
+  return drv:fill(name, opt.table_size, columns, connections())
+end
+
+-- The same by statements.
+local function insert_rows(con, name)
+  local opt = sysbench.opt
+  local columns = opt.auto_inc and "k, c, pad" or "id, k, c, pad"
+  con:bulk_insert_init(string.format("INSERT INTO %s(%s) VALUES", name, columns))
+  for row = 1, opt.table_size do
+    local k, c, pad = sysbench.rand.default(1, opt.table_size), get_c_value(), get_pad_value()
+    if opt.auto_inc then
+      con:bulk_insert_next(string.format("(%d, '%s', '%s')", k, c, pad))
+    else
+      con:bulk_insert_next(string.format("(%d, %d, '%s', '%s')", row, k, c, pad))
+    end
+  end
+  con:bulk_insert_done()
+end
+
 function create_table(drv, con, number)
   local opt = sysbench.opt
   local id, behind = dialect(drv:name())
@@ -266,17 +307,12 @@ function create_table(drv, con, number)
   if opt.table_size > 0 then
     print(string.format("Inserting %d records into '%s'", opt.table_size, name))
   end
-  local columns = opt.auto_inc and "k, c, pad" or "id, k, c, pad"
-  con:bulk_insert_init(string.format("INSERT INTO %s(%s) VALUES", name, columns))
-  for row = 1, opt.table_size do
-    local k, c, pad = sysbench.rand.default(1, opt.table_size), get_c_value(), get_pad_value()
-    if opt.auto_inc then
-      con:bulk_insert_next(string.format("(%d, '%s', '%s')", k, c, pad))
-    else
-      con:bulk_insert_next(string.format("(%d, %d, '%s', '%s')", row, k, c, pad))
-    end
+  if not fill(drv, name) then
+    insert_rows(con, name)
+  elseif drv:name() == "pgsql" and opt.auto_inc and opt.table_size > 0 then
+    -- It has not given the numbers itself.
+    con:query(string.format("SELECT setval(pg_get_serial_sequence('%s', 'id'), %d)", name, opt.table_size))
   end
-  con:bulk_insert_done()
 
   if opt.create_secondary then
     print(string.format("Creating a secondary index on '%s'...", name))

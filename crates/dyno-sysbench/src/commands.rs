@@ -1,11 +1,12 @@
 //! Commands other than `run`.
 
+use crate::fill::Loading;
 use crate::message::{Level, Log, complain, print};
 use crate::options::declared::Resolved;
 use crate::options::{Options, of_test};
 use crate::run::servers;
 use crate::script::Script;
-use dyno_lua::{Environment, Function, run_parallel};
+use dyno_lua::{Environment, Filler, Function, Settings, run_parallel};
 use std::sync::Arc;
 
 /// Commands that sysbench expects of every test.
@@ -51,7 +52,11 @@ fn execute(
     resolved: &[Resolved],
     log: &Arc<Log>,
 ) -> Result<(), String> {
-    let settings = script.settings(options, resolved, log);
+    let loading = Loading::of(&options.settings);
+    let settings = Settings {
+        filler: loading.map(|loading| Arc::new(loading) as Arc<dyn Filler>),
+        ..script.settings(options, resolved, log)
+    };
     // What cannot be looked up matters only to a command that connects.
     let (server, unknown) = match servers(options, log) {
         Ok(servers) => (servers.for_commands(), None),

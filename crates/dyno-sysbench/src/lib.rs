@@ -7,6 +7,7 @@
 mod builtin;
 mod commands;
 mod connection;
+mod fill;
 mod message;
 mod options;
 mod report;
@@ -90,6 +91,10 @@ fn test(options: &Options) -> u8 {
         complain(&format!("PANIC: unprotected error in call to Lua API ({said})\n"));
         return 1;
     }
+    // A signal ends any other command at once: nothing was measured that it could still tell of.
+    if command != "run" {
+        return commands::command(command, options, &script, &resolved, &log);
+    }
     let signals = match Signals::take() {
         Ok(signals) => signals,
         Err(error) => {
@@ -97,10 +102,7 @@ fn test(options: &Options) -> u8 {
             return 1;
         }
     };
-    let code = match command {
-        "run" => run::run(options, &script, &resolved, &log, &signals),
-        other => commands::command(other, options, &script, &resolved, &log),
-    };
+    let code = run::run(options, &script, &resolved, &log, &signals);
     signals.die_of_it();
     code
 }

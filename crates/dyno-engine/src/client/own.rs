@@ -94,7 +94,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         }
     }
 
-    /// A statement takes the next of a client's numbers. Gives its text.
+    /// A statement takes the next of a client's numbers. Gives the text under which it is counted.
     fn take_number(&mut self, index: usize, statement: usize, prepared: bool) -> Result<String, ProgramError> {
         let next = self.listed + self.clients[index].rare.own.len();
         if statement != next {
@@ -103,7 +103,10 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         if self.clients[index].rare.own.len() >= MOST_OWN {
             return Err(ProgramError::new(Misuse::TooMany(statement)));
         }
-        let text = self.text(index, statement);
+        let text = match prepared {
+            true => self.text(index, statement),
+            false => self.name(index, statement),
+        };
         let place = self.places.of(&text, |place, text| {
             self.tell(Message::Statement {
                 workload: self.number,

@@ -46,6 +46,14 @@ function sysbench.report_json(stat)
       stat.latency_pct * 1000, per_second(stat, stat.errors), per_second(stat, stat.reconnects)))
 end
 
+-- Ends the list of reports that was begun.
+function host.end_reports()
+   if before then
+      before = nil
+      host.print('\n]\n')
+   end
+end
+
 local Histogram = {}
 Histogram.__index = Histogram
 Histogram.__tostring = function() return '<sb_histogram>' end

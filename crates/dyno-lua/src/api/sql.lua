@@ -56,6 +56,21 @@ function Driver:connect()
    return setmetatable({ id = id, error = 0, sql_errno = 0, sql_state = '', sql_errmsg = '' }, Connection)
 end
 
+-- Not in sysbench: has the host make the rows of a table, over connections of its own. Columns are pairs of a name and
+-- 'row', a template as in sysbench.rand.string, or 'number' for what sysbench.rand.default gives from `first` to `last`.
+-- Gives false where that cannot be done, as in events.
+function Driver:fill(name, rows, columns, connections, first, last)
+   local flat = {}
+   for i = 1, #columns do
+      flat[2 * i - 1], flat[2 * i] = columns[i][1], columns[i][2]
+   end
+   local ok, errno, state, message = ask(op.fill, name, rows, connections or 1, first or 1, last or rows, unpack(flat))
+   if errno then
+      error(format("SQL error, errno = %d, state = '%s': %s", errno, state, message), 2)
+   end
+   return ok
+end
+
 -- A request failed: the event begins again, or the script ends.
 local function fail(connection, query, errno, state, message, ignorable)
    connection.sql_errno, connection.sql_state, connection.sql_errmsg = errno, state, message
@@ -113,6 +128,7 @@ function Connection:query(query)
    if not ok then
       fail(self, query, a, b, c, d)
    end
+   self.further, self.taken = d, 0
    return result(a, b, c)
 end
 
@@ -170,9 +186,11 @@ local function execute(self)
    else
       ok, a, b, c, d = yield(mark, EXECUTE, self.id, 0)
    end
+   local connection = self.connection
    if not ok then
-      fail(self.connection, self.query, a, b, c, d)
+      fail(connection, '<prepared statement>', a, b, c, d)
    end
+   connection.further, connection.taken = d, 0
    return result(a, b, c)
 end
 
@@ -331,12 +349,18 @@ function Result:free()
 end
 
 if host.level >= 11 then
-   -- One statement brings one result here: the others are not asked for.
+   -- All results of a statement have come with the first one.
    function Connection:more_results()
-      return false
+      local further = self.further
+      return further ~= nil and self.taken < #further
    end
 
    function Connection:next_result()
-      return nil
+      if not self:more_results() then
+         return nil
+      end
+      self.taken = self.taken + 1
+      local next = self.further[self.taken]
+      return result(next.nrows, next.nfields, next.rows)
    end
 end

@@ -271,6 +271,8 @@ pub struct Came {
     pub counts: Counts,
     pub connected: bool,
     pub events: Vec<String>,
+    /// What statements are counted under that the program came upon, in the order in which it did.
+    pub statements: Vec<String>,
 }
 
 #[derive(Default)]
@@ -278,6 +280,7 @@ struct Keep {
     recording: Recording,
     connected: bool,
     events: Vec<String>,
+    statements: Vec<String>,
 }
 
 impl Observer for Keep {
@@ -288,6 +291,10 @@ impl Observer for Keep {
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
         self.recording.add(&interval.recordings[0]);
         ControlFlow::Continue(())
+    }
+
+    fn statement(&mut self, _workload: usize, _place: usize, text: Option<&str>) {
+        self.statements.push(text.unwrap_or("others").to_owned());
     }
 
     fn client_event(&mut self, event: &dyno_engine::ClientEvent) {
@@ -346,6 +353,7 @@ pub fn run_until<S: Session>(
         recording: keep.recording,
         connected: keep.connected,
         events: keep.events,
+        statements: keep.statements,
     })
 }
 

@@ -23,6 +23,8 @@ use crate::variables::Variables;
 use counted::{IS_NULL, IS_VALUE, set_length};
 use escape::{escape, in_line, in_literal};
 use pattern::Digits;
+use std::fmt;
+use std::sync::Arc;
 use text::{State, Text};
 
 /// The seed of hashes and permutations that name none.
@@ -62,6 +64,39 @@ pub enum RowFormat {
     Values,
 }
 
+/// Draws the whole numbers of a column by a distribution that the language of columns does not have. Each row gives it
+/// random bits of its own, from which alone its number has to follow.
+#[derive(Clone)]
+pub struct Draw(Arc<dyn Fn([u64; 2]) -> i64 + Send + Sync>);
+
+impl Draw {
+    /// By this function of random bits.
+    pub fn new(draw: impl Fn([u64; 2]) -> i64 + Send + Sync + 'static) -> Self {
+        Self(Arc::new(draw))
+    }
+
+    /// The number that follows from these bits.
+    #[must_use]
+    pub fn number(&self, bits: [u64; 2]) -> i64 {
+        (self.0)(bits)
+    }
+}
+
+impl fmt::Debug for Draw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Draw").finish_non_exhaustive()
+    }
+}
+
+/// What the values of a column are.
+#[derive(Clone, Debug)]
+pub enum Making<'c> {
+    /// What an expression gives.
+    Expression(&'c str),
+    /// Whole numbers from the caller.
+    Drawn(Draw),
+}
+
 /// An expression that is no column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the column {column}: {message}")]
@@ -95,13 +130,35 @@ impl Rows {
         seed: u64,
         columns: impl IntoIterator<Item = (&'c str, &'c str)>,
     ) -> Result<Rows, ColumnError> {
+        let columns = columns.into_iter();
+        Self::of(
+            table,
+            seed,
+            columns.map(|(name, expression)| (name, Making::Expression(expression))),
+        )
+    }
+
+    /// The same of columns that need not be expressions.
+    ///
+    /// # Errors
+    /// An expression is wrong.
+    pub fn of<'c>(
+        table: &str,
+        seed: u64,
+        columns: impl IntoIterator<Item = (&'c str, Making<'c>)>,
+    ) -> Result<Rows, ColumnError> {
         let mut symbols = Symbols::new();
         let (row, default_seed) = (symbols.intern(ROW), symbols.intern(DEFAULT_SEED));
-        let compiled = columns.into_iter().map(|(name, expression)| {
-            let text = parse::parse(expression, &mut symbols).map_err(|message| ColumnError {
-                column: name.to_owned(),
-                message,
-            })?;
+        let compiled = columns.into_iter().map(|(name, making)| {
+            let text = match making {
+                Making::Expression(expression) => {
+                    parse::parse(expression, &mut symbols).map_err(|message| ColumnError {
+                        column: name.to_owned(),
+                        message,
+                    })?
+                }
+                Making::Drawn(draw) => Text::Drawn(draw),
+            };
             Ok(Column {
                 name: name.into(),
                 is_plain: text.is_plain(),

@@ -1,5 +1,6 @@
 //! The value of a column, written where it is needed.
 
+use super::Draw;
 use super::date::{SECOND_US, write_date, write_moment};
 use super::escape::is_plain;
 use super::json::Json;
@@ -60,6 +61,8 @@ pub(super) enum Text {
         seconds: Expression,
     },
     Json(Json),
+    /// A whole number from the caller.
+    Drawn(Draw),
 }
 
 /// Where a text is filled up.
@@ -86,13 +89,17 @@ impl Text {
                 out.extend_from_slice(text.as_bytes());
                 Ok(true)
             }
+            Text::Drawn(draw) => {
+                write_int(draw.number([state.random.bits(), state.random.bits()]), out);
+                Ok(true)
+            }
             other => other.write_rare(state, out),
         }
     }
 
     fn write_rare(&self, state: &mut State, out: &mut Vec<u8>) -> Result<bool, Fault> {
         match self {
-            Text::Value(_) | Text::Pattern(_) | Text::Literal(_) => self.write(state, out),
+            Text::Value(_) | Text::Pattern(_) | Text::Literal(_) | Text::Drawn(_) => self.write(state, out),
             Text::Concat(parts) => {
                 for part in parts {
                     if !part.write(state, out)? {
@@ -155,7 +162,7 @@ impl Text {
     pub(super) fn is_plain(&self) -> bool {
         match self {
             Text::Literal(text) => is_plain(text),
-            Text::Value(_) | Text::Words { .. } | Text::Date { .. } | Text::Moment { .. } => true,
+            Text::Value(_) | Text::Words { .. } | Text::Date { .. } | Text::Moment { .. } | Text::Drawn(_) => true,
             Text::Concat(parts) => parts.iter().all(Text::is_plain),
             Text::Case { branches, otherwise } => {
                 let mut all = branches.iter().map(|(_, text)| text).chain(otherwise.as_deref());

@@ -104,6 +104,16 @@ impl Settings {
                 continue;
             };
             if format != Version::V0_5 {
+                // What would change nothing there is not looked at.
+                let least = if alias == "num-threads" { 1.0 } else { 0.0 };
+                let counts = match &value {
+                    Value::Int(number) => *number as f64 > least,
+                    Value::Double(number) => *number > least,
+                    _ => true,
+                };
+                if !counts {
+                    continue;
+                }
                 warnings.push(format!("--{alias} is deprecated, use --{newer} instead"));
             }
             self.given.insert(newer, value);

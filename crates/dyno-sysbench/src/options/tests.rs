@@ -61,6 +61,11 @@ fn older_names_are_told_to_be_old() {
         ]
     );
     assert!(options(&["--report-format=0.5", "--max-time=3"]).warnings.is_empty());
+    // sysbench does not look at numbers that set no limit.
+    let given = options(&["--max-time=0", "--threads=3", "--num-threads=1"]);
+    assert_eq!((given.limits.time_s, given.limits.threads), (Some(10), 3));
+    assert!(given.warnings.is_empty(), "{:?}", given.warnings);
+    assert_eq!(options(&["--report-format=0.5", "--max-time=0"]).limits.time_s, None);
 }
 
 #[test]

@@ -51,6 +51,7 @@ fn measure(
     if log.says(Level::Notice) {
         print(&announcement(options));
     }
+    tell_of_threads(options, log);
     let program = LuaProgram::new(&script.source, &settings, threads).map_err(|error| error.to_string())?;
     let manner = Manner {
         version: options.format,
@@ -70,6 +71,7 @@ fn measure(
             return Ok(FAILED);
         }
     };
+    watch.end_lists();
     let failure = watch.failure.take();
     let done = environment.call(Function::Done).err();
     let failures: Vec<LuaError> = failure.into_iter().chain(done).collect();
@@ -115,6 +117,22 @@ fn announcement(options: &Options) -> String {
     text + "\nInitializing worker threads...\n\n"
 }
 
+/// What sysbench says of each of its threads. Here they are clients, or part of the others' work.
+fn tell_of_threads(options: &Options, log: &Log) {
+    let (limits, telling) = (&options.limits, &options.telling);
+    let others = [
+        (telling.interval_s.is_some(), "Reporting"),
+        (limits.rate_per_s.is_some(), "Event generating"),
+        (!telling.checkpoints_s.is_empty(), "Checkpoints report"),
+    ];
+    for (_, name) in others.iter().filter(|(is_there, _)| *is_there) {
+        log.say(Level::Debug, &format!("{name} thread started"));
+    }
+    for number in 0..limits.threads {
+        log.say(Level::Debug, &format!("Worker thread (#{number}) started"));
+    }
+}
+
 /// Why a load could not begin.
 fn not_begun(error: &DriveError) -> String {
     error.to_string()
@@ -152,9 +170,11 @@ fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log)
     if code == 0 {
         log.say(Level::Info, "Done.\n\n");
     }
+    // The reports of intervals are a list of their own.
+    watch.end_lists();
     // Of a run that failed at once there is nothing to report.
     if code != FAILED || watch.events > 0 {
-        watch.report(unfinished);
+        watch.report(if code == UNFINISHED { unfinished } else { 0 });
     }
     code
 }

@@ -1,6 +1,6 @@
 //! What is seen of a run while it goes on: its intervals and checkpoints are told, and all of it is summed up.
 
-use crate::message::{Log, print};
+use crate::message::{Level, Log, print};
 use crate::options::Options;
 use crate::report::{Fairness, Manner, Stat, histogram};
 use dyno_engine::{AbortReason, ClientEvent, Connected, Observer};
@@ -75,7 +75,7 @@ impl<'a> Watch<'a> {
 
     /// What happened in a stretch that ends now.
     fn stat(&self, stretch: &Stretch) -> Stat {
-        let counts = self.tally.counts().since(&stretch.counts);
+        let counts = self.counts().since(&stretch.counts);
         let recording = &stretch.recording;
         let lasted_s = self.seen.saturating_sub(stretch.begin).as_secs_f64();
         let latency = &recording.latency_sums;
@@ -111,10 +111,17 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Lists that hooks have begun are complete.
+    pub fn end_lists(&mut self) {
+        if let Err(error) = self.hooks.end_reports() {
+            self.failure.get_or_insert(error);
+        }
+    }
+
     /// The full report of everything since the last one; begins a new stretch. So many events were given up.
     pub fn report(&mut self, unfinished: u64) {
         let stat = self.stat(&self.whole);
-        if self.options.telling.histogram && self.log.says(crate::message::Level::Notice) {
+        if self.options.telling.histogram && self.log.says(Level::Notice) {
             print(&histogram(&self.whole.recording.latency));
         }
         let is_hooked = match self.hooks.report_cumulative(&statistics(&stat)) {
@@ -124,30 +131,64 @@ impl<'a> Watch<'a> {
                 true
             }
         };
-        if !is_hooked && self.log.says(crate::message::Level::Notice) {
+        if !is_hooked && self.log.says(Level::Notice) {
             print(&(self.manner.cumulative(&stat, unfinished) + &self.fairness().text()));
+            if self.options.telling.debug {
+                self.tell_clients();
+            }
         }
         self.whole = self.stretch();
     }
 
+    /// What clients have counted, and what was executed before and beside them.
+    fn counts(&self) -> Counts {
+        let (clients, beside) = (self.tally.counts(), self.hooks.counts());
+        Counts {
+            reads: clients.reads + beside.reads,
+            writes: clients.writes + beside.writes,
+            others: clients.others + beside.others,
+            errors: clients.errors + beside.errors,
+            reconnects: clients.reconnects + beside.reconnects,
+        }
+    }
+
     /// How evenly the clients worked in the stretch.
     fn fairness(&self) -> Fairness {
-        let now = self.tally.clients();
-        let before = self
-            .whole
-            .clients
-            .iter()
-            .copied()
-            .chain(std::iter::repeat(Work::default()));
-        let each = now.iter().zip(before);
-        Fairness::of(each.map(|(now, before)| (now.events - before.events, now.busy_ns - before.busy_ns)))
+        let clients = self.clients();
+        Fairness::of(clients.iter().map(|work| (work.events, work.busy_ns)))
+    }
+
+    /// What each client has done in the stretch; the shortest and the longest event are of the whole run.
+    fn clients(&self) -> Vec<Work> {
+        let before = self.whole.clients.iter().copied();
+        let before = before.chain(std::iter::repeat(Work::default()));
+        let each = self.tally.clients().into_iter().zip(before);
+        each.map(|(now, before)| Work {
+            events: now.events - before.events,
+            busy_ns: now.busy_ns - before.busy_ns,
+            ..now
+        })
+        .collect()
+    }
+
+    /// The same in words.
+    fn tell_clients(&self) {
+        self.log.say(Level::Debug, "Verbose per-thread statistics:");
+        print("\n");
+        for (number, work) in self.clients().iter().enumerate() {
+            self.log.say(Level::Debug, &client_line(number, work));
+            let busy_s = work.busy_ns as f64 / 1e9;
+            let line = format!("                 total time taken by event execution: {busy_s:.4}s");
+            self.log.say(Level::Debug, &line);
+        }
+        print("\n");
     }
 
     fn stretch(&self) -> Stretch {
         Stretch {
             begin: self.seen,
             recording: Recording::default(),
-            counts: self.tally.counts(),
+            counts: self.counts(),
             clients: self.tally.clients(),
         }
     }
@@ -161,11 +202,23 @@ impl<'a> Watch<'a> {
                 true
             }
         };
-        if !is_hooked && self.log.says(crate::message::Level::Notice) {
+        if !is_hooked && self.log.says(Level::Notice) {
             print(&self.manner.intermediate(&stat));
         }
         self.interval = self.stretch();
     }
+}
+
+/// How long a client's events took.
+fn client_line(number: usize, work: &Work) -> String {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let mean_s = seconds(work.busy_ns) / work.events.max(1) as f64;
+    format!(
+        "    thread #{number:3}: min: {:.4}s  avg: {mean_s:.4}s  max: {:.4}s  events: {}",
+        seconds(work.least_ns),
+        seconds(work.most_ns),
+        work.events
+    )
 }
 
 /// The same for a hook.
@@ -194,7 +247,11 @@ impl Observer for Watch<'_> {
     fn connected(&mut self, _: &Connected) {
         self.manner.has_database = self.tally.uses_database();
         self.has_begun = true;
-        if self.log.says(crate::message::Level::Notice) {
+        for number in 0..self.options.limits.threads {
+            self.log
+                .say(Level::Debug, &format!("Worker thread (#{number}) initialized"));
+        }
+        if self.log.says(Level::Notice) {
             print("Threads started!\n\n");
         }
     }
@@ -229,7 +286,7 @@ impl Observer for Watch<'_> {
         }
         if self.checkpoints_s.last().is_some_and(|at_s| seconds >= *at_s) {
             self.checkpoints_s.pop();
-            if self.log.says(crate::message::Level::Notice) {
+            if self.log.says(Level::Notice) {
                 print(&format!("[ {seconds}s ] Checkpoint report:\n"));
             }
             self.report(0);

@@ -10,7 +10,7 @@ use dyno_wire::WireError;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use generated::fill_generated;
+pub use generated::{fill_generated, fill_rows};
 
 /// Data could not be made.
 #[derive(Debug, thiserror::Error)]

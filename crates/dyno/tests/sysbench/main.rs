@@ -9,6 +9,9 @@
 
 mod case;
 mod cases;
+mod endings;
+mod many;
+mod old;
 mod own;
 #[path = "../peer/mod.rs"]
 mod peer;

@@ -12,20 +12,26 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A folder to work in.
-struct Folder(TempDir);
+pub struct Folder(TempDir);
 
 impl Folder {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self(TempDir::new().unwrap())
     }
 
-    fn file(&self, name: &str, text: &str) -> String {
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Puts a file into it, and gives its path.
+    pub fn file(&self, name: &str, text: &str) -> String {
         let path = self.0.path().join(name);
         fs::write(&path, text).unwrap();
         path.display().to_string()
     }
 
-    fn command(&self, program: &Path) -> Command {
+    /// A program that is executed in it.
+    pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
             .current_dir(self.0.path())
@@ -36,13 +42,13 @@ impl Folder {
     }
 
     /// `dyno sysbench` with these words.
-    fn sysbench(&self, words: &[&str]) -> Output {
+    pub fn sysbench(&self, words: &[&str]) -> Output {
         let mut command = self.command(Path::new(env!("CARGO_BIN_EXE_dyno")));
         command.arg("sysbench").args(words).output().unwrap()
     }
 
     /// The same, which must succeed, and what it prints.
-    fn prints(&self, words: &[&str]) -> String {
+    pub fn prints(&self, words: &[&str]) -> String {
         let output = self.sysbench(words);
         assert!(output.status.success(), "{words:?}\n{output:?}");
         String::from_utf8(output.stdout).unwrap()
@@ -70,6 +76,35 @@ fn reports_have_the_form_of_a_version() {
     );
     let newer = run("1.1");
     assert!(newer.contains("Throughput:\n    events/s (eps): "), "{newer}");
+}
+
+#[test]
+fn all_threads_are_told_of() {
+    let folder = Folder::new();
+    folder.file("s.lua", NOTHING);
+    let words = [
+        "s.lua",
+        "run",
+        "--events=2",
+        "--time=5",
+        "--threads=2",
+        "--rate=100",
+        "--verbosity=5",
+    ];
+    let text = folder.prints(&[&words[..], &["--report-interval=1", "--report-checkpoints=4"]].concat());
+    let told: Vec<&str> = text.lines().filter(|line| line.starts_with("DEBUG: ")).collect();
+    assert_eq!(
+        told,
+        [
+            "DEBUG: Reporting thread started",
+            "DEBUG: Event generating thread started",
+            "DEBUG: Checkpoints report thread started",
+            "DEBUG: Worker thread (#0) started",
+            "DEBUG: Worker thread (#1) started",
+            "DEBUG: Worker thread (#0) initialized",
+            "DEBUG: Worker thread (#1) initialized",
+        ]
+    );
 }
 
 #[test]

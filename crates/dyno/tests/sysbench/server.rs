@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 const NAME: &str = "sbtest";
 
 /// The home that the other tests use: servers are fetched once.
-fn home() -> PathBuf {
+pub fn home() -> PathBuf {
     let own = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("dyno-home");
     std::env::var_os("DYNO_HOME").map_or(own, PathBuf::from)
 }
@@ -50,6 +50,14 @@ impl Mariadb {
         Self {
             shared: server,
             _alone: alone,
+        }
+    }
+
+    /// Logs anew what it is asked from now on.
+    pub fn forget(&self) {
+        let mut admin = self.admin();
+        for statement in ["truncate mysql.general_log", "set global general_log = on"] {
+            admin.execute(statement).unwrap();
         }
     }
 

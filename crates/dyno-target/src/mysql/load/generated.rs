@@ -58,6 +58,21 @@ pub fn fill_generated(
     let columns = fill.columns.iter();
     let columns = columns.map(|(name, expression)| (name.as_str(), expression.as_str()));
     let rows = Rows::compile(&fill.table, seed, columns)?;
+    fill_rows(client, fill, &rows, connections, stop, progress)
+}
+
+/// The same with rows that are ready to be made; of what the table is to be filled with, its expressions do not count.
+///
+/// # Errors
+/// As for [`fill_generated`].
+pub fn fill_rows(
+    client: &mut Client,
+    fill: &Fill,
+    rows: &Rows,
+    connections: usize,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), LoadError> {
     let failed = |error| LoadError::Fill {
         table: fill.table.clone(),
         error,
@@ -68,7 +83,7 @@ pub fn fill_generated(
         database: database.flatten().unwrap_or_default(),
         by: By::on(client, &fill.table, connections).map_err(failed)?,
         fill,
-        rows: &rows,
+        rows,
     };
     let sharing = Sharing {
         rows: fill.rows,

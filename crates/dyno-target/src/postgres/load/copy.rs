@@ -9,8 +9,13 @@ use std::sync::atomic::AtomicBool;
 /// Moments are those of UTC, as on every other database.
 const SET_UP: &str = "set timezone = 'UTC'";
 
-/// Brings the rows in and gives their number, which is less than was asked for only if `stop` was raised.
-pub(super) fn fill_table(
+/// Brings rows that are ready to be made into a table, and gives their number, which is less than was asked for only if
+/// `stop` was raised. Of what the table is to be filled with, its expressions do not count. `progress` is told of the
+/// rows that are in after every batch.
+///
+/// # Errors
+/// The first failure of any connection.
+pub fn fill_rows(
     info: &ConnectionInfo,
     fill: &Fill,
     rows: &Rows,

@@ -144,7 +144,7 @@ pub fn fill_table(
         connections: fill.connections,
     };
     let rows = match fill.generated()? {
-        Some(rows) => copy::fill_table(info, fill, &rows, stop, &mut progress)?,
+        Some(rows) => copy::fill_rows(info, fill, &rows, stop, &mut progress)?,
         None => share_out(sharing, stop, &mut progress, LoadError::Thread, &|batches| {
             insert_batches(info, fill, stop, batches)
         })?,

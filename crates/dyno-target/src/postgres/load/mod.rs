@@ -12,6 +12,7 @@ use crate::target::{SqlError, statements};
 use dyno_script::{ColumnError, Lexis, RowError};
 use postgres::error::SqlState;
 
+pub use copy::fill_rows;
 pub use existing::check_columns;
 pub use fill::{Fill, Filled, Filling, fill_table};
 pub use loader::{Loader, LoaderError, StopRequested};

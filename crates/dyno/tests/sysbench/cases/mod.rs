@@ -4,4 +4,6 @@ mod commands;
 mod mariadb;
 mod options;
 mod postgres;
+mod prepare;
+mod published;
 mod runs;

@@ -1,10 +1,6 @@
 //! Runs of scripts that ask no server.
 
-use crate::case::What::Stdout;
 use crate::case::{Nowhere, compare_all, script};
-
-/// Why what is said of threads is not compared.
-const THREADS: &str = "dyno does not tell of single threads";
 
 const NOTHING: &str = "function event() end";
 
@@ -28,8 +24,17 @@ fn limits_and_reports() {
             script("run --events=1 --time=100 --forced-shutdown", NOTHING),
             script("run --events=1 --verbosity=0", NOTHING),
             script("run --events=1 --verbosity=2", NOTHING),
-            script("run --events=1 --verbosity=5", NOTHING).differs(Stdout, THREADS),
-            script("run --events=1 --debug", NOTHING).differs(Stdout, THREADS),
+            script("run --events=1 --verbosity=5", NOTHING),
+            script("run --events=1 --debug", NOTHING),
+            script("run --events=4 --threads=2 --debug", NOTHING).timed().unsaid(),
+            script("run --time=1 --debug", sleeping).timed(),
+            // Which of these threads begins first is up to them.
+            script(
+                "run --time=1 --debug --report-checkpoints=1 --report-interval=1 --rate=9",
+                sleeping,
+            )
+            .unsaid(),
+            script("run --events=3 --debug --verbosity=0", NOTHING),
             script("run --events=1 --validate", NOTHING),
             script("run --events=1 --rand-seed=5", NOTHING),
             script("run --events=1 --report-interval=1", NOTHING),
@@ -70,13 +75,18 @@ end
                 "function event() end\nsysbench.hooks.report_cumulative = \
                 sysbench.report_json",
             )
-            .timed()
-            .differs(Stdout, "dyno does not end the list"),
+            .timed(),
             script(
                 "run --events=2",
                 "function event() end\nsysbench.hooks.report_cumulative = \
                 sysbench.report_default",
             ),
+            script(
+                "run --time=1 --report-interval=1",
+                "sysbench.hooks.report_intermediate = sysbench.report_json\nfunction event() end",
+            )
+            .timed()
+            .unsaid(),
             script("run --events=2", "function event() return 1 end"),
             script("run --events=2", "function event() return false end"),
             script(

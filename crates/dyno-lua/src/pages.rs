@@ -2,8 +2,7 @@
 //!
 //! Hundreds of states are tens of megabytes, of which each event touches a few hundred bytes here and there. In pages
 //! of 4 KB that is more places than the processor remembers the addresses of, so most look-ups would first have to
-//! find out where the page is. Linux has larger pages (2 MB), but by default, on many systems, only where a program asks
-//! for them.
+//! find out where the page is. Linux has larger pages (2 MB), but on many systems only where a program asks for them.
 
 use std::ffi::{c_int, c_void};
 use std::fs;

@@ -155,6 +155,12 @@ pub trait Program: Send + Sync {
             out.extend_from_slice(&dyno_text::encode(text));
         }
     }
+
+    /// Appends the text under which a statement of the client's own is counted, when that is used first: the one that
+    /// is sent, if nothing else is said.
+    fn write_label(&self, state: &Self::State, statement: usize, out: &mut Vec<u8>) {
+        self.write_text(state, statement, out);
+    }
 }
 
 /// What the engine asks of a program beside, for front ends that speak of threads, scripts and their commands. All

@@ -19,6 +19,7 @@ mod factors;
 mod failures;
 mod interrupts;
 mod kills;
+mod lua;
 mod mariadb;
 mod messages;
 mod mysql;

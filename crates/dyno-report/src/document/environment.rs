@@ -420,31 +420,36 @@ fn workloads(experiment: &Resolved) -> Vec<Block> {
             } else {
                 String::new()
             };
-            let caption = format!("{}: {}{share}", workload.name, one_line(&script.script_name));
+            let modules = workload.scripts.lua().map(modules_of).unwrap_or_default();
+            let caption = format!("{}: {}{share}{modules}", workload.name, one_line(&script.script_name));
             blocks.push(code(caption, script.script.trim_end()));
         }
         if let Some(lua) = workload.scripts.lua() {
-            blocks.extend(of_lua(&workload.name, lua));
+            blocks.extend(options_of(&workload.name, lua));
         }
     }
     blocks
 }
 
-/// What a script in Lua is beside its text: the modules that it loads, and what its options were set to.
-fn of_lua(whose: &str, script: &LuaScript) -> Vec<Block> {
-    let modules = script.lua.modules.iter();
-    let modules = modules.map(|(name, text)| code(format!("{whose}: module {}", one_line(name)), text.trim_end()));
-    let options = Table {
+/// What the options of a script in Lua were set to.
+fn options_of(whose: &str, script: &LuaScript) -> Option<Block> {
+    let options = script.lua.options.iter();
+    table(Table {
         caption: format!("{whose}: options"),
         columns: vec![text("option"), text("value")],
-        rows: script
-            .lua
-            .options
-            .iter()
+        rows: options
             .map(|(name, value)| vec![words(name.as_str()), words(value.to_string())])
             .collect(),
-    };
-    modules.chain(table(options)).collect()
+    })
+}
+
+/// Says of a script in Lua which modules it loads; their texts are in the archive.
+fn modules_of(script: &LuaScript) -> String {
+    let names: Vec<_> = script.lua.modules.keys().map(|name| one_line(name)).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(", with {}", names.join(", ")),
+    }
 }
 
 fn data(experiment: &Resolved) -> Vec<Block> {
@@ -475,12 +480,17 @@ fn data(experiment: &Resolved) -> Vec<Block> {
     if let Some(prepare) = &data.prepare {
         let script = &prepare.script.script;
         let caption = format!(
-            "Made by the command prepare of {}, told of {}",
+            "Made by the command prepare of {}, told of {}{}",
             one_line(&script.script_name),
-            counted(prepare.threads as u64, "thread")
+            counted(prepare.threads as u64, "thread"),
+            modules_of(&prepare.script)
         );
-        blocks.push(code(caption, script.script.trim_end()));
-        blocks.extend(of_lua("prepare", &prepare.script));
+        let is_shown = |workload: &Workload| workload.scripts.iter().any(|(shown, _)| shown.script == script.script);
+        blocks.push(match experiment.workloads.iter().any(is_shown) {
+            true => paragraph(caption + "."),
+            false => code(caption, script.script.trim_end()),
+        });
+        blocks.extend(options_of("prepare", &prepare.script));
     }
     blocks.extend(sql("After loading", &data.finish));
     blocks

@@ -472,8 +472,15 @@ rows = 5
             .fill
             .iter()
             .map(|fill| format!("{}: {} rows of {:?}\n", fill.table, fill.rows, fill.columns));
-        let scripts = resolved.workloads.iter().flat_map(|workload| workload.scripts.iter());
-        let scripts = scripts.map(|(script, _)| script.script.as_str());
+        let scripts = resolved.workloads.iter().map(|workload| match workload.scripts.lua() {
+            // Its text is a file of its own.
+            Some(lua) => format!("{}: {}\n", lua.script.script_name, lua.options()),
+            None => workload
+                .scripts
+                .iter()
+                .map(|(script, _)| script.script.as_str())
+                .collect(),
+        });
         let parts = [
             settings.collect::<String>(),
             data.setup.clone(),

@@ -120,7 +120,7 @@ enum WorkPlan {
     /// Scripts in pgbench's language.
     Scripts(Scripts),
     /// A script in Lua.
-    Lua(Box<LuaPlan>),
+    Lua(LuaPlan),
 }
 
 /// A stage as written.

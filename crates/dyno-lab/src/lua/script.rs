@@ -56,7 +56,8 @@ pub(super) fn look(source: &Source, safe: bool, dialect: Dialect) -> Result<Envi
     Environment::load(source, &settings, 0, None)
 }
 
-/// What is to be loaded for a script, whose random numbers follow from `seed`. `prepares`: what it prepares is prepared.
+/// What is to be loaded for a script, whose random numbers follow from `seed`; `prepares` says whether what it prepares
+/// is prepared.
 ///
 /// # Errors
 /// It cannot be loaded, or an option cannot have its value.

@@ -38,8 +38,8 @@ pub enum State {
     Keep,
 }
 
-/// Makes data over connections of its own, as a client of the database would: a program that whoever loads the data knows
-/// nothing of.
+/// Makes data over connections of its own, as a client of the database would: a program that whoever loads the data
+/// knows nothing of.
 pub trait Maker: fmt::Debug + Send + Sync {
     /// Makes the data in the database that `reach` leads to, until `stop` is raised.
     ///

@@ -102,8 +102,13 @@ pub fn archive_bytes(experiment: &Resolved) -> u64 {
     const SAMPLE_BYTES: u64 = 6_000;
     let lasts_s = experiment.duration().unwrap_or_default().as_secs_f64();
     let intervals = (lasts_s / experiment.interval.as_secs_f64().max(0.01)).ceil() as u64;
+    // What a script in Lua executes is not known beforehand: about as much as those that come with dyno.
+    const LUA_STATEMENTS: u64 = 10;
     // The transactions of a workload and the statements of its scripts, which end with semicolons.
     let tags = |workload: &dyno_archive::plan::Workload| {
+        if workload.scripts.lua().is_some() {
+            return 1 + LUA_STATEMENTS;
+        }
         let scripts = workload.scripts.iter();
         1 + scripts
             .map(|(script, _)| script.script.matches(';').count() as u64)
@@ -127,6 +132,7 @@ pub fn data_sets<'a>(experiments: impl IntoIterator<Item = &'a Resolved>) -> Vec
             &experiment.locale,
             &data.setup,
             &data.fill,
+            &data.prepare,
             &data.finish,
         ));
         sets.entry(same.unwrap_or_default()).or_insert(experiment);

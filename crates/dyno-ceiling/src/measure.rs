@@ -94,7 +94,7 @@ fn plan(shape: Shape, lasts: Duration, responder: &Responder) -> LoadPlan {
     };
     let workload = Workload {
         threads: shape.threads,
-        ..Workload::new("ceiling", shape.clients, access, scripts)
+        ..Workload::new("ceiling", shape.clients, access, scripts.into())
     };
     let phases = vec![Phase::new("warmup", WARMUP), Phase::new("measure", lasts)];
     Load {

@@ -156,9 +156,9 @@ pub trait Program: Send + Sync {
         }
     }
 
-    /// Appends the text under which a statement is counted that is sent as text and is not on the list: the one that is
-    /// sent, if nothing else is said. Asked for when a client uses the statement's number for the first time.
-    fn write_name(&self, state: &Self::State, statement: usize, out: &mut Vec<u8>) {
+    /// Appends the text under which a statement of the client's own is counted, when that is used first: the one that
+    /// is sent, if nothing else is said.
+    fn write_label(&self, state: &Self::State, statement: usize, out: &mut Vec<u8>) {
         self.write_text(state, statement, out);
     }
 }

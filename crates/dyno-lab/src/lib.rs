@@ -5,5 +5,6 @@
 
 pub mod command;
 pub mod experiment;
+mod lua;
 mod nearest;
 pub mod run;

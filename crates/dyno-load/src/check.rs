@@ -1,6 +1,6 @@
 //! What every plan must keep to, however it came here.
 
-use crate::plan::{LoadPlan, WorkloadPlan};
+use crate::plan::{LoadPlan, Work, WorkloadPlan};
 use dyno_engine::{Pacing, Span, Stage};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -60,6 +60,10 @@ fn check_workload(workload: &WorkloadPlan) -> Result<(), &'static str> {
             .all(|value| value.is_finite() && *value >= 0.0)
     };
     let sound = |stage: &Stage| [stage.clients, stage.rate_per_s].iter().flatten().all(whole);
+    let scripts = match &workload.program {
+        Work::Scripts(scripts) => Some(&scripts.scripts),
+        Work::Lua(_) => None,
+    };
     let rules = [
         (workload.clients > 0, "has no client"),
         (
@@ -74,9 +78,9 @@ fn check_workload(workload: &WorkloadPlan) -> Result<(), &'static str> {
             workload.stages.iter().all(sound),
             "has a stage whose clients or rate are not a number from 0 on",
         ),
-        (!workload.program.scripts.is_empty(), "has no script"),
+        (scripts.is_none_or(|scripts| !scripts.is_empty()), "has no script"),
         (
-            workload.program.scripts.iter().any(|script| script.weight > 0),
+            scripts.is_none_or(|scripts| scripts.iter().any(|script| script.weight > 0)),
             "has no script of a weight above 0",
         ),
         (

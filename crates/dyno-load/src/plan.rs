@@ -1,17 +1,34 @@
 //! What a plan is made of: the engine's own types, with plain data in the place of drivers, programs and logs.
 
 use crate::log::LogPlan;
+use crate::lua::LuaScript;
 use crate::scripts::Scripts;
 use dyno_engine::{Load, Preparing, Workload};
+use dyno_lua::Dialect;
 use dyno_target::target::Reach;
 use dyno_target::{mysql, postgres};
 use serde::{Deserialize, Serialize};
 
 /// A whole load.
-pub type LoadPlan = Load<Access, Scripts, LogPlan>;
+pub type LoadPlan = Load<Access, Work, LogPlan>;
 
 /// One of its workloads.
-pub type WorkloadPlan = Workload<Access, Scripts, LogPlan>;
+pub type WorkloadPlan = Workload<Access, Work, LogPlan>;
+
+/// What the clients of a workload execute. All workloads of a load are of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Work {
+    /// Scripts in pgbench's language.
+    Scripts(Scripts),
+    /// A script in sysbench's Lua.
+    Lua(Box<LuaScript>),
+}
+
+impl From<Scripts> for Work {
+    fn from(scripts: Scripts) -> Self {
+        Self::Scripts(scripts)
+    }
+}
 
 /// How clients reach the database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +47,17 @@ pub enum Server {
     Postgres(Box<postgres::address::ConnectionInfo>),
     /// A server that speaks MySQL's protocol.
     Mysql(Box<mysql::address::ConnectionInfo>),
+}
+
+impl Server {
+    /// What scripts in Lua are told of it.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            Self::Postgres(_) => Dialect::Postgres,
+            Self::Mysql(_) => Dialect::Mysql,
+        }
+    }
 }
 
 impl From<Reach<'_>> for Server {

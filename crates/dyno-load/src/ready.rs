@@ -2,12 +2,16 @@
 
 use crate::connect;
 use crate::log::{LogError, OpenLog};
-use crate::plan::{LoadPlan, Server};
+use crate::lua::{Deaf, LuaLoad};
+use crate::plan::{LoadPlan, Server, Work, WorkloadPlan};
+use crate::scripts::Scripts;
 use dyno_engine::{Connector, DriveError, Load, Observer, Outcome, Program, Stop, WireDriver, drive};
+use dyno_lua::{Counts, Dialect, LuaError, Voice};
 use dyno_script::{ScriptError, ScriptProgram};
 use dyno_target::mysql::EndpointError;
 use dyno_target::postgres::address::ConnectError;
 use dyno_wire::{MySession, PgSession, Session, WireError};
+use std::sync::Arc;
 
 /// A load that can be driven: its scripts are parsed, its hosts looked up, its logs open.
 pub enum Ready {
@@ -15,6 +19,10 @@ pub enum Ready {
     Postgres(Load<WireDriver<PgSession>, ScriptProgram>),
     /// Through MySQL's protocol.
     Mysql(Load<WireDriver<MySession>, ScriptProgram>),
+    /// Scripts in Lua through PostgreSQL's protocol.
+    PostgresLua(LuaLoad<PgSession>),
+    /// Scripts in Lua through MySQL's protocol.
+    MysqlLua(LuaLoad<MySession>),
 }
 
 /// Why a plan cannot be driven.
@@ -23,6 +31,9 @@ pub enum LoadError {
     /// A script does not follow the language.
     #[error(transparent)]
     Script(#[from] ScriptError),
+    /// A script in Lua cannot be loaded, or fails before the load.
+    #[error(transparent)]
+    Lua(#[from] LuaError),
     /// A statement cannot be sent.
     #[error(transparent)]
     Statement(#[from] WireError),
@@ -38,17 +49,31 @@ pub enum LoadError {
     /// Its workloads speak different protocols.
     #[error("the workloads of one load must speak one protocol, PostgreSQL's or MySQL's; drive them one by one")]
     Mixed,
+    /// Its workloads are in different languages.
+    #[error("the workloads of one load must all be in pgbench's language or all in Lua; drive them one by one")]
+    Languages,
     /// There is nothing to do.
     #[error("the load has no workload")]
     Empty,
 }
 
 impl Ready {
-    /// Makes a planned load ready.
+    /// Makes a planned load ready. What scripts in Lua print and what is said of them is not heard.
     ///
     /// # Errors
     /// It cannot be driven.
     pub fn of(plan: LoadPlan, open_log: &OpenLog<'_>) -> Result<Self, LoadError> {
+        let deaf: Arc<dyn Voice> = Arc::new(Deaf);
+        Self::heard_by(&deaf, plan, open_log)
+    }
+
+    /// The same with somebody who hears what scripts in Lua print and what is said of them. Their `init` is executed.
+    ///
+    /// # Errors
+    /// It cannot be driven.
+    pub fn heard_by(voice: &Arc<dyn Voice>, plan: LoadPlan, open_log: &OpenLog<'_>) -> Result<Self, LoadError> {
+        let is_lua = |workload: &WorkloadPlan| matches!(workload.program, Work::Lua(_));
+        let lua = plan.workloads.first().is_some_and(is_lua);
         match plan.workloads.first().map(|workload| &workload.driver.server) {
             None => Err(LoadError::Empty),
             Some(Server::Postgres(_)) => {
@@ -56,28 +81,46 @@ impl Ready {
                     Server::Postgres(info) => Ok(connect::postgres(info)?),
                     Server::Mysql(_) => Err(LoadError::Mixed),
                 };
-                Ok(Self::Postgres(build(plan, to, open_log)?))
+                Ok(match lua {
+                    true => Self::PostgresLua(LuaLoad::build(plan, to, Dialect::Postgres, voice, open_log)?),
+                    false => Self::Postgres(build(plan, to, open_log)?),
+                })
             }
             Some(Server::Mysql(_)) => {
                 let to = |server: &Server| match server {
                     Server::Mysql(info) => Ok(connect::mysql(info)?),
                     Server::Postgres(_) => Err(LoadError::Mixed),
                 };
-                Ok(Self::Mysql(build(plan, to, open_log)?))
+                Ok(match lua {
+                    true => Self::MysqlLua(LuaLoad::build(plan, to, Dialect::Mysql, voice, open_log)?),
+                    false => Self::Mysql(build(plan, to, open_log)?),
+                })
             }
         }
     }
 
-    /// The statements of each workload, as a person wrote them.
+    /// The statements of each workload that are known before it is driven, as a person wrote them.
     #[must_use]
     pub fn statements(&self) -> Vec<Vec<String>> {
-        fn of<D>(load: &Load<D, ScriptProgram>) -> Vec<Vec<String>> {
+        fn of<D, P: Program>(load: &Load<D, P>) -> Vec<Vec<String>> {
             let programs = load.workloads.iter().map(|workload| &workload.program);
             programs.map(Program::statements).collect()
         }
         match self {
             Self::Postgres(load) => of(load),
             Self::Mysql(load) => of(load),
+            Self::PostgresLua(load) => of(&load.load),
+            Self::MysqlLua(load) => of(&load.load),
+        }
+    }
+
+    /// What the clients of scripts in Lua have counted so far, workload by workload; nothing for other scripts.
+    #[must_use]
+    pub fn counts(&self) -> Vec<Counts> {
+        match self {
+            Self::Postgres(_) | Self::Mysql(_) => Vec::new(),
+            Self::PostgresLua(load) => load.counts(),
+            Self::MysqlLua(load) => load.counts(),
         }
     }
 
@@ -90,7 +133,34 @@ impl Ready {
         match self {
             Self::Postgres(load) => drive(load, observer, stop),
             Self::Mysql(load) => drive(load, observer, stop),
+            Self::PostgresLua(load) => load.drive(observer, stop),
+            Self::MysqlLua(load) => load.drive(observer, stop),
         }
+    }
+}
+
+/// What workloads on one server share: what is looked up and read for it.
+pub(crate) struct Known<S: Session, F> {
+    connect: F,
+    known: Vec<(Server, Connector<S>)>,
+}
+
+impl<S: Session, F: Fn(&Server) -> Result<Connector<S>, LoadError>> Known<S, F> {
+    pub fn new(connect: F) -> Self {
+        Self {
+            connect,
+            known: Vec::new(),
+        }
+    }
+
+    /// What clients on this server connect with.
+    pub fn connector(&mut self, server: &Server) -> Result<Connector<S>, LoadError> {
+        if let Some((_, connector)) = self.known.iter().find(|(known, _)| known == server) {
+            return Ok(connector.clone());
+        }
+        let connector = (self.connect)(server)?;
+        self.known.push((server.clone(), connector.clone()));
+        Ok(connector)
     }
 }
 
@@ -99,21 +169,12 @@ fn build<S: Session>(
     connect: impl Fn(&Server) -> Result<Connector<S>, LoadError>,
     open_log: &OpenLog<'_>,
 ) -> Result<Load<WireDriver<S>, ScriptProgram>, LoadError> {
-    // Workloads on one server share what is looked up and read.
-    let mut known: Vec<(Server, Connector<S>)> = Vec::new();
+    let mut known = Known::new(connect);
     plan.try_map(|workload| {
-        let program = workload.program.program(workload.clients, workload.threads)?;
+        let program = scripts(&workload.program)?.program(workload.clients, workload.threads)?;
         let program = program.telling_each_command(workload.time_commands || workload.trace);
         let log = workload.log.as_ref().map(|log| open_log(&workload, log)).transpose()?;
-        let server = &workload.driver.server;
-        let connector = match known.iter().find(|(known, _)| known == server) {
-            Some((_, connector)) => connector.clone(),
-            None => {
-                let connector = connect(server)?;
-                known.push((server.clone(), connector.clone()));
-                connector
-            }
-        };
+        let connector = known.connector(&workload.driver.server)?;
         let driver = WireDriver {
             choice: dyno_engine::Choice::First,
             statements: program.encode::<S>()?,
@@ -124,4 +185,11 @@ fn build<S: Session>(
         };
         Ok(workload.with(driver, program, log))
     })
+}
+
+fn scripts(work: &Work) -> Result<&Scripts, LoadError> {
+    match work {
+        Work::Scripts(scripts) => Ok(scripts),
+        Work::Lua(_) => Err(LoadError::Languages),
+    }
 }

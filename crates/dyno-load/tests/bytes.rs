@@ -6,7 +6,10 @@ use dyno_engine::{
     Connecting, FailurePolicy, Load, OnBrokenScript, OnError, Pacing, Phase, Preparing, Span, Stage, ThreadOptions,
     TransportChoice, Workload,
 };
-use dyno_load::{Access, Given, LoadPlan, LogPlan, ScriptText, Scripts, Server, WorkloadPlan, from_bytes, to_bytes};
+use dyno_load::{
+    Access, Given, LoadPlan, LogPlan, LuaScript, ScriptText, Scripts, Server, Work, WorkloadPlan, from_bytes, to_bytes,
+};
+use dyno_lua::{Distribution, IgnoredErrors, OptionValue, PreparedStatements, RandomSettings};
 use dyno_script::{Lexis, Value};
 use dyno_target::{mysql, postgres};
 use dyno_wire::Protocol;
@@ -87,6 +90,58 @@ fn scripts() -> impl Strategy<Value = Scripts> {
     )
 }
 
+fn option_value() -> impl Strategy<Value = OptionValue> {
+    prop_oneof![
+        any::<bool>().prop_map(OptionValue::Bool),
+        (-1e9..1e9_f64).prop_map(OptionValue::Number),
+        ".*".prop_map(OptionValue::Text),
+        vec(".*", 0..3).prop_map(OptionValue::List),
+    ]
+}
+
+fn lua() -> impl Strategy<Value = LuaScript> {
+    let options = || vec(("[a-z_]*", option_value()), 0..3);
+    let texts = (
+        ".*",
+        vec(any::<u8>(), 0..40),
+        vec(("[a-z]*", vec(any::<u8>(), 0..20)), 0..2),
+    );
+    let ignored = prop_oneof![
+        Just(IgnoredErrors::All),
+        vec(any::<u32>(), 0..3).prop_map(IgnoredErrors::Numbers),
+    ];
+    let rest = (any::<[bool; 3]>(), ignored, any::<u64>());
+    (texts, options(), options(), rest).prop_map(|((name, text, modules), options, globals, rest)| {
+        let ([is_safe, prepares, has_folder], ignored, seed) = rest;
+        LuaScript {
+            name,
+            text,
+            folder: has_folder.then(|| "some/where".into()),
+            modules,
+            options,
+            globals,
+            is_safe,
+            prepared: match prepares {
+                true => PreparedStatements::Auto,
+                false => PreparedStatements::Disable,
+            },
+            ignored,
+            random: RandomSettings {
+                distribution: Distribution::Pareto,
+                seed,
+                ..RandomSettings::default()
+            },
+        }
+    })
+}
+
+fn work() -> impl Strategy<Value = Work> {
+    prop_oneof![
+        scripts().prop_map(Work::Scripts),
+        lua().prop_map(|lua| Work::Lua(Box::new(lua))),
+    ]
+}
+
 fn log() -> impl Strategy<Value = LogPlan> {
     let rates = (option::of(0.0..1.0_f64), option::of(1..1000_u64));
     (".*", rates, any::<bool>(), 0..3_usize).prop_map(
@@ -124,11 +179,11 @@ fn workload() -> impl Strategy<Value = WorkloadPlan> {
     ];
     let times = (duration(), duration(), vec(stage(), 0..3), pacing);
     let limits = (option::of(any::<u64>()), option::of(duration()), any::<[bool; 5]>());
-    let parts = (server(), scripts(), option::of(log()), failures());
+    let parts = (server(), work(), option::of(log()), failures());
     (clients, times, limits, parts).prop_map(
         |((clients, threads), (start_delay, stages_begin, stages, pacing), limits, parts)| {
             let (transactions_per_client, latency_limit, [each, reconnect, time_commands, trace, at_start]) = limits;
-            let (server, scripts, log, failures) = parts;
+            let (server, work, log, failures) = parts;
             let preparing = if at_start {
                 Preparing::AtStart
             } else {
@@ -152,7 +207,7 @@ fn workload() -> impl Strategy<Value = WorkloadPlan> {
                 time_commands,
                 trace,
                 log,
-                ..Workload::new("", clients, Access { server, preparing }, scripts)
+                ..Workload::new("", clients, Access { server, preparing }, work)
             }
         },
     )
@@ -208,7 +263,7 @@ fn plain() -> LoadPlan {
         seed: 1,
         protocol: Protocol::Simple,
     };
-    let workload = Workload::new("one", 2, access, scripts);
+    let workload = Workload::new("one", 2, access, scripts.into());
     Load::new(vec![workload], vec![Phase::new("measure", Duration::from_secs(1))])
 }
 
@@ -266,7 +321,13 @@ fn what_cannot_be_driven_is_refused() {
             &|plan| plan.workloads[0].pacing = Pacing::Open { rate_per_s: f64::NAN },
             "rate",
         ),
-        (&|plan| plan.workloads[0].program.scripts.clear(), "no script"),
+        (
+            &|plan| match &mut plan.workloads[0].program {
+                Work::Scripts(scripts) => scripts.scripts.clear(),
+                Work::Lua(_) => unreachable!("it is a script of pgbench's"),
+            },
+            "no script",
+        ),
         (
             &|plan| {
                 plan.workloads[0].stages = vec![Stage {

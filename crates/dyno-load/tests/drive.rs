@@ -6,9 +6,10 @@ use dyno_engine::{
     ClientEvent, Connected, Load, NewLog, Observer, Outcome, Pacing, Phase, Preparing, Stop, TransactionLog, Workload,
 };
 use dyno_load::{
-    Access, Given, LoadError, LoadPlan, LogError, LogPlan, Ready, ScriptText, Scripts, Server, WorkloadPlan,
-    from_bytes, no_log, to_bytes,
+    Access, Given, LoadError, LoadPlan, LogError, LogPlan, LuaScript, Ready, ScriptText, Scripts, Server, Work,
+    WorkloadPlan, from_bytes, no_log, to_bytes,
 };
+use dyno_lua::{IgnoredErrors, OptionValue, PreparedStatements, RandomSettings};
 use dyno_record::{Interval, Recording};
 use dyno_target::postgres::embedded::{Embedded, EmbeddedOptions, Server as Process};
 use dyno_target::{mysql, postgres};
@@ -73,7 +74,7 @@ fn workload(name: &str, clients: usize, scripts: Scripts) -> WorkloadPlan {
     };
     Workload {
         transactions_per_client: Some(20),
-        ..Workload::new(name, clients, access, scripts)
+        ..Workload::new(name, clients, access, scripts.into())
     }
 }
 
@@ -189,15 +190,85 @@ fn what_cannot_be_driven_says_why() {
             server,
             preparing: Preparing::AtStart,
         };
-        Workload::new(name, 1, access, scripts(&[("select 1;", 1)], 1))
+        Workload::new(name, 1, access, scripts(&[("select 1;", 1)], 1).into())
     };
     let mixed = vec![on("a", host("127.0.0.1")), on("b", Server::Mysql(Box::new(other)))];
     assert!(matches!(of(load(mixed)), Some(LoadError::Mixed)));
     let nowhere = vec![on("a", host("nowhere.invalid"))];
     assert!(matches!(of(load(nowhere)), Some(LoadError::Postgres(_))));
     let mut broken = on("a", host("127.0.0.1"));
-    broken.program.scripts[0].text = b"\\set".to_vec();
+    broken.program = scripts(&[("\\set", 1)], 1).into();
     assert!(matches!(of(load(vec![broken])), Some(LoadError::Script(_))));
+}
+
+fn lua(text: &str, options: &[(&str, f64)]) -> Work {
+    let options = options.iter();
+    let options = options.map(|(name, value)| ((*name).to_owned(), OptionValue::Number(*value)));
+    Work::Lua(Box::new(LuaScript {
+        name: "test.lua".to_owned(),
+        text: text.as_bytes().to_vec(),
+        folder: None,
+        modules: vec![("half".to_owned(), b"return function(n) return n / 2 end".to_vec())],
+        options: options.collect(),
+        globals: Vec::new(),
+        is_safe: true,
+        prepared: PreparedStatements::Auto,
+        ignored: IgnoredErrors::Numbers(Vec::new()),
+        random: RandomSettings {
+            seed: 7,
+            ..RandomSettings::default()
+        },
+    }))
+}
+
+#[test]
+fn scripts_in_lua_are_driven_with_their_modules_and_options() {
+    execute("drop table if exists c; create table c (id serial, client int, n bigint)");
+    let script = "local half = require('half')
+        function init() sysbench.sql.driver():connect():query('insert into c (client, n) values (-1, 0)') end
+        function thread_init() con = sysbench.sql.driver():connect() end
+        function event()
+           local n = sysbench.rand.uniform(1, sysbench.opt.most)
+           con:query(string.format('insert into c (client, n) values (%d, %d)', sysbench.tid, half(n)))
+        end
+        function done() sysbench.sql.driver():connect():query('insert into c (client, n) values (-2, 0)') end";
+    let plan = load(vec![WorkloadPlan {
+        program: lua(script, &[("most", 1000.0)]),
+        ..workload("lua", 3, scripts(&[("select 1;", 1)], 1))
+    }]);
+    let (outcome, recordings) = drive(&plan);
+    assert!(outcome.ended_early.is_none(), "{outcome:?}");
+    assert_eq!(recordings[0].transactions, 60);
+    let drawn = drawn("c");
+    assert_eq!(drawn.len(), 62);
+    assert!(drawn.iter().all(|(_, n)| (0..=500).contains(n)), "{drawn:?}");
+    assert_eq!((drawn[0].0, drawn[1].0), (-2, -1));
+    // One statement, whatever the numbers in it.
+    assert_eq!(recordings[0].statement_latency.len(), 1);
+}
+
+#[test]
+fn workloads_of_one_load_are_in_one_language() {
+    let pgbench = || workload("a", 1, scripts(&[("select 1;", 1)], 1));
+    let in_lua = || WorkloadPlan {
+        program: lua("function event() end", &[]),
+        ..Workload {
+            name: "b".to_owned(),
+            ..pgbench()
+        }
+    };
+    for workloads in [vec![pgbench(), in_lua()], vec![in_lua(), pgbench()]] {
+        assert!(matches!(
+            Ready::of(load(workloads), &no_log).err(),
+            Some(LoadError::Languages)
+        ));
+    }
+    let eventless = WorkloadPlan {
+        program: lua("function prepare() end", &[]),
+        ..pgbench()
+    };
+    let error = Ready::of(load(vec![eventless]), &no_log).err();
+    assert!(matches!(error, Some(LoadError::Lua(_))), "{error:?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::settings::{OptionValue, Settings};
 use crate::source::Source;
 use crate::state::{Common, State, of_option, parts};
 use mlua::{Function as LuaFunction, Table, Value};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// A script in a state of its own, outside of a load. Connections that it makes block.
 pub struct Environment {
@@ -91,6 +91,17 @@ impl Environment {
             declared,
             server,
         })
+    }
+
+    /// The modules that the script has loaded so far by `require`, with their texts: what else it consists of.
+    #[must_use]
+    pub fn modules(&self) -> Vec<(String, Vec<u8>)> {
+        let modules = self.client.common.modules.lock();
+        let modules = modules.unwrap_or_else(PoisonError::into_inner);
+        modules
+            .iter()
+            .map(|(name, text)| (name.clone(), text.clone()))
+            .collect()
     }
 
     /// What the script declares.

@@ -21,13 +21,13 @@
 
 mod blocking;
 mod chunks;
-mod class;
 mod client;
 mod counts;
 mod declared;
 mod environment;
 mod error;
 mod fill;
+mod label;
 mod operation;
 mod pages;
 mod program;
@@ -38,13 +38,15 @@ mod state;
 mod statement;
 mod voice;
 mod watchdog;
+pub mod workloads;
 
-pub use blocking::{Server, run_parallel};
+pub use blocking::{Link, Server, run_parallel};
 pub use counts::{Counts, Work};
 pub use declared::{Declared, DeclaredCommand, DeclaredOption, Function, OptionKind};
 pub use environment::{Environment, Statistics};
 pub use error::LuaError;
 pub use fill::{Column, FilledTable, Filler};
+pub use label::told_apart;
 pub use program::{LuaProgram, LuaState, Tally};
 pub use random::{Distribution, RandomSettings};
 pub use settings::{Dialect, IgnoredErrors, OptionValue, PreparedStatements, Settings, Version};

@@ -1,17 +1,18 @@
 //! The script as a program of the engine.
 
-use crate::class::Classes;
 use crate::client::{Client, Doing, ROLLBACK};
 use crate::counts::{Counters, Counts, Work};
 use crate::error::LuaError;
+use crate::label::told_apart;
 use crate::operation::{Answer, Given, Operation};
 use crate::pages;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::state::{Common, State};
 use crate::watchdog::Watchdog;
-use dyno_engine::{Action, Program, ProgramError, Resume, Scripted};
+use dyno_engine::{Action, Draws, Program, ProgramError, Resume, Scripted};
 use dyno_wire::{Parameters, ServerError};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -25,7 +26,14 @@ pub struct LuaProgram {
     /// Events that may still begin.
     events: Option<AtomicU64>,
     watchdog: Watchdog,
+    /// Whether texts are told apart.
+    tells: bool,
+    /// What schedules are drawn from; 0: the clock.
+    seed: u64,
 }
+
+/// More labels than these are not told apart: that many statements have latencies of their own in no workload.
+const MOST_LABELS: usize = 2 * dyno_record::MOST_STATEMENTS;
 
 /// What the clients of a load have counted. Clones count the same.
 #[derive(Clone, Default)]
@@ -77,8 +85,14 @@ pub struct LuaState {
     using: usize,
     /// What it waits for.
     waiting: Waiting,
-    /// The numbers under which texts are sent.
-    classes: Classes,
+    /// The numbers under which texts are sent, by their labels; unless they are told apart, by none.
+    text_numbers: HashMap<Vec<u8>, usize>,
+    /// Whether they are told apart.
+    tells: bool,
+    /// The label of the text that was sent last.
+    label: Vec<u8>,
+    /// The number of the label that came last.
+    last_label: usize,
     watched: Arc<crate::watchdog::Place>,
     /// When its event began.
     begun: Option<Instant>,
@@ -181,6 +195,8 @@ impl LuaProgram {
         let counters = states.iter().map(|client| Arc::clone(&client.counters)).collect();
         Ok(Self {
             watchdog: Watchdog::new(Arc::clone(&settings.voice)),
+            tells: settings.tells_statements,
+            seed: settings.random.seed,
             ready: Mutex::new(states.into_iter().map(Some).collect()),
             tally: Tally {
                 counters: Arc::new(Mutex::new(counters)),
@@ -301,13 +317,23 @@ impl LuaState {
         }
     }
 
-    /// Sends the text of the request, under the number of its class.
+    /// Sends the text of the request. All texts of a label have one number.
     fn send_text(&mut self, results: bool) -> Action {
-        let statement = self.client.as_ref().map_or(0, |client| {
-            let dialect = client.common.settings.dialect;
-            self.classes
-                .number(&client.request.text, dialect, &mut self.next_number)
-        });
+        self.label.clear();
+        if let Some(client) = self.client.as_ref().filter(|_| self.tells) {
+            told_apart(&client.request.text, &mut self.label);
+        }
+        let statement = match self.text_numbers.get(self.label.as_slice()) {
+            Some(number) => *number,
+            // All that come now are counted together anyway.
+            None if self.text_numbers.len() > MOST_LABELS => self.last_label,
+            None => {
+                self.last_label = self.next_number;
+                self.text_numbers.insert(self.label.clone(), self.next_number);
+                self.next_number += 1;
+                self.last_label
+            }
+        };
         Action::Query { statement, results }
     }
 
@@ -421,7 +447,10 @@ impl Program for LuaProgram {
             client: ready.get_mut(client).and_then(Option::take),
             number: client,
             next_number: 0,
-            classes: Classes::default(),
+            text_numbers: HashMap::new(),
+            tells: self.tells,
+            label: Vec::new(),
+            last_label: 0,
             connections: vec![Slot::Closed],
             using: 0,
             waiting: Waiting::Nothing,
@@ -487,8 +516,12 @@ impl Program for LuaProgram {
         }
     }
 
-    fn write_name(&self, state: &LuaState, _statement: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(state.classes.text());
+    fn write_label(&self, state: &LuaState, statement: usize, out: &mut Vec<u8>) {
+        match (&state.client, state.waiting) {
+            (Some(client), Waiting::Preparation(place)) if self.tells => told_apart(&client.prepared[place].text, out),
+            (Some(_), _) if self.tells => out.extend_from_slice(&state.label),
+            _ => self.write_text(state, statement, out),
+        }
     }
 }
 
@@ -496,4 +529,12 @@ impl Scripted for LuaProgram {
     type Thread = ();
 
     fn thread(&self, _thread: usize) {}
+
+    fn schedule(&self, thread: usize) -> Draws {
+        let mut random = match self.seed {
+            0 => fastrand::Rng::new(),
+            seed => fastrand::Rng::with_seed(seed.wrapping_add(thread as u64)),
+        };
+        Box::new(move || random.f64())
+    }
 }

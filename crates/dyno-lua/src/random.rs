@@ -4,11 +4,12 @@
 //! the C library's `random()`, whose algorithm is therefore here as well; with several threads sysbench's own order is
 //! that in which its threads happen to start, here it is that of their numbers.
 
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How `sysbench.rand.default` draws (`--rand-type`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Distribution {
     /// All values alike.
     Uniform,
@@ -24,7 +25,7 @@ pub enum Distribution {
 }
 
 /// How random numbers are drawn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RandomSettings {
     /// How `sysbench.rand.default` draws.
     pub distribution: Distribution,

@@ -3,6 +3,7 @@
 use crate::fill::Filler;
 use crate::random::RandomSettings;
 use crate::voice::Voice;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ impl Dialect {
 }
 
 /// `--db-ps-mode`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PreparedStatements {
     /// The server prepares what it can, and the rest is sent as text with the values filled in.
     #[default]
@@ -83,7 +84,7 @@ pub enum PreparedStatements {
 }
 
 /// Which errors of the server restart the event instead of ending the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IgnoredErrors {
     /// Every error (`--mysql-ignore-errors=all`).
     All,
@@ -100,7 +101,7 @@ impl Default for IgnoredErrors {
 }
 
 /// The value of an option, as it is in `sysbench.opt`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum OptionValue {
     /// `true` or `false`.
     Bool(bool),
@@ -142,6 +143,9 @@ pub struct Settings {
     pub ignored: IgnoredErrors,
     /// How many events all clients have together; 0: as many as fit.
     pub events: u64,
+    /// Whether statements are counted apart by what they are: see [`told_apart`](crate::told_apart). That takes a look
+    /// at each text. Otherwise all texts of a client are counted together.
+    pub tells_statements: bool,
     /// Who hears what the script prints and what is to be said of it.
     pub voice: Arc<dyn Voice>,
     /// Who fills tables for commands; `None`: scripts insert all rows themselves.
@@ -165,6 +169,7 @@ impl Settings {
             prepared: PreparedStatements::default(),
             ignored: IgnoredErrors::default(),
             events: 0,
+            tells_statements: false,
             voice,
             filler: None,
         }

@@ -1,6 +1,7 @@
 //! Where a script comes from, and where it finds its modules.
 
 use crate::error::LuaError;
+use crate::workloads;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
@@ -54,19 +55,54 @@ impl Source {
     /// A script that is part of the program. `name` stands in messages.
     #[must_use]
     pub fn text(name: &str, text: &str) -> Self {
+        Self::of_bytes(name, text.as_bytes())
+    }
+
+    /// The same of a text that need not be UTF-8.
+    #[must_use]
+    pub fn of_bytes(name: &str, text: &[u8]) -> Self {
         Self {
             name: name.to_owned(),
-            text: text.as_bytes().into(),
+            text: text.into(),
             folder: None,
             modules: Arc::default(),
         }
     }
 
+    /// The same script as if it lay in this folder, where `require` finds its modules.
+    #[must_use]
+    pub fn in_folder(self, folder: &Path) -> Self {
+        let folder = match folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => folder,
+        };
+        Self {
+            folder: Some(folder.to_owned()),
+            ..self
+        }
+    }
+
+    /// The same script with the modules that come with dyno. Files where the script looks go before them.
+    #[must_use]
+    pub fn with_own_modules(self) -> Self {
+        let folder = self.folder.clone();
+        let missing = workloads::modules().filter(|(name, _)| {
+            let beside = folder.as_slice();
+            folder.is_none() || !matches!(Self::find(name, beside), Ok(Some(_)))
+        });
+        let missing: Vec<_> = missing.collect();
+        self.with_modules(missing)
+    }
+
     /// The same script with modules that `require` finds before any file.
     #[must_use]
-    pub fn with_modules<'a>(mut self, modules: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+    pub fn with_modules<'a, T: AsRef<[u8]> + ?Sized + 'a>(
+        mut self,
+        modules: impl IntoIterator<Item = (&'a str, &'a T)>,
+    ) -> Self {
         let all = Arc::make_mut(&mut self.modules);
-        all.extend(modules.into_iter().map(|(name, text)| (name.to_owned(), text.into())));
+        let modules = modules.into_iter();
+        all.extend(modules.map(|(name, text)| (name.to_owned(), text.as_ref().to_owned())));
         self
     }
 
@@ -76,7 +112,9 @@ impl Source {
         &self.name
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    /// Its text.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
         &self.text
     }
 

@@ -8,6 +8,7 @@ use crate::settings::{OptionValue, Settings, Version};
 use crate::source::{Source, may_look_at_rows, templates, without_shebang};
 use crate::voice::Level;
 use mlua::{Function, IntoLua, LightUserData, Lua, LuaOptions, StdLib, String as Text, Table, Value};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::ptr;
@@ -42,6 +43,8 @@ pub(crate) struct Common {
     pub settings: Settings,
     pub random: Arc<RandomSource>,
     chunks: Chunks,
+    /// The modules that states have loaded so far, by name.
+    pub modules: Mutex<BTreeMap<String, Vec<u8>>>,
 }
 
 impl Common {
@@ -51,7 +54,16 @@ impl Common {
             settings: settings.clone(),
             random: Arc::new(RandomSource::new(&settings.random)),
             chunks: Chunks::default(),
+            modules: Mutex::default(),
         })
+    }
+
+    /// A state has loaded this module.
+    fn note_module(&self, name: &str, text: &[u8]) {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if !modules.contains_key(name) {
+            modules.insert(name.to_owned(), text.to_owned());
+        }
     }
 }
 
@@ -334,6 +346,7 @@ fn open_files(lua: &Lua, common: &Arc<Common>, wants_rows: &Arc<AtomicBool>) -> 
     let search = lua.create_function(move |lua, name: Text| {
         let name = name.to_string_lossy();
         if let Some(text) = common.source.module(&name) {
+            common.note_module(&name, text);
             return load(lua, &format!("{name}.lua"), text).map(Value::Function);
         }
         let package: Table = lua.globals().get("package")?;
@@ -341,6 +354,7 @@ fn open_files(lua: &Lua, common: &Arc<Common>, wants_rows: &Arc<AtomicBool>) -> 
         let mut tried = String::new();
         for file in templates(&path, &name) {
             if let Ok(text) = fs::read(&file) {
+                common.note_module(&name, &text);
                 return load(lua, &file.display().to_string(), &text).map(Value::Function);
             }
             tried.push_str(&format!("\n\tno file '{}'", file.display()));

@@ -3,7 +3,7 @@
 use crate::figures::{bytes, count, counted, duration, pacing};
 use crate::table::{facts, paragraph, table};
 use dyno_analysis::room;
-use dyno_archive::plan::{Address, Factor, Order, Plan, Resolved, Stage, State, Workload};
+use dyno_archive::plan::{Address, Factor, LuaScript, Order, Plan, Resolved, Stage, State, Workload};
 use dyno_archive::summary::Pacing;
 use dyno_record::Storage;
 use indexmap::{IndexMap, IndexSet};
@@ -77,8 +77,10 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
         let sql = |name: &str, text: &str| (!text.trim().is_empty()).then(|| row("data", name, text.trim().to_owned()));
         let fills = data.fill.iter();
         let fills = fills.map(|fill| row("data", &fill.table, counted(fill.rows, "row")));
+        let prepare = data.prepare.as_ref();
+        let prepare = prepare.map(|prepare| row("data", "prepare", in_lua(&prepare.script)));
         let (setup, finish) = (sql("setup", &data.setup), sql("finish", &data.finish));
-        setup.into_iter().chain(fills).chain(finish).collect()
+        setup.into_iter().chain(fills).chain(prepare).chain(finish).collect()
     }));
     let mut workloads: IndexMap<&str, Vec<(&Workload, &[Stage])>> = IndexMap::new();
     for experiment in plan.cells.iter().map(|cell| &cell.experiment) {
@@ -180,15 +182,25 @@ fn said_of(
 fn scripts(databases: &IndexMap<&str, Vec<&Resolved>>, workload: &str) -> String {
     let rows = said_of(databases, |cells| {
         let mut workloads = cells.iter().flat_map(|cell| &cell.workloads);
-        let scripts = workloads
-            .find(|known| known.name == workload)
-            .into_iter()
-            .flat_map(|known| known.scripts.iter());
+        let known = workloads.find(|known| known.name == workload);
+        if let Some(lua) = known.and_then(|known| known.scripts.lua()) {
+            return vec![vec![format!("\n{}", in_lua(lua))]];
+        }
+        let scripts = known.into_iter().flat_map(|known| known.scripts.iter());
         scripts
             .map(|(script, _)| vec![format!("\n{}", script.script.trim())])
             .collect()
     });
     rows.concat().concat()
+}
+
+/// A script in Lua, which is too long to be shown: its name and what its options are set to.
+fn in_lua(script: &LuaScript) -> String {
+    let name = &script.script.script_name;
+    match script.options() {
+        none if none.is_empty() => format!("{name} (Lua)"),
+        options => format!("{name} (Lua): {options}"),
+    }
 }
 
 /// From the least to the most of something.

@@ -2,7 +2,7 @@
 //! dyno's engine.
 //!
 //! What scripts do is the affair of `dyno-lua`. Here is what surrounds them: the command line of sysbench 0.5, 1.0 and
-//! 1.1, the workloads that come with dyno (`lua/`), and what is said of a run.
+//! 1.1, and what is said of a run. The workloads that come with dyno are in that crate, too.
 
 mod builtin;
 mod commands;
@@ -14,7 +14,6 @@ mod report;
 mod run;
 mod script;
 mod version;
-mod workloads;
 
 use dyno_engine::Signals;
 use dyno_lua::LuaError;

@@ -4,13 +4,11 @@ use crate::connection::{ConnectionError, Driver};
 use crate::message::{Level, Log, print_bytes};
 use crate::options::declared::{Declared, Resolved};
 use crate::options::{Kind, Options, Value};
-use crate::workloads;
 use dyno_lua::{
     DeclaredOption, Dialect, Distribution, Environment, IgnoredErrors, LuaError, OptionKind, OptionValue,
-    PreparedStatements, RandomSettings, Settings, Source, Voice,
+    PreparedStatements, RandomSettings, Settings, Source, Voice, workloads,
 };
 use std::io::Read;
-use std::path::Path;
 use std::sync::Arc;
 
 /// A script that is loaded.
@@ -23,6 +21,8 @@ pub struct Script {
     pub declared: dyno_lua::Declared,
     /// The options that it declares.
     pub options: Option<Vec<Declared>>,
+    /// The modules that it loads, with their texts.
+    pub modules: Vec<(String, Vec<u8>)>,
 }
 
 /// Passes on what scripts print, and says what is to be said.
@@ -81,6 +81,7 @@ impl Script {
         let own = declared.options.as_ref();
         Ok(Self {
             options: own.map(|own| own.iter().map(option).collect()),
+            modules: environment.modules(),
             source,
             name,
             declared,
@@ -128,24 +129,12 @@ fn source(options: &Options) -> Result<(String, Source), ScriptError> {
         Some(name) => name,
     };
     if let Some(source) = Source::find(name, &[])? {
-        let folder = Path::new(source.name()).parent().unwrap_or(Path::new("")).to_owned();
         // What lies beside the script, or where it looks, goes before what comes with dyno.
-        let missing = modules().filter(|(name, _)| {
-            let beside = std::slice::from_ref(&folder);
-            !matches!(Source::find(name, beside), Ok(Some(_)))
-        });
-        let missing: Vec<_> = missing.collect();
-        return Ok((name.to_owned(), source.with_modules(missing)));
+        return Ok((name.to_owned(), source.with_own_modules()));
     }
     let own = workloads::find(name).ok_or_else(|| ScriptError::Unknown(name.to_owned()))?;
     let source = Source::text(&format!("{}.lua", own.name), own.text);
-    Ok((name.to_owned(), source.with_modules(modules())))
-}
-
-/// What scripts may ask for by `require`.
-fn modules() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let texts = workloads::all().map(|workload| (workload.name, workload.text));
-    texts.chain([workloads::COMMON])
+    Ok((name.to_owned(), source.with_own_modules()))
 }
 
 fn option(own: &DeclaredOption) -> Declared {
@@ -236,6 +225,8 @@ fn settings(options: &Options, own: &[Resolved], undeclared: &[Resolved], log: &
         },
         ignored: ignored(general.list("mysql-ignore-errors")),
         events: options.limits.events.unwrap_or(0),
+        // What a look at each statement costs is for those who want to see them apart.
+        tells_statements: options.archive.is_some(),
         ..Settings::new(dialect, Arc::new(speaker))
     }
 }

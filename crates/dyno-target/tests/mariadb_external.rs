@@ -46,6 +46,7 @@ fn data(setup: &str) -> Data {
         fill: Vec::new(),
         finish: sql(""),
         tablespaces: Vec::new(),
+        maker: None,
         definition: setup.to_owned(),
         locale: None,
         read_only: false,

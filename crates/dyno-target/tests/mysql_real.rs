@@ -50,6 +50,7 @@ fn data_is_known_again(mysql: &RealMysql, root: &mut Client) {
         fill: Vec::new(),
         finish: sql(""),
         tablespaces: Vec::new(),
+        maker: None,
         definition: "it".to_owned(),
         locale: None,
         read_only,

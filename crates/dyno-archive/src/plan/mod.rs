@@ -19,8 +19,8 @@ pub use error_limit::ErrorLimit;
 pub use place::{Place, padded};
 pub use planned_run::PlannedRun;
 pub(crate) use planned_run::harmless;
-pub use resolved::{Data, Fill, MEASURE, Phase, Resolved, Stage, WARMUP, Workload};
-pub use scripts::{Script, Scripts, WeightedScript};
+pub use resolved::{Data, Fill, MEASURE, Phase, Prepare, Resolved, Stage, WARMUP, Workload};
+pub use scripts::{LuaScript, LuaSettings, Script, Scripts, WeightedScript};
 pub use value::{Span, Value};
 
 use indexmap::IndexMap;

@@ -1,6 +1,6 @@
 //! The exact work of a run.
 
-use super::{Address, Cache, Path, Place, Protocol, Scripts, Size, Span, State, Value, padded};
+use super::{Address, Cache, LuaScript, Path, Place, Protocol, Scripts, Size, Span, State, Value, padded};
 use indexmap::IndexMap;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
 use serde::{Deserialize, Serialize};
@@ -61,8 +61,8 @@ pub struct Resolved {
     pub interval: Duration,
 }
 
-/// How the data is made: first `setup`, then the tables of `fill`, then `finish`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How the data is made: first `setup`, then the tables of `fill`, then what a script prepares, then `finish`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Data {
     /// SQL statements that make the schema; may be empty.
     pub setup: String,
@@ -71,6 +71,9 @@ pub struct Data {
     pub setup_place: Option<Place>,
     /// Tables filled with generated rows.
     pub fill: Vec<Fill>,
+    /// A script in Lua whose command `prepare` makes data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<Prepare>,
     /// SQL statements that complete it, such as indexes; may be empty.
     pub finish: String,
     /// Where that stands; `None` in the archives of earlier dynos.
@@ -101,6 +104,16 @@ pub struct Fill {
     /// The expressions are in dyno's own language, and from this the rows are made; `None`: they are SQL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+}
+
+/// A script in Lua whose command `prepare` makes data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prepare {
+    /// The script.
+    #[serde(flatten)]
+    pub script: LuaScript,
+    /// How many clients it is told that there are; if its command is a parallel one, so many make the data.
+    pub threads: usize,
 }
 
 /// One or several scripts run by a number of clients.

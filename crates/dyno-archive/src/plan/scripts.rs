@@ -1,11 +1,17 @@
-//! What the clients of a workload execute: mostly one script, but a mix of several is a workload too.
+//! What the clients of a workload execute: mostly one script, but a mix of several is a workload too, and so is a
+//! script in Lua.
 
+use super::Value;
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// The scripts of a workload. In files a single one is the keys `script` and `script_name` of the workload itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Scripts {
+    // The first, because it has all that a single script has.
+    /// A script in sysbench's Lua.
+    Lua(LuaScript),
     /// Always the same.
     One(Script),
     /// Each transaction executes one of them, drawn by weight.
@@ -28,6 +34,29 @@ pub struct Script {
     pub script: String,
 }
 
+/// A script in sysbench's Lua, with all that it was run with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LuaScript {
+    /// The script. Its name is the path of its file, or that of a workload that comes with dyno.
+    #[serde(flatten)]
+    pub script: Script,
+    /// What there is beside its text.
+    pub lua: LuaSettings,
+}
+
+/// What a script in Lua is run with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LuaSettings {
+    /// The values of options, with underscores in their names; what is not in here has the script's own defaults.
+    pub options: IndexMap<String, Value>,
+    /// Whether it has no FFI, files and commands.
+    #[serde(default)]
+    pub safe: bool,
+    /// The texts of the modules that it loads by `require`, by name.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub modules: IndexMap<String, String>,
+}
+
 /// A script of several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeightedScript {
@@ -36,6 +65,16 @@ pub struct WeightedScript {
     /// The script.
     #[serde(flatten)]
     pub script: Script,
+}
+
+impl LuaScript {
+    /// The values of its options in one line; empty if none was given.
+    #[must_use]
+    pub fn options(&self) -> String {
+        let options = self.lua.options.iter();
+        let options = options.map(|(name, value)| format!("{name} = {value}"));
+        options.collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Scripts {
@@ -62,10 +101,19 @@ impl Scripts {
         }
     }
 
+    /// The script in Lua, if it is one.
+    #[must_use]
+    pub fn lua(&self) -> Option<&LuaScript> {
+        match self {
+            Self::Lua(script) => Some(script),
+            Self::One(_) | Self::Several { .. } => None,
+        }
+    }
+
     /// The scripts with their weights, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&Script, u64)> {
         let (one, several) = match self {
-            Self::One(script) => (Some(script), [].as_slice()),
+            Self::One(script) | Self::Lua(LuaScript { script, .. }) => (Some(script), [].as_slice()),
             Self::Several { scripts } => (None, scripts.as_slice()),
         };
         let several = several.iter().map(|weighted| (&weighted.script, weighted.weight));
@@ -95,6 +143,27 @@ mod tests {
                 .collect::<Vec<_>>(),
             [("a", 1)]
         );
+    }
+
+    #[test]
+    fn a_script_in_lua_is_kept_with_all_that_it_was_run_with() {
+        let Scripts::One(script) = Scripts::new([script("a.lua")]) else {
+            panic!("one script");
+        };
+        let options = [("tables", Value::Integer(4)), ("rand_type", Value::from("uniform"))];
+        let lua = Scripts::Lua(LuaScript {
+            script,
+            lua: LuaSettings {
+                options: options.map(|(name, value)| (name.to_owned(), value)).into(),
+                safe: true,
+                modules: IndexMap::from([("common".to_owned(), "return 1".to_owned())]),
+            },
+        });
+        let json = serde_json::to_value(&lua).unwrap();
+        assert_eq!(json["lua"]["options"], json!({ "tables": 4, "rand_type": "uniform" }));
+        assert_eq!(json["script_name"], "a.lua");
+        assert_eq!(serde_json::from_value::<Scripts>(json).unwrap(), lua);
+        assert_eq!(lua.iter().count(), 1);
     }
 
     #[test]

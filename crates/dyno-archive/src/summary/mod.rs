@@ -211,7 +211,7 @@ impl WorkloadFacts {
     #[must_use]
     pub fn new(workload: &Workload, statements: Vec<String>) -> Self {
         let scripts = match &workload.scripts {
-            Scripts::One(_) => [].as_slice(),
+            Scripts::One(_) | Scripts::Lua(_) => [].as_slice(),
             Scripts::Several { scripts } => scripts,
         };
         Self {

@@ -103,11 +103,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         if self.clients[index].rare.own.len() >= MOST_OWN {
             return Err(ProgramError::new(Misuse::TooMany(statement)));
         }
-        let text = match prepared {
-            true => self.text(index, statement),
-            false => self.name(index, statement),
-        };
-        let place = self.places.of(&text, |place, text| {
+        let place = self.places.of(&self.label(index, statement), |place, text| {
             self.tell(Message::Statement {
                 workload: self.number,
                 place,
@@ -118,7 +114,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             place: place as u32,
             prepared,
         });
-        Ok(text)
+        Ok(self.text(index, statement))
     }
 
     /// Has the server prepare a statement of a client's own, and lets the client wait for that.

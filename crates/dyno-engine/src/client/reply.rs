@@ -102,11 +102,11 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         dyno_text::decode(&text).into_owned()
     }
 
-    /// The text under which a statement is counted that is sent as text.
-    pub(super) fn name(&self, index: usize, statement: usize) -> String {
+    /// The text under which a statement of the client's own is counted.
+    pub(super) fn label(&self, index: usize, statement: usize) -> String {
         let mut text = Vec::new();
         let state = &self.clients[index].program;
-        self.workload.program.write_name(state, statement, &mut text);
+        self.workload.program.write_label(state, statement, &mut text);
         dyno_text::decode(&text).into_owned()
     }
 }

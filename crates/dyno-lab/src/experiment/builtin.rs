@@ -32,6 +32,7 @@ pub fn builtin() -> &'static [Builtin] {
         "direct-pg",
         "os-comparison",
         "polar-hot-data",
+        "polar-mysql",
         "burn-after-reading",
     ]
 }

@@ -4,8 +4,9 @@
 //! alone. Which of them applies is known for each cell, once its target is. A file with such sections is written for
 //! the kinds that it names; one without any is sent to every database as it is.
 
-use super::{Experiment, FillPlan, SetError, builtin};
-use dyno_archive::plan::{Place, Scripts, Size};
+use super::{Experiment, FillPlan, SetError, WorkPlan, builtin};
+use crate::lua::PreparePlan;
+use dyno_archive::plan::{Place, Size};
 use dyno_target::target::{EMBEDDED, PRODUCTS, Product, product};
 use indexmap::IndexMap;
 
@@ -21,9 +22,10 @@ pub(super) struct Dialect {
     /// Each takes the place of what the table is filled with otherwise.
     pub fill: Vec<FillPlan>,
     pub finish: Option<PlacedSql>,
+    pub prepare: Option<PreparePlan>,
     pub tablespaces: Option<Vec<String>>,
     /// By workload.
-    pub scripts: IndexMap<String, Scripts>,
+    pub scripts: IndexMap<String, WorkPlan>,
     /// Settings that a size changes.
     pub sizes: Vec<(Size, IndexMap<String, String>)>,
     /// Why the experiment makes sense on this kind of database alone.
@@ -107,6 +109,9 @@ impl Experiment {
         }
         if let Some((sql, place)) = &dialect.finish {
             (self.finish, self.finish_place) = (sql.clone(), place.clone());
+        }
+        if let Some(prepare) = &dialect.prepare {
+            self.prepare = Some(prepare.clone());
         }
         if let Some(tablespaces) = &dialect.tablespaces {
             self.tablespaces.clone_from(tablespaces);
@@ -467,8 +472,15 @@ rows = 5
             .fill
             .iter()
             .map(|fill| format!("{}: {} rows of {:?}\n", fill.table, fill.rows, fill.columns));
-        let scripts = resolved.workloads.iter().flat_map(|workload| workload.scripts.iter());
-        let scripts = scripts.map(|(script, _)| script.script.as_str());
+        let scripts = resolved.workloads.iter().map(|workload| match workload.scripts.lua() {
+            // Its text is a file of its own.
+            Some(lua) => format!("{}: {}\n", lua.script.script_name, lua.options()),
+            None => workload
+                .scripts
+                .iter()
+                .map(|(script, _)| script.script.as_str())
+                .collect(),
+        });
         let parts = [
             settings.collect::<String>(),
             data.setup.clone(),

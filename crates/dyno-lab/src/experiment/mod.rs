@@ -17,15 +17,17 @@ pub mod plan;
 mod resolve;
 mod section;
 mod set;
-mod text_file;
+pub(crate) mod text_file;
 
 pub use builtin::{Builtin, builtin, find};
 pub use diagnostic::Diagnostic;
 pub use dialect::OtherDatabase;
 pub(crate) use named::NamedLevels;
+pub(crate) use placeholder::{substitute, unknown as unknown_placeholder};
 pub use set::SetError;
 pub(crate) use set::TARGET;
 
+use crate::lua::{LuaPlan, PreparePlan};
 use dialect::Dialect;
 use dyno_archive::plan::{Address, Cache, Levels, Path, Place, Protocol, Scripts, Size, Span, State, Value};
 use dyno_target::target::without_secrets;
@@ -46,6 +48,7 @@ pub struct Experiment {
     setup: String,
     setup_place: Option<Place>,
     fill: Vec<FillPlan>,
+    prepare: Option<PreparePlan>,
     finish: String,
     finish_place: Option<Place>,
     read_only: bool,
@@ -108,7 +111,16 @@ struct WorkloadPlan {
     protocol: Protocol,
     rate_per_s: Option<f64>,
     start_delay: Duration,
-    scripts: Scripts,
+    scripts: WorkPlan,
+}
+
+/// What the clients of a workload execute, as written.
+#[derive(Clone, Debug, PartialEq)]
+enum WorkPlan {
+    /// Scripts in pgbench's language.
+    Scripts(Scripts),
+    /// A script in Lua.
+    Lua(LuaPlan),
 }
 
 /// A stage as written.
@@ -149,7 +161,7 @@ pub enum ExperimentError {
 }
 
 /// Ends the first line of a message about a name that is not known.
-fn did_you_mean(nearest: Option<&str>) -> String {
+pub(crate) fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
 }
 

@@ -63,7 +63,7 @@ pub(super) fn is_name(text: &str) -> bool {
 }
 
 /// The first placeholder of `text` that names none of `parameters`: the name and where it is.
-pub(super) fn unknown<'a>(text: &'a str, parameters: &IndexMap<String, Value>) -> Option<(&'a str, Range<usize>)> {
+pub(crate) fn unknown<'a>(text: &'a str, parameters: &IndexMap<String, Value>) -> Option<(&'a str, Range<usize>)> {
     pieces(text).into_iter().find_map(|piece| match piece {
         Piece::Name(name, place) if !parameters.contains_key(name) => Some((name, place)),
         _ => None,
@@ -71,7 +71,7 @@ pub(super) fn unknown<'a>(text: &'a str, parameters: &IndexMap<String, Value>) -
 }
 
 /// Replaces every placeholder. One that names no parameter stays as it is; [`unknown`] finds those beforehand.
-pub(super) fn substitute(text: &str, parameters: &IndexMap<String, Value>) -> String {
+pub(crate) fn substitute(text: &str, parameters: &IndexMap<String, Value>) -> String {
     let mut result = String::with_capacity(text.len());
     for piece in pieces(text) {
         match piece {

@@ -3,9 +3,9 @@
 use super::placeholder::substitute;
 use super::plan::Design;
 use super::set::{STAGE, WORKLOAD};
-use super::{Change, Experiment, FillPlan, SetError, StagePlan, WorkloadPlan, address};
+use super::{Change, Experiment, FillPlan, SetError, StagePlan, WorkPlan, WorkloadPlan, address};
 use dyno_analysis::summary::metrics;
-use dyno_archive::plan::{Data, Fill, Resolved, Size, Stage, Value, Workload};
+use dyno_archive::plan::{Data, Fill, Resolved, Scripts, Size, Stage, Value, Workload};
 use dyno_script::Rows;
 use indexmap::IndexMap;
 use std::time::Duration;
@@ -99,8 +99,11 @@ impl Experiment {
             .workloads
             .into_iter()
             .filter(|plan| runs(&plan.name))
-            .map(|plan| plan.resolved(cores))
-            .collect();
+            .map(|plan| plan.resolved(cores, &parameters))
+            .collect::<Result<_, _>>()?;
+        check_languages(&workloads)?;
+        let prepare = self.prepare.map(|plan| plan.resolved(&parameters)).transpose();
+        let prepare = prepare.map_err(|refused| of_option("data", refused))?;
         let staged = !self.stages.is_empty();
         let stages = self.stages.into_iter().filter_map(|plan| plan.resolved(&runs));
         let stages: Vec<_> = stages.collect();
@@ -125,6 +128,7 @@ impl Experiment {
                 setup: substitute(&self.setup, &parameters),
                 setup_place: self.setup_place,
                 fill: fill.collect::<Result<_, _>>()?,
+                prepare,
                 finish: substitute(&self.finish, &parameters),
                 finish_place: self.finish_place,
                 read_only: self.read_only,
@@ -154,6 +158,32 @@ impl Experiment {
             metrics,
         })
     }
+}
+
+/// Says which option of what cannot have its value.
+fn of_option(whose: &str, (name, value, reason): (String, Value, String)) -> SetError {
+    SetError::Invalid {
+        name: format!("{whose}.{name}"),
+        value: value.to_string(),
+        reason,
+    }
+}
+
+/// Makes sure that workloads which run side by side are in one language: their clients are driven by one program.
+fn check_languages(workloads: &[Workload]) -> Result<(), SetError> {
+    let is_lua = |workload: &&Workload| workload.scripts.lua().is_some();
+    let number = workloads.iter().filter(is_lua).count();
+    if number == 0 || number == workloads.len() {
+        return Ok(());
+    }
+    let names: Vec<_> = workloads.iter().map(|workload| workload.name.as_str()).collect();
+    Err(SetError::Invalid {
+        name: WORKLOAD.to_owned(),
+        value: names.join("+"),
+        reason: "workloads that run at the same time must all be in Lua, or none of them; let them run one after the \
+                 other, as levels of the factor `workload`"
+            .to_owned(),
+    })
 }
 
 /// Makes sure that a stage has no more clients than one of its workloads, at least, has.
@@ -222,8 +252,15 @@ impl FillPlan {
 }
 
 impl WorkloadPlan {
-    fn resolved(self, cores: usize) -> Workload {
-        Workload {
+    fn resolved(self, cores: usize, parameters: &IndexMap<String, Value>) -> Result<Workload, SetError> {
+        let scripts = match self.scripts {
+            WorkPlan::Scripts(scripts) => scripts,
+            WorkPlan::Lua(plan) => {
+                let script = plan.resolved(parameters);
+                Scripts::Lua(script.map_err(|refused| of_option(&self.name, refused))?)
+            }
+        };
+        Ok(Workload {
             threads: self.threads.unwrap_or(cores).clamp(1, self.clients),
             name: self.name,
             clients: self.clients,
@@ -231,8 +268,8 @@ impl WorkloadPlan {
             rate_per_s: self.rate_per_s,
             transactions_per_client: None,
             start_delay: self.start_delay,
-            scripts: self.scripts,
-        }
+            scripts,
+        })
     }
 }
 

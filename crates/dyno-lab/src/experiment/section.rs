@@ -191,6 +191,14 @@ pub(super) fn scalar(source: Source<'_>, key: &str, value: &Spanned<DeValue<'_>>
     }
 }
 
+/// The value of an option of a script, which may be `true` or `false`, too.
+pub(super) fn option_value(source: Source<'_>, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, Diagnostic> {
+    match value.get_ref() {
+        DeValue::Boolean(on) => Ok(Value::from(if *on { "on" } else { "off" })),
+        _ => scalar(source, key, value),
+    }
+}
+
 /// The list that `value` is.
 pub(super) fn list<'a>(
     source: Source<'_>,

@@ -3,7 +3,8 @@
 
 use super::dialect::OtherDatabase;
 use super::duration::parse_duration;
-use super::{Experiment, StagePlan, WorkloadPlan, did_you_mean, placeholder};
+use super::{Experiment, StagePlan, WorkPlan, WorkloadPlan, did_you_mean, placeholder};
+use crate::lua::{LuaPlan, OPTIONS};
 use crate::nearest::nearest;
 use dyno_archive::plan::{MEASURE, Span, Value, WARMUP};
 use dyno_target::target::{locale, setting_names};
@@ -30,6 +31,8 @@ pub(super) const WORKLOAD: &str = "workload";
 pub(super) const SETTINGS: &str = "settings";
 /// Begins the name of a stage's value.
 pub(super) const STAGE: &str = "stage";
+/// Names the data's own script before an option of it.
+const DATA: &str = "data";
 /// Begins the name of a value of the plan.
 pub(super) const PLAN: &str = "plan";
 const INTERVAL: &str = "interval";
@@ -78,7 +81,8 @@ impl Experiment {
     ///
     /// `name` is a parameter; `clients`, `threads`, `protocol`, `rate` or `start_delay` for all workloads, or
     /// `WORKLOAD.clients` for one; `warmup`, `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache`
-    /// or `workload`; `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`, `.order`, `.on_failure` or
+    /// or `workload`; `options.NAME` of all scripts in Lua, or `WORKLOAD.options.NAME` or `data.options.NAME` of one;
+    /// `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`, `.order`, `.on_failure` or
     /// `.max_errors`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or
     /// PostgreSQL has it. What is written in a section `[server]` or `[data]` may be called by it, too:
     /// `data.state`. A number may also come as text. Fewer clients than threads take the threads down with them. A
@@ -114,6 +118,7 @@ impl Experiment {
             WORKLOAD_NAMES.contains(&name) && self.workloads.iter().any(|known| known.name == workload)
         };
         self.setting(name).is_some()
+            || self.is_option(name)
             || self.names().iter().any(|known| known == name)
             || name.split_once('.').is_some_and(of_workload)
     }
@@ -147,6 +152,7 @@ impl Experiment {
             names.extend(STAGE_NAMES.map(|name| format!("{STAGE}.{}.{name}", stage.name)));
         }
         names.extend(PLAN_NAMES.map(|name| format!("{PLAN}.{name}")));
+        names.extend(self.option_names());
         let of_dialects = self.dialects.values().flat_map(|dialect| dialect.settings.keys());
         let settings: IndexSet<&String> = self.settings.keys().chain(of_dialects).collect();
         names.extend(settings.into_iter().cloned());
@@ -184,12 +190,71 @@ impl Experiment {
             && let Some(workload) = self.workloads.iter_mut().find(|known| known.name == workload)
         {
             workload.set(name, value)?;
+        } else if self.is_option(name) {
+            self.set_option(name, value)?;
         } else if let Some(levels) = self.named.get(name).cloned() {
             self.set_meaning(&levels, value.to_string().trim())?;
         } else {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// Whether this is the name of an option of a script in Lua.
+    pub(super) fn is_option(&self, name: &str) -> bool {
+        let Some((whose, option)) = option_of(name) else {
+            return false;
+        };
+        self.luas(whose).any(|script| script.knows(option))
+    }
+
+    /// The names of the options of scripts in Lua, as they are set for all that have them.
+    fn option_names(&self) -> IndexSet<String> {
+        let scripts = self.luas(None);
+        scripts
+            .flat_map(LuaPlan::names)
+            .map(|option| format!("{OPTIONS}.{option}"))
+            .collect()
+    }
+
+    /// The scripts in Lua of a workload, of the data, or all of them.
+    fn luas<'a>(&'a self, whose: Option<&'a str>) -> impl Iterator<Item = &'a LuaPlan> {
+        let workloads = self.workloads.iter().filter_map(|workload| match &workload.scripts {
+            WorkPlan::Lua(script) => Some((workload.name.as_str(), script)),
+            WorkPlan::Scripts(_) => None,
+        });
+        let data = self.prepare.iter().map(|prepare| (DATA, &prepare.script));
+        let is_meant = move |name: &str| whose.is_none_or(|whose| whose == name);
+        workloads
+            .chain(data)
+            .filter(move |(name, _)| is_meant(name))
+            .map(|(_, script)| script)
+    }
+
+    /// Sets an option of all scripts that have it, or of one.
+    fn set_option(&mut self, name: &str, value: &Value) -> Result<(), String> {
+        let Some((whose, option)) = option_of(name) else {
+            return Ok(());
+        };
+        let parameters = &self.parameters;
+        let is_meant = |name: &str| whose.is_none_or(|whose| whose == name);
+        // On copies: a value that one script refuses must not reach the others.
+        let (mut workloads, mut prepare) = (self.workloads.clone(), self.prepare.clone());
+        for workload in workloads.iter_mut().filter(|workload| is_meant(&workload.name)) {
+            if let WorkPlan::Lua(script) = &mut workload.scripts
+                && script.knows(option)
+            {
+                script.set(option, value, parameters)?;
+            }
+        }
+        if let Some(prepare) = prepare
+            .as_mut()
+            .filter(|prepare| is_meant(DATA) && prepare.script.knows(option))
+        {
+            prepare.script.set(option, value, parameters)?;
+        }
+        (self.workloads, self.prepare) = (workloads, prepare);
+        Ok(())
     }
 
     /// The server setting that `name` stands for, with `settings.` before it or without.
@@ -333,6 +398,15 @@ pub(super) fn plain(name: &str) -> &str {
     of("server", &[TARGET, "path", LOCALE])
         .or_else(|| of("data", &["state", "cache"]))
         .unwrap_or(name)
+}
+
+/// Whose option this is, if that is said, and its name.
+pub(super) fn option_of(name: &str) -> Option<(Option<&str>, &str)> {
+    if let Some(option) = dotted(name, OPTIONS) {
+        return Some((None, option));
+    }
+    let (whose, rest) = name.split_once('.')?;
+    dotted(rest, OPTIONS).map(|option| (Some(whose), option))
 }
 
 /// What follows `section.` in `name`.

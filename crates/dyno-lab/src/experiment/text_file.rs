@@ -9,7 +9,7 @@ use std::path::Path;
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The text of the file at `path`.
-pub(super) fn read(path: &Path) -> io::Result<String> {
+pub(crate) fn read(path: &Path) -> io::Result<String> {
     let refused = |why: String| Err(io::Error::new(ErrorKind::InvalidInput, why));
     // Looked at before it is opened: opening a pipe waits for its writer.
     if !std::fs::metadata(path)?.is_file() {

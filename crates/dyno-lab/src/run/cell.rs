@@ -7,6 +7,7 @@ use super::reserved::Reserved;
 use super::target::{clients, lexis, needs, settings};
 use super::workload;
 use super::{Entry, Progress, RunError, RunRecording, data};
+use crate::lua::Heard;
 use dyno_analysis::progress::FinishedRun;
 use dyno_archive::CampaignWriter;
 use dyno_archive::plan::PlannedRun;
@@ -14,6 +15,7 @@ use dyno_archive::plan::{Cache, ErrorLimit, Path as Way, Resolved};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_load::{Ready as Load, no_log};
 use dyno_target::target::{Data, Database, Embedded, External, Route, Target, TargetError, Wanted};
+use std::sync::Arc;
 
 /// What all runs of a campaign have in common.
 pub(super) struct Bench<'a> {
@@ -83,8 +85,10 @@ impl Bench<'_> {
         let scripts = workload::scripts(experiment, seed, lexis)?;
         let server = ready.database.reach().into();
         let load = workload::plan(experiment, scripts, &server, self.threads.clone());
-        let load = Load::of(load, &no_log)?;
+        // Before scripts do anything.
         ready.database.mark_used(&self.stop.flag())?;
+        let heard = Arc::new(Heard::default());
+        let load = Load::heard_by(&heard.voice(), load, &no_log)?;
         let entry = Entry {
             experiment,
             statements: load.statements(),
@@ -107,6 +111,9 @@ impl Bench<'_> {
             .during(self.stop, |stop| load.drive(recording.observer(), stop));
         match driven {
             Ok(outcome) => {
+                for note in lua_notes(experiment, &load, &heard) {
+                    recording.note(note);
+                }
                 let lost = lost.map(|error| error.to_string());
                 let reason = lost.or_else(|| self.server_end(&outcome));
                 Ok(recording.close(&outcome, reason))
@@ -231,6 +238,23 @@ impl Bench<'_> {
         }
         self.embedded.stop(progress);
     }
+}
+
+/// What is to be known of the scripts in Lua of a load that is over.
+fn lua_notes(experiment: &Resolved, load: &Load, heard: &Heard) -> Vec<String> {
+    let said = heard.said().into_iter();
+    let said = said.map(|said| format!("Of the script was said: {}.", said.trim_end_matches('.')));
+    let counts = load.counts().into_iter().zip(&experiment.workloads);
+    let begun_again = counts
+        .filter(|(counts, _)| counts.errors > 0)
+        .map(|(counts, workload)| {
+            format!(
+                "\"{}\": {} events, those of the warm-up included, began again after an error that mysql_ignore_errors \
+             names or that the script ignores; their latencies hold all attempts.",
+                workload.name, counts.errors
+            )
+        });
+    begun_again.chain(said).collect()
 }
 
 /// Brings the database to rest.

@@ -1,7 +1,9 @@
 //! What an experiment says of its data, as a target brings it.
 
+use crate::lua::Prepares;
 use dyno_archive::plan::{Resolved, State};
-use dyno_target::target::{self, Data, Fill, Sql};
+use dyno_target::target::{self, Data, Fill, Maker, Sql};
+use std::sync::Arc;
 
 /// The experiment's data.
 pub(super) fn of(experiment: &Resolved) -> Data {
@@ -20,6 +22,10 @@ pub(super) fn of(experiment: &Resolved) -> Data {
         experiment: experiment.name.clone(),
         setup: sql(data.placed_setup()),
         fill: fill.collect(),
+        maker: data
+            .prepare
+            .clone()
+            .map(|prepare| Arc::new(Prepares(prepare)) as Arc<dyn Maker>),
         finish: sql(data.placed_finish()),
         tablespaces: data.tablespaces.clone(),
         definition: definition(data),
@@ -36,7 +42,13 @@ pub(super) fn of(experiment: &Resolved) -> Data {
 /// What makes the data what it is, whatever is done with it and wherever it is written.
 fn definition(data: &dyno_archive::plan::Data) -> String {
     // Serializing plain strings and numbers cannot fail.
-    serde_json::to_string(&(&data.setup, &data.fill, &data.finish, &data.tablespaces)).unwrap_or_default()
+    let mut definition =
+        serde_json::to_string(&(&data.setup, &data.fill, &data.finish, &data.tablespaces)).unwrap_or_default();
+    if let Some(prepare) = &data.prepare {
+        let prepare = serde_json::to_string(&(&prepare.script.script.script, &prepare.script.lua, prepare.threads));
+        definition.push_str(&prepare.unwrap_or_default());
+    }
+    definition
 }
 
 #[cfg(test)]

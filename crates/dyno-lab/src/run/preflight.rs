@@ -64,7 +64,13 @@ pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> 
             .map(|workload| (workload.protocol, workload.clients, &workload.scripts))
             .collect();
         let data = &experiment.data;
-        let data = (&data.setup, &data.finish, &data.tablespaces, &experiment.locale);
+        let data = (
+            &data.setup,
+            &data.prepare,
+            &data.finish,
+            &data.tablespaces,
+            &experiment.locale,
+        );
         let way = (target.to_string(), experiment.path, experiment.data.cache);
         let looked_at = (names, scripts, data, &experiment.settings, way);
         if !seen.insert(serde_json::to_string(&looked_at).unwrap_or_default()) {
@@ -77,6 +83,7 @@ pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> 
 
 fn rehearse_cell(experiment: &Resolved, target: &Target, seed: u64) -> Result<(), RunError> {
     workload::rehearse(experiment, seed, target::lexis(experiment))?;
+    workload::check_prepare(experiment)?;
     for (sql, name) in [experiment.data.placed_setup(), experiment.data.placed_finish()] {
         statements(&sql, name, target::lexis(experiment))?;
     }

@@ -173,6 +173,11 @@ impl<'a> RunRecording<'a> {
         &mut self.recorder
     }
 
+    /// Keeps in mind one more thing that was noticed.
+    pub fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
     /// The load could not begin, for this `reason`: there is nothing to keep. A campaign of this run alone is removed.
     pub fn abandon(self, reason: &str) {
         let (summary, mut writer, _) = self.recorder.finish();

@@ -1,8 +1,12 @@
 //! From an experiment's workloads to the plan of a load.
 
+use super::RunError;
+use super::target::lexis;
+use crate::lua::loadable;
 use dyno_archive::plan::{Protocol, Resolved, Span, Value, Workload, padded};
 use dyno_engine::{Load, Pacing, Phase, Preparing, ThreadOptions};
-use dyno_load::{Access, Given, LoadPlan, ScriptText, Scripts, Server};
+use dyno_load::{Access, Given, LoadError, LoadPlan, ScriptText, Scripts, Server, Work};
+use dyno_lua::Dialect;
 use dyno_script::{Defined, Lexis, ScriptError};
 use std::time::Duration;
 
@@ -14,9 +18,16 @@ const AUTOMATIC: [&str; 3] = ["client_id", "default_seed", "random_seed"];
 ///
 /// # Errors
 /// A script cannot be used.
-pub(super) fn scripts(experiment: &Resolved, seed: u64, lexis: Lexis) -> Result<Vec<Scripts>, ScriptError> {
+pub(super) fn scripts(experiment: &Resolved, seed: u64, lexis: Lexis) -> Result<Vec<Work>, RunError> {
     let each = experiment.workloads.iter().enumerate();
     each.map(|(index, workload)| {
+        // Workloads that run side by side draw from states of their own.
+        let seed = seed.wrapping_add(index as u64);
+        if let Some(script) = workload.scripts.lua() {
+            let prepares = workload.protocol != Protocol::Simple;
+            let script = loadable(script, dialect(experiment), seed, prepares).map_err(LoadError::from)?;
+            return Ok(Work::Lua(Box::new(script)));
+        }
         let texts = workload.scripts.iter().map(|(script, weight)| ScriptText {
             name: script.script_name.clone(),
             text: padded(&script.script, script.script_offset).into_bytes(),
@@ -29,12 +40,11 @@ pub(super) fn scripts(experiment: &Resolved, seed: u64, lexis: Lexis) -> Result<
             variables: parameters
                 .map(|(name, value)| Given::new(name, script_value(value)))
                 .collect(),
-            // Workloads that run side by side draw from states of their own.
-            seed: seed.wrapping_add(index as u64),
+            seed,
             protocol: wire_protocol(workload.protocol),
         };
         check(&scripts)?;
-        Ok(scripts)
+        Ok(scripts.into())
     })
     .collect()
 }
@@ -44,7 +54,7 @@ pub(super) fn scripts(experiment: &Resolved, seed: u64, lexis: Lexis) -> Result<
 ///
 /// # Errors
 /// A script cannot be used by the usual rules, nor by others.
-pub(super) fn rehearse(experiment: &Resolved, seed: u64, usual: Lexis) -> Result<(), ScriptError> {
+pub(super) fn rehearse(experiment: &Resolved, seed: u64, usual: Lexis) -> Result<(), RunError> {
     let Err(error) = scripts(experiment, seed, usual) else {
         return Ok(());
     };
@@ -52,6 +62,24 @@ pub(super) fn rehearse(experiment: &Resolved, seed: u64, usual: Lexis) -> Result
     match other {
         Some(Ok(_)) => Ok(()),
         _ => Err(error),
+    }
+}
+
+/// Makes sure that nothing is wrong with the script that makes the data, if one does.
+///
+/// # Errors
+/// It cannot be used.
+pub(super) fn check_prepare(experiment: &Resolved) -> Result<(), RunError> {
+    let prepare = experiment.data.prepare.iter();
+    let mut checked = prepare.map(|prepare| loadable(&prepare.script, dialect(experiment), 1, true));
+    checked.try_for_each(|checked| Ok(checked.map(drop).map_err(LoadError::from)?))
+}
+
+/// What scripts in Lua are told of the database.
+fn dialect(experiment: &Resolved) -> Dialect {
+    match lexis(experiment) {
+        Lexis::Mysql | Lexis::MysqlNoEscapes => Dialect::Mysql,
+        Lexis::Psql => Dialect::Postgres,
     }
 }
 
@@ -75,7 +103,7 @@ fn check(scripts: &Scripts) -> Result<(), ScriptError> {
 }
 
 /// The whole load on `server`, with what [`scripts`] gave.
-pub(super) fn plan(experiment: &Resolved, scripts: Vec<Scripts>, server: &Server, threads: ThreadOptions) -> LoadPlan {
+pub(super) fn plan(experiment: &Resolved, scripts: Vec<Work>, server: &Server, threads: ThreadOptions) -> LoadPlan {
     let workloads = experiment.workloads.iter().zip(scripts).map(|(workload, scripts)| {
         let access = Access {
             server: server.clone(),

@@ -4,14 +4,12 @@
 use crate::message;
 use crate::options::Options;
 use dyno_archive::plan::{ErrorLimit, Protocol, Resolved, Scripts, Value, Workload};
-use dyno_engine::{ClientEvent, Connected, Observer, Stop};
-use dyno_lab::run::{Entry, Progress, Recorder, RunError, RunRecording};
-use dyno_record::Interval;
+use dyno_engine::Stop;
+use dyno_lab::run::{Entry, Progress, RunError, RunRecording};
 use dyno_target::postgres::PostgresDatabase;
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::postgres::scope::Scope;
 use dyno_target::target::word_without_secrets;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
@@ -94,37 +92,6 @@ fn shown<'a>(name: &str, value: &'a str) -> &'a str {
     match word_without_secrets(&word) == word {
         true => value,
         false => "***",
-    }
-}
-
-/// Lets two see the load: who reports and who keeps.
-pub struct Both<'a, 'b, W> {
-    /// Always.
-    pub watch: &'a mut W,
-    /// With `--archive`.
-    pub recorder: Option<&'a mut Recorder<'b>>,
-}
-
-impl<W: Observer> Observer for Both<'_, '_, W> {
-    fn connected(&mut self, connected: &Connected) {
-        self.watch.connected(connected);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.connected(connected);
-        }
-    }
-
-    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.interval(interval)?;
-        }
-        self.watch.interval(interval)
-    }
-
-    fn client_event(&mut self, event: &ClientEvent) {
-        self.watch.client_event(event);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.client_event(event);
-        }
     }
 }
 

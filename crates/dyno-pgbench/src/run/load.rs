@@ -54,7 +54,7 @@ pub fn plan(options: &Options, scale: i64, target: &ConnectionInfo) -> LoadPlan 
         time_commands: options.per_command,
         trace: options.debug,
         log: log(options),
-        ..Workload::new(WORKLOAD, options.clients, access, scripts(options, scale))
+        ..Workload::new(WORKLOAD, options.clients, access, scripts(options, scale).into())
     };
     Load {
         interval: interval(options),

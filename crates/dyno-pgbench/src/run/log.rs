@@ -7,7 +7,7 @@
 use crate::message;
 use crate::version::Version;
 use dyno_engine::{LogContext, LogEntry, LoggedOutcome, NewLog, Pacing, TransactionLog};
-use dyno_load::{LogError, LogPlan, WorkloadPlan};
+use dyno_load::{LogError, LogPlan, Work, WorkloadPlan, no_log};
 use dyno_record::{FailureCounts, Sums};
 use dyno_script::Random;
 use std::fs::File;
@@ -58,7 +58,10 @@ pub fn open(workload: &WorkloadPlan, log: &LogPlan) -> Result<NewLog, LogError> 
         detailed: log.failures_detailed,
         first_phase: log.first_phase,
     };
-    let seeds = workload.program.seeds(workload.clients, workload.threads);
+    let Work::Scripts(scripts) = &workload.program else {
+        return no_log(workload, log);
+    };
+    let seeds = scripts.seeds(workload.clients, workload.threads);
     let (interval_s, rate) = (log.aggregate_s, log.sampling_rate);
     Ok(Box::new(move |context: LogContext| {
         let file = files.get(context.thread).and_then(|file| file.lock().ok()?.take());

@@ -17,7 +17,7 @@ use crate::options::Options;
 use crate::report::{self, Conditions, Report, ScriptReport};
 use dyno_archive::RunState;
 use dyno_engine::{DriveError, Ending, Outcome, Signals, allow_descriptors};
-use dyno_lab::run::RunRecording;
+use dyno_lab::run::{Both, RunRecording};
 use dyno_load::{LoadError, LogError, Ready};
 use dyno_target::postgres::address::{ConnectionInfo, Host};
 use setup::{Tables, TablesError};
@@ -72,7 +72,7 @@ fn benchmark(options: &Options, target: &ConnectionInfo, signals: &Signals) -> u
             Err(error) => return fail(&error.to_string()),
         }
     }
-    let mut observer = archive::Both {
+    let mut observer = Both {
         watch: &mut watch,
         recorder: recording.as_mut().map(RunRecording::observer),
     };

@@ -6,7 +6,7 @@ use super::parts::{code, in_full, paragraph, section, table};
 use super::results::pacing;
 use super::table::{FACTS, exactly, facts, number, text, words};
 use crate::figures::{bytes, count, counted, duration, one_line};
-use dyno_archive::plan::{Address, Fill, Levels, Resolved, Workload};
+use dyno_archive::plan::{Address, Fill, Levels, LuaScript, Prepare, Resolved, Workload};
 use dyno_archive::summary::Pacing;
 use dyno_archive::{Campaign, CampaignRecord, Run, RunRecord};
 use indexmap::{IndexMap, IndexSet};
@@ -136,9 +136,10 @@ fn by_kind<'a>(runs: &[&'a RunRecord]) -> IndexMap<String, Vec<&'a RunRecord>> {
 }
 
 /// What is shown of an experiment: where its SQL stands in a file is not.
-fn shown_of(experiment: &Resolved) -> (&str, &[Fill], &str, &[Workload]) {
+fn shown_of(experiment: &Resolved) -> (&str, &[Fill], Option<&Prepare>, &str, &[Workload]) {
     let data = &experiment.data;
-    (&data.setup, &data.fill, &data.finish, &experiment.workloads)
+    let prepare = data.prepare.as_ref();
+    (&data.setup, &data.fill, prepare, &data.finish, &experiment.workloads)
 }
 
 /// What a campaign set out to do, and the command that does it again. The title of a single one is the document's.
@@ -419,11 +420,36 @@ fn workloads(experiment: &Resolved) -> Vec<Block> {
             } else {
                 String::new()
             };
-            let caption = format!("{}: {}{share}", workload.name, one_line(&script.script_name));
+            let modules = workload.scripts.lua().map(modules_of).unwrap_or_default();
+            let caption = format!("{}: {}{share}{modules}", workload.name, one_line(&script.script_name));
             blocks.push(code(caption, script.script.trim_end()));
+        }
+        if let Some(lua) = workload.scripts.lua() {
+            blocks.extend(options_of(&workload.name, lua));
         }
     }
     blocks
+}
+
+/// What the options of a script in Lua were set to.
+fn options_of(whose: &str, script: &LuaScript) -> Option<Block> {
+    let options = script.lua.options.iter();
+    table(Table {
+        caption: format!("{whose}: options"),
+        columns: vec![text("option"), text("value")],
+        rows: options
+            .map(|(name, value)| vec![words(name.as_str()), words(value.to_string())])
+            .collect(),
+    })
+}
+
+/// Says of a script in Lua which modules it loads; their texts are in the archive.
+fn modules_of(script: &LuaScript) -> String {
+    let names: Vec<_> = script.lua.modules.keys().map(|name| one_line(name)).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(", with {}", names.join(", ")),
+    }
 }
 
 fn data(experiment: &Resolved) -> Vec<Block> {
@@ -451,6 +477,21 @@ fn data(experiment: &Resolved) -> Vec<Block> {
     let sql = |caption: &str, sql: &str| (!sql.trim().is_empty()).then(|| code(caption, sql.trim()));
     let mut blocks: Vec<Block> = sql("Set-up", &data.setup).into_iter().collect();
     blocks.extend(table(fill));
+    if let Some(prepare) = &data.prepare {
+        let script = &prepare.script.script;
+        let caption = format!(
+            "Made by the command prepare of {}, told of {}{}",
+            one_line(&script.script_name),
+            counted(prepare.threads as u64, "thread"),
+            modules_of(&prepare.script)
+        );
+        let is_shown = |workload: &Workload| workload.scripts.iter().any(|(shown, _)| shown.script == script.script);
+        blocks.push(match experiment.workloads.iter().any(is_shown) {
+            true => paragraph(caption + "."),
+            false => code(caption, script.script.trim_end()),
+        });
+        blocks.extend(options_of("prepare", &prepare.script));
+    }
     blocks.extend(sql("After loading", &data.finish));
     blocks
 }

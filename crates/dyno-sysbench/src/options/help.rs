@@ -4,7 +4,7 @@ use super::declared::Declared;
 use super::table::{Definition, Group, OPTIONS};
 use super::value::Kind;
 use crate::version::Version;
-use crate::workloads;
+use dyno_lua::workloads;
 use std::fmt::Write;
 
 /// What `--help` prints.

@@ -21,6 +21,11 @@ pub use value::{Kind, Value};
 use crate::message::Level;
 use crate::version::Version;
 use dyno_target::target::text_without_secrets;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+/// The folder of `--archive` without a value.
+const ARCHIVE: &str = "archive";
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -60,6 +65,8 @@ pub struct Options {
     pub warnings: Vec<String>,
     /// `--safe-lua`.
     pub safe_lua: bool,
+    /// `--archive`: the folder of campaigns that the run is kept in.
+    pub archive: Option<PathBuf>,
 }
 
 /// An option that is not a general one.
@@ -191,6 +198,10 @@ fn parse_words(words: &[String], complaints: &mut Vec<String>) -> Result<Request
         test: names.next(),
         command: names.next(),
         safe_lua: settings.is_on("safe-lua"),
+        archive: settings.is_given("archive").then(|| match settings.text("archive") {
+            "" => PathBuf::from(ARCHIVE),
+            folder => PathBuf::from(std::ffi::OsString::from_vec(dyno_text::encode(folder).into_owned())),
+        }),
         settings,
         others,
         limits,

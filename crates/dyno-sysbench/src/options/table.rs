@@ -387,6 +387,15 @@ pub const OPTIONS: &[Definition] = &[
     .own(),
     option(
         Own,
+        "archive",
+        Text,
+        "",
+        "keep the run in this folder, without a value in ./archive, as dyno run does",
+    )
+    .unset()
+    .own(),
+    option(
+        Own,
         "safe-lua",
         Bool,
         "off",

@@ -15,10 +15,10 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 /// The name of the only workload.
-const WORKLOAD: &str = "sysbench";
+pub const WORKLOAD: &str = "sysbench";
 
 /// How often recordings are collected: what is told is told of whole seconds.
-const INTERVAL: Duration = Duration::from_secs(1);
+pub const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The servers that a script's connections go to.
 pub enum Servers {

@@ -1,16 +1,19 @@
 //! The command `run`: from a script to its report.
 
+mod archive;
 mod load;
 mod watch;
 
 pub use load::servers;
 
-use crate::message::{Level, Log, print};
+use crate::message::{Level, Log, complain, print};
 use crate::options::Options;
 use crate::options::declared::Resolved;
 use crate::report::Manner;
 use crate::script::Script;
+use dyno_archive::RunState;
 use dyno_engine::{DriveError, Ending, Outcome, Signals, allow_descriptors};
+use dyno_lab::run::{Both, RunRecording};
 use dyno_lua::{Environment, Function, LuaError, LuaProgram, Statistics};
 use std::sync::Arc;
 use watch::Watch;
@@ -62,10 +65,27 @@ fn measure(
     let line = move |statistics: &Statistics| print(&manner.default_line(statistics));
     environment.on_default_report(line).map_err(|error| error.to_string())?;
     let mut watch = Watch::new(options, log, manner, program.tally(), &mut environment);
-    let driven = servers.drive(options, program, &mut watch, signals.stop());
+    let mut notes = archive::Notes(Arc::clone(log));
+    let folder = options.archive.as_deref();
+    let opened = folder.map(|folder| archive::open(folder, options, script, &mut notes, signals.stop()));
+    let mut recording = opened.transpose()?;
+    let mut both = Both {
+        watch: &mut watch,
+        recorder: recording.as_mut().map(RunRecording::observer),
+    };
+    let driven = servers.drive(options, program, &mut both, signals.stop());
     let code = match driven {
-        Ok(outcome) => ended(&mut watch, &outcome, options, log),
+        Ok(outcome) => {
+            let code = ended(&mut watch, &outcome, options, log);
+            match recording.map(|recording| keep(recording, &outcome, log)) {
+                None | Some(true) => code,
+                Some(false) => code.max(FAILED),
+            }
+        }
         Err(error) => {
+            if let Some(recording) = recording {
+                recording.abandon(&error.to_string());
+            }
             log.fatal(&not_begun(&error));
             log.fatal("Thread initialization failed!");
             return Ok(FAILED);
@@ -79,6 +99,22 @@ fn measure(
         log.fatal(&failure.to_string());
     }
     Ok(if failures.is_empty() { code } else { code.max(FAILED) })
+}
+
+/// Keeps a run that is over, and says where. `false`: the archive could not take all of it.
+fn keep(recording: RunRecording<'_>, outcome: &Outcome, log: &Log) -> bool {
+    let kept = recording.close(outcome, None);
+    let state = match kept.state {
+        RunState::Complete => String::new(),
+        other => format!(" as {other}"),
+    };
+    // Whoever reads the report does not expect it there.
+    complain(&format!("archived{state} in {}\n", kept.folder.display()));
+    let error = kept.archive_error();
+    if let Some(error) = error {
+        log.fatal(&format!("the archived run is incomplete: {error}"));
+    }
+    error.is_none()
 }
 
 /// What is said before the clients begin.

@@ -209,6 +209,16 @@ impl Way {
 }
 
 impl Client {
+    /// How it was made.
+    pub(super) fn info(&self) -> &ConnectionInfo {
+        &self.info
+    }
+
+    /// What ends waiting for the server.
+    pub(super) fn stop(&self) -> StopFlag {
+        Arc::clone(&self.stop)
+    }
+
     /// The way to the same server.
     pub(super) fn way(&self) -> Way {
         Way {

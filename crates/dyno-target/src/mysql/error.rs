@@ -2,7 +2,7 @@
 
 use super::ClientError;
 use super::load::LoadError;
-use crate::target::TargetError;
+use crate::target::{MakeError, TargetError};
 
 /// No connection for what is asked beside the load.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,7 @@ impl From<ClientError> for TargetError {
 impl From<LoadError> for TargetError {
     fn from(error: LoadError) -> Self {
         match error {
-            LoadError::Stopped => Self::Stopped(Box::new(error)),
+            LoadError::Stopped | LoadError::Make(MakeError::Stopped) => Self::Stopped(Box::new(error)),
             error => Self::other(error),
         }
     }

@@ -4,7 +4,7 @@ mod generated;
 
 use super::{Client, ClientError};
 use crate::batches::{BATCH_ROWS, usual_connections};
-use crate::target::{Fill, Sql, SqlError, statements};
+use crate::target::{Fill, MakeError, Sql, SqlError, statements};
 use dyno_script::{ColumnError, Lexis, RowError};
 use dyno_wire::WireError;
 use std::io;
@@ -41,6 +41,8 @@ pub enum LoadError {
         last: u64,
         message: String,
     },
+    #[error(transparent)]
+    Make(#[from] MakeError),
     #[error("cannot start a thread that loads data: {0}; raise the limit on processes (ulimit -u)")]
     Thread(io::Error),
     #[error(

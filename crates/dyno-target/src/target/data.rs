@@ -1,5 +1,9 @@
 //! The data that an experiment works on, as it is to be brought onto a server.
 
+use super::{Progress, Reach, StopFlag};
+use std::fmt;
+use std::sync::Arc;
+
 /// A text of SQL statements.
 #[derive(Clone, Debug, Default)]
 pub struct Sql {
@@ -34,7 +38,28 @@ pub enum State {
     Keep,
 }
 
-/// How an experiment's data is made: first `setup`, then the tables of `fill`, then `finish`.
+/// Makes data over connections of its own, as a client of the database would: a program that whoever loads the data
+/// knows nothing of.
+pub trait Maker: fmt::Debug + Send + Sync {
+    /// Makes the data in the database that `reach` leads to, until `stop` is raised.
+    ///
+    /// # Errors
+    /// It cannot.
+    fn make(&self, reach: Reach<'_>, stop: &StopFlag, progress: &mut dyn Progress) -> Result<(), MakeError>;
+}
+
+/// Why a [`Maker`] could not make data, in its own words.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    /// Something is wrong.
+    #[error("the data cannot be prepared: {0}")]
+    Failed(String),
+    /// Somebody asked to stop.
+    #[error("stopped while preparing data")]
+    Stopped,
+}
+
+/// How an experiment's data is made: first `setup`, then the tables of `fill`, then by a `maker`, then `finish`.
 #[derive(Clone, Debug)]
 pub struct Data {
     /// The experiment's name, by which its data is known.
@@ -43,6 +68,8 @@ pub struct Data {
     pub setup: Sql,
     /// Tables filled with generated rows.
     pub fill: Vec<Fill>,
+    /// Makes more data; `None`: nobody does.
+    pub maker: Option<Arc<dyn Maker>>,
     /// Completes it, such as indexes.
     pub finish: Sql,
     /// Tablespaces that `setup` uses.
@@ -61,7 +88,10 @@ impl Data {
     /// Whether the experiment brings data at all.
     #[must_use]
     pub fn is_some(&self) -> bool {
-        !(self.setup.text.trim().is_empty() && self.fill.is_empty() && self.finish.text.trim().is_empty())
+        let has_sql = [&self.setup, &self.finish]
+            .iter()
+            .any(|sql| !sql.text.trim().is_empty());
+        has_sql || !self.fill.is_empty() || self.maker.is_some()
     }
 }
 

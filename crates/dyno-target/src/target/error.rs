@@ -1,6 +1,6 @@
 //! What can go wrong with a database under test.
 
-use super::SqlError;
+use super::{MakeError, SqlError};
 use crate::host::{DiskError, PageCacheError, SizeError};
 use std::error::Error;
 
@@ -40,6 +40,15 @@ impl TargetError {
     #[must_use]
     pub fn is_undone(&self) -> bool {
         !matches!(self, Self::HalfChanged(_))
+    }
+}
+
+impl From<MakeError> for TargetError {
+    fn from(error: MakeError) -> Self {
+        match error {
+            MakeError::Stopped => Self::Stopped(Box::new(error)),
+            MakeError::Failed(_) => Self::other(error),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ mod settings;
 mod sizes;
 mod sql;
 
-pub use data::{Data, Fill, Needs, Sql, State, Wanted};
+pub use data::{Data, Fill, MakeError, Maker, Needs, Sql, State, Wanted};
 pub use database::{Control, Database, Description, Reach, Route, SamplerSet};
 pub use embedded::{Embedded, Instance, KillSwitch};
 pub use error::TargetError;

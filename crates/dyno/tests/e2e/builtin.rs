@@ -18,7 +18,7 @@ fn every_experiment_can_be_planned_at_every_size() {
 }
 
 /// What makes each experiment a matter of seconds: one run, few rows.
-const SHORT: [(&str, &str); 9] = [
+const SHORT: [(&str, &str); 10] = [
     ("pk-select", "--set rows=500"),
     ("pk-update", "--set rows=500"),
     ("pk-insert", ""),
@@ -33,6 +33,10 @@ const SHORT: [(&str, &str); 9] = [
         "--set scale=1 --set workload=rw --set clients=4 --set profile=outside",
     ),
     ("polar-hot-data", "--set scale=1 --set workload=ro+rw --set range=1000"),
+    (
+        "polar-mysql",
+        "--set tables=2 --set rows=500 --set clients=4 --set workload=ro+wo --set target=embedded",
+    ),
     (
         "burn-after-reading",
         "--set tables=8 --set batch=10 --set variant=any,fifo,notify",

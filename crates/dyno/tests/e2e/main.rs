@@ -22,6 +22,7 @@ mod interrupts;
 mod kills;
 mod leftovers;
 mod lexis;
+mod lua;
 mod mariadb;
 mod messages;
 mod mysql;

@@ -241,7 +241,7 @@ fn the_experiments_that_come_with_dyno_are_written_for_it_or_say_so() {
 
 /// The others of the shelf, each with a run or a few, with few rows, and what tells that the file's settings are in
 /// effect.
-const OTHERS: [(&str, &str, &str); 5] = [
+const OTHERS: [(&str, &str, &str); 6] = [
     (
         "pk-unprepared",
         "--set rows=500 --repeat 1",
@@ -261,6 +261,11 @@ const OTHERS: [(&str, &str, &str); 5] = [
         "polar-hot-data",
         "--set scale=1 --set workload=ro+rw --set range=1000",
         "innodb_doublewrite=OFF",
+    ),
+    (
+        "polar-mysql",
+        "--set tables=2 --set rows=500 --set clients=4 --set workload=ro+wo",
+        "sync_binlog=1",
     ),
     (
         "burn-after-reading",

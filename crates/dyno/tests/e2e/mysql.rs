@@ -10,7 +10,7 @@ const SHORT: &str = "--size small --set measure=1s --set warmup=0s --set interva
                      innodb_buffer_pool_size=64MB --set innodb_log_file_size=16MB";
 
 /// All of them that run on it, each with few rows and a run or a few.
-const EXPERIMENTS: [(&str, &str, usize); 8] = [
+const EXPERIMENTS: [(&str, &str, usize); 9] = [
     ("pk-select", "--set rows=500", 1),
     ("pk-update", "--set rows=500", 1),
     ("pk-insert", "", 1),
@@ -26,6 +26,7 @@ const EXPERIMENTS: [(&str, &str, usize); 8] = [
         "--set scale=1 --set workload=ro,rw --set range=1000 --set protocol=prepared",
         2,
     ),
+    ("polar-mysql", "--set tables=2 --set rows=500 --set clients=4", 2),
     (
         "burn-after-reading",
         "--set tables=8 --set batch=10 --set variant=any,fifo,notify",

@@ -259,3 +259,36 @@ fn connections_are_dealt_to_the_hosts_in_turn() {
     let text = String::from_utf8(failed.stdout).unwrap();
     assert!(text.contains("unable to connect to MySQL server"), "{text}");
 }
+
+#[test]
+fn a_run_is_archived_with_each_kind_of_statement() {
+    let mariadb = Mariadb::start();
+    mariadb.reset(&[]);
+    let folder = Folder::new();
+    let address = mariadb.options();
+    let with = |words: &str| {
+        let address = address.iter().map(String::as_str);
+        let words: Vec<&str> = words.split(' ').chain(address).collect();
+        folder.sysbench(&words)
+    };
+    let prepared = with("oltp --oltp-table-size=100 --oltp-tables-count=2 prepare");
+    assert!(prepared.status.success(), "{prepared:?}");
+    let run = with("oltp --oltp-table-size=100 --oltp-tables-count=2 --time=2 --threads=2 --archive=kept run");
+    assert!(run.status.success(), "{run:?}");
+    let said = String::from_utf8(run.stderr).unwrap();
+    let kept = said.lines().find_map(|line| line.strip_prefix("archived in "));
+    let kept = folder.0.path().join(kept.unwrap_or_else(|| panic!("{said}")));
+    let record = fs::read_to_string(kept.join("run.json")).unwrap();
+    for words in [
+        "\"state\": \"complete\"",
+        "\"SELECT c FROM sbtest# WHERE id=?\"",
+        "\"UPDATE sbtest# SET c=? WHERE id=?\"",
+        "\"COMMIT\"",
+        "sbtest2",
+    ] {
+        assert!(record.contains(words), "no {words} in {record}");
+    }
+    let campaign = fs::read_to_string(kept.parent().unwrap().join("campaign.json")).unwrap();
+    assert!(campaign.contains("\"oltp_tables_count\": \"2\""), "{campaign}");
+    assert!(!campaign.contains("password=sbtest"), "{campaign}");
+}

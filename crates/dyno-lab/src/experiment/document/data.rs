@@ -10,7 +10,19 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 const SERVER_KEYS: [&str; 4] = ["target", "path", "locale", "settings"];
-pub(super) const DATA_KEYS: [&str; 7] = ["setup", "fill", "finish", "read_only", "state", "cache", "tablespaces"];
+pub(super) const DATA_KEYS: [&str; 11] = [
+    "setup",
+    "fill",
+    "finish",
+    "read_only",
+    "state",
+    "cache",
+    "tablespaces",
+    "lua",
+    "options",
+    "safe_lua",
+    "threads",
+];
 const FILL_KEYS: [&str; 4] = ["rows", "columns", "generate", "seed"];
 
 const COLUMNS: &str = "columns";
@@ -66,6 +78,7 @@ impl Reader<'_> {
         }
         self.experiment.tablespaces = self.tablespaces(&data)?;
         self.experiment.fill = self.fill(&data)?;
+        self.experiment.prepare = self.prepare(&data)?;
         Ok(())
     }
 

@@ -15,7 +15,16 @@ use toml::de::DeValue;
 pub(super) const DIALECT_KEYS: [&str; 5] = ["only_because", "server", "data", "workload", "size"];
 const SERVER_KEYS: [&str; 2] = ["settings", "locale"];
 const SETTINGS_ONLY: [&str; 1] = ["settings"];
-const DATA_KEYS: [&str; 4] = ["setup", "fill", "finish", "tablespaces"];
+const DATA_KEYS: [&str; 8] = [
+    "setup",
+    "fill",
+    "finish",
+    "tablespaces",
+    "lua",
+    "options",
+    "safe_lua",
+    "threads",
+];
 
 impl Reader<'_> {
     /// Reads what is said for the kind of database `key`, in a file with sections for these `others`, too.
@@ -52,6 +61,7 @@ impl Reader<'_> {
             dialect.setup = self.sql(&data, "setup")?;
             dialect.fill = self.fill(&data)?;
             dialect.finish = self.sql(&data, "finish")?;
+            dialect.prepare = self.prepare(&data)?;
             if data.get("tablespaces").is_some() {
                 dialect.tablespaces = Some(self.tablespaces(&data)?);
             }
@@ -90,7 +100,7 @@ impl Reader<'_> {
             }
             let title = format!("[{key}.workload.{name}]");
             let section = Section::of(self.source, title, value, &SCRIPT_SOURCES)?;
-            dialect.scripts.insert(name.to_owned(), self.scripts(&section, name)?);
+            dialect.scripts.insert(name.to_owned(), self.work(&section, name)?);
         }
         Ok(())
     }

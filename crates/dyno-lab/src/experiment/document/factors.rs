@@ -134,7 +134,7 @@ impl Reader<'_> {
     pub(super) fn level_value(&self, factor: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, Diagnostic> {
         match value.get_ref() {
             // As PostgreSQL shows them.
-            DeValue::Boolean(on) if self.experiment.setting(factor).is_some() => {
+            DeValue::Boolean(on) if self.experiment.setting(factor).is_some() || self.experiment.is_option(factor) => {
                 Ok(Value::from(if *on { "on" } else { "off" }))
             }
             DeValue::Array(_) | DeValue::Boolean(_) | DeValue::Datetime(_) | DeValue::Table(_) => {

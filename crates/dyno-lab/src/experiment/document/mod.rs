@@ -6,6 +6,7 @@
 mod data;
 mod dialect;
 mod factors;
+mod lua;
 mod plan;
 mod size;
 mod stage;
@@ -17,6 +18,7 @@ use super::section::{Section, Source, scalar};
 use super::set::{PHASE_NAMES, PLACE_NAMES, PLAN, SETTINGS, STAGE, WORKLOAD_NAMES, unknown_parameter};
 use super::{Experiment, placeholder};
 use crate::experiment::plan::Design;
+use crate::lua::OPTIONS;
 use dyno_archive::plan::{Cache, Place, State};
 use dyno_target::target::PRODUCTS;
 use indexmap::IndexMap;
@@ -71,6 +73,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         setup: String::new(),
         setup_place: None,
         fill: Vec::new(),
+        prepare: None,
         finish: String::new(),
         finish_place: None,
         read_only: false,
@@ -159,7 +162,7 @@ impl Reader<'_> {
                             digit";
                 return Err(self.source.complain(span, message, help));
             }
-            if [SETTINGS, STAGE, PLAN].contains(&name)
+            if [SETTINGS, STAGE, PLAN, OPTIONS].contains(&name)
                 || [&WORKLOAD_NAMES[..], &PHASE_NAMES, &PLACE_NAMES]
                     .concat()
                     .contains(&name)

@@ -3,7 +3,7 @@
 use super::Reader;
 use crate::experiment::Change;
 use crate::experiment::diagnostic::Diagnostic;
-use crate::experiment::section::{Section, scalar};
+use crate::experiment::section::{Section, option_value, scalar};
 use crate::experiment::set::PLAN;
 use dyno_archive::plan::Size;
 use std::ops::Range;
@@ -90,7 +90,11 @@ impl Reader<'_> {
             _ => {
                 self.check_not_of_dialect(name, span.clone())?;
                 let key = name.rsplit('.').next().unwrap_or(name);
-                Change::Value(name.to_owned(), scalar(self.source, key, value)?)
+                let value = match self.experiment.is_option(name) {
+                    true => option_value(self.source, key, value)?,
+                    false => scalar(self.source, key, value)?,
+                };
+                Change::Value(name.to_owned(), value)
             }
         };
         let made = self.experiment.change(&change);

@@ -4,7 +4,8 @@ use super::Reader;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, list, scalar};
 use crate::experiment::set::{PLAN, SETTINGS, STAGE, WORKLOAD_NAMES};
-use crate::experiment::{WorkloadPlan, text_file};
+use crate::experiment::{WorkPlan, WorkloadPlan, text_file};
+use crate::lua::{OPTIONS, Purpose};
 use dyno_archive::plan::{Protocol, Script, Scripts, WeightedScript};
 use std::ops::Range;
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
-pub(super) const WORKLOAD_KEYS: [&str; 9] = [
+pub(super) const WORKLOAD_KEYS: [&str; 12] = [
     "name",
     "clients",
     "threads",
@@ -22,9 +23,12 @@ pub(super) const WORKLOAD_KEYS: [&str; 9] = [
     "script",
     "script_file",
     "scripts",
+    "lua",
+    "options",
+    "safe_lua",
 ];
-/// The keys of which a workload has one: what its clients do.
-pub(super) const SCRIPT_SOURCES: [&str; 3] = ["script", "script_file", "scripts"];
+/// The keys of what the clients of a workload do.
+pub(super) const SCRIPT_SOURCES: [&str; 6] = ["script", "script_file", "scripts", "lua", "options", "safe_lua"];
 const SCRIPT_KEYS: [&str; 4] = ["name", "weight", "script", "script_file"];
 
 /// What a workload without a name is called.
@@ -51,7 +55,7 @@ impl Reader<'_> {
                     return Err(section.missing("name", "with several workloads, each needs a name"));
                 }
             };
-            let scripts = self.scripts(&section, &name)?;
+            let scripts = self.work(&section, &name)?;
             let mut workload = WorkloadPlan {
                 name,
                 clients: 1,
@@ -79,7 +83,7 @@ impl Reader<'_> {
 
     fn checked_workload_name(&self, name: String, span: Range<usize>) -> Result<String, Diagnostic> {
         self.check_name("a workload", &name, span.clone())?;
-        if [SETTINGS, STAGE, PLAN].contains(&name.as_str()) {
+        if [SETTINGS, STAGE, PLAN, OPTIONS].contains(&name.as_str()) {
             let message = format!("a workload cannot be called `{name}`");
             let help = format!("`{name}.` begins the names of other values; choose another");
             return Err(self.source.complain(span, message, help));
@@ -93,8 +97,16 @@ impl Reader<'_> {
         Ok(name)
     }
 
-    /// What the clients of a workload execute.
-    pub(super) fn scripts(&self, section: &Section<'_>, workload: &str) -> Result<Scripts, Diagnostic> {
+    /// What the clients of a workload execute: scripts in pgbench's language, or one in Lua.
+    pub(super) fn work(&self, section: &Section<'_>, workload: &str) -> Result<WorkPlan, Diagnostic> {
+        match self.lua(section, Purpose::Workload, &["script", "script_file", "scripts"])? {
+            Some(script) => Ok(WorkPlan::Lua(script)),
+            None => Ok(WorkPlan::Scripts(self.scripts(section, workload)?)),
+        }
+    }
+
+    /// Scripts in pgbench's language.
+    fn scripts(&self, section: &Section<'_>, workload: &str) -> Result<Scripts, Diagnostic> {
         let Some(value) = section.get("scripts") else {
             return Ok(Scripts::One(self.script(section, workload)?));
         };
@@ -165,7 +177,7 @@ impl Reader<'_> {
             (None, None) => {
                 return Err(section.missing(
                     "script",
-                    "write what each client does, or name a file: script_file = \"update.sql\"",
+                    "write what each client does, or name a file: script_file = \"update.sql\", or lua = \"mine.lua\"",
                 ));
             }
             (Some(_), Some((_, span))) => {

@@ -12,7 +12,7 @@ use super::room::needed_bytes;
 use super::schema::{SchemaError, SetUp, check_inside};
 use super::{AskError, Client};
 use crate::host::check_room;
-use crate::target::{Data, Progress, Sql, StopFlag, TargetError};
+use crate::target::{Data, Progress, Reach, Sql, StopFlag, TargetError};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::Path;
@@ -86,6 +86,9 @@ fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Resul
             progress.amount(filling.rows, filling.of_rows, "rows");
         })?;
         progress.filled(filled.elapsed_s, filled.rows_per_s);
+    }
+    if let Some(maker) = &data.maker {
+        maker.make(Reach::Postgres(info), stop, progress)?;
     }
     if !data.finish.text.trim().is_empty() {
         progress.step("Finishing the schema");

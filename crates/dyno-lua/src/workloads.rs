@@ -50,6 +50,12 @@ const ALL: &[Workload] = &[
     workload!("parallel_prepare", "sysbench 0.5's tables, made by all clients"),
 ];
 
+/// What scripts may ask for by `require`: each workload, and what most of them share.
+pub fn modules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let texts = all().map(|workload| (workload.name, workload.text));
+    texts.chain([COMMON])
+}
+
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Workload> {
     ALL.iter()

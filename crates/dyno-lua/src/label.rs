@@ -1,0 +1,153 @@
+//! Under which text a statement is counted: its own without what differs from one execution to the next.
+
+/// A label is no longer than this, in bytes.
+const MOST_BYTES: usize = 400;
+
+/// Appends the text under which a statement is counted. Numbers and strings become `?`, digits at the end of a name `#`
+/// (scripts number their tables), blanks one space, and of groups of values that are alike the first is told. So all
+/// point selects of a workload are counted together, whatever the table and the row.
+pub fn told_apart(text: &[u8], out: &mut Vec<u8>) {
+    let begin = out.len();
+    let mut at = 0;
+    // Where the last group in parentheses began in the label, and where the one before it is.
+    let mut opened = None;
+    let mut last_group: Option<(usize, usize)> = None;
+    while at < text.len() && out.len() - begin < MOST_BYTES {
+        let byte = text[at];
+        match byte {
+            b'\'' => {
+                at = behind_string(text, at);
+                out.push(b'?');
+            }
+            b'0'..=b'9' => {
+                at += count(&text[at..], |byte| byte.is_ascii_alphanumeric() || byte == b'.');
+                out.push(b'?');
+            }
+            _ if is_of_name(byte) => {
+                let length = count(&text[at..], |byte| is_of_name(byte) || byte.is_ascii_digit());
+                let name = &text[at..at + length];
+                let digits = count_back(name);
+                out.extend_from_slice(&name[..length - digits]);
+                if digits > 0 {
+                    out.push(b'#');
+                }
+                at += length;
+            }
+            _ if byte.is_ascii_whitespace() => {
+                at += count(&text[at..], |byte| byte.is_ascii_whitespace());
+                if out.len() > begin && at < text.len() {
+                    out.push(b' ');
+                }
+            }
+            b'(' => {
+                opened = Some(out.len());
+                out.push(byte);
+                at += 1;
+            }
+            b')' => {
+                out.push(byte);
+                at += 1;
+                let Some(open) = opened.take() else { continue };
+                match last_group {
+                    Some((first, end)) if out[first..end] == out[open..] && is_list(&out[end..open]) => {
+                        out.truncate(end);
+                        out.extend_from_slice(MORE);
+                    }
+                    _ => last_group = Some((open, out.len())),
+                }
+            }
+            _ => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    if at < text.len() {
+        out.extend_from_slice("…".as_bytes());
+    }
+}
+
+/// Stands for groups like the one before it.
+const MORE: &[u8] = ", …".as_bytes();
+
+/// Whether only a comma stands between two groups, and what stands for those between them.
+fn is_list(between: &[u8]) -> bool {
+    let between = between.strip_prefix(MORE).unwrap_or(between);
+    between.iter().all(|byte| *byte == b',' || *byte == b' ')
+}
+
+/// Whether a name may begin with it. Whatever is not ASCII belongs to some name.
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii()
+}
+
+/// How many bytes at the begin are such.
+fn count(text: &[u8], is_such: impl Fn(u8) -> bool) -> usize {
+    text.iter().take_while(|byte| is_such(**byte)).count()
+}
+
+/// How many digits are at the end.
+fn count_back(name: &[u8]) -> usize {
+    name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+/// The place behind the string that begins at `at`. Quotes in it are doubled or escaped.
+fn behind_string(text: &[u8], at: usize) -> usize {
+    let mut next = at + 1;
+    while let Some(byte) = text.get(next) {
+        match byte {
+            b'\\' => next += 2,
+            b'\'' if text.get(next + 1) == Some(&b'\'') => next += 2,
+            b'\'' => return next + 1,
+            _ => next += 1,
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label(text: &str) -> String {
+        let mut out = Vec::new();
+        told_apart(text.as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_differs_from_one_execution_to_the_next_is_left_out() {
+        for (text, expected) in [
+            ("SELECT c FROM sbtest12 WHERE id=5", "SELECT c FROM sbtest# WHERE id=?"),
+            ("SELECT c FROM sbtest7 WHERE id=?", "SELECT c FROM sbtest# WHERE id=?"),
+            (
+                "UPDATE sbtest1 SET c='it''s \\' 7', k=k+1.5e3",
+                "UPDATE sbtest# SET c=?, k=k+?",
+            ),
+            ("  BEGIN \n ", "BEGIN"),
+            (
+                "INSERT INTO t VALUES (1, 'a'),(2, 'b') , (3,'c')",
+                "INSERT INTO t VALUES (?, ?), … , (?,?)",
+            ),
+            (
+                "INSERT INTO t (a, b) VALUES (1, 2), (3, 4), (5, 6), (7, 8)",
+                "INSERT INTO t (a, b) VALUES (?, ?), …",
+            ),
+            ("SELECT 'never ended", "SELECT ?"),
+            ("select größe3 from t)", "select größe# from t)"),
+            ("", ""),
+        ] {
+            assert_eq!(label(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_label_is_short() {
+        let long = format!("SELECT {}", "a, ".repeat(10_000));
+        let label = label(&long);
+        assert!(label.len() < MOST_BYTES + 10 && label.ends_with('…'), "{label}");
+        let rows: Vec<_> = (0..10_000).map(|row| format!("({row}, 'x')")).collect();
+        let insert = format!("INSERT INTO t VALUES {}", rows.join(", "));
+        assert_eq!(super::tests::label(&insert), "INSERT INTO t VALUES (?, ?), …");
+    }
+}

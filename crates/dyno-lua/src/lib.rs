@@ -29,7 +29,6 @@ mod error;
 mod fill;
 mod label;
 mod operation;
-mod pages;
 mod program;
 mod random;
 mod settings;

@@ -5,7 +5,6 @@ use crate::counts::{Counters, Counts, Work};
 use crate::error::LuaError;
 use crate::label::told_apart;
 use crate::operation::{Answer, Given, Operation};
-use crate::pages;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::state::{Common, State};
@@ -191,7 +190,6 @@ impl LuaProgram {
         {
             return Err(LuaError::NoEvent(source.name().to_owned()));
         }
-        pages::enlarge();
         let counters = states.iter().map(|client| Arc::clone(&client.counters)).collect();
         Ok(Self {
             watchdog: Watchdog::new(Arc::clone(&settings.voice)),

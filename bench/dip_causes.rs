@@ -326,6 +326,7 @@ fn said(dip: &Dip) -> String {
         depth_percent,
         cause,
         evidence,
+        workload: _,
     } = dip;
     format!(
         ", {start_s:.0}–{end_s:.0} s, {depth_percent:.0} % deep: {cause} ({})",

@@ -109,18 +109,13 @@ fn waits_for_files_are_told_where_the_performance_schema_counts_them() {
 }
 
 #[test]
-fn a_performance_schema_that_is_off_is_told() {
+fn a_performance_schema_that_is_off_counts_nothing() {
     let Watched { info, .. } = &start(CLUSTER, &[("performance_schema", "off")]);
     let told = watch(sampler_set(info, true, None), || {
         under_load(info, || seconds(1.5));
     });
-    let [warning] = &told.warnings[..] else {
-        panic!("{:?}", told.warnings)
-    };
-    assert!(
-        warning.contains("is off") && warning.ends_with("start the server with performance_schema = on."),
-        "{warning}"
-    );
+    // It is off unless somebody switches it on: nothing to keep in mind with each run.
+    assert_eq!(told.warnings, [""; 0]);
     assert!(!told.rows.contains_key("statements.csv"));
     assert_eq!(for_file(&told, LOG_FILE, WaitKind::Log), 0.0);
 }

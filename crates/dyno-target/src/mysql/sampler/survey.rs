@@ -79,13 +79,6 @@ impl Survey {
                      the server's performance schema counts it. To see it, {remedy}."
                 ));
             })?;
-        if is_on == Some(0) {
-            warnings.push(
-                "What statements and tables cost, and how long sessions wait for files, is not sampled, because the \
-                 server's performance schema is off. To see it, start the server with performance_schema = on."
-                    .to_owned(),
-            );
-        }
         let counts_waits = counts && switched_on(client, &mut warnings)?;
         let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
         let has_new_list = !is_mariadb && is_on == Some(1) && allowed(client, NEW_LIST, "", &mut |_| ())?;

@@ -4,8 +4,8 @@
 const MOST_BYTES: usize = 400;
 
 /// Appends the text under which a statement is counted. Numbers and strings become `?`, digits at the end of a name `#`
-/// (scripts number their tables), blanks one space, and of groups of values that are alike the first is told. So all
-/// point selects of a workload are counted together, whatever the table and the row.
+/// (scripts number their tables), blanks one space, a list behind IN `(?, …)` however long it is, and of groups of values
+/// that are alike the first is told. So all point selects of a workload are counted together, whatever the table and the row.
 pub fn told_apart(text: &[u8], out: &mut Vec<u8>) {
     let begin = out.len();
     let mut at = 0;
@@ -48,6 +48,11 @@ pub fn told_apart(text: &[u8], out: &mut Vec<u8>) {
                 out.push(byte);
                 at += 1;
                 let Some(open) = opened.take() else { continue };
+                if is_in(&out[begin..open]) && is_values(&out[open..]) {
+                    out.truncate(open);
+                    out.extend_from_slice(VALUES);
+                    continue;
+                }
                 match last_group {
                     Some((first, end)) if out[first..end] == out[open..] && is_list(&out[end..open]) => {
                         out.truncate(end);
@@ -65,6 +70,24 @@ pub fn told_apart(text: &[u8], out: &mut Vec<u8>) {
     if at < text.len() {
         out.extend_from_slice("…".as_bytes());
     }
+}
+
+/// Stands for a list of values.
+const VALUES: &[u8] = "(?, …)".as_bytes();
+
+/// Whether a text ends with the word IN.
+fn is_in(before: &[u8]) -> bool {
+    let before = before.trim_ascii_end();
+    let word = before.len() - before.iter().rev().take_while(|byte| is_of_name(**byte)).count();
+    before[word..].eq_ignore_ascii_case(b"in")
+}
+
+/// Whether a group has values alone.
+fn is_values(group: &[u8]) -> bool {
+    group.contains(&b'?')
+        && group
+            .iter()
+            .all(|byte| matches!(byte, b'(' | b'?' | b',' | b' ' | b'-' | b')'))
 }
 
 /// Stands for groups like the one before it.
@@ -132,6 +155,14 @@ mod tests {
             (
                 "INSERT INTO t (a, b) VALUES (1, 2), (3, 4), (5, 6), (7, 8)",
                 "INSERT INTO t (a, b) VALUES (?, ?), …",
+            ),
+            (
+                "select k from t where id IN (1, 2,-3)",
+                "select k from t where id IN (?, …)",
+            ),
+            (
+                "select k from t where id in(1) or l in (m)",
+                "select k from t where id in(?, …) or l in (m)",
             ),
             ("SELECT 'never ended", "SELECT ?"),
             ("select größe3 from t)", "select größe# from t)"),

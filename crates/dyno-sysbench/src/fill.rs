@@ -1,5 +1,5 @@
-//! Tables of `prepare`, filled as an experiment's tables are: with rows that are made here, by LOAD DATA, COPY or
-//! INSERTs of many rows.
+//! Tables of `prepare`, filled as an experiment's tables are: with rows that are made here, by MariaDB's bulk protocol,
+//! LOAD DATA, COPY or INSERTs of many rows.
 
 use crate::connection::{Driver, mysql_target, pgsql_target};
 use crate::options::Settings;

@@ -212,7 +212,8 @@ fn the_experiments_that_come_with_dyno_are_written_for_it_or_say_so() {
     desk.embedded(&home, "pk-update-checkpoints --target embedded:mariadb")
         .expect(1)
         .says("`pk-update-checkpoints` runs on PostgreSQL only: no other database writes whole pages into its log")
-        .says("pk-select, pk-update, pk-insert, pk-unprepared, direct-pg, os-comparison, polar-hot-data, burn-after");
+        .says("pk-select, pk-update, pk-insert, pk-unprepared, direct-pg, os-comparison, polar-hot-data")
+        .says("polar-mysql, burn-after-reading.");
     // What is set for the wrong database is for the server to refuse, not to be left out.
     desk.embedded(
         &home,

@@ -3,9 +3,10 @@
 /// A label is no longer than this, in bytes.
 const MOST_BYTES: usize = 400;
 
-/// Appends the text under which a statement is counted. Numbers and strings become `?`, digits at the end of a name `#`
-/// (scripts number their tables), blanks one space, a list behind IN `(?, …)` however long it is, and of groups of values
-/// that are alike the first is told. So all point selects of a workload are counted together, whatever the table and the row.
+/// Appends the text under which a statement is counted. Numbers and strings become `?`, digits at the end of a name
+/// `#` (scripts number their tables), blanks one space, a list behind IN `(?, …)` however long it is, and of groups
+/// of values that are alike the first is told. So all point selects of a workload are counted together, whatever
+/// the table and the row.
 pub fn told_apart(text: &[u8], out: &mut Vec<u8>) {
     let begin = out.len();
     let mut at = 0;

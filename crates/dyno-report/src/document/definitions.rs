@@ -78,8 +78,8 @@ const WORDS: [(&str, &str); 20] = [
     (
         "Dip",
         "A period in which TPS was at least 20 %, and four times its usual spread, below its running median of about \
-         40 s. Its depth is how far the lowest interval lies below that median. Where several workloads run, TPS is that \
-         of all together; a dip of one alone is told if it lost half or more.",
+         40 s. Its depth is how far the lowest interval lies below that median. Where several workloads run, TPS is \
+         that of all together; a dip of one alone is told if it lost half or more.",
     ),
     (
         "Cause of a dip",

@@ -1,5 +1,5 @@
-//! Many rows of values for one execution of a statement, as MariaDB takes them: nothing is parsed, and each row costs the
-//! server about half of what it costs as text.
+//! Many rows of values for one execution of a statement, as MariaDB takes them: nothing is parsed, and each row costs
+//! the server about half of what it costs as text.
 
 use super::packet::{begin, finish};
 use super::statement::STRING;

@@ -52,12 +52,14 @@ pub fn analyse(run: &Run) -> Analysis {
         .into_iter()
         .map(|(window, depth)| dip(&recording, None, window, depth))
         .collect();
-    dips.extend(own.into_iter().map(|own| {
-        let recording = recording.of_workload(&own.workload, facts, &each);
-        dip(&recording, Some(own.workload), own.time, own.depth)
-    }));
-    dips.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
     let starts: Vec<f64> = dips.iter().map(|dip| dip.start_s).collect();
+    for of_one in own.chunk_by(|one, other| one.workload == other.workload) {
+        let Some(first) = of_one.first() else { continue };
+        let recording = recording.of_workload(&first.workload, facts, &each);
+        let each = of_one.iter();
+        dips.extend(each.map(|own| dip(&recording, Some(own.workload.clone()), own.time, own.depth)));
+    }
+    dips.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
     let mut findings = checkpoints::findings(&recording);
     findings.extend(workloads::standstills(&each, facts));
     let mut analysis = Analysis {

@@ -19,6 +19,8 @@ pub(super) struct Recording {
     pub dips: Vec<Window>,
     /// Connections of all workloads.
     pub clients: f64,
+    /// Connections of the workload whose dips are judged; of all, if these are dips of all together.
+    pub losing_clients: f64,
     /// Threads of all workloads.
     pub threads: f64,
     /// Cores of the load's machine.
@@ -154,6 +156,7 @@ impl Recording {
             measured: throughput.measured(),
             levels: throughput.levels(),
             clients: total(|workload| workload.clients),
+            losing_clients: total(|workload| workload.clients),
             threads: total(|workload| workload.threads),
             cores: cores.unwrap_or(1.0),
             tps: throughput.series(),
@@ -200,11 +203,12 @@ impl Recording {
         recording
     }
 
-    /// The same as one workload saw it: its own clients and throughput.
+    /// The same as one workload saw it: its own throughput, and locks that hold up its clients alone. Of what else
+    /// sessions waited for, it is not known whose they were.
     pub fn of_workload(&self, name: &str, facts: &[WorkloadFacts], each: &BTreeMap<String, Throughput>) -> Self {
         let facts = facts.iter().find(|workload| workload.name == name);
         Self {
-            clients: facts.map_or(self.clients, |workload| workload.clients as f64),
+            losing_clients: facts.map_or(self.clients, |workload| workload.clients as f64),
             tps: each.get(name).map_or_else(|| self.tps.clone(), Throughput::series),
             ..self.clone()
         }

@@ -8,7 +8,7 @@ use builder::Builder;
 use dyno_archive::Run;
 use dyno_archive::figures::{count, counted, decimal};
 use dyno_archive::plan::WARMUP;
-use dyno_archive::summary::LONG_INTERVAL_S;
+use dyno_archive::summary::{LONG_INTERVAL_S, WorkloadFacts};
 use dyno_stats::Stationarity;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -62,6 +62,7 @@ impl Throughput {
     /// The throughput in the intervals of `run`, of all workloads together and of each by name; none if they cannot be
     /// read.
     pub fn read(run: &Run) -> (Self, BTreeMap<String, Self>) {
+        let workloads = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
         let (mut all, mut each) = (Builder::default(), BTreeMap::<String, Builder>::new());
         for row in run.intervals().into_iter().flatten().filter(|row| row.phase != WARMUP) {
             let window = Window {
@@ -71,10 +72,17 @@ impl Throughput {
             if !all.push(&row.phase, window, row.transactions) {
                 break;
             }
-            let one = each.entry(row.workload).or_default();
-            one.push(&row.phase, window, row.transactions);
+            // What rests by plan, or is not known, has no throughput of its own.
+            let at_work = |facts: &&WorkloadFacts| {
+                facts.name == row.workload
+                    && facts.takes_part(&row.phase)
+                    && row.interval_start_s >= facts.start_delay_s
+            };
+            if workloads.iter().any(|facts| at_work(&facts)) {
+                let one = each.entry(row.workload).or_default();
+                one.push(&row.phase, window, row.transactions);
+            }
         }
-        let workloads = run.record.as_ref().map_or(&[][..], |record| &record.workloads);
         let ramps = |phase: &str, of: &str| {
             let workloads = workloads.iter().filter(|workload| of.is_empty() || workload.name == of);
             let mut stages = workloads.flat_map(|workload| &workload.stages);

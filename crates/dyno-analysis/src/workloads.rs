@@ -77,7 +77,7 @@ fn is_done(name: &str, facts: &[WorkloadFacts], throughput: &Throughput, time: W
 #[cfg(test)]
 mod tests {
     use dyno_archive::analysis::{Analysis, Cause, Dip};
-    use dyno_archive::summary::WorkloadFacts;
+    use dyno_archive::summary::{StageFacts, WorkloadFacts};
     use dyno_archive::{Run, RunRecord, RunState};
     use std::fmt::Write as _;
     use std::time::Duration;
@@ -85,6 +85,10 @@ mod tests {
     /// What is said of two minutes of `busy` with 10,000 TPS by 16 clients and `small` with two, of which a session
     /// blocked both from second 60 to 64.
     fn analysed(small: &dyn Fn(usize) -> u64, per_client: Option<u64>) -> Analysis {
+        analysed_with(small, |facts| facts.transactions_per_client = per_client)
+    }
+
+    fn analysed_with(small: &dyn Fn(usize) -> u64, change: impl FnOnce(&mut WorkloadFacts)) -> Analysis {
         let folder = tempfile::tempdir().unwrap();
         let mut rows = "phase,interval_start_s,interval_s,workload,transactions,statements,errors,retries,skipped,tps,\
              latency_mean_us,latency_min_us,latency_max_us,latency_p50_us,latency_p95_us,latency_p99_us,\
@@ -108,7 +112,7 @@ mod tests {
             WorkloadFacts::closed("busy", 16, 2),
             WorkloadFacts::closed("small", 2, 2),
         ];
-        facts[1].transactions_per_client = per_client;
+        change(&mut facts[1]);
         let record = RunRecord::new(String::new(), String::new(), facts, &[], Duration::from_secs(1));
         crate::analyse(&Run {
             path: folder.path().to_owned(),
@@ -131,6 +135,23 @@ mod tests {
         let found = analysed(&|second| if (60..64).contains(&second) { 90 } else { 40_000 }, None);
         let told: Vec<_> = found.dips.iter().map(of).collect();
         assert_eq!(told, [(None, 60.0, 64.0, Cause::Unknown)], "{found:?}");
+    }
+
+    #[test]
+    fn who_rests_by_plan_does_not_stand_still() {
+        let found = analysed_with(&|second| if second < 80 { 0 } else { 200 }, |facts| {
+            facts.start_delay_s = 80.0
+        });
+        assert_eq!((found.dips, found.findings), (vec![], vec![]));
+        let stage = StageFacts {
+            name: "another".to_owned(),
+            rate_per_s: None,
+            ramp: false,
+        };
+        let found = analysed_with(&|second| if second < 80 { 0 } else { 200 }, |facts| {
+            facts.stages = vec![stage]
+        });
+        assert_eq!((found.dips, found.findings), (vec![], vec![]));
     }
 
     #[test]

@@ -240,6 +240,7 @@ fn fill(client: &mut Client) -> Result<Operation, LuaError> {
         Ok(()) => client.resume(Answer::Yes),
         Err(error) => {
             client.asked = format!("INSERT INTO {}", table.name).into_bytes();
+            client.executed = None;
             client.refuse_for_good(&error);
             client.resume_refused()
         }

@@ -24,6 +24,7 @@ pub(crate) fn calm() -> Recording {
         },
         dips: vec![DIP],
         clients: 8.0,
+        losing_clients: 8.0,
         threads: 2.0,
         cores: 2.0,
         words: dyno_archive::earlier::traits(&serde_json::Value::Null).words,

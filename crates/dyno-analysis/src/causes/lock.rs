@@ -18,7 +18,7 @@ pub(super) fn look(recording: &Recording, dip: Window) -> Option<Evidence> {
     let longest = foreign.max_by(|one, other| overlap_s(one).total_cmp(&overlap_s(other)));
     if let Some(blocked) = longest.filter(|blocked| overlap_s(blocked) > 0.0) {
         let time = (overlap_s(&blocked) / dip.length_s()).min(1.0);
-        let clients = (blocked.waiting as f64 / recording.clients.max(1.0)).min(1.0);
+        let clients = (blocked.waiting as f64 / recording.losing_clients.max(1.0)).min(1.0);
         let relation = blocked
             .relation
             .as_ref()

@@ -160,7 +160,12 @@ fn results(recorded: &Recorded) -> Vec<Block> {
 
 /// How long all dips lasted together, and how far they are apart; `None` if there are none.
 fn dips_in_all(analysis: &Analysis) -> Option<String> {
-    let lost_s: f64 = analysis.dips.iter().map(|dip| dip.end_s - dip.start_s).sum();
+    // Those of two workloads may be at the same time.
+    let (mut lost_s, mut until_s) = (0.0, f64::MIN);
+    for dip in &analysis.dips {
+        lost_s += (dip.end_s - dip.start_s.max(until_s)).max(0.0);
+        until_s = until_s.max(dip.end_s);
+    }
     let every = analysis.dip_period_s.map_or_else(String::new, |period_s| {
         let period = Duration::try_from_secs_f64(period_s).unwrap_or_default();
         format!(", one every {}", duration(period))

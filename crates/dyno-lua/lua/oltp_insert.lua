@@ -5,6 +5,14 @@ require("oltp_common")
 function prepare_statements()
 end
 
+-- Numbers that are drawn could be those of rows that stand there, so then tables begin empty.
+sysbench.cmdline.commands.prepare = {function()
+  if not sysbench.opt.auto_inc then
+    sysbench.opt.table_size = 0
+  end
+  cmd_prepare()
+end, sysbench.cmdline.PARALLEL_COMMAND}
+
 function event()
   local name = "sbtest" .. sysbench.rand.uniform(1, sysbench.opt.tables)
   local k = sysbench.rand.default(1, sysbench.opt.table_size)

@@ -22,7 +22,8 @@ end
 
 -- Tells the host that a function has failed, which is the end.
 local function fail(name, problem)
-   local text = problem.described
+   -- Where the stack has overflowed, what should describe that fails as well, and what is left is a text.
+   local text = type(problem) == 'string' and problem or problem.described
       or ("SQL error, errno = %d, state = '%s': %s"):format(problem.sql_errno or 0, problem.sql_state or '',
          problem.sql_errmsg or '')
    ask(op.failed, name, text, problem.traceback or '')

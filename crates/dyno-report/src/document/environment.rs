@@ -219,7 +219,8 @@ fn about_run(run: &RunRecord) -> Table {
 /// The command line with the seed, if it has none: then orders and random numbers are the same.
 fn repeat_command(record: &CampaignRecord) -> String {
     let command = &record.command;
-    let run = command.split_whitespace().any(|word| word == "run");
+    // sysbench's has a seed of another name, which is the user's.
+    let run = !command.starts_with("sysbench") && command.split_whitespace().any(|word| word == "run");
     if run && !command.contains("--seed") && !command.contains("--resume") {
         format!("{command} --seed {}", record.seed)
     } else {

@@ -63,6 +63,7 @@ fn rows_are_of_the_same_kind_on_mariadb() {
         made("--secondary --threads=2"),
         made("--mysql-storage-engine=myisam"),
         made("--mysql-storage-engine=myisam --threads=3"),
+        case("oltp_insert prepare --table-size=1000 --auto-inc=off").rows("select count(*) from sbtest1"),
     ]);
     compare_all("rows, MariaDB", &Mariadb::start(), &cases);
 }

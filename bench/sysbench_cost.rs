@@ -23,8 +23,9 @@ const ROWS: u64 = 100_000;
 /// Connections that the servers let in, all at once. What an update costs its client does not depend on when it is
 /// durable, but what a run's begin and end add to it depends on how many there are: so nobody waits for the disk.
 const MARIADB: [(&str, &str); 4] = [
-    ("max_connections", "1100"),
-    ("back_log", "1100"),
+    // Those of the program before may still be there.
+    ("max_connections", "2200"),
+    ("back_log", "2200"),
     ("innodb_flush_log_at_trx_commit", "2"),
     ("innodb_log_file_size", "1G"),
 ];

@@ -48,8 +48,9 @@ fn main() -> Result<()> {
     let facts = json!({
         "summary": format!(
             "Server MariaDB {}, {sysbench}; oltp_read_write prepare beside dyno's loading of the same table over \
-             {CONNECTIONS} connections, unix socket; a pool of 1 GB and as much log; {pairs} pairs in turn. CPU is that of the client process. Each \
-             cell is the median (minimum–maximum); ratios are dyno / sysbench, pair by pair.",
+             {CONNECTIONS} connections, unix socket; a pool of 1 GB and as much log; {pairs} pairs in turn. CPU is \
+             that of the client process. Each cell is the median (minimum–maximum); ratios are dyno / sysbench, pair \
+             by pair.",
             server.version()?
         ),
     });

@@ -8,8 +8,8 @@
 //! `--only` takes the begin of a case's name. With `epoll` among the programs a bare loop over readiness runs, too.
 
 use dyno_bench::{
-    BenchMariadb, BenchServer, Case, Client, Cost, Peer, PointStatement, Result, Server, Slap, Spread, archive,
-    dyno_binary, in_rotation, option, prepare_sysbench_table,
+    BUSY_MARIADB, BUSY_POSTGRES, BenchMariadb, BenchServer, Case, Client, Cost, Peer, PointStatement, Result, Server,
+    Slap, Spread, archive, dyno_binary, in_rotation, option, prepare_sysbench_table,
 };
 use dyno_engine::raise_descriptor_limit;
 use dyno_wire::Protocol;
@@ -19,21 +19,6 @@ use std::process::Command;
 
 /// Rows of sysbench's table.
 const ROWS: u64 = 100_000;
-
-/// Connections that the servers let in, all at once. What an update costs its client does not depend on when it is
-/// durable, but what a run's begin and end add to it depends on how many there are: so nobody waits for the disk.
-const MARIADB: [(&str, &str); 4] = [
-    // Those of the program before may still be there.
-    ("max_connections", "2200"),
-    ("back_log", "2200"),
-    ("innodb_flush_log_at_trx_commit", "2"),
-    ("innodb_log_file_size", "1G"),
-];
-const POSTGRES: [(&str, &str); 3] = [
-    ("max_connections", "1100"),
-    ("synchronous_commit", "off"),
-    ("max_wal_size", "4GB"),
-];
 
 /// Table of what was measured, a case a row.
 const HEAD: &str = "| server | path | connections | statement | protocol | dyno CPU µs/tx | sysbench CPU µs/tx | \
@@ -151,8 +136,8 @@ fn main() -> Result<()> {
     // Servers and programs inherit the limit.
     raise_descriptor_limit();
     let dyno = dyno_binary()?;
-    let postgres = BenchServer::start_with(&POSTGRES)?;
-    let mariadb = BenchMariadb::start_with(&MARIADB)?;
+    let postgres = BenchServer::start_with(&BUSY_POSTGRES)?;
+    let mariadb = BenchMariadb::start_with(&BUSY_MARIADB)?;
     let servers: [(&str, &dyn Server); 2] = [("postgres", &postgres), ("mariadb", &mariadb)];
     let mut table = HEAD.to_owned();
     print!("{table}");

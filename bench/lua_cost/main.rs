@@ -17,7 +17,10 @@ mod programs;
 mod responder;
 mod split;
 
-use dyno_bench::{BenchMariadb, BenchServer, Result, Server, archive, dyno_binary, option, prepare_sysbench_table};
+use dyno_bench::{
+    BUSY_MARIADB, BUSY_POSTGRES, BenchMariadb, BenchServer, Result, Server, archive, dyno_binary, option,
+    prepare_sysbench_table,
+};
 use dyno_engine::raise_descriptor_limit;
 use programs::Programs;
 use serde_json::{Value, json};
@@ -26,21 +29,6 @@ use std::process::Command;
 
 /// Rows of the only table.
 const ROWS: u64 = 100_000;
-
-/// Connections that the servers let in, all at once, and their statements. What an update costs its client does not
-/// depend on when it is durable: nobody waits for the disk.
-const MARIADB: [(&str, &str); 5] = [
-    ("max_connections", "10100"),
-    ("back_log", "4096"),
-    ("max_prepared_stmt_count", "1000000"),
-    ("innodb_flush_log_at_trx_commit", "2"),
-    ("innodb_log_file_size", "1G"),
-];
-const POSTGRES: [(&str, &str); 3] = [
-    ("max_connections", "1100"),
-    ("synchronous_commit", "off"),
-    ("max_wal_size", "4GB"),
-];
 
 /// What the command line asks for, for all parts.
 struct Choice {
@@ -119,12 +107,12 @@ fn main() -> Result<()> {
     for name in &databases {
         let server: Box<dyn Server> = match name.as_str() {
             "mariadb" => {
-                let server = BenchMariadb::start_with(&MARIADB)?;
+                let server = BenchMariadb::start_with(&BUSY_MARIADB)?;
                 versions.push(format!("MariaDB {}", server.version()?));
                 Box::new(server)
             }
             "postgres" => {
-                let server = BenchServer::start_with(&POSTGRES)?;
+                let server = BenchServer::start_with(&BUSY_POSTGRES)?;
                 versions.push(format!("PostgreSQL {}", server.version()?));
                 Box::new(server)
             }

@@ -26,10 +26,10 @@ pub use client::{
 pub use figures::Spread;
 pub use initialization::{Initialization, InitializationCost, run_initialization};
 pub use loading::{Loaded, load_sbtest, prepare_sbtest};
-pub use mariadb::BenchMariadb;
+pub use mariadb::{BUSY_MARIADB, BenchMariadb};
 pub use night::{begin_night, night_pace, report_wall_s};
 pub use peers::{Case, Peer, PointStatement};
-pub use server::{BENCH, BenchServer, Server};
+pub use server::{BENCH, BUSY_POSTGRES, BenchServer, Server};
 pub use slap::Slap;
 pub use sysbench::{
     prepare_sysbench_table, run_sysbench, run_sysbench_line, sysbench_command, sysbench_line_memory_kb,

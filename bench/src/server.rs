@@ -9,6 +9,13 @@ use dyno_wire::{PgConfig, PgSession, Protocol, Secret};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// As [`crate::BUSY_MARIADB`].
+pub const BUSY_POSTGRES: [(&str, &str); 3] = [
+    ("max_connections", "1100"),
+    ("synchronous_commit", "off"),
+    ("max_wal_size", "4GB"),
+];
+
 /// An embedded PostgreSQL with pgbench's tables at scale 1 and a role `bench` that may log in over TCP.
 pub struct BenchServer {
     server: embedded::Server,

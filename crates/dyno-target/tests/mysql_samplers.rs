@@ -7,33 +7,9 @@ mod support;
 use dyno_record::{Event, Meaning, Value, WaitKind};
 use dyno_target::mysql::address::ConnectionInfo;
 use dyno_target::mysql::sampler::sampler_set;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use support::real_mysql::{RealMysql, skipped};
 use support::watch::{Row, Told, watch};
-
-fn seconds(seconds: f64) {
-    std::thread::sleep(Duration::from_secs_f64(seconds));
-}
-
-/// Has four sessions of the load update rows until `work` is done.
-fn under_load(info: &ConnectionInfo, work: impl FnOnce()) {
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for session in 1..=4 {
-            let done = &done;
-            scope.spawn(move || {
-                let mut client = info.connect().unwrap();
-                while !done.load(Ordering::Relaxed) {
-                    let update = format!("update t set n = n + 1 where id = {session}");
-                    client.execute(&update).unwrap();
-                }
-            });
-        }
-        work();
-        done.store(true, Ordering::Relaxed);
-    });
-}
+use support::watched::{seconds, under_load};
 
 #[test]
 fn samplers_see_what_a_real_mysql_does() {

@@ -7,7 +7,7 @@ use crate::plan::{LoadPlan, Server, Work, WorkloadPlan};
 use crate::scripts::Scripts;
 use dyno_engine::{Connector, DriveError, Load, Observer, Outcome, Program, Stop, WireDriver, drive};
 use dyno_lua::{Counts, Dialect, LuaError, Voice};
-use dyno_script::{ScriptError, ScriptProgram};
+use dyno_script::{Example, ScriptError, ScriptProgram};
 use dyno_target::mysql::EndpointError;
 use dyno_target::postgres::address::ConnectError;
 use dyno_wire::{MySession, PgSession, Session, WireError};
@@ -111,6 +111,23 @@ impl Ready {
             Self::Mysql(load) => of(load),
             Self::PostgresLua(load) => of(&load.load),
             Self::MysqlLua(load) => of(&load.load),
+        }
+    }
+
+    /// For each workload an example of each of [these](Self::statements) as the server could get it.
+    #[must_use]
+    pub fn examples(&self) -> Vec<Vec<Example>> {
+        fn of<D>(load: &Load<D, ScriptProgram>) -> Vec<Vec<Example>> {
+            load.workloads
+                .iter()
+                .map(|workload| workload.program.examples())
+                .collect()
+        }
+        match self {
+            Self::Postgres(load) => of(load),
+            Self::Mysql(load) => of(load),
+            Self::PostgresLua(load) => vec![Vec::new(); load.load.workloads.len()],
+            Self::MysqlLua(load) => vec![Vec::new(); load.load.workloads.len()],
         }
     }
 

@@ -9,6 +9,7 @@ mod event;
 mod histogram;
 mod interval;
 mod meaning;
+mod query_plan;
 mod recording;
 mod series;
 mod sparse;
@@ -22,6 +23,7 @@ pub use event::{Autovacuum, Blocked, Checkpoint, Event, Said, Stalled, Vacuum, W
 pub use histogram::{HIGHEST_NS, LatencyHistogram};
 pub use interval::Interval;
 pub use meaning::{Meaning, WaitKind};
+pub use query_plan::{AskedWith, Explained, PlanStep, QueryPlan};
 pub use recording::{CommandRecording, ErrorCount, FailureCounts, MOST_CODES, Recording, ScriptRecording, Sums};
 pub use series::{Series, Value};
 pub use sparse::{MOST_STATEMENTS, SparseHistogram};

@@ -66,7 +66,7 @@ pub use defined::Defined;
 pub use diagnostic::{EvaluationError, Position, ScriptError};
 pub use lexis::Lexis;
 #[cfg(feature = "program")]
-pub use program::{CaptureFault, ScriptFault, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
+pub use program::{CaptureFault, Example, ScriptFault, ScriptProgram, ScriptSet, ScriptState, ScriptThread};
 pub use random::Random;
 pub use rows::{ColumnError, Draw, Making, RowError, RowFormat, RowWriter, Rows};
 pub use script::Script;

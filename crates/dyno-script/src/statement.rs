@@ -7,6 +7,7 @@ use crate::diagnostic::Position;
 use crate::lexis::Lexis;
 use crate::symbols::{Symbols, VariableId};
 use crate::token::{is_name, is_name_start};
+use crate::value::Value;
 use crate::variables::Variables;
 
 /// The most parameters that pgbench allows in a statement of the extended and prepared protocols.
@@ -154,6 +155,37 @@ impl Statement {
             }
         }
         out.extend_from_slice(&self.bytes[copied..]);
+    }
+
+    /// Appends the statement as a person would write it in place of one with parameters: every parameter is a literal.
+    /// By psql's rules these are strings, whose types the server finds out as it does for parameters; by MySQL's,
+    /// numbers are numbers, as they are for [parameters](Statement::parameters) that look like one.
+    pub(crate) fn write_literals(&self, variables: &Variables, out: &mut Vec<u8>) {
+        let mut copied = 0;
+        let places = variable_places(self.text.as_bytes(), self.lexis);
+        for (place, &id) in places.iter().zip(&self.parameters) {
+            out.extend_from_slice(&dyno_text::encode(&self.text[copied..place.start]));
+            copied = place.end;
+            let mut value = Vec::new();
+            if matches!(variables.get(id), None | Some(Value::Null)) || !variables.write_text(id, &mut value) {
+                out.extend_from_slice(b"NULL");
+                continue;
+            }
+            let is_number = std::str::from_utf8(&value).is_ok_and(|text| text.parse::<f64>().is_ok_and(f64::is_finite));
+            if is_number && self.lexis != Lexis::Psql {
+                out.extend_from_slice(&value);
+                continue;
+            }
+            out.push(b'\'');
+            for byte in value {
+                if byte == b'\'' || byte == b'\\' && self.lexis == Lexis::Mysql {
+                    out.push(byte);
+                }
+                out.push(byte);
+            }
+            out.push(b'\'');
+        }
+        out.extend_from_slice(&dyno_text::encode(&self.text[copied..]));
     }
 
     /// The statement for the extended and prepared protocols: every variable is a parameter `$1`, `$2`, … of its

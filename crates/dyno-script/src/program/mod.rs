@@ -1,10 +1,12 @@
 //! Scripts in pgbench's language as what clients of the engine do.
 
 mod capture;
+mod examples;
 mod fault;
 mod shell;
 
 pub use capture::CaptureFault;
+pub use examples::Example;
 pub use fault::ScriptFault;
 
 use crate::{

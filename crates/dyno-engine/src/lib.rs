@@ -36,6 +36,6 @@ pub use load::{
     ThreadOptions, Workload,
 };
 pub use log::{LogContext, LogEntry, LoggedOutcome, NewLog, TransactionLog};
-pub use outcome::{Connected, DriveError, Ending, Observer, Outcome, Waited};
+pub use outcome::{Connected, DriveError, Ending, Found, Observer, Outcome, Waited};
 pub use program::{Action, MOST_CONNECTIONS, MOST_OWN, Misuse, Program, ProgramError, Resume, Scripted, Shown};
 pub use signals::{Signals, heeded};

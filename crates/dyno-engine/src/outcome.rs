@@ -33,12 +33,21 @@ pub trait Observer {
     fn connected(&mut self, connected: &Connected);
     /// An interval is complete. `Break` ends the load.
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
-    /// Clients of a workload have come upon a statement of this text that its program did not list. It is counted at
-    /// `place` in [`statement_latency`](dyno_record::Recording::statement_latency). Without a text: there are more of
-    /// them than places, and all others share this last one.
-    fn statement(&mut self, _workload: usize, _place: usize, _text: Option<&str>) {}
+    /// Clients of a workload have come upon a statement that its program did not list. It is counted at `place` in
+    /// [`statement_latency`](dyno_record::Recording::statement_latency). `None`: there are more of them than places, and
+    /// all others share this last one.
+    fn statement(&mut self, _workload: usize, _place: usize, _found: Option<&Found>) {}
     /// A client has something to say. ClientEvents come in the order in which they arise on each thread.
     fn client_event(&mut self, _event: &ClientEvent) {}
+}
+
+/// A statement that clients have come upon while they ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The text under which it is counted.
+    pub text: String,
+    /// The one that was sent first of those that are counted so.
+    pub example: String,
 }
 
 /// How a load ended.

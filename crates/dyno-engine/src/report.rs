@@ -1,7 +1,7 @@
 //! What a thread and the collector send to each other.
 
 use crate::client_event::ClientEvent;
-use crate::outcome::{DriveError, Ending, Waited};
+use crate::outcome::{DriveError, Ending, Found, Waited};
 use crate::timeline::Slice;
 use dyno_record::{LatencyHistogram, Recording};
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
@@ -31,7 +31,7 @@ pub(crate) enum Message {
     Statement {
         workload: usize,
         place: usize,
-        text: Option<String>,
+        found: Option<Found>,
     },
     ClientEvent(ClientEvent),
     /// The thread waits until the other end of the channel is dropped.

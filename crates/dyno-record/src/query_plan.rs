@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 pub struct QueryPlan {
     /// What is done, a step before those that it gets its rows from.
     pub steps: Vec<PlanStep>,
+    /// With what it was asked for.
+    #[serde(default)]
+    pub asked_with: AskedWith,
     /// The server's whole answer, as it was; absent if it is very long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,

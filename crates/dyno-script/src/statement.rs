@@ -7,7 +7,6 @@ use crate::diagnostic::Position;
 use crate::lexis::Lexis;
 use crate::symbols::{Symbols, VariableId};
 use crate::token::{is_name, is_name_start};
-use crate::value::Value;
 use crate::variables::Variables;
 
 /// The most parameters that pgbench allows in a statement of the extended and prepared protocols.
@@ -160,6 +159,7 @@ impl Statement {
     /// Appends the statement as a person would write it in place of one with parameters: every parameter is a literal.
     /// By psql's rules these are strings, whose types the server finds out as it does for parameters; by MySQL's,
     /// numbers are numbers, as they are for [parameters](Statement::parameters) that look like one.
+    #[cfg(feature = "program")]
     pub(crate) fn write_literals(&self, variables: &Variables, out: &mut Vec<u8>) {
         let mut copied = 0;
         let places = variable_places(self.text.as_bytes(), self.lexis);
@@ -167,7 +167,7 @@ impl Statement {
             out.extend_from_slice(&dyno_text::encode(&self.text[copied..place.start]));
             copied = place.end;
             let mut value = Vec::new();
-            if matches!(variables.get(id), None | Some(Value::Null)) || !variables.write_text(id, &mut value) {
+            if matches!(variables.get(id), None | Some(crate::Value::Null)) || !variables.write_text(id, &mut value) {
                 out.extend_from_slice(b"NULL");
                 continue;
             }

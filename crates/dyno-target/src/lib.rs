@@ -18,5 +18,6 @@ mod batches;
 mod nearest;
 mod notice;
 mod patience;
+mod plans;
 mod restart;
 mod stopping;

@@ -6,6 +6,7 @@
 use super::Clients;
 use super::state::{Failure, Waiting};
 use crate::backend::{Backend, Driver};
+use crate::outcome::Found;
 use crate::program::{MOST_OWN, Misuse, ProgramError, Resume, Scripted};
 use crate::report::Message;
 use dyno_record::MOST_STATEMENTS;
@@ -103,18 +104,22 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         if self.clients[index].rare.own.len() >= MOST_OWN {
             return Err(ProgramError::new(Misuse::TooMany(statement)));
         }
+        let sent = self.text(index, statement);
         let place = self.places.of(&self.label(index, statement), |place, text| {
             self.tell(Message::Statement {
                 workload: self.number,
                 place,
-                text: text.map(str::to_owned),
+                found: text.map(|text| Found {
+                    text: text.to_owned(),
+                    example: sent.clone(),
+                }),
             });
         });
         self.clients[index].rare.own.push(Own {
             place: place as u32,
             prepared,
         });
-        Ok(self.text(index, statement))
+        Ok(sent)
     }
 
     /// Has the server prepare a statement of a client's own, and lets the client wait for that.

@@ -86,7 +86,7 @@ impl Collector {
                     self.ending.get_or_insert(ending);
                     stop.request();
                 }
-                Message::Statement { workload, place, text } => observer.statement(workload, place, text.as_deref()),
+                Message::Statement { workload, place, found } => observer.statement(workload, place, found.as_ref()),
                 Message::ClientEvent(event) => observer.client_event(&event),
                 Message::Awaited(event, told) => {
                     observer.client_event(&event);

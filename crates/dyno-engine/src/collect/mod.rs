@@ -97,8 +97,8 @@ pub fn drive<D: Driver, P: Scripted>(
                     return Err(error);
                 }
                 // What clients do before the load begins.
-                Ok(Message::Statement { workload, place, text }) => {
-                    observer.statement(workload, place, text.as_deref())
+                Ok(Message::Statement { workload, place, found }) => {
+                    observer.statement(workload, place, found.as_ref())
                 }
                 Ok(Message::ClientEvent(event) | Message::Awaited(event, _)) => observer.client_event(&event),
                 // A thread could not begin, or panicked before it was ready: the others end as soon as they begin.

@@ -4,8 +4,8 @@ use crate::library::{self, Postgres};
 use dyno_engine::backend::Driver;
 use dyno_engine::backend::blocking::BlockingDriver;
 use dyno_engine::{
-    Address, ClientEvent, Connected, Connecting, Endpoint, FailurePolicy, Load, NewLog, Observer, Outcome, Pacing,
-    Phase, Preparing, Program, Scripted, Stage, Stop, WireDriver, Workload, drive,
+    Address, ClientEvent, Connected, Connecting, Endpoint, FailurePolicy, Found, Load, NewLog, Observer, Outcome,
+    Pacing, Phase, Preparing, Program, Scripted, Stage, Stop, WireDriver, Workload, drive,
 };
 use dyno_record::{Interval, Recording};
 use dyno_script::{Script, ScriptProgram, ScriptSet, Seeds, Symbols, Variables};
@@ -59,8 +59,8 @@ impl Observer for Keep {
         ControlFlow::Continue(())
     }
 
-    fn statement(&mut self, _workload: usize, place: usize, text: Option<&str>) {
-        self.unlisted.push((place, text.map(str::to_owned)));
+    fn statement(&mut self, _workload: usize, place: usize, found: Option<&Found>) {
+        self.unlisted.push((place, found.map(|found| found.text.clone())));
     }
 
     fn client_event(&mut self, event: &ClientEvent) {

@@ -1,7 +1,7 @@
 //! A load that is both reported by a front end of its own and kept in the archive.
 
 use super::Recorder;
-use dyno_engine::{ClientEvent, Connected, Observer};
+use dyno_engine::{ClientEvent, Connected, Found, Observer};
 use dyno_record::Interval;
 use std::ops::ControlFlow;
 
@@ -28,10 +28,10 @@ impl<W: Observer> Observer for Both<'_, '_, W> {
         self.watch.interval(interval)
     }
 
-    fn statement(&mut self, workload: usize, place: usize, text: Option<&str>) {
-        self.watch.statement(workload, place, text);
+    fn statement(&mut self, workload: usize, place: usize, found: Option<&Found>) {
+        self.watch.statement(workload, place, found);
         if let Some(recorder) = &mut self.recorder {
-            recorder.statement(workload, place, text);
+            recorder.statement(workload, place, found);
         }
     }
 

@@ -7,7 +7,7 @@ use dyno_analysis::summary::SummaryBuilder;
 use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::{ClientCpu, Connection, HostCpu, Summary, Warning};
 use dyno_archive::{EventKind, EventRecord, RunWriter};
-use dyno_engine::{AbortReason, ClientEvent, Connected, Observer, TransportKind};
+use dyno_engine::{AbortReason, ClientEvent, Connected, Found, Observer, TransportKind};
 use dyno_record::{Interval, LatencyHistogram, MOST_STATEMENTS};
 use dyno_target::host::{CpuMeter, CpuShares};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -31,6 +31,8 @@ pub struct Recorder<'a> {
     load_host: Option<HostCpu>,
     /// What whoever watches was not told yet.
     lately: Option<Lately>,
+    /// The statements that clients came upon, each with the number of its workload.
+    come_upon: Vec<(usize, Found)>,
     warnings: Vec<Warning>,
 }
 
@@ -64,8 +66,14 @@ impl<'a> Recorder<'a> {
             host: CpuMeter::new(),
             load_host: None,
             lately: None,
+            come_upon: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+
+    /// The statements that clients came upon so far, in this order, each with the number of its workload.
+    pub(super) fn come_upon(&self) -> &[(usize, Found)] {
+        &self.come_upon
     }
 
     /// The summary of what was measured, with what only the recorder knows filled in, and what it needs to be archived.
@@ -247,20 +255,21 @@ impl Observer for Recorder<'_> {
         ControlFlow::Continue(())
     }
 
-    fn statement(&mut self, workload: usize, place: usize, text: Option<&str>) {
+    fn statement(&mut self, workload: usize, place: usize, found: Option<&Found>) {
         let Some(facts) = self.writer.record_mut().workloads.get_mut(workload) else {
             return;
         };
-        if text.is_none() {
+        if found.is_none() {
             self.warnings.push(Warning::Note {
                 text: told_together(&facts.name, None),
             });
         }
         // Those that share the last place may share it with some that were known before.
         if place >= facts.statements.len() {
-            let text = text.unwrap_or("(all other statements together)");
+            let text = found.map_or("(all other statements together)", |found| &found.text);
             facts.statements.push(text.to_owned());
             self.builder.come_upon(workload, text);
+            self.come_upon.extend(found.map(|found| (workload, found.clone())));
         }
     }
 
@@ -391,7 +400,11 @@ mod tests {
             command: 0,
             why: AbortReason::OpenTransaction,
         });
-        recorder.statement(workload, 1, Some("select 2"));
+        let found = Found {
+            text: "select ?".to_owned(),
+            example: "select 2".to_owned(),
+        };
+        recorder.statement(workload, 1, Some(&found));
         recorder.statement(workload, MOST_STATEMENTS, None);
         let mut recording = Recording::new(1);
         recording.record_statement(1, 5_000);
@@ -433,8 +446,8 @@ mod tests {
             .iter()
             .map(|one| (one.sql.as_str(), one.count))
             .collect();
-        assert_eq!(statements[..2], [("select 1", 0), ("select 2", 1)]);
-        assert_eq!(record.workloads[0].statements[1], "select 2");
+        assert_eq!(statements[..2], [("select 1", 0), ("select ?", 1)]);
+        assert_eq!(record.workloads[0].statements[1], "select ?");
         let warnings = summary_of(&run).unwrap().warnings;
         let together = Warning::Note {
             text: told_together("pgbench", None),

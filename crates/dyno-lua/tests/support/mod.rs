@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 
 use dyno_engine::{
-    Connected, Connector, FailurePolicy, Load, Observer, OnBrokenScript, OnError, Outcome, Phase, Preparing, Stop,
-    WireDriver, Workload, drive,
+    Connected, Connector, FailurePolicy, Found, Load, Observer, OnBrokenScript, OnError, Outcome, Phase, Preparing,
+    Stop, WireDriver, Workload, drive,
 };
 use dyno_lua::{
     Counts, Dialect, Environment, Level, LuaError, LuaProgram, OptionValue, Server, Settings, Source, Voice,
@@ -293,8 +293,9 @@ impl Observer for Keep {
         ControlFlow::Continue(())
     }
 
-    fn statement(&mut self, _workload: usize, _place: usize, text: Option<&str>) {
-        self.statements.push(text.unwrap_or("others").to_owned());
+    fn statement(&mut self, _workload: usize, _place: usize, found: Option<&Found>) {
+        let text = found.map_or("others", |found| found.text.as_str());
+        self.statements.push(text.to_owned());
     }
 
     fn client_event(&mut self, event: &dyno_engine::ClientEvent) {

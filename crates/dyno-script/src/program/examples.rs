@@ -41,8 +41,8 @@ impl ScriptProgram {
                             }
                             dyno_text::decode(&text).into_owned()
                         });
-                        let parameterized = (!statement.parameters().is_empty())
-                            .then(|| statement.parameterized().to_owned());
+                        let parameterized =
+                            (!statement.parameters().is_empty()).then(|| statement.parameterized().to_owned());
                         examples.push(Example { parameterized, filled });
                     }
                     _ => {}
@@ -63,7 +63,12 @@ mod tests {
         let mut symbols = Symbols::new();
         let scripts: Vec<_> = texts
             .iter()
-            .map(|text| (Arc::new(Script::parse_by(lexis, "test", *text, &mut symbols).unwrap()), 1))
+            .map(|text| {
+                (
+                    Arc::new(Script::parse_by(lexis, "test", *text, &mut symbols).unwrap()),
+                    1,
+                )
+            })
             .collect();
         let mut variables = Variables::new(&symbols);
         if let Some(id) = symbols.lookup("word") {
@@ -91,7 +96,10 @@ mod tests {
         };
         assert_eq!(filled(Lexis::Psql, Protocol::Prepared), "select '5', 'it''s \\';");
         assert_eq!(filled(Lexis::Mysql, Protocol::Extended), "select 5, 'it''s \\\\';");
-        assert_eq!(filled(Lexis::MysqlNoEscapes, Protocol::Extended), "select 5, 'it''s \\';");
+        assert_eq!(
+            filled(Lexis::MysqlNoEscapes, Protocol::Extended),
+            "select 5, 'it''s \\';"
+        );
         assert_eq!(filled(Lexis::Psql, Protocol::Simple), "select 5, it's \\;");
     }
 
@@ -120,7 +128,10 @@ mod tests {
         let (one, other) = (examples(&[text]).1, examples(&[text]).1);
         assert_eq!(one, other);
         let filled = one[0].filled.as_deref().unwrap();
-        assert!(filled.starts_with("select * from t where id = ") && !filled.contains(':'), "{filled}");
+        assert!(
+            filled.starts_with("select * from t where id = ") && !filled.contains(':'),
+            "{filled}"
+        );
     }
 
     #[test]

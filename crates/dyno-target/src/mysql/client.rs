@@ -7,7 +7,7 @@ use crate::patience::{ANSWER, SAMPLE};
 use crate::target::StopFlag;
 use dyno_connect::{ConnectError, Endpoint, Limit, Stop};
 use dyno_text::one_line;
-use dyno_wire::{LocalData, MySession, MyStatement, Reply, ResultTooLarge, Session as _};
+use dyno_wire::{LocalData, MySession, MyStatement, Parameters, Reply, ResultTooLarge, Session as _};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -284,6 +284,26 @@ impl Client {
             session.prepare(statement, out);
         })?;
         Ok(())
+    }
+
+    /// Executes a statement that was prepared with these values and gives its rows.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute), or the result is too large.
+    pub(super) fn rows_of(
+        &mut self,
+        statement: &MyStatement,
+        values: &impl Parameters,
+    ) -> Result<Vec<Vec<Option<String>>>, ClientError> {
+        self.client.set_patience(Some(self.patience));
+        self.client.ask(|session, out| {
+            session.capture();
+            session.execute(statement, values, out);
+        })?;
+        let mut results = self.client.session().captured().iter().rev();
+        let result = results.find(|result| result.is_query).cloned().unwrap_or_default();
+        result.all_rows()?;
+        Ok(result.kept)
     }
 
     /// Executes a statement that was prepared with rows of values, which `write` appends to what is sent.

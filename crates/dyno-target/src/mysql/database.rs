@@ -4,6 +4,7 @@ use super::address::{ConnectionInfo, Host};
 use super::data::Used;
 use super::error::cannot;
 use super::facts::server_facts;
+use super::plans;
 use super::rights::remedy;
 use super::sampler::sampler_set;
 use super::settings::taken;
@@ -14,8 +15,9 @@ use super::{Client, ClientError, Scope, connect_until, lock};
 use crate::stopping::unless_stopped;
 use crate::target::{
     Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
-    TargetError,
+    TargetError, ToExplain,
 };
+use dyno_record::Explained;
 use dyno_script::Lexis;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -276,6 +278,10 @@ impl Control for MysqlControl {
             std::thread::sleep(LOOK);
         }
         Ok(())
+    }
+
+    fn explain(&mut self, statements: &[ToExplain]) -> Result<Vec<Explained>, TargetError> {
+        plans::explain(&mut self.client, statements).map_err(cannot("ask how the server executes the statements"))
     }
 
     fn name_of(&self, table: &TableSizes) -> String {

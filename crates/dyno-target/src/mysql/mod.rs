@@ -25,6 +25,7 @@ mod lock;
 mod mark;
 mod own_data;
 mod persisted;
+mod plans;
 mod process;
 mod redo_log;
 mod rights;

@@ -3,8 +3,10 @@
 use super::Client;
 use super::address::{ConnectionInfo, Host, Interruptible};
 use super::cache::prewarm;
+use super::error::AskError;
 use super::facts::{ServerFacts, server_facts};
 use super::load::settle;
+use super::plans;
 use super::sampler::sampler_set;
 use super::schema::{Mark, mark_of, set_mark};
 use super::scope::Scope;
@@ -14,8 +16,9 @@ use crate::patience::ANSWER;
 use crate::stopping::unless_stopped;
 use crate::target::{
     Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
-    TargetError,
+    TargetError, ToExplain,
 };
+use dyno_record::Explained;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -167,6 +170,13 @@ impl Control for PostgresControl {
 
     fn await_sessions_end(&mut self) -> Result<(), TargetError> {
         Ok(await_sessions_end(&mut self.client)?)
+    }
+
+    fn explain(&mut self, statements: &[ToExplain]) -> Result<Vec<Explained>, TargetError> {
+        plans::explain(&mut self.client, statements).map_err(|error| {
+            let what = "ask how the server executes the statements";
+            AskError::new(what, &error).into()
+        })
     }
 
     fn name_of(&self, table: &TableSizes) -> String {

@@ -28,6 +28,7 @@ mod external;
 mod instance;
 mod notice;
 mod own_data;
+mod plans;
 mod traits;
 
 use crate::target::{Embedded, Environment, External, Keyword, Product, StopFlag, TargetError};

@@ -1,8 +1,9 @@
 //! A database that a run works on.
 
-use super::{DatabaseSizes, Difference, StopFlag, TableSizes, TargetError};
+use super::{DatabaseSizes, Difference, StopFlag, TableSizes, TargetError, ToExplain};
 use crate::sampler::Sampler;
 use crate::{mysql, postgres};
+use dyno_record::Explained;
 use dyno_script::Lexis;
 use std::fmt;
 use std::path::Path;
@@ -123,6 +124,13 @@ pub trait Control: Send {
     /// # Errors
     /// The connection is broken.
     fn await_sessions_end(&mut self) -> Result<(), TargetError>;
+
+    /// Asks how the server would execute each of some statements, in this order. None is executed, and the server takes
+    /// a second at most for each. What it refuses is no error.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    fn explain(&mut self, statements: &[ToExplain]) -> Result<Vec<Explained>, TargetError>;
 
     /// The name by which a report knows a table.
     fn name_of(&self, table: &TableSizes) -> String;

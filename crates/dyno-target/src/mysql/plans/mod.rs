@@ -1,0 +1,190 @@
+//! How MariaDB and MySQL would execute statements: EXPLAIN FORMAT=JSON, never ANALYZE.
+//!
+//! A statement may be several joined by semicolons, of which EXPLAIN would explain the first and the server execute the
+//! others. So all are prepared, which these servers do for a single statement only, and executed as such. Beside that,
+//! all of it happens in transactions that are rolled back.
+
+mod decode;
+
+use super::{Client, ClientError};
+use crate::plans::unfit;
+use crate::target::{ToExplain, first_word};
+use decode::decode;
+use dyno_record::{AskedWith, Explained};
+use dyno_wire::{MyStatement, Parameters, Protocol};
+
+/// Bounds what EXPLAIN takes, each by the server that knows it: MariaDB in seconds, MySQL in milliseconds (MariaDB,
+/// "Server System Variables"; MySQL Reference Manual, "Server System Variables"). Locks on tables are hardly waited for:
+/// what is measured may wait behind us.
+const LIMITS: [(&str, &str); 4] = [
+    ("lock_wait_timeout", "1"),
+    ("max_statement_time", "1"),
+    ("max_execution_time", "1000"),
+    // The form that both servers have in common.
+    ("explain_json_format_version", "1"),
+];
+
+/// What EXPLAIN takes and a client may send.
+const EXPLAINED: [&str; 8] = [
+    "select", "insert", "replace", "update", "delete", "with", "table", "values",
+];
+
+/// Which of them only read, so that nothing of them can write, whatever functions they call.
+const READ: [&str; 4] = ["select", "with", "table", "values"];
+
+/// What a server says of a statement that writes in a transaction that only reads.
+const READ_ONLY: u16 = 1792;
+
+/// What stands in for values that are not known: a text, which the server compares with numbers as a number and by the
+/// same indexes, and a number where only numbers can be.
+const STAND_INS: [StandIns; 2] = [
+    StandIns {
+        is_text: true,
+        number: 0,
+    },
+    StandIns {
+        is_text: false,
+        number: 0,
+    },
+];
+
+/// The same value for each parameter.
+#[derive(Clone, Copy)]
+struct StandIns {
+    is_text: bool,
+    number: usize,
+}
+
+impl Parameters for StandIns {
+    fn len(&self) -> usize {
+        self.number
+    }
+
+    fn is_text(&self, _index: usize) -> bool {
+        self.is_text
+    }
+
+    fn write(&self, _index: usize, out: &mut Vec<u8>) -> bool {
+        out.push(b'1');
+        true
+    }
+}
+
+/// Asks for the plan of each statement.
+///
+/// # Errors
+/// The connection is broken.
+pub(super) fn explain(client: &mut Client, statements: &[ToExplain]) -> Result<Vec<Explained>, ClientError> {
+    for (name, value) in LIMITS {
+        set(client, name, value)?;
+    }
+    let mut asker = Asker { client, asked: 0 };
+    let explained = statements.iter().map(|statement| asker.one(statement));
+    let explained = explained.collect::<Result<_, _>>()?;
+    for (name, _) in LIMITS {
+        set(client, name, "default")?;
+    }
+    Ok(explained)
+}
+
+/// Sets a variable of the session, if the server has it.
+fn set(client: &mut Client, name: &str, value: &str) -> Result<(), ClientError> {
+    refusable(client.execute(&format!("set session {name} = {value}"))).map(drop)
+}
+
+/// What came of something that the server may refuse: `Err` of `Ok` is its reason.
+fn refusable<T>(result: Result<T, ClientError>) -> Result<Result<T, ClientError>, ClientError> {
+    match result {
+        Err(ClientError::Lost(error)) => Err(ClientError::Lost(error)),
+        result => Ok(result),
+    }
+}
+
+/// A connection that asks.
+struct Asker<'a> {
+    client: &'a mut Client,
+    /// How many statements it has prepared.
+    asked: usize,
+}
+
+impl Asker<'_> {
+    fn one(&mut self, statement: &ToExplain) -> Result<Explained, ClientError> {
+        let (text, asked_with) = match (&statement.filled, &statement.parameterized) {
+            (Some(text), _) => (text, statement.filled_with()),
+            (None, Some(text)) => (text, AskedWith::StandIns),
+            (None, None) => return Ok(Explained::NotAsked("its text is not known".to_owned())),
+        };
+        let word = first_word(text, &["--", "#"]);
+        if !EXPLAINED.contains(&word.as_str()) {
+            return Ok(Explained::HasNone);
+        }
+        if let Some(why) = unfit(text) {
+            return Ok(Explained::NotAsked(why));
+        }
+        let mut refused = String::new();
+        for stand_ins in STAND_INS {
+            let begin = match READ.contains(&word.as_str()) {
+                true => "start transaction read only",
+                false => "start transaction",
+            };
+            let mut answer = self.within(begin, text, asked_with, stand_ins)?;
+            if matches!(&answer, Err(ClientError::Server(error)) if error.code == READ_ONLY) && word == "with" {
+                answer = self.within("start transaction", text, asked_with, stand_ins)?;
+            }
+            match answer.map(|answer| decode(&answer, asked_with)) {
+                Ok(Ok(plan)) => return Ok(Explained::Plan(plan)),
+                Ok(Err(why)) => refused = why,
+                Err(error) => refused = error.to_string(),
+            }
+            if asked_with != AskedWith::StandIns {
+                break;
+            }
+        }
+        Ok(Explained::Refused(refused))
+    }
+
+    /// The server's answer, in a transaction of its own.
+    fn within(
+        &mut self,
+        begin: &str,
+        text: &str,
+        asked_with: AskedWith,
+        stand_ins: StandIns,
+    ) -> Result<Result<String, ClientError>, ClientError> {
+        // Servers before 5.6 know no transactions that only read; then there is none.
+        drop(refusable(self.client.execute(begin))?);
+        let answer = self.ask(text, asked_with, stand_ins);
+        drop(refusable(self.client.execute("rollback"))?);
+        refusable(answer)
+    }
+
+    fn ask(&mut self, text: &str, asked_with: AskedWith, stand_ins: StandIns) -> Result<String, ClientError> {
+        let text = text.trim_end().trim_end_matches(';');
+        let query = format!("explain format=json {text}");
+        let number = match asked_with {
+            AskedWith::StandIns => parameters_in(&query),
+            _ => 0,
+        };
+        self.asked += 1;
+        let statement = MyStatement::new(self.asked, &query, number, Protocol::Prepared)
+            .map_err(|error| ClientError::Unexpected(error.to_string()))?;
+        self.client.prepare(&statement)?;
+        let rows = self.client.rows_of(&statement, &StandIns { number, ..stand_ins })?;
+        let first = rows.into_iter().next().and_then(|row| row.into_iter().next());
+        first
+            .flatten()
+            .ok_or_else(|| ClientError::Unexpected("no plan".to_owned()))
+    }
+}
+
+/// How many values a text with `?`, or with `$1`, `$2`, …, takes.
+fn parameters_in(text: &str) -> usize {
+    let behind = text.split('$').skip(1);
+    let numbers = behind.map(|rest| {
+        rest.split(|letter: char| !letter.is_ascii_digit())
+            .next()
+            .unwrap_or_default()
+    });
+    let highest = numbers.filter_map(|number| number.parse().ok()).max().unwrap_or(0);
+    MyStatement::placeholder_count(text.as_bytes()).min(if highest > 0 { highest } else { usize::MAX })
+}

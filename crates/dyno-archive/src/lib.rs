@@ -15,6 +15,7 @@ mod latencies;
 mod meanings;
 mod outline;
 pub mod plan;
+mod plans;
 mod reader;
 mod run;
 mod samples;
@@ -29,6 +30,7 @@ pub use meanings::columns_by_meaning;
 pub use outline::{
     CampaignOutline, RunOutline, campaign_folders, folder_name, is_running, is_under_way, restore_records, run_folders,
 };
+pub use plans::{StatementPlans, write_plans};
 pub use reader::{Archive, Campaign, Run, read_json};
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
 pub use samples::SampleWriter;
@@ -49,6 +51,7 @@ const RUN_JSON: &str = "run.json";
 const INTERVALS_CSV: &str = "intervals.csv";
 const LATENCY_HLOG: &str = "latency.hlog";
 const EVENTS_JSONL: &str = "events.jsonl";
+const PLANS_JSON: &str = "plans.json";
 
 /// What went wrong with a file or folder of the archive.
 #[derive(Debug, thiserror::Error)]

@@ -36,6 +36,9 @@ const NO_STEPS: [&str; 6] = [
 /// What is only there to hold others.
 const FRAMES: [&str; 4] = ["query_block", "query_specifications", "inputs", "query_plan"];
 
+/// A table of which nothing else is told.
+pub(super) const TABLE: &str = "table";
+
 /// Reads the answer to EXPLAIN FORMAT=JSON.
 ///
 /// # Errors
@@ -142,7 +145,7 @@ fn access(fields: &Map<String, Value>) -> String {
         None => fields
             .get("message")
             .and_then(Value::as_str)
-            .map_or("table".to_owned(), clipped),
+            .map_or(TABLE.to_owned(), clipped),
         Some("ALL") => "whole table (ALL)".to_owned(),
         Some("index") => "whole index (index)".to_owned(),
         Some("const" | "system") => "one row (const)".to_owned(),

@@ -48,7 +48,10 @@ const STAND_INS: [StandIns; 2] = [
     },
 ];
 
-/// The same value for each parameter.
+/// How far one value is from the next: of two that bound a range, the second one is greater.
+const STEP: usize = 99;
+
+/// A value for each parameter.
 #[derive(Clone, Copy)]
 struct StandIns {
     is_text: bool,
@@ -64,8 +67,8 @@ impl Parameters for StandIns {
         self.is_text
     }
 
-    fn write(&self, _index: usize, out: &mut Vec<u8>) -> bool {
-        out.push(b'1');
+    fn write(&self, index: usize, out: &mut Vec<u8>) -> bool {
+        out.extend_from_slice((index * STEP + 1).to_string().as_bytes());
         true
     }
 }
@@ -132,7 +135,12 @@ impl Asker<'_> {
                 answer = self.within("start transaction", text, asked_with, stand_ins)?;
             }
             match answer.map(|answer| decode(&answer, asked_with)) {
-                Ok(Ok(plan)) => return Ok(Explained::Plan(plan)),
+                Ok(Ok(mut plan)) => {
+                    // MariaDB says of an INSERT only which table it is about.
+                    let bare = plan.steps.first_mut().filter(|step| step.step == decode::TABLE);
+                    bare.into_iter().for_each(|step| step.step.clone_from(&word));
+                    return Ok(Explained::Plan(plan));
+                }
                 Ok(Err(why)) => refused = why,
                 Err(error) => refused = error.to_string(),
             }

@@ -1,9 +1,10 @@
 //! What to keep in mind when the runs of a campaign are compared with each other.
 
+use crate::plans;
 use dyno_archive::summary::Warning;
 use dyno_archive::{Campaign, EventKind, Run, RunRecord, RunState};
 use dyno_record::Meaning;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 /// In less time it is chance whether there was a checkpoint or an autovacuum.
@@ -31,11 +32,11 @@ pub fn campaign_warnings(campaign: &Campaign) -> Vec<Warning> {
             cells.entry(levels.collect()).or_default().push((run, record));
         }
     }
+    let mut warnings = plans_differ(&cells);
     if cells.len() < 2 {
-        return Vec::new();
+        return warnings;
     }
     let fewest = cells.values().map(Vec::len).min().unwrap_or(0);
-    let mut warnings = Vec::new();
     if fewest < ENOUGH_REPETITIONS {
         warnings.push(Warning::FewRepetitions {
             repetitions: fewest as u64,
@@ -44,6 +45,27 @@ pub fn campaign_warnings(campaign: &Campaign) -> Vec<Warning> {
     }
     warnings.extend(one_sided(campaign, &cells));
     warnings.extend(environments(campaign, &cells));
+    warnings
+}
+
+/// Statements that the server executed in different ways in runs of a cell, each once.
+fn plans_differ(cells: &Cells<'_>) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = Vec::new();
+    let mut told = IndexSet::new();
+    for runs in cells.values() {
+        let runs: Vec<&Run> = runs.iter().map(|(run, _)| *run).collect();
+        for found in plans::differing(&runs) {
+            let [run, other] = found.runs;
+            if told.insert(found.statement.clone()) {
+                warnings.push(Warning::PlansDiffer {
+                    statement: found.statement,
+                    run,
+                    other,
+                    change: found.change.to_string(),
+                });
+            }
+        }
+    }
     warnings
 }
 

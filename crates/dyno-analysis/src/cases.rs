@@ -2,6 +2,7 @@
 
 use crate::campaign::tests::{CHECKPOINT, found, run as run_of_cell};
 use crate::causes::fixture::{calm, signal};
+use crate::plans::tests::{keep, plan};
 use crate::recording::Recording;
 use crate::series::Series;
 use crate::summary::{Counts, SummaryBuilder, metrics};
@@ -206,6 +207,29 @@ fn case(kind: WarningKind) -> Case {
             Case {
                 given: setting("work_mem"),
                 silent: setting("port"),
+            }
+        }
+        WarningKind::PlansDiffer => {
+            let planned = |clients: &[&str], other: &'static str, cost: f64| {
+                campaign(clients, |run| {
+                    let of = |on, cost| plan(&[(0, "Scan", on)], cost);
+                    let (on, cost) = if run.path.ends_with("1") {
+                        (other, cost)
+                    } else {
+                        ("t", 1.0)
+                    };
+                    keep(&run.path, of("t", 1.0), of(on, cost));
+                })
+            };
+            Case {
+                given: planned(&["1", "1"], "u", 1.0),
+                // It costs more, or is another cell's, or nobody kept it.
+                silent: [
+                    planned(&["1", "1"], "t", 9.0),
+                    planned(&["1", "8"], "u", 1.0),
+                    campaign(&["1", "1"], |_| {}),
+                ]
+                .concat(),
             }
         }
         WarningKind::Note => Case {

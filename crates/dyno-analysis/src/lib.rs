@@ -15,6 +15,7 @@ mod checkpoints;
 pub mod comparison;
 mod descheduled;
 mod limits;
+pub mod plans;
 pub mod progress;
 mod recording;
 pub mod room;
@@ -62,6 +63,7 @@ pub fn analyse(run: &Run) -> Analysis {
     dips.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
     let mut findings = checkpoints::findings(&recording);
     findings.extend(workloads::standstills(&each, facts));
+    findings.extend(plans::findings(run));
     let mut analysis = Analysis {
         steady: steady::steady(&throughput),
         dip_period_s: dyno_stats::period(&starts),

@@ -66,6 +66,8 @@ pub enum Explained {
     HasNone,
     /// It was not asked for, and why.
     NotAsked(String),
+    /// This role may not know it, in the server's words.
+    Denied(String),
     /// The server did not tell it, and why.
     Refused(String),
 }

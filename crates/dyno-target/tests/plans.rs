@@ -24,6 +24,7 @@ fn filled(text: &str) -> ToExplain {
     ToExplain {
         parameterized: None,
         filled: Some(text.to_owned()),
+        has_values: false,
     }
 }
 
@@ -59,14 +60,16 @@ fn postgres_tells_plans_and_executes_nothing() {
     let parameterized = ToExplain {
         parameterized: Some("select * from t where id = $1;".to_owned()),
         filled: Some("select * from t where id = '5';".to_owned()),
+        has_values: true,
     };
     let badly_parameterized = ToExplain {
         parameterized: Some("select * from t$1".to_owned()),
         filled: Some("select * from t".to_owned()),
+        has_values: true,
     };
     let unknown = ToExplain {
         parameterized: Some("select x from nowhere where id = $1".to_owned()),
-        filled: None,
+        ..ToExplain::default()
     };
     let told = asked(
         &database,
@@ -152,7 +155,7 @@ fn postgres_says_which_right_is_missing() {
     );
     client.batch_execute("alter role postgres reset role").unwrap();
     assert!(
-        matches!(&told[0], Explained::Refused(why) if why.contains("permission denied")),
+        matches!(&told[0], Explained::Denied(why) if why.contains("permission denied")),
         "{told:?}"
     );
 }
@@ -176,7 +179,7 @@ fn postgres_tells_what_a_foreign_scan_sends() {
         .unwrap_or_else(|error| panic!("{}", server_message(&error)));
     let statement = ToExplain {
         parameterized: Some("select x from away where id = $1".to_owned()),
-        filled: None,
+        ..ToExplain::default()
     };
     let told = asked(&PostgresDatabase::new(info, Scope::Database), &[statement]);
     let step = &plan(&told[0]).steps[0];
@@ -201,7 +204,7 @@ fn mariadb_tells_plans_and_executes_nothing() {
     let database = MysqlDatabase::new(watched.info.clone(), MysqlScope::Database);
     let parameterized = |text: &str| ToExplain {
         parameterized: Some(text.to_owned()),
-        filled: None,
+        ..ToExplain::default()
     };
     let told = asked(
         &database,

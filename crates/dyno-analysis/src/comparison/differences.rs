@@ -3,6 +3,7 @@
 use crate::comparison::cells::{Cell, Cells, Matches};
 use crate::comparison::facts::{Facts, is_of_factor, of_campaign, of_experiment, of_run};
 use crate::comparison::{Difference, PRODUCT};
+use crate::plans;
 use dyno_archive::figures::decimal;
 use indexmap::{IndexMap, IndexSet};
 
@@ -11,6 +12,9 @@ const SAME_SIZE: f64 = 0.01;
 
 /// What the names of facts that are settings begin with.
 const SETTINGS: &str = "settings.";
+
+/// What the names of facts that are plans of statements begin with.
+pub(super) const PLAN: &str = "plan of ";
 
 /// The values of each fact in the runs of one side.
 type Values = IndexMap<String, IndexSet<String>>;
@@ -56,7 +60,9 @@ pub(super) fn differences(baseline: &Cells<'_>, candidate: &Cells<'_>, matches: 
     let nothing = IndexSet::new();
     let products = base.get(PRODUCT).zip(other.get(PRODUCT));
     let are_of_two_kinds = products.is_some_and(|(one, another)| one != another);
+    // Plans that were not kept say nothing, and those of different databases have no step in common.
     let is_comparable = |name: &str| match products {
+        _ if name.starts_with(PLAN) => !are_of_two_kinds && base.contains_key(name) && other.contains_key(name),
         Some(_) if are_of_two_kinds => !name.starts_with(SETTINGS) && !name.starts_with("server.locale"),
         Some(_) => true,
         // Earlier dynos did not always say which it is.
@@ -103,6 +109,12 @@ fn values(campaign: &Cells<'_>, cells: &[&Cell<'_>]) -> Values {
     for cell in cells {
         for record in cell.runs.iter().filter_map(|(run, _)| run.record.as_ref().ok()) {
             add(of_run(record));
+        }
+        for (run, _) in &cell.runs {
+            let plans = plans::of_run(run).into_iter();
+            add(plans
+                .map(|(statement, plan)| (format!("{PLAN}{statement}"), plan))
+                .collect());
         }
     }
     if let Some(record) = campaign.record {

@@ -204,6 +204,16 @@ fn cautions(comparison: &Comparison, unknown: &[String]) -> Vec<String> {
                 .to_owned(),
         );
     }
+    let planned = comparison.differences.iter().map(|difference| difference.what.as_str());
+    let planned: Vec<_> = planned
+        .filter_map(|what| what.strip_prefix(differences::PLAN))
+        .collect();
+    if !planned.is_empty() {
+        cautions.push(format!(
+            "The servers executed statements in different ways ({}): a verdict is on different work, see what differs.",
+            planned.join("; ")
+        ));
+    }
     for factor in unknown {
         cautions.push(format!(
             "Only one of the two varies {factor}, and it is not known what it was in the other: cells are matched \

@@ -1,6 +1,7 @@
 //! Campaigns that were never measured, compared.
 
 use super::*;
+use crate::plans;
 use dyno_archive::plan::{PlannedRun, Size};
 use dyno_archive::summary::{Summary, WorkloadFacts};
 use dyno_archive::{Archive, CampaignRecord, CampaignWriter, RunRecord, RunState};
@@ -431,4 +432,38 @@ fn a_system_that_does_nothing_is_worse() {
         compared.cells[0].workloads[0].notes,
         ["The other completed no transaction."]
     );
+}
+
+#[test]
+fn plans_that_differ_are_said_to_and_those_that_were_not_kept_are_not() {
+    let planned = |archive: &TempDir, on: Option<&str>| {
+        let campaign = repeated(archive, "", 2, 10_000.0, 1.0);
+        for run in &campaign.runs {
+            let plan = |on| plans::tests::plan(&[(0, "Scan", on)], 1.0);
+            on.iter()
+                .for_each(|on| plans::tests::keep(&run.path, plan("t"), plan(on)));
+        }
+        campaign
+    };
+    let archive = TempDir::new().unwrap();
+    let [one, same, other, none] = [Some("t"), Some("t"), Some("u"), None].map(|on| planned(&archive, on));
+    let named = |candidate: &Campaign| {
+        let comparison = compare(&one, candidate);
+        let plans = comparison
+            .differences
+            .iter()
+            .filter(|difference| difference.what.starts_with("plan of"));
+        let plans: Vec<_> = plans
+            .map(|found| [&*found.what, &*found.baseline, &*found.candidate].join(" | "))
+            .collect();
+        let cautions = comparison.cautions.iter();
+        let said = cautions
+            .filter(|caution| caution.contains("executed statements in different ways"))
+            .count();
+        (plans, said)
+    };
+    let found = "plan of one: select 1 | Scan on t | Scan on u".to_owned();
+    assert_eq!(named(&other), (vec![found], 1));
+    assert_eq!(named(&same), (Vec::new(), 0));
+    assert_eq!(named(&none), (Vec::new(), 0));
 }

@@ -28,11 +28,11 @@ pub(super) struct Own {
 pub(crate) struct Places {
     /// How many it lists: their places come first.
     listed: usize,
-    found: Mutex<Found>,
+    found: Mutex<Known>,
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct Known {
     by_text: HashMap<String, usize>,
     /// Whether some have no place of their own.
     others: bool,

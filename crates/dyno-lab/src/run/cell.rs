@@ -92,6 +92,7 @@ impl Bench<'_> {
         let entry = Entry {
             experiment,
             statements: load.statements(),
+            examples: Some(load.examples()),
             settings: &ready.settings,
             database: &*ready.database,
             command: self.command,

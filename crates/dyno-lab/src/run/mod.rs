@@ -15,6 +15,7 @@ mod emergency;
 mod error;
 mod external;
 mod lately;
+mod plans;
 mod preflight;
 mod progress;
 mod recorder;

@@ -3,6 +3,7 @@
 //! It does not matter who plans and drives the load. A campaign of experiments records each run, and so
 //! does `dyno pgbench --archive`; both leave the same folder behind.
 
+use super::plans::Plans;
 use super::recorder::{Recorder, told_together};
 use super::sampling::Sampling;
 use super::threads;
@@ -14,9 +15,10 @@ use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::PlannedRun;
 use dyno_archive::plan::{ErrorLimit, Resolved};
 use dyno_archive::summary::{Summary, TableGrowth, Warning, WorkloadFacts};
-use dyno_archive::{CampaignRecord, CampaignWriter, Run, RunRecord, RunState, RunWriter};
+use dyno_archive::{ArchiveError, CampaignRecord, CampaignWriter, Run, RunRecord, RunState, RunWriter};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_record::MOST_STATEMENTS;
+use dyno_script::Example;
 use dyno_target::host::host_facts;
 use dyno_target::target::{Control, Database, DatabaseSizes, Route, TargetError};
 use jiff::Zoned;
@@ -28,6 +30,9 @@ pub struct Entry<'a> {
     pub experiment: &'a Resolved,
     /// The SQL of each statement, for each workload, in the order of its program.
     pub statements: Vec<Vec<String>>,
+    /// What each of them looks like when it is sent, by which the server is asked how it executes them before and after
+    /// the load; `None`: it is not asked.
+    pub examples: Option<Vec<Vec<Example>>>,
     /// The settings that the server is to run with, sizes absolute.
     pub settings: &'a [(String, String)],
     /// The database.
@@ -36,7 +41,7 @@ pub struct Entry<'a> {
     pub command: &'a str,
     /// With how many errors the run still counts.
     pub max_errors: ErrorLimit,
-    /// Whether counters are read while the load runs.
+    /// Whether counters are read while the load runs, and plans of statements around it.
     pub sampling: bool,
     /// How the load's threads work.
     pub threads: &'a ThreadOptions,
@@ -57,6 +62,7 @@ pub struct RunRecording<'a> {
     experiment: Resolved,
     control: Box<dyn Control>,
     sizes_before: Result<DatabaseSizes, TargetError>,
+    plans: Option<Plans>,
     warnings: Vec<Warning>,
     notes: Vec<String>,
     server_too: bool,
@@ -105,7 +111,7 @@ impl<'a> RunRecording<'a> {
     pub fn open(
         campaign: &CampaignWriter,
         planned: &PlannedRun,
-        entry: Entry<'_>,
+        mut entry: Entry<'_>,
         progress: &'a mut dyn Progress,
     ) -> Result<Self, RunError> {
         let Entry {
@@ -117,6 +123,10 @@ impl<'a> RunRecording<'a> {
         let mut warnings: Vec<_> = settings::durability(&server).into_iter().collect();
         warnings.append(&mut settings::differing(control.differences(entry.settings)?));
         let sizes_before = control.sizes();
+        // What samplers count begins after this.
+        let examples = entry.examples.take().filter(|_| entry.sampling);
+        let plans = examples.map(|examples| Plans::before(&mut *control, &entry, examples));
+        let plans = plans.transpose()?;
         let sampling = match entry.sampling {
             true => Sampling::prepare(database, entry.stop).ok_or(RunError::Stopped)?,
             false => Sampling::none(),
@@ -149,6 +159,9 @@ impl<'a> RunRecording<'a> {
         let writer = campaign.run(planned, record)?;
         let folder = writer.path().to_owned();
         let mut notes = database.warnings().to_vec();
+        if let Some(Err(error)) = plans.as_ref().map(|plans| plans.write(&folder)) {
+            notes.push(plans_lost(&error));
+        }
         notes.extend(entry.notes);
         notes.extend_from_slice(&sampling.warnings);
         notes.extend(together);
@@ -161,6 +174,7 @@ impl<'a> RunRecording<'a> {
             experiment: experiment.clone(),
             control,
             sizes_before,
+            plans,
             warnings,
             notes,
             server_too: database.is_local(),
@@ -193,6 +207,7 @@ impl<'a> RunRecording<'a> {
     /// the run is not complete then.
     #[must_use]
     pub fn close(mut self, outcome: &Outcome, reason: Option<String>) -> FinishedRun {
+        let come_upon = self.recorder.come_upon().to_vec();
         let (mut summary, mut writer, progress) = self.recorder.finish();
         // What is known may have come to light only when the load was over.
         let is_spoilt = reason.is_some();
@@ -213,7 +228,18 @@ impl<'a> RunRecording<'a> {
                 }
                 Err(error) => self.notes.push(error.to_string()),
             }
+            if let Some(plans) = &mut self.plans {
+                let names = writer.record_mut().workloads.iter();
+                let names: Vec<_> = names.map(|facts| facts.name.clone()).collect();
+                match plans.after(&mut *self.control, &names, &come_upon) {
+                    Ok(()) => self
+                        .notes
+                        .extend(plans.write(&self.folder).err().map(|error| plans_lost(&error))),
+                    Err(error) => self.notes.push(error.to_string()),
+                }
+            }
         }
+        self.notes.extend(self.plans.as_ref().and_then(Plans::denied));
         let ceiling = self
             .ceiling_route
             .map_or(Ok(None), |route| ceiling::known(route, writer.record_mut()));
@@ -242,6 +268,11 @@ impl<'a> RunRecording<'a> {
             failure: failure.or(kept.failure),
         }
     }
+}
+
+/// What to say of plans that cannot be archived.
+fn plans_lost(error: &ArchiveError) -> String {
+    format!("The plans of statements are not kept: {error}.")
 }
 
 /// The tables before and after a run, with what the server counted about each.

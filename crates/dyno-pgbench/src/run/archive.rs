@@ -44,6 +44,7 @@ pub fn open<'a>(
         command: &options.command,
         max_errors: ErrorLimit::default(),
         sampling: true,
+        examples: None,
         threads: &options.threading,
         notes: Vec::new(),
         stop,

@@ -29,6 +29,7 @@ pub mod model;
 #[cfg(test)]
 mod one_value;
 mod parts;
+mod plans;
 mod recorded;
 mod results;
 mod run;

@@ -5,7 +5,7 @@ use super::model::{Block, Section};
 use super::parts::{figure, in_full, list, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::with_details;
-use super::{metrics, results, statements};
+use super::{metrics, plans, results, statements};
 use crate::campaign::latencies::percentile_words;
 use crate::figures::{counted, decimal, duration, one_line, percent, rate};
 use dyno_archive::RunState;
@@ -228,7 +228,7 @@ fn statements(recorded: &Recorded) -> Section {
         in_full(section)
     });
     Section {
-        sections: of_server.into_iter().collect(),
+        sections: of_server.into_iter().chain(plans::section_of(recorded.run)).collect(),
         ..section(
             "statements",
             "Statements",

@@ -49,6 +49,7 @@ pub fn open<'a>(
         command: &dyno_lab::command::redacted(command),
         max_errors: ErrorLimit::default(),
         sampling: true,
+        examples: None,
         threads: &ThreadOptions::default(),
         notes: Vec::new(),
         stop,

@@ -6,6 +6,13 @@ use super::{Client, ClientError};
 /// "MariaDB Error Codes"), the last of them when MySQL is to keep a setting (MySQL Error Message Reference).
 const DENIED: [u16; 5] = [1044, 1142, 1143, 1227, 3630];
 
+/// Whether a right is missing for what was refused so, which may also be one on what a view reads (MariaDB, "MariaDB
+/// Error Codes").
+pub(super) fn is_denied(error: &ClientError) -> bool {
+    const VIEW_DENIED: u16 = 1345;
+    matches!(error, ClientError::Server(error) if error.code == VIEW_DENIED || DENIED.contains(&error.code))
+}
+
 /// What an administrator executes so that this connection's role may do what it was refused with `error`, as a clause;
 /// `None` if it lacks no right. `usual` is the right that it takes unless the server names one.
 pub(super) fn remedy(client: &mut Client, error: &ClientError, usual: &str) -> Option<String> {

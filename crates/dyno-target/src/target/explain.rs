@@ -7,16 +7,18 @@ use dyno_record::AskedWith;
 pub struct ToExplain {
     /// With parameters: `$1`, `$2`, …, or `?` where the database has these.
     pub parameterized: Option<String>,
-    /// With values such as clients send, or without any parameter.
+    /// As clients send it.
     pub filled: Option<String>,
+    /// Whether the latter has values that differ from one execution to the next.
+    pub has_values: bool,
 }
 
 impl ToExplain {
     /// With what it is asked for if it is asked for [as it stands](Self::filled).
     pub(crate) fn filled_with(&self) -> AskedWith {
-        match self.parameterized {
-            Some(_) => AskedWith::Values,
-            None => AskedWith::Text,
+        match self.has_values {
+            true => AskedWith::Values,
+            false => AskedWith::Text,
         }
     }
 }

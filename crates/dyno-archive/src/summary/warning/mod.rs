@@ -257,6 +257,17 @@ pub enum Warning {
         /// What it was in another.
         other: String,
     },
+    /// The server executed a statement in different ways in runs of one cell.
+    PlansDiffer {
+        /// The workload and the number of the statement.
+        statement: String,
+        /// A run.
+        run: String,
+        /// Another run of its cell.
+        other: String,
+        /// What the other one does otherwise, as a clause.
+        change: String,
+    },
     /// The archive could not take everything.
     ArchiveStopped {
         /// The error.

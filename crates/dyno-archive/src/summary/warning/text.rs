@@ -374,6 +374,17 @@ impl fmt::Display for Warning {
                 "The runs differ in {what}, which is not a factor: \"{one}\" and \"{other}\". Compare only runs made \
                  in the same environment, or rerun the campaign."
             ),
+            Self::PlansDiffer {
+                statement,
+                run,
+                other,
+                change,
+            } => write!(
+                f,
+                "The plan of {statement} differs between runs of one cell: in {other}, {change}, compared with {run}. \
+                 Their figures are of different work; look at what differs, such as the server's statistics, and \
+                 rerun if they are to be taken together."
+            ),
             Self::ArchiveStopped { error } => write!(
                 f,
                 "The archive is incomplete: {error}. The summary still counts everything. Free some space, and rerun \

@@ -2,10 +2,12 @@
 //!
 //! A statement may be several joined by semicolons, of which EXPLAIN would explain the first and the server execute the
 //! others. So all are prepared, which these servers do for a single statement only, and executed as such. Beside that,
-//! all of it happens in transactions that are rolled back.
+//! all of it happens in transactions that are rolled back, and that only read where the
+//! statement does.
 
 mod decode;
 
+use super::rights::is_denied;
 use super::{Client, ClientError};
 use crate::plans::unfit;
 use crate::target::{ToExplain, first_word};
@@ -29,11 +31,9 @@ const EXPLAINED: [&str; 8] = [
     "select", "insert", "replace", "update", "delete", "with", "table", "values",
 ];
 
-/// Which of them only read, so that nothing of them can write, whatever functions they call.
-const READ: [&str; 4] = ["select", "with", "table", "values"];
-
-/// What a server says of a statement that writes in a transaction that only reads.
-const READ_ONLY: u16 = 1792;
+/// Which of them a transaction that only reads does not take, not even to be explained. In such a one all others are
+/// asked for, as MariaDB calls functions to make a plan, and these may write.
+const WRITE: [&str; 4] = ["insert", "replace", "update", "delete"];
 
 /// What stands in for values that are not known: a text, which the server compares with numbers as a number and by the
 /// same indexes, and a number where only numbers can be.
@@ -112,11 +112,24 @@ struct Asker<'a> {
 
 impl Asker<'_> {
     fn one(&mut self, statement: &ToExplain) -> Result<Explained, ClientError> {
-        let (text, asked_with) = match (&statement.filled, &statement.parameterized) {
-            (Some(text), _) => (text, statement.filled_with()),
-            (None, Some(text)) => (text, AskedWith::StandIns),
-            (None, None) => return Ok(Explained::NotAsked("its text is not known".to_owned())),
-        };
+        let filled = statement.filled.iter();
+        let filled = filled.map(|text| (text, statement.filled_with(), STAND_INS[0]));
+        let stand_ins = statement.parameterized.iter().flat_map(|text| {
+            let each = STAND_INS.into_iter();
+            each.map(move |stand_ins| (text, AskedWith::StandIns, stand_ins))
+        });
+        let mut came = Explained::NotAsked("its text is not known".to_owned());
+        for (text, asked_with, stand_ins) in filled.chain(stand_ins) {
+            came = self.told(text, asked_with, stand_ins)?;
+            if !matches!(came, Explained::Refused(_)) {
+                break;
+            }
+        }
+        Ok(came)
+    }
+
+    /// Asks with one of the texts of a statement.
+    fn told(&mut self, text: &str, asked_with: AskedWith, stand_ins: StandIns) -> Result<Explained, ClientError> {
         let word = first_word(text, &["--", "#"]);
         if !EXPLAINED.contains(&word.as_str()) {
             return Ok(Explained::HasNone);
@@ -124,31 +137,22 @@ impl Asker<'_> {
         if let Some(why) = unfit(text) {
             return Ok(Explained::NotAsked(why));
         }
-        let mut refused = String::new();
-        for stand_ins in STAND_INS {
-            let begin = match READ.contains(&word.as_str()) {
-                true => "start transaction read only",
-                false => "start transaction",
-            };
-            let mut answer = self.within(begin, text, asked_with, stand_ins)?;
-            if matches!(&answer, Err(ClientError::Server(error)) if error.code == READ_ONLY) && word == "with" {
-                answer = self.within("start transaction", text, asked_with, stand_ins)?;
+        let begin = match WRITE.contains(&word.as_str()) {
+            true => "start transaction",
+            false => "start transaction read only",
+        };
+        let answer = self.within(begin, text, asked_with, stand_ins)?;
+        Ok(match answer.map(|answer| decode(&answer, asked_with)) {
+            Ok(Ok(mut plan)) => {
+                // MariaDB says of an INSERT only which table it is about.
+                let bare = plan.steps.first_mut().filter(|step| step.step == decode::TABLE);
+                bare.into_iter().for_each(|step| step.step.clone_from(&word));
+                Explained::Plan(plan)
             }
-            match answer.map(|answer| decode(&answer, asked_with)) {
-                Ok(Ok(mut plan)) => {
-                    // MariaDB says of an INSERT only which table it is about.
-                    let bare = plan.steps.first_mut().filter(|step| step.step == decode::TABLE);
-                    bare.into_iter().for_each(|step| step.step.clone_from(&word));
-                    return Ok(Explained::Plan(plan));
-                }
-                Ok(Err(why)) => refused = why,
-                Err(error) => refused = error.to_string(),
-            }
-            if asked_with != AskedWith::StandIns {
-                break;
-            }
-        }
-        Ok(Explained::Refused(refused))
+            Ok(Err(why)) => Explained::Refused(why),
+            Err(error) if is_denied(&error) => Explained::Denied(error.to_string()),
+            Err(error) => Explained::Refused(error.to_string()),
+        })
     }
 
     /// The server's answer, in a transaction of its own.

@@ -12,6 +12,7 @@ use crate::target::{ToExplain, first_word};
 use decode::decode;
 use dyno_record::{AskedWith, Explained};
 use postgres::SimpleQueryMessage;
+use postgres::error::SqlState;
 
 /// From this version on the server has plans that serve all values of parameters
 /// (PostgreSQL 16, "EXPLAIN", `GENERIC_PLAN`).
@@ -65,6 +66,9 @@ fn one<'a>(
             }
             Err(error) if error.as_db_error().is_some() => {
                 client.batch_execute("rollback")?;
+                if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+                    return Ok(Explained::Denied(server_message(&error)));
+                }
                 refused = Some(server_message(&error));
             }
             Err(lost) => return Err(lost),

@@ -1,0 +1,152 @@
+//! How the server would execute the statements of a run: asked before the load connects and after it has ended, so
+//! that it disturbs nothing that is measured.
+
+use super::recording::Entry;
+use dyno_archive::{ArchiveError, StatementPlans, write_plans};
+use dyno_engine::Found;
+use dyno_record::Explained;
+use dyno_script::Example;
+use dyno_target::target::{Control, TargetError, ToExplain};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long all statements of a run may take to be explained, each time.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many are asked for before it is looked whether there is time for more.
+const AT_ONCE: usize = 10;
+
+/// The plans of a run.
+pub(super) struct Plans {
+    asked: Vec<Asked>,
+}
+
+/// A statement and what the server is asked for it.
+struct Asked {
+    /// The number of its workload.
+    workload: usize,
+    to_explain: ToExplain,
+    kept: StatementPlans,
+}
+
+impl Plans {
+    /// Asks for the plans of all statements that are known before the load.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub fn before(
+        control: &mut dyn Control,
+        entry: &Entry<'_>,
+        examples: Vec<Vec<Example>>,
+    ) -> Result<Self, TargetError> {
+        let workloads = entry.experiment.workloads.iter().zip(&entry.statements).zip(examples);
+        let asked = workloads
+            .enumerate()
+            .flat_map(|(number, ((workload, statements), examples))| {
+                let each = statements.iter().zip(examples).zip(1..);
+                each.map(move |((statement, example), place)| Asked {
+                    workload: number,
+                    to_explain: ToExplain {
+                        has_values: example.parameterized.is_some(),
+                        parameterized: example.parameterized,
+                        filled: example.filled,
+                    },
+                    kept: StatementPlans {
+                        workload: workload.name.clone(),
+                        number: place,
+                        statement: statement.clone(),
+                        before: Explained::HasNone,
+                        after: None,
+                    },
+                })
+            });
+        let mut plans = Self { asked: asked.collect() };
+        let explained = plans.explain(control)?;
+        for (asked, explained) in plans.asked.iter_mut().zip(explained) {
+            asked.kept.before = explained;
+        }
+        Ok(plans)
+    }
+
+    /// Asks again, and for what clients have `come_upon` in workloads of these `names`, each with the number of its
+    /// workload.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub fn after(
+        &mut self,
+        control: &mut dyn Control,
+        names: &[String],
+        come_upon: &[(usize, Found)],
+    ) -> Result<(), TargetError> {
+        for (workload, found) in come_upon {
+            let before = self.asked.iter().filter(|asked| asked.workload == *workload).count();
+            self.asked.push(Asked {
+                workload: *workload,
+                to_explain: ToExplain {
+                    // A text that was prepared may have parameters, which only the database can tell.
+                    parameterized: Some(found.example.clone()).filter(|text| text.contains(['?', '$'])),
+                    filled: Some(found.example.clone()),
+                    has_values: found.example != found.text,
+                },
+                kept: StatementPlans {
+                    workload: names.get(*workload).cloned().unwrap_or_default(),
+                    number: before + 1,
+                    statement: found.text.clone(),
+                    before: Explained::NotAsked("its text was not known before the load".to_owned()),
+                    after: None,
+                },
+            });
+        }
+        let explained = self.explain(control)?;
+        for (asked, explained) in self.asked.iter_mut().zip(explained) {
+            asked.kept.after = Some(explained);
+        }
+        Ok(())
+    }
+
+    /// What the server says of each statement now.
+    fn explain(&self, control: &mut dyn Control) -> Result<Vec<Explained>, TargetError> {
+        let begun = Instant::now();
+        let mut explained = Vec::new();
+        for some in self.asked.chunks(AT_ONCE) {
+            if begun.elapsed() > PATIENCE {
+                let reason = format!("explaining others took more than {} s", PATIENCE.as_secs());
+                explained.extend(some.iter().map(|_| Explained::NotAsked(reason.clone())));
+                continue;
+            }
+            let some: Vec<_> = some.iter().map(|asked| asked.to_explain.clone()).collect();
+            explained.extend(control.explain(&some)?);
+        }
+        Ok(explained)
+    }
+
+    /// Writes them into the folder of their run, if there is any statement.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), ArchiveError> {
+        if self.asked.is_empty() {
+            return Ok(());
+        }
+        let kept: Vec<_> = self.asked.iter().map(|asked| asked.kept.clone()).collect();
+        write_plans(folder, &kept)
+    }
+
+    /// What to say of statements of which this role may not know the plan.
+    pub fn denied(&self) -> Option<String> {
+        let why = |explained: &Explained| match explained {
+            Explained::Denied(why) => Some(why.clone()),
+            _ => None,
+        };
+        let of = |asked: &Asked| why(&asked.kept.before).or_else(|| why(asked.kept.after.as_ref()?));
+        let denied: Vec<String> = self.asked.iter().filter_map(of).collect();
+        let first = denied.first()?;
+        Some(format!(
+            "The plans of {} of {} statements are not kept, because the server lets this role not know them ({first}); \
+             it takes the rights that executing the statements takes, and those on all that their views read.",
+            denied.len(),
+            self.asked.len()
+        ))
+    }
+}

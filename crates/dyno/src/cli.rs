@@ -143,7 +143,7 @@ pub struct RunArguments {
     #[arg(long)]
     pub share_server: bool,
 
-    /// Do not sample the server and the host while the load runs
+    /// Do not sample the server and the host while the load runs, nor ask how the server executes the statements
     #[arg(long)]
     pub no_sampling: bool,
 

@@ -28,6 +28,7 @@ mod messages;
 mod mysql;
 mod others;
 mod output;
+mod plans;
 mod repetitions;
 mod report;
 mod resume;

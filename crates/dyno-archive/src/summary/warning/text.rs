@@ -381,9 +381,9 @@ impl fmt::Display for Warning {
                 change,
             } => write!(
                 f,
-                "The plan of {statement} differs between runs of one cell: in {other}, {change}, compared with {run}. \
-                 Their figures are of different work; look at what differs, such as the server's statistics, and \
-                 rerun if they are to be taken together."
+                "The plan of {statement} differs between runs of one cell ({other} against {run}: {change}). Their \
+                 figures are of different work: look for what makes the server plan otherwise, such as its statistics, \
+                 and rerun if they are to be taken together."
             ),
             Self::ArchiveStopped { error } => write!(
                 f,

@@ -12,12 +12,12 @@ use dyno_target::postgres::server_message;
 use dyno_target::target::{Database, StopFlag, ToExplain};
 use support::{shared_server, watched};
 
+/// What a connection says twice.
 fn asked(database: &dyn Database, statements: &[ToExplain]) -> Vec<Explained> {
-    database
-        .control(&StopFlag::default())
-        .unwrap()
-        .explain(statements)
-        .unwrap()
+    let mut control = database.control(&StopFlag::default()).unwrap();
+    let first = control.explain(statements).unwrap();
+    assert_eq!(control.explain(statements).unwrap(), first);
+    first
 }
 
 fn filled(text: &str) -> ToExplain {

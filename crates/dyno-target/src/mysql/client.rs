@@ -279,7 +279,19 @@ impl Client {
     /// # Errors
     /// As for [`work`](Self::work).
     pub(super) fn prepare(&mut self, statement: &MyStatement) -> Result<(), ClientError> {
-        self.client.set_patience(None);
+        self.prepare_within(statement, None)
+    }
+
+    /// The same for a question, which the server has not to work for.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    pub(super) fn prepare_to_ask(&mut self, statement: &MyStatement) -> Result<(), ClientError> {
+        self.prepare_within(statement, Some(self.patience))
+    }
+
+    fn prepare_within(&mut self, statement: &MyStatement, limit: Option<Duration>) -> Result<(), ClientError> {
+        self.client.set_patience(limit);
         self.client.ask(|session, out| {
             session.prepare(statement, out);
         })?;

@@ -122,6 +122,7 @@ impl Database for MysqlDatabase {
         Ok(Box::new(MysqlControl {
             client: connect_until(&self.info, stop)?,
             scope: self.scope,
+            explained: 0,
         }))
     }
 
@@ -154,6 +155,8 @@ impl Database for MysqlDatabase {
 struct MysqlControl {
     client: Client,
     scope: Scope,
+    /// How many statements were explained.
+    explained: usize,
 }
 
 impl MysqlControl {
@@ -281,7 +284,8 @@ impl Control for MysqlControl {
     }
 
     fn explain(&mut self, statements: &[ToExplain]) -> Result<Vec<Explained>, TargetError> {
-        plans::explain(&mut self.client, statements).map_err(cannot("ask how the server executes the statements"))
+        plans::explain(&mut self.client, &mut self.explained, statements)
+            .map_err(cannot("ask how the server executes the statements"))
     }
 
     fn name_of(&self, table: &TableSizes) -> String {

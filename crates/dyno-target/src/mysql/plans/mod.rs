@@ -73,15 +73,19 @@ impl Parameters for StandIns {
     }
 }
 
-/// Asks for the plan of each statement.
+/// Asks for the plan of each statement. `asked` counts those that this connection was asked for.
 ///
 /// # Errors
 /// The connection is broken.
-pub(super) fn explain(client: &mut Client, statements: &[ToExplain]) -> Result<Vec<Explained>, ClientError> {
+pub(super) fn explain(
+    client: &mut Client,
+    asked: &mut usize,
+    statements: &[ToExplain],
+) -> Result<Vec<Explained>, ClientError> {
     for (name, value) in LIMITS {
         set(client, name, value)?;
     }
-    let mut asker = Asker { client, asked: 0 };
+    let mut asker = Asker { client, asked };
     let explained = statements.iter().map(|statement| asker.one(statement));
     let explained = explained.collect::<Result<_, _>>()?;
     for (name, _) in LIMITS {
@@ -106,8 +110,8 @@ fn refusable<T>(result: Result<T, ClientError>) -> Result<Result<T, ClientError>
 /// A connection that asks.
 struct Asker<'a> {
     client: &'a mut Client,
-    /// How many statements it has prepared.
-    asked: usize,
+    /// How many statements it has prepared: their numbers tell them apart.
+    asked: &'a mut usize,
 }
 
 impl Asker<'_> {
@@ -177,10 +181,10 @@ impl Asker<'_> {
             AskedWith::StandIns => parameters_in(&query),
             _ => 0,
         };
-        self.asked += 1;
-        let statement = MyStatement::new(self.asked, &query, number, Protocol::Prepared)
+        *self.asked += 1;
+        let statement = MyStatement::new(*self.asked, &query, number, Protocol::Prepared)
             .map_err(|error| ClientError::Unexpected(error.to_string()))?;
-        self.client.prepare(&statement)?;
+        self.client.prepare_to_ask(&statement)?;
         let rows = self.client.rows_of(&statement, &StandIns { number, ..stand_ins })?;
         let first = rows.into_iter().next().and_then(|row| row.into_iter().next());
         first

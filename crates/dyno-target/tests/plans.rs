@@ -226,7 +226,7 @@ fn mariadb_tells_plans_and_executes_nothing() {
     );
     assert_eq!(steps(&told[0]), ["one row (const) using PRIMARY on t"]);
     assert_eq!(plan(&told[0]).asked_with, AskedWith::Text);
-    assert_eq!(steps(&told[1]), ["update: range (range) using PRIMARY on t"]);
+    assert_eq!(steps(&told[1]), ["update: rows (range) using PRIMARY on t"]);
     assert_eq!(steps(&told[2]), ["insert on t"]);
     let join = steps(&told[3]);
     assert!(
@@ -234,7 +234,7 @@ fn mariadb_tells_plans_and_executes_nothing() {
         "{join:?}"
     );
     assert!(join.contains(&"filesort".to_owned()), "{join:?}");
-    assert_eq!(steps(&told[4]), ["range (range) using PRIMARY on t"]);
+    assert_eq!(steps(&told[4]), ["rows (range) using PRIMARY on t"]);
     assert_eq!(plan(&told[4]).asked_with, AskedWith::StandIns);
     assert_eq!(steps(&told[5]), ["one row (const) using PRIMARY on t"]);
     for refused in &told[6..9] {
@@ -243,7 +243,7 @@ fn mariadb_tells_plans_and_executes_nothing() {
     println!("{:?} {:?}", told[9], steps(&told[10]));
     assert!(steps(&told[10]).len() > 2, "{:?}", told[10]);
     assert_eq!(steps(&told[11]), ["replace on t"]);
-    assert_eq!(steps(&told[12]), ["delete: range (range) using PRIMARY on t"]);
+    assert_eq!(steps(&told[12]), ["delete: rows (range) using PRIMARY on t"]);
     let count = "select concat(count(*), ' ', sum(n)) from t";
     assert_eq!(client.query_first::<String>(count).unwrap().unwrap(), "1000 0");
     let none = asked(&database, &HARMLESS.map(filled));

@@ -49,7 +49,7 @@ fn assert_told(
     let said = desk.embedded(home, &words).expect(0).stdout;
     let told =
         format!("The plan of one/1 changed during the run: after it, {whole} on tbl in place of {by_index} using");
-    let line = said.replace("\n", " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(line.contains(&told), "{said}");
     desk.embedded(home, &format!("kept.toml --target {target}")).expect(0);
 
@@ -98,8 +98,8 @@ fn assert_shown(desk: &Desk, [dropped, kept]: &[String; 2]) {
     );
     desk.dyno(&format!("compare {dropped} {kept}"))
         .expect(0)
-        .shows("plan of one: select id from tbl where x = :x;")
-        .shows("executed statements in different ways");
+        .shows("plan of one:")
+        .shows("executed statements in different ways (one: select id from tbl where x = :x;)");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_plan_that_changes_on_postgres_is_told() {
 #[test]
 fn a_plan_that_changes_on_mariadb_is_told() {
     let (desk, home) = (Desk::new(), Home::with_mariadb());
-    let steps = ["lookup (ref)", "whole table (ALL)", "update: "];
+    let steps = ["lookup (ref, index only)", "whole table (ALL)", "update: "];
     let drop = "drop index if exists tbl_x on tbl;";
     let campaigns = assert_told(&desk, &home, "embedded:mariadb", drop, steps);
     assert_shown(&desk, &campaigns);

@@ -141,23 +141,22 @@ fn access(fields: &Map<String, Value>) -> String {
     if let Some(does @ ("insert" | "replace")) = does {
         return does.to_owned();
     }
-    let kind = match fields.get("access_type").and_then(Value::as_str) {
-        None => fields
-            .get("message")
-            .and_then(Value::as_str)
-            .map_or(TABLE.to_owned(), clipped),
-        Some("ALL") => "whole table (ALL)".to_owned(),
-        Some("index") => "whole index (index)".to_owned(),
-        Some("const" | "system") => "one row (const)".to_owned(),
-        Some("eq_ref") => "unique lookup (eq_ref)".to_owned(),
-        Some("ref" | "ref_or_null") => "lookup (ref)".to_owned(),
-        Some("range") => "range (range)".to_owned(),
-        Some(other) => clipped(other),
+    let (kind, called) = match fields.get("access_type").and_then(Value::as_str) {
+        None => {
+            let message = fields.get("message").and_then(Value::as_str);
+            return message.map_or_else(|| TABLE.to_owned(), clipped);
+        }
+        Some(called @ "ALL") => ("whole table", called),
+        Some(called @ "index") => ("whole index", called),
+        Some(called @ ("const" | "system")) => ("one row", called),
+        Some(called @ "eq_ref") => ("unique lookup", called),
+        Some(called @ ("ref" | "ref_or_null")) => ("lookup", called),
+        Some(called) => ("rows", called),
     };
     let only = if is("using_index") { ", index only" } else { "" };
     let backward = if is("backward_index_scan") { ", backward" } else { "" };
     let does = does.map_or_else(String::new, |does| format!("{does}: "));
-    format!("{does}{kind}{only}{backward}")
+    format!("{does}{kind} ({}{only}{backward})", clipped(called))
 }
 
 /// The first of these that is a number, or a text of one.
@@ -225,7 +224,7 @@ mod tests {
                 "using_index": true, "cost_info": {"prefix_cost": "0.35"}, "used_columns": ["id"]}}}}"#,
             &[
                 (0, "ordering operation by filesort"),
-                (1, "range (range), index only using PRIMARY on t"),
+                (1, "rows (range, index only) using PRIMARY on t"),
             ],
         );
         let subquery = r#"{"query_block": {"table": {"table_name": "<derived2>", "access_type": "ALL",
@@ -243,7 +242,7 @@ mod tests {
     fn what_writes_and_what_reads_nothing_is_told() {
         let update = r#"{"query_block": {"table": {"update": 1, "table_name": "t", "access_type": "range",
             "key": "PRIMARY", "attached_condition": "t.`id` = 5"}}}"#;
-        assert_steps(update, &[(0, "update: range (range) using PRIMARY on t")]);
+        assert_steps(update, &[(0, "update: rows (range) using PRIMARY on t")]);
         let insert = r#"{"query_block": {"select_id": 1, "table": {"insert": true, "table_name": "t",
             "access_type": "ALL"}}}"#;
         assert_steps(insert, &[(0, "insert on t")]);

@@ -37,4 +37,4 @@ pub use list::campaigns;
 pub use live::live_line;
 pub use pictures::{Picture, PictureError, pictures};
 pub use progress::{finished_run, progress_line, upcoming_line};
-pub use terminal::{campaign, comparison, overview, run};
+pub use terminal::{campaign, comparison, overview, plans, run};

@@ -225,6 +225,10 @@ pub struct ShowArguments {
     #[arg(long)]
     pub plot: bool,
 
+    /// Show how the server executed each statement of a run, or of the first run of each cell
+    #[arg(long, conflicts_with = "plot")]
+    pub plans: bool,
+
     #[command(flatten)]
     pub archive: ArchiveArgument,
 }

@@ -47,6 +47,7 @@ pub fn show(arguments: &ShowArguments) -> Result<(), Failure> {
         .map(|wanted| run(&campaign, wanted))
         .transpose()?;
     let text = match (run, arguments.plot) {
+        (run, false) if arguments.plans => report::plans(&campaign, run),
         (None, false) => report::campaign(&campaign),
         (Some(run), false) => report::run(&campaign, run),
         (None, true) => report::plot::campaign(&campaign, screen())?,

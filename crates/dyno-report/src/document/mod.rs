@@ -61,6 +61,7 @@ use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::Resolved;
 use dyno_archive::summary::Summary;
 use dyno_archive::{Campaign, Run};
+use indexmap::IndexSet;
 use model::{Block, Detail, Document, FORMAT, Headline, Section};
 use parts::{in_full, paragraph, section};
 use recorded::Recorded;
@@ -85,6 +86,38 @@ pub fn of_run(campaign: &Campaign, run: &Run, detail: Detail) -> Document {
     let environment = environment::environment(&[(campaign, vec![run])]);
     document.sections.push(environment);
     document
+}
+
+/// How the server executed the statements of `run`, or of the first run of each cell of a campaign that has kept it.
+#[must_use]
+pub fn of_plans(campaign: &Campaign, run: Option<&Run>) -> Document {
+    let mut cells = IndexSet::new();
+    let runs = campaign
+        .runs
+        .iter()
+        .filter(|one| run.is_none_or(|run| run.path == one.path));
+    let sections = runs.filter_map(|run| {
+        let cell = run
+            .record
+            .as_ref()
+            .map_or_else(|_| Vec::new(), |record| record.cell.iter().collect());
+        let section = plans::section_of(run).filter(|_| cells.insert(cell))?;
+        Some(Section {
+            title: run.name(),
+            detail: Detail::Brief,
+            ..section
+        })
+    });
+    let mut sections: Vec<Section> = sections.collect();
+    if sections.is_empty() {
+        let none = "No plans are kept of it: dyno keeps them of experiments that sample the server (not of pgbench, \
+                    sysbench and --no-sampling), from the version on that has dyno show --plans.";
+        sections.push(section("plans", "Plans", vec![paragraph(none)]));
+    }
+    Document {
+        sections,
+        ..document(&[campaign])
+    }
 }
 
 /// What came of a run that has just ended, as far as a terminal shows it: it is not read, and nothing is said of its

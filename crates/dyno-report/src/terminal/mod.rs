@@ -16,7 +16,7 @@ mod run_tests;
 
 use crate::document::model::{Block, Caution, Column, Detail, Document, Headline, Section, Table, Value};
 use crate::document::table::{FACTS, RUN};
-use crate::document::{of_campaign, of_comparison_in_brief, of_finished, of_run};
+use crate::document::{of_campaign, of_comparison_in_brief, of_finished, of_plans, of_run};
 use crate::figures::{in_unit, one_line};
 use crate::table::{self as layout, INDENT};
 use dyno_analysis::comparison::Comparison;
@@ -37,6 +37,12 @@ pub fn campaign(campaign: &Campaign) -> String {
 #[must_use]
 pub fn run(campaign: &Campaign, run: &Run) -> String {
     text(&of_run(campaign, run, Detail::Brief)) + &folder(run)
+}
+
+/// How the server executed the statements of a run, or of the first of each cell of a campaign.
+#[must_use]
+pub fn plans(campaign: &Campaign, run: Option<&Run>) -> String {
+    text(&of_plans(campaign, run))
 }
 
 fn folder(run: &Run) -> String {

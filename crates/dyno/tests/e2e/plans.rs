@@ -89,6 +89,10 @@ fn assert_shown(desk: &Desk, [dropped, kept]: &[String; 2]) {
     ] {
         assert!(report.contains(words), "no {words} in {report}");
     }
+    desk.dyno(&format!("show {kept} --plans"))
+        .expect(0)
+        .shows("one/1: select id from tbl where x = :x; (the same before and after")
+        .shows("using tbl_x on tbl");
     assert!(
         !desk
             .dyno(&format!("show {kept}"))
@@ -160,4 +164,5 @@ fn without_sampling_there_are_no_plans() {
     desk.embedded(&home, "kept.toml --no-sampling").expect(0);
     let runs = run_folders(&desk.archive());
     assert!(!runs[0].0.join("plans.json").exists());
+    desk.dyno("show --plans").expect(0).shows("No plans are kept of it");
 }

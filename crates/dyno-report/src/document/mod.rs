@@ -61,7 +61,6 @@ use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::Resolved;
 use dyno_archive::summary::Summary;
 use dyno_archive::{Campaign, Run};
-use indexmap::IndexSet;
 use model::{Block, Detail, Document, FORMAT, Headline, Section};
 use parts::{in_full, paragraph, section};
 use recorded::Recorded;
@@ -91,24 +90,15 @@ pub fn of_run(campaign: &Campaign, run: &Run, detail: Detail) -> Document {
 /// How the server executed the statements of `run`, or of the first run of each cell of a campaign that has kept it.
 #[must_use]
 pub fn of_plans(campaign: &Campaign, run: Option<&Run>) -> Document {
-    let mut cells = IndexSet::new();
     let runs = campaign
         .runs
         .iter()
         .filter(|one| run.is_none_or(|run| run.path == one.path));
-    let sections = runs.filter_map(|run| {
-        let cell = run
-            .record
-            .as_ref()
-            .map_or_else(|_| Vec::new(), |record| record.cell.iter().collect());
-        let section = plans::section_of(run).filter(|_| cells.insert(cell))?;
-        Some(Section {
-            title: run.name(),
-            detail: Detail::Brief,
-            ..section
-        })
-    });
-    let mut sections: Vec<Section> = sections.collect();
+    let mut sections: Vec<Section> = plans::of_cells(runs, Run::name).collect();
+    for (number, section) in (1..).zip(&mut sections) {
+        section.id = format!("plans-{number}");
+        section.detail = Detail::Brief;
+    }
     if sections.is_empty() {
         let none = "No plans are kept of it: dyno keeps them of experiments that sample the server (not of pgbench, \
                     sysbench and --no-sampling), from the version on that has dyno show --plans.";
@@ -217,6 +207,15 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
         .map(|campaign| (*campaign, campaign.runs.iter().collect()))
         .collect();
     document.sections.push(environment::environment(&parts));
+    // A screenful has no room for them.
+    if detail == Detail::Full {
+        let of_campaigns = campaigns.iter();
+        let plans = of_campaigns.flat_map(|campaign| {
+            let name = |run: &Run| name_among(campaigns, run);
+            plans::of_cells(campaign.runs.iter(), name).collect::<Vec<_>>()
+        });
+        document.sections.extend(plans::together(plans.collect()));
+    }
     let mut each = section("each-run", "Each run over time", Vec::new());
     let section_of = |(number, recorded): (usize, &Recorded)| Section {
         title: name_among(campaigns, recorded.run),

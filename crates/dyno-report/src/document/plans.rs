@@ -6,6 +6,7 @@ use crate::figures::{count, counted, figure, one_line};
 use dyno_analysis::plans::change;
 use dyno_archive::{Run, StatementPlans};
 use dyno_record::{AskedWith, Explained, QueryPlan};
+use indexmap::IndexSet;
 
 /// More statements than this are not read; all of them are in the archive.
 const MOST_STATEMENTS: usize = 50;
@@ -23,7 +24,7 @@ pub(super) fn section_of(run: &Run) -> Option<Section> {
         return None;
     }
     let mut blocks = vec![paragraph(
-        "What the server planned for each statement, as it was asked before the load and after it; nothing was \
+        "What the server planned for each statement, as it was asked before the load and after it; no statement was \
          executed for that. Below a step are those that it gets its rows from. Rows and costs are what the server \
          expected, costs in its own unit.",
     )];
@@ -41,6 +42,41 @@ pub(super) fn section_of(run: &Run) -> Option<Section> {
         folded: true,
         ..section("plans", "Plans", blocks)
     }))
+}
+
+/// Those of the first run of each cell that has kept any, named by `name`.
+pub(super) fn of_cells<'a>(
+    runs: impl Iterator<Item = &'a Run>,
+    name: impl Fn(&Run) -> String,
+) -> impl Iterator<Item = Section> {
+    let mut cells = IndexSet::new();
+    runs.filter_map(move |run| {
+        let cell = run.record.as_ref().map(|record| record.cell.iter().collect::<Vec<_>>());
+        let cell = cell.unwrap_or_default();
+        if cells.contains(&cell) {
+            return None;
+        }
+        let section = section_of(run)?;
+        cells.insert(cell);
+        Some(Section {
+            title: name(run),
+            ..section
+        })
+    })
+}
+
+/// The plans of several runs as a chapter; nothing if there are none.
+pub(super) fn together(mut runs: Vec<Section>) -> Option<Section> {
+    for (number, section) in (1..).zip(&mut runs) {
+        section.id = format!("plans-{number}");
+    }
+    let words = "Of the first run of each cell that has kept them.";
+    (!runs.is_empty()).then(|| {
+        in_full(Section {
+            sections: runs,
+            ..section("plans", "Plans", vec![paragraph(words)])
+        })
+    })
 }
 
 fn has_plan(plans: &StatementPlans) -> bool {

@@ -80,24 +80,17 @@ fn shape(statement: &str, plan: &QueryPlan) -> Vec<(usize, String)> {
     plan.steps.iter().map(|step| (step.depth, words(step))).collect()
 }
 
-/// Names with a sign in place of the digits at their ends.
+/// Words with a sign in place of digits, as in labels of statements that are alike.
 fn without_numbers(words: &str) -> String {
-    let names = words.split_inclusive(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    let each = names.map(|name| {
-        let (name, end) = match name.char_indices().next_back() {
-            Some((at, last)) if !last.is_alphanumeric() && last != '_' => name.split_at(at),
-            _ => (name, ""),
-        };
-        let bare = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        let sign = if bare.len() < name.len() && !bare.is_empty() {
-            "#"
-        } else {
-            ""
-        };
-        let bare = if bare.is_empty() { name } else { bare };
-        format!("{bare}{sign}{end}")
-    });
-    each.collect()
+    let mut out = String::new();
+    for letter in words.chars() {
+        match letter.is_ascii_digit() {
+            true if out.ends_with('#') => {}
+            true => out.push('#'),
+            false => out.push(letter),
+        }
+    }
+    out
 }
 
 /// SQL with a question mark in place of each number and string. Samples of values may differ.
@@ -313,10 +306,7 @@ pub(crate) mod tests {
         );
         assert_eq!(change("select c from sbtest# where id=?", &one, &other), None);
         assert!(change("select c from sbtest1", &one, &other).is_some());
-        assert_eq!(
-            without_numbers("Scan using k_7 on t12 t1 5"),
-            "Scan using k_# on t# t# 5"
-        );
+        assert_eq!(without_numbers("Scan using t7_pkey on t12"), "Scan using t#_pkey on t#");
     }
 
     #[test]

@@ -34,8 +34,8 @@ pub trait Observer {
     /// An interval is complete. `Break` ends the load.
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
     /// Clients of a workload have come upon a statement that its program did not list. It is counted at `place` in
-    /// [`statement_latency`](dyno_record::Recording::statement_latency). `None`: there are more of them than places, and
-    /// all others share this last one.
+    /// [`statement_latency`](dyno_record::Recording::statement_latency). `None`: there are more of them than places,
+    /// and all others share this last one.
     fn statement(&mut self, _workload: usize, _place: usize, _found: Option<&Found>) {}
     /// A client has something to say. ClientEvents come in the order in which they arise on each thread.
     fn client_event(&mut self, _event: &ClientEvent) {}

@@ -197,9 +197,12 @@ fn mariadb_tells_plans_and_executes_nothing() {
     let watched = watched::start("tests-mariadb-plans", &[]);
     let mut client = watched.info.connect().unwrap();
     client
-        .execute("create or replace table u (id int primary key, t int, c char(10), key (t)); \
+        .execute(
+            "create or replace table u (id int primary key, t int, c char(10), key (t)); \
                   insert into u select seq, seq, seq from seq_1_to_1000; analyze table t, u; \
-                  create or replace function noted(i int) returns int begin insert into t values (-1, 1); return 1; end")
+                  create or replace function noted(i int) returns int begin insert into t values (-1, 1); \
+                  return 1; end",
+        )
         .unwrap();
     let database = MysqlDatabase::new(watched.info.clone(), MysqlScope::Database);
     let parameterized = |text: &str| ToExplain {

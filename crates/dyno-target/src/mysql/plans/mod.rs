@@ -2,8 +2,8 @@
 //!
 //! A statement may be several joined by semicolons, of which EXPLAIN would explain the first and the server execute the
 //! others. So all are prepared, which these servers do for a single statement only, and executed as such. Beside that,
-//! all of it happens in transactions that are rolled back, and that only read where the
-//! statement does.
+//! all of it happens in transactions that are rolled back, and that only read where the statement does. (MariaDB may call a
+//! function that an UPDATE or DELETE uses; what that writes is rolled back, as far as its tables' engine can.)
 
 mod decode;
 
@@ -16,8 +16,8 @@ use dyno_record::{AskedWith, Explained};
 use dyno_wire::{MyStatement, Parameters, Protocol};
 
 /// Bounds what EXPLAIN takes, each by the server that knows it: MariaDB in seconds, MySQL in milliseconds (MariaDB,
-/// "Server System Variables"; MySQL Reference Manual, "Server System Variables"). Locks on tables are hardly waited for:
-/// what is measured may wait behind us.
+/// "Server System Variables"; MySQL Reference Manual, "Server System Variables"). Locks on tables are not waited for
+/// long, as others may wait behind us.
 const LIMITS: [(&str, &str); 4] = [
     ("lock_wait_timeout", "1"),
     ("max_statement_time", "1"),

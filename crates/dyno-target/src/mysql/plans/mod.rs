@@ -3,7 +3,7 @@
 //! A statement may be several joined by semicolons, of which EXPLAIN would explain the first and the server execute the
 //! others. So all are prepared, which these servers do for a single statement only, and executed as such. Beside that,
 //! all of it happens in transactions that are rolled back, and that only read where the statement does: MariaDB calls
-//! functions to make a plan. (What one writes that an UPDATE uses is rolled back, where the tables' engine can do that.)
+//! functions to make a plan. (What one writes that an UPDATE uses is rolled back, if the tables' engine can.)
 
 mod decode;
 

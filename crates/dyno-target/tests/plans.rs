@@ -137,6 +137,39 @@ fn postgres_tells_plans_and_executes_nothing() {
     assert_eq!(steps(&waiting[1]), ["Result"]);
 }
 
+/// Planning calls functions whose values it takes for constant; the server gives up what takes long.
+#[test]
+fn a_plan_that_takes_long_is_not_waited_for() {
+    let shared = shared_server("tests-plans");
+    let info = shared.server.connection("postgres");
+    let mut client = info.connect().unwrap();
+    let slow = "create or replace function slow() returns int immutable language plpgsql as
+                'begin perform pg_sleep(100); return 1; end'";
+    client.batch_execute(slow).unwrap();
+    let statements = [filled("select 1 where slow() = 1"), filled("select 1")];
+    let told = asked(&PostgresDatabase::new(info, Scope::Database), &statements);
+    assert!(
+        matches!(&told[0], Explained::Refused(why) if why.contains("statement timeout")),
+        "{told:?}"
+    );
+    assert_eq!(steps(&told[1]), ["Result"]);
+
+    let watched = watched::start("tests-mariadb-plans", &[]);
+    let mut client = watched.info.connect().unwrap();
+    let slow = "create or replace function slow() returns int deterministic begin do sleep(100); return 1; end;";
+    client.execute(slow).unwrap();
+    let database = MysqlDatabase::new(watched.info.clone(), MysqlScope::Database);
+    let told = asked(
+        &database,
+        &[filled("select * from t where id = slow()"), filled("select 1")],
+    );
+    assert!(
+        matches!(&told[0], Explained::Refused(why) if why.contains("max_statement_time")),
+        "{told:?}"
+    );
+    assert_eq!(steps(&told[1]), ["No tables used"]);
+}
+
 /// A role that may not read a table is not told how it would be read.
 #[test]
 fn postgres_says_which_right_is_missing() {

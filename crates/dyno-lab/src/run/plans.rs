@@ -150,3 +150,35 @@ impl Plans {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rights_that_are_missing_are_said_once() {
+        let asked = |before: Explained, after: Option<Explained>| Asked {
+            workload: 0,
+            to_explain: ToExplain::default(),
+            kept: StatementPlans {
+                workload: "one".to_owned(),
+                number: 1,
+                statement: "select 1".to_owned(),
+                before,
+                after,
+            },
+        };
+        let denied = |why: &str| Explained::Denied(why.to_owned());
+        let plans = |asked| Plans { asked }.denied();
+        assert_eq!(plans(vec![asked(Explained::HasNone, Some(Explained::HasNone))]), None);
+        let said = plans(vec![
+            asked(denied("no right on a"), Some(denied("no right on a"))),
+            asked(Explained::HasNone, None),
+            asked(Explained::NotAsked(String::new()), Some(denied("no right on b"))),
+        ]);
+        let said = said.unwrap();
+        let begin = "The plans of 2 of 3 statements are not kept, because the server lets this role not know them (no \
+                     right on a); ";
+        assert!(said.starts_with(begin), "{said}");
+    }
+}

@@ -284,6 +284,19 @@ fn mariadb_tells_plans_and_executes_nothing() {
     assert_eq!(client.query_first::<String>(count).unwrap().unwrap(), "1000 0");
     let none = asked(&database, &HARMLESS.map(filled));
     assert!(none.iter().all(|told| *told == Explained::HasNone), "{none:?}");
+    // Who may read a view may not be told what it reads.
+    client
+        .execute(
+            "create or replace view v as select id from t; create or replace user poor@localhost identified by 'p'; \
+             grant select, show view on watched.v to poor@localhost",
+        )
+        .unwrap();
+    let mut info = watched.info.clone();
+    (info.user, info.password) = ("poor".to_owned(), Some("p".to_owned().into()));
+    let view = MysqlDatabase::new(info, MysqlScope::Database);
+    let told = asked(&view, &[filled("select * from v where id = 5"), filled("select 1")]);
+    assert!(matches!(&told[0], Explained::Denied(_)), "{told:?}");
+    assert_eq!(steps(&told[1]), ["No tables used"]);
     // Somebody who holds a lock is not waited for long.
     let mut holder = watched.info.connect().unwrap();
     holder.execute("lock tables t write").unwrap();

@@ -2,6 +2,7 @@
 
 use crate::error::LuaError;
 use crate::workloads;
+use memchr::memmem;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
@@ -161,6 +162,11 @@ pub(crate) fn without_shebang(text: &[u8]) -> &[u8] {
     }
 }
 
+/// Whether a script may use FFI by its global name.
+pub(crate) fn mentions_ffi(text: &[u8]) -> bool {
+    memmem::find(text, b"ffi").is_some()
+}
+
 /// Whether a script may look into the rows of results.
 pub(crate) fn may_look_at_rows(text: &[u8]) -> bool {
     const SIGNS: [&[u8]; 6] = [
@@ -171,9 +177,7 @@ pub(crate) fn may_look_at_rows(text: &[u8]) -> bool {
         b"next_result",
         b"more_results",
     ];
-    SIGNS
-        .iter()
-        .any(|sign| text.windows(sign.len()).any(|window| window == *sign))
+    SIGNS.iter().any(|sign| memmem::find(text, sign).is_some())
 }
 
 #[cfg(test)]

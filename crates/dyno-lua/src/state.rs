@@ -5,7 +5,7 @@ use crate::error::LuaError;
 use crate::operation::{CODES, FAILED};
 use crate::random::{Generator, RandomSource};
 use crate::settings::{OptionValue, Settings, Version};
-use crate::source::{Source, may_look_at_rows, templates, without_shebang};
+use crate::source::{Source, may_look_at_rows, mentions_ffi, templates, without_shebang};
 use crate::voice::Level;
 use mlua::{Function, IntoLua, LightUserData, Lua, LuaOptions, StdLib, String as Text, Table, Value};
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ impl State {
         )]
         // SAFETY: nothing is loaded that was not compiled into this program; what a script does with FFI is what its
         // user asks for.
-        let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, options) };
+        let lua = unsafe { Lua::unsafe_new_with(libraries(&common.settings), options) };
         let generator = Arc::new(Mutex::new(generator));
         let wants_rows = Arc::default();
         let host = Self::set_up(&lua, common, tid, &generator, &wants_rows, compiles).map_err(setting_up)?;
@@ -103,6 +103,9 @@ impl State {
         compiles: bool,
     ) -> mlua::Result<Table> {
         let settings = &common.settings;
+        if !settings.safe {
+            offer_ffi(lua)?;
+        }
         if !compiles {
             lua.load("jit.off()").exec()?;
         }
@@ -156,6 +159,7 @@ impl State {
     pub fn load(&self, common: &Arc<Common>) -> Result<(), LuaError> {
         let source = &common.source;
         let name = format!("@{}", source.name());
+        open_ffi(&self.lua, source.bytes(), common).map_err(setting_up)?;
         let loaded = common.chunks.load(&self.lua, &name, without_shebang(source.bytes()));
         let failed = |error: &mlua::Error| {
             let (message, traceback) = parts(error);
@@ -226,6 +230,33 @@ pub(crate) fn of_option(lua: &Lua, value: &OptionValue) -> mlua::Result<Value> {
     }
 }
 
+/// The libraries that a state begins with. FFI takes a fifth of what a state without a script takes, and few scripts
+/// have a use for it: it is opened when one asks. It must not be there to be opened where it is taken away.
+fn libraries(settings: &Settings) -> StdLib {
+    if settings.safe {
+        StdLib::ALL
+    } else {
+        StdLib::ALL ^ StdLib::FFI
+    }
+}
+
+/// Has `require` find FFI.
+fn offer_ffi(lua: &Lua) -> mlua::Result<()> {
+    #[allow(unsafe_code, reason = "it is a function of C")]
+    // SAFETY: that is how LuaJIT opens it itself.
+    let open = unsafe { lua.create_c_function(mlua::ffi::luaopen_ffi) }?;
+    let package: Table = lua.globals().get("package")?;
+    package.get::<Table>("preload")?.set("ffi", open)
+}
+
+/// Opens FFI for a text that mentions it: scripts find it in the global `ffi`, as in sysbench.
+fn open_ffi(lua: &Lua, text: &[u8], common: &Common) -> mlua::Result<()> {
+    if common.settings.safe || !mentions_ffi(text) {
+        return Ok(());
+    }
+    lua.load("ffi = ffi or require('ffi')").exec()
+}
+
 /// What scripts print and what is said of them.
 fn speak(lua: &Lua, host: &Table, common: &Arc<Common>) -> mlua::Result<()> {
     let voice = Arc::clone(&common.settings.voice);
@@ -289,8 +320,13 @@ fn draw(lua: &Lua, host: &Table, common: &Arc<Common>, generator: &Arc<Mutex<Gen
         Ok(((drawn >> 32) as u32, drawn as u32))
     })?;
     host.set("halves", halves)?;
-    let join = "local new = require('ffi').typeof('uint64_t')
-        return function(high, low) return new(high) * 4294967296ULL + new(low) end";
+    // Where the FFI is taken away from the script, it has been opened already.
+    let join = "local require, opened = require, package.loaded.ffi
+        local new = opened and opened.typeof('uint64_t')
+        return function(high, low)
+           new = new or require('ffi').typeof('uint64_t')
+           return new(high) * 4294967296 + new(low)
+        end";
     host.set("uint64", lua.load(join).eval::<Function>()?)?;
     let of = Arc::clone(generator);
     let text = lua.create_function(move |lua, template: Text| {
@@ -318,6 +354,7 @@ fn open_files(lua: &Lua, common: &Arc<Common>, wants_rows: &Arc<AtomicBool>) -> 
             if may_look_at_rows(text) {
                 wants_rows.store(true, Ordering::Relaxed);
             }
+            open_ffi(lua, text, &common)?;
             common.chunks.load(lua, &format!("@{name}"), without_shebang(text))
         }
     };

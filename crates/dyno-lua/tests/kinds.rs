@@ -613,6 +613,8 @@ fn a_script_from_elsewhere_has_no_way_out() {
         assert(package.loadlib == nil and string.dump == nil)
         assert(not pcall(load("return 1")) == false)
         assert(load("\27LJ") == nil)
+        assert(type(load("return 1ULL")) == "function" and rawget(_G, "ffi") == nil and not pcall(require, "ffi"))
+        assert(type(sysbench.rand.uniform_uint64()) == "cdata")
         assert(not pcall(dofile, "/etc/no-such-file"))
         function event() end"#;
     let (mut settings, _) = settings(Dialect::Mysql, 1, &[]);
@@ -621,11 +623,15 @@ fn a_script_from_elsewhere_has_no_way_out() {
         .map(drop)
         .unwrap();
     settings.safe = false;
-    let text =
-        "local ffi = require('ffi') ffi.cdef('int getpid(void);') assert(ffi.C.getpid() > 0) assert(io and debug)";
-    Environment::load(&Source::text("ffi.lua", text), &settings, 0, None)
-        .map(drop)
-        .unwrap();
+    for text in [
+        "local ffi = require('ffi') ffi.cdef('int getpid(void);') assert(ffi.C.getpid() > 0) assert(io and debug)",
+        "ffi.cdef('int getpid(void);') assert(ffi.C.getpid() > 0) function event() end",
+        "assert(type(sysbench.rand.uniform_uint64()) == 'cdata' and 1ULL + 1 == 2) function event() end",
+    ] {
+        Environment::load(&Source::text("foreign.lua", text), &settings, 0, None)
+            .map(drop)
+            .unwrap();
+    }
 }
 
 #[test]

@@ -75,7 +75,8 @@ impl Client {
         }
     }
 
-    fn settings(&self) -> &Settings {
+    /// What the script is run with.
+    pub fn settings(&self) -> &Settings {
         &self.common.settings
     }
 

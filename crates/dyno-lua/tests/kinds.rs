@@ -769,3 +769,45 @@ fn commands_use_a_server_that_is_given() {
     environment.command("prepare").unwrap();
     assert_eq!(heard.printed(), "7\n");
 }
+
+/// What a script consists of is more than what it has loaded when it begins, and is used in the place of the files.
+#[test]
+fn files_belong_to_the_script_that_loads_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let inner = file("inner.lua", "inner = 'old'");
+    let outer = file("outer.lua", &format!("dofile('{inner}') outer = 1"));
+    let later = file("later.lua", "later = 'old'");
+    let hidden = file("hidden.lua", "hidden = 'old'");
+    file("near.lua", "return 'old'");
+    let text = format!(
+        "dofile('{outer}')\n\
+         function prepare() dofile(\"{later}\") dofile('' .. '{hidden}') print(inner, later, require('near')) end"
+    );
+    let source = Source::text("main.lua", &text).in_folder(folder.path());
+    let (settings, heard) = settings(Dialect::Mysql, 1, &[]);
+    let parts = Environment::load(&source, &settings, 0, None).unwrap().parts();
+    let names = |parts: &[(String, Vec<u8>)]| parts.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&parts.files), [inner.clone(), later.clone(), outer.clone()]);
+    assert_eq!(parts.modules, [("near".to_owned(), b"return 'old'".to_vec())]);
+    for path in [&inner, &later, &folder.path().join("near.lua").display().to_string()] {
+        fs::write(path, "return 'new'").unwrap();
+    }
+    let files = parts.files.iter().map(|(name, text)| (name.as_str(), text));
+    let modules = parts.modules.iter().map(|(name, text)| (name.as_str(), text));
+    let known = source.clone().with_modules(modules).with_files(files);
+    let mut environment = Environment::load(&known, &settings, 0, None).unwrap();
+    environment.command("prepare").unwrap();
+    assert_eq!(heard.printed(), "old\told\told\n");
+    // Only of what nobody could know it is said.
+    let said = heard.said();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains(&format!("main.lua loads {hidden} only while it runs")),
+        "{said:?}"
+    );
+}

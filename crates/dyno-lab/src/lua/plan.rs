@@ -6,7 +6,7 @@ use super::script::{look, source_of};
 use crate::experiment::{did_you_mean, substitute, text_file, unknown_placeholder};
 use crate::nearest::nearest;
 use dyno_archive::plan::{LuaScript, LuaSettings, Prepare, Script, Value};
-use dyno_lua::{DeclaredOption, Dialect, Function, workloads};
+use dyno_lua::{DeclaredOption, Dialect, Function, Parts, workloads};
 use indexmap::IndexMap;
 use std::path::Path;
 
@@ -87,9 +87,14 @@ impl LuaPlan {
                 Purpose::Data => format!("{name} has no command prepare\nit is what makes the data"),
             });
         }
-        for (name, text) in looked.modules() {
+        let Parts { modules, files } = looked.parts();
+        for (name, text) in modules {
             let text = String::from_utf8(text).map_err(|_| format!("the module {name} is not UTF-8\n"))?;
             script.lua.modules.insert(name, text);
+        }
+        for (name, text) in files {
+            let text = String::from_utf8(text).map_err(|_| format!("{name}, which it loads, is not UTF-8\n"))?;
+            script.lua.files.insert(name, text);
         }
         let declared = declared.options.clone();
         Ok(Self { script, declared })

@@ -266,15 +266,17 @@ impl Left<'_> {
         stop: &Stop,
     ) -> Result<Vec<Leftover>, ArchiveError> {
         let mut leftovers = Vec::new();
-        // One server may be measured by two addresses; what fails by one is not tried by the other, too.
-        let mut failed: Vec<PathBuf> = Vec::new();
+        // One server may be measured by two addresses: it says by both that the same records are its. What was done by
+        // one is done, and what fails by one is not tried by the other, too.
+        let mut tried: Vec<(PathBuf, bool)> = Vec::new();
         for (server, records) in self.records(targets, stop)? {
             for saved in records {
                 let (leftover, path) = (Leftover::of(server.to_string(), &saved), saved.path().to_owned());
-                let is_known = failed.iter().any(|path| saved.is_in(path));
-                if is_known || !again(&*server, saved, restart_command, progress) {
+                let known = tried.iter().find(|(path, _)| saved.is_in(path)).map(|(_, done)| *done);
+                let done = known.unwrap_or_else(|| again(&*server, saved, restart_command, progress));
+                tried.push((path, done));
+                if !done {
                     leftovers.push(leftover);
-                    failed.push(path);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use crate::figures::{bytes, count, counted, duration, pacing};
 use crate::table::{facts, paragraph, table};
 use dyno_analysis::room;
-use dyno_archive::plan::{Address, Factor, LuaScript, Order, Plan, Resolved, Stage, State, Workload};
+use dyno_archive::plan::{Address, Factor, LuaScript, Order, Plan, Resolved, Stage, State, Workload, shown_parameter};
 use dyno_archive::summary::Pacing;
 use dyno_record::Storage;
 use indexmap::{IndexMap, IndexSet};
@@ -65,7 +65,7 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
     rows.extend(said_of(&databases, |cells| {
         let [experiment, ..] = cells else { return Vec::new() };
         let named = experiment.parameters.iter();
-        let named = named.map(|(name, value)| ("parameter", name, value.to_string()));
+        let named = named.map(|(name, value)| ("parameter", name, shown_parameter(name, value).to_string()));
         let settings = experiment.settings.iter();
         let settings = settings.map(|(name, value)| ("setting", name, value.clone()));
         let same = named.chain(settings).filter(|(_, name, _)| !varied(name));
@@ -269,8 +269,7 @@ fn expected(plan: &Plan, storage: &dyn Fn(&Resolved) -> Storage) -> Vec<(&'stati
         .iter()
         .partition(|experiment| reloads(experiment, storage(experiment)));
     let loading = |experiments: &mut dyn Iterator<Item = &Resolved>| {
-        let fills = experiments.flat_map(|experiment| &experiment.data.fill);
-        let rows = fills.fold(0, |sum: u64, fill| sum.saturating_add(fill.rows));
+        let rows = sum(&mut experiments.map(|experiment| room::data_rows(&experiment.data)));
         Duration::from_secs_f64((rows as f64 / ROWS_PER_S).ceil())
     };
     let is_once = |experiment: &&Resolved| !reloads(experiment, storage(experiment));

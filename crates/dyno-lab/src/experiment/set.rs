@@ -8,6 +8,7 @@ use crate::lua::{LuaPlan, OPTIONS};
 use crate::nearest::nearest;
 use dyno_archive::plan::{MEASURE, Span, Value, WARMUP};
 use dyno_target::target::{locale, setting_names};
+use dyno_text::{HIDDEN, names_secret};
 use indexmap::IndexSet;
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ pub enum SetError {
         known: Vec<String>,
     },
     /// The value cannot be what the name stands for.
-    #[error("`{name}` cannot be `{value}`: {reason}")]
+    #[error("`{name}` cannot be `{}`: {reason}", if names_secret(name) { HIDDEN } else { value })]
     Invalid {
         /// The name.
         name: String,
@@ -401,7 +402,7 @@ pub(super) fn plain(name: &str) -> &str {
 }
 
 /// Whose option this is, if that is said, and its name.
-pub(super) fn option_of(name: &str) -> Option<(Option<&str>, &str)> {
+pub(crate) fn option_of(name: &str) -> Option<(Option<&str>, &str)> {
     if let Some(option) = dotted(name, OPTIONS) {
         return Some((None, option));
     }

@@ -36,6 +36,7 @@ mod settings;
 mod source;
 mod state;
 mod statement;
+mod unconnected;
 mod voice;
 mod watchdog;
 pub mod workloads;

@@ -241,10 +241,23 @@ pub(crate) fn parts(error: &mlua::Error) -> (String, String) {
         }
         other => other.to_string(),
     };
-    match text.split_once("\nstack traceback:\n") {
-        Some((message, traceback)) => (message.to_owned(), traceback.to_owned()),
-        None => (text, String::new()),
-    }
+    let (message, traceback) = text.split_once("\nstack traceback:\n").unwrap_or((&text, ""));
+    let message = match is_of_no_text(message) {
+        true => NO_TEXT,
+        false => message,
+    };
+    (message.to_owned(), traceback.to_owned())
+}
+
+/// What sysbench says of an error that is no text.
+const NO_TEXT: &str = "(not a string)";
+
+/// Whether this is what Lua shows of a value that has no text: what it is and where it lies in memory.
+fn is_of_no_text(message: &str) -> bool {
+    const KINDS: [&str; 5] = ["table", "function", "userdata", "thread", "cdata"];
+    message.split_once(": 0x").is_some_and(|(kind, place)| {
+        KINDS.contains(&kind) && !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// An option's value in Lua.

@@ -811,3 +811,66 @@ fn files_belong_to_the_script_that_loads_them() {
         "{said:?}"
     );
 }
+
+/// Errors have the words that sysbench has for them.
+#[test]
+fn what_is_no_text_is_refused_as_in_sysbench() {
+    let fails = |text: &str| {
+        let (settings, _) = settings(Dialect::Mysql, 1, &[]);
+        let source = Source::text("main.lua", text);
+        let loaded = Environment::load(&source, &settings, 0, None);
+        let ended = loaded.and_then(|mut environment| environment.command("prepare"));
+        ended.unwrap_err().to_string()
+    };
+    for (text, expected) in [
+        ("error({code = 5})", "(not a string)"),
+        (
+            "function prepare() error({code = 5}) end",
+            "`prepare' function failed: (not a string)",
+        ),
+        (
+            "function prepare() error(nil) end",
+            "`prepare' function failed: (not a string)",
+        ),
+        (
+            "function prepare() error(5) end",
+            "`prepare' function failed: main.lua:1: 5",
+        ),
+        (
+            "local shown = {__tostring = function() return 'shown' end}\n\
+             function prepare() error(setmetatable({}, shown)) end",
+            "`prepare' function failed: shown",
+        ),
+    ] {
+        assert_eq!(fails(text), expected, "{text}");
+    }
+    let server = hold(&MARIA);
+    let (settings, _) = settings(Dialect::Mysql, 1, &[]);
+    for (call, expected) in [
+        (
+            "con:query(nil)",
+            "main.lua:1: query() wants a statement as a string, not nil",
+        ),
+        (
+            "con:query_row({})",
+            "main.lua:1: query_row() wants a statement as a string, not a table",
+        ),
+        (
+            "con:prepare(5)",
+            "main.lua:1: prepare() wants a statement as a string, not a number",
+        ),
+        (
+            "con:bulk_insert_init()",
+            "main.lua:1: bulk_insert_init() wants a statement as a string, not nil",
+        ),
+    ] {
+        let text = format!("function prepare() con = sysbench.sql.driver():connect() {call} end");
+        let source = Source::text("main.lua", &text);
+        let error = command(&server.connector(), &source, &settings, "prepare").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("`prepare' function failed: {expected}"),
+            "{call}"
+        );
+    }
+}

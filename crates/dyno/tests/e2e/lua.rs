@@ -140,11 +140,10 @@ fn data_is_made_anew_when_a_file_that_its_script_loads_has_changed() {
         "dofile('few.lua')\nfunction prepare()\n  dofile \"more.lua\"\n  con = sysbench.sql.driver():connect()\n  \
          con:query('create table t as select generate_series(1, ' .. few + more .. ') as a')\nend\n",
     );
-    desk.experiment(
+    desk.file(
         "t.toml",
-        "[data]\nlua = \"fills.lua\"",
-        "select count(*) from t;",
-        "300ms",
+        "title = \"t\"\n[data]\nlua = \"fills.lua\"\n[[workload]]\nscript = \"select count(*) from t;\"\n\
+         [phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\n",
     );
     let prepares = |expected: bool| {
         let ended = desk.embedded(&home, "t.toml").expect(0);
@@ -366,8 +365,8 @@ fn what_is_wrong_is_said_before_anything_begins() {
     );
     desk.dyno("run own.toml --dry-run --target embedded:mariadb")
         .expect(0)
-        .shows("about 40s to load the data")
-        .shows("GB for 1 set of data");
+        .shows("about 40 s to load the data")
+        .shows("about 4,425 MB for 1 set of data");
     desk.dyno("run t.toml --dry-run --set options.tabels=2")
         .expect(1)
         .says("did you mean `options.tables`?");

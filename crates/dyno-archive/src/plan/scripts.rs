@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Scripts {
     // The first, because it has all that a single script has.
     /// A script in sysbench's Lua.
-    Lua(LuaScript),
+    Lua(Box<LuaScript>),
     /// Always the same.
     One(Script),
     /// Each transaction executes one of them, drawn by weight.
@@ -124,7 +124,8 @@ impl Scripts {
     /// The scripts with their weights, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&Script, u64)> {
         let (one, several) = match self {
-            Self::One(script) | Self::Lua(LuaScript { script, .. }) => (Some(script), [].as_slice()),
+            Self::One(script) => (Some(script), [].as_slice()),
+            Self::Lua(lua) => (Some(&lua.script), [].as_slice()),
             Self::Several { scripts } => (None, scripts.as_slice()),
         };
         let several = several.iter().map(|weighted| (&weighted.script, weighted.weight));
@@ -162,7 +163,7 @@ mod tests {
             panic!("one script");
         };
         let options = [("tables", Value::Integer(4)), ("rand_type", Value::from("uniform"))];
-        let lua = Scripts::Lua(LuaScript {
+        let lua = Scripts::Lua(Box::new(LuaScript {
             script,
             lua: LuaSettings {
                 options: options.map(|(name, value)| (name.to_owned(), value)).into(),
@@ -170,7 +171,7 @@ mod tests {
                 modules: IndexMap::from([("common".to_owned(), "return 1".to_owned())]),
                 files: IndexMap::from([("tables.lua".to_owned(), "return 2".to_owned())]),
             },
-        });
+        }));
         let json = serde_json::to_value(&lua).unwrap();
         assert_eq!(json["lua"]["options"], json!({ "tables": 4, "rand_type": "uniform" }));
         assert_eq!(json["lua"]["files"], json!({ "tables.lua": "return 2" }));

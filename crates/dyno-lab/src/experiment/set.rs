@@ -221,7 +221,7 @@ impl Experiment {
     /// The scripts in Lua of a workload, of the data, or all of them.
     fn luas<'a>(&'a self, whose: Option<&'a str>) -> impl Iterator<Item = &'a LuaPlan> {
         let workloads = self.workloads.iter().filter_map(|workload| match &workload.scripts {
-            WorkPlan::Lua(script) => Some((workload.name.as_str(), script)),
+            WorkPlan::Lua(script) => Some((workload.name.as_str(), &**script)),
             WorkPlan::Scripts(_) => None,
         });
         let data = self.prepare.iter().map(|prepare| (DATA, &prepare.script));

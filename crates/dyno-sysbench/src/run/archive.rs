@@ -99,7 +99,7 @@ fn experiment(options: &Options, script: &Script) -> Resolved {
         rate_per_s: limits.rate_per_s,
         transactions_per_client: None,
         start_delay: Duration::ZERO,
-        scripts: Scripts::Lua(LuaScript {
+        scripts: Scripts::Lua(Box::new(LuaScript {
             script: Text {
                 script_name: script.name.clone(),
                 script_offset: (0, 0),
@@ -111,7 +111,7 @@ fn experiment(options: &Options, script: &Script) -> Resolved {
                 modules: texts(&script.parts.modules),
                 files: texts(&script.parts.files),
             },
-        }),
+        })),
     };
     let title = format!("sysbench {}", script.name);
     let mut experiment = Resolved::of_load("sysbench".to_owned(), title, vec![workload]);

@@ -8,10 +8,11 @@ use crate::error::LuaError;
 use crate::mentioned::{Mentioned, mentioned};
 use crate::random::Generator;
 use crate::settings::{OptionValue, Settings};
-use crate::source::{Source, templates};
+use crate::source::{Source, templates, without_shebang};
 use crate::state::{Common, Loaded, State, of_option, parts};
-use mlua::{Function as LuaFunction, Table, Value};
+use mlua::{ChunkMode, Function as LuaFunction, Table, Value};
 use std::fs;
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 /// A script in a state of its own, outside of a load. Connections that it makes block.
@@ -58,6 +59,9 @@ pub struct Statistics {
     /// With a rate: events under way.
     pub concurrency: u64,
 }
+
+/// No script is larger, in bytes.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// The texts of what a script consists of beside its own, by names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -118,12 +122,12 @@ impl Environment {
                 let (of_kind, name, found) = match mention {
                     Mentioned::File(name) => {
                         let known = common.source.known_file(&name).map(<[u8]>::to_owned);
-                        let found = known.or_else(|| fs::read(&name).ok());
+                        let found = known.or_else(|| self.script_in(Path::new(&name)));
                         (&mut files, name, found)
                     }
                     Mentioned::Module(name) => {
                         let known = common.source.module(&name).map(<[u8]>::to_owned);
-                        let read = || templates(&path, &name).find_map(|file| fs::read(file).ok());
+                        let read = || templates(&path, &name).find_map(|file| self.script_in(&file));
                         let found = known.or_else(read);
                         (&mut modules, name, found)
                     }
@@ -138,6 +142,18 @@ impl Environment {
             modules: modules.into_iter().collect(),
             files: files.into_iter().collect(),
         }
+    }
+
+    /// The text of a file that nobody has loaded yet, if it is a script: what is only named is not to be waited for, and
+    /// what is no script is none of the archive's business.
+    fn script_in(&self, path: &Path) -> Option<Vec<u8>> {
+        let found = fs::metadata(path).ok()?;
+        if !found.is_file() || found.len() > MOST_BYTES {
+            return None;
+        }
+        let text = fs::read(path).ok()?;
+        let chunk = self.client.state.lua.load(without_shebang(&text));
+        chunk.set_mode(ChunkMode::Text).into_function().is_ok().then_some(text)
     }
 
     /// Where the script looks for modules now.

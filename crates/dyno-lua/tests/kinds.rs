@@ -784,8 +784,9 @@ fn files_belong_to_the_script_that_loads_them() {
     let later = file("later.lua", "later = 'old'");
     let hidden = file("hidden.lua", "hidden = 'old'");
     file("near.lua", "return 'old'");
+    let letter = file("letter.txt", "no script of mine");
     let text = format!(
-        "dofile('{outer}')\n\
+        "dofile('{outer}') if false then dofile('{letter}') dofile('/dev/zero') end\n\
          function prepare() dofile(\"{later}\") dofile('' .. '{hidden}') print(inner, later, require('near')) end"
     );
     let source = Source::text("main.lua", &text).in_folder(folder.path());

@@ -16,7 +16,7 @@ mod visible;
 use std::borrow::Cow;
 
 pub use line::one_line;
-pub use secret::{HIDDEN, PASSWORDS, line_without_secrets, names_secret};
+pub use secret::{HIDDEN, PASSWORDS, is_secret, line_without_secrets, names_secret};
 pub use visible::visible;
 
 /// The character of byte 0x00, if it had one.

@@ -21,6 +21,18 @@ pub fn names_secret(name: &str) -> bool {
         || last == "key" && !name.contains("ssl")
 }
 
+/// Whether the value that goes by this name is probably a secret, by the name or because it is an address with a
+/// password in it.
+#[must_use]
+pub fn is_secret(name: &str, value: &str) -> bool {
+    let in_address = value.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
+    let lower = || value.to_ascii_lowercase();
+    !value.is_empty()
+        && (names_secret(name)
+            || in_address.is_some_and(|(user, _)| user.contains(':'))
+            || value.contains('=') && PASSWORDS.iter().any(|part| lower().contains(part)))
+}
+
 /// A line of a file as it may be shown: what is assigned to names of secrets is hidden.
 #[must_use]
 pub fn line_without_secrets(line: &str) -> String {
@@ -101,6 +113,21 @@ mod tests {
         ] {
             assert!(!names_secret(name), "{name}");
         }
+    }
+
+    #[test]
+    fn an_address_with_a_password_is_a_secret() {
+        for value in [
+            "mysql://ann:s3cret@db/x",
+            "host=db password=s3cret",
+            "postgres://db/x?password=s3cret",
+        ] {
+            assert!(is_secret("dsn", value), "{value}");
+        }
+        for value in ["mysql://ann@db/x", "ann@db", "a = b", "passwords", ""] {
+            assert!(!is_secret("dsn", value), "{value}");
+        }
+        assert!(is_secret("token", "x") && !is_secret("token", ""));
     }
 
     #[test]

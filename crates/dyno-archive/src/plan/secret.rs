@@ -1,14 +1,15 @@
 //! Values that are never serialised, because their names say that they are secrets.
 
 use super::Value;
-use dyno_text::{HIDDEN, names_secret};
+use dyno_text::{HIDDEN, is_secret};
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
 
-/// The value of an option of a script as it may be shown and archived: hidden if its name says that it is a secret.
+/// The value of an option of a script as it may be shown and archived: hidden if its name says that it is a secret, or
+/// if it is an address with a password.
 #[must_use]
 pub fn shown_option(name: &str, value: &Value) -> Value {
-    match names_secret(name) && !value.to_string().is_empty() {
+    match is_secret(name, &value.to_string()) {
         true => Value::from(HIDDEN),
         false => value.clone(),
     }
@@ -24,8 +25,8 @@ pub fn shown_parameter(name: &str, value: &Value) -> Value {
 }
 
 /// Whether a value was hidden by one of the above when it was archived.
-pub(super) fn is_hidden((name, value): &(&String, &Value)) -> bool {
-    names_secret(name) && matches!(value, Value::Text(text) if text == HIDDEN)
+pub(super) fn is_hidden((_, value): &(&String, &Value)) -> bool {
+    matches!(value, Value::Text(text) if text == HIDDEN)
 }
 
 /// Serialises options.

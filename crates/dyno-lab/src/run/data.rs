@@ -3,7 +3,7 @@
 use crate::lua::Prepares;
 use dyno_archive::plan::{Resolved, State};
 use dyno_target::target::{self, Data, Fill, Maker, Sql};
-use dyno_text::names_secret;
+use dyno_text::is_secret;
 use std::sync::Arc;
 
 /// The experiment's data.
@@ -51,7 +51,7 @@ fn definition(data: &dyno_archive::plan::Data) -> String {
         definition.push_str(&prepare.unwrap_or_default());
         // What is never serialised may still decide what the data is.
         let options = prepared.script.lua.options.iter();
-        let hidden = options.filter(|(name, _)| names_secret(name));
+        let hidden = options.filter(|(name, value)| is_secret(name, &value.to_string()));
         definition.extend(hidden.map(|(name, value)| format!("{name}={value}\n")));
     }
     definition

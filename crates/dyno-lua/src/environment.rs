@@ -144,8 +144,8 @@ impl Environment {
         }
     }
 
-    /// The text of a file that nobody has loaded yet, if it is a script: what is only named is not to be waited for, and
-    /// what is no script is none of the archive's business.
+    /// The text of a file that nobody has loaded yet, if it is a script: what is only named is not to be waited for,
+    /// and what is no script is none of the archive's business.
     fn script_in(&self, path: &Path) -> Option<Vec<u8>> {
         let found = fs::metadata(path).ok()?;
         if !found.is_file() || found.len() > MOST_BYTES {

@@ -121,15 +121,15 @@ mod tests {
         assert_eq!(
             postgres("127.0.0.1:1", Some(111)),
             [
-                "Connection to database failed: connection to server at \"127.0.0.1\", port 1 failed: Connection refused\
-                 \n\tIs the server running on that host and accepting TCP/IP connections?"
+                "Connection to database failed: connection to server at \"127.0.0.1\", port 1 failed: Connection \
+                 refused\n\tIs the server running on that host and accepting TCP/IP connections?"
             ]
         );
         assert_eq!(
             postgres("unix socket /s/.s.PGSQL.5432", Some(2)),
             [
-                "Connection to database failed: connection to server on socket \"/s/.s.PGSQL.5432\" failed: No such file \
-                 or directory\n\tIs the server running locally and accepting connections on that socket?"
+                "Connection to database failed: connection to server on socket \"/s/.s.PGSQL.5432\" failed: No such \
+                 file or directory\n\tIs the server running locally and accepting connections on that socket?"
             ]
         );
     }

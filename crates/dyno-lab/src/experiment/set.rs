@@ -4,7 +4,7 @@
 use super::dialect::OtherDatabase;
 use super::duration::parse_duration;
 use super::{Experiment, StagePlan, WorkPlan, WorkloadPlan, did_you_mean, placeholder};
-use crate::lua::{LuaPlan, OPTIONS};
+use crate::lua::{LuaPlan, OPTIONS, spelt};
 use crate::nearest::nearest;
 use dyno_archive::plan::{MEASURE, Span, Value, WARMUP};
 use dyno_target::target::{locale, setting_names};
@@ -408,6 +408,15 @@ pub(crate) fn option_of(name: &str) -> Option<(Option<&str>, &str)> {
     }
     let (whose, rest) = name.split_once('.')?;
     dotted(rest, OPTIONS).map(|option| (Some(whose), option))
+}
+
+/// The name of an option of scripts as it is spelt in them, so that it has one name.
+pub(super) fn spelt_option(name: &str) -> String {
+    match option_of(name) {
+        Some((Some(whose), option)) => format!("{whose}.{OPTIONS}.{}", spelt(option)),
+        Some((None, option)) => format!("{OPTIONS}.{}", spelt(option)),
+        None => name.to_owned(),
+    }
 }
 
 /// What follows `section.` in `name`.

@@ -69,8 +69,8 @@ impl LuaPlan {
         };
         if purpose == Purpose::Workload && script_name == PARALLEL_PREPARE {
             return Err(format!(
-                "{script_name} is no workload: all that its event does is to make tables\nto make data with it, name it \
-                 under [data]; what sysbench 0.5 measures on its tables is lua = \"oltp\""
+                "{script_name} is no workload: all that its event does is to make tables\nto make data with it, name \
+                 it under [data]; what sysbench 0.5 measures on its tables is lua = \"oltp\""
             ));
         }
         let mut script = LuaScript {

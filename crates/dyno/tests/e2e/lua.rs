@@ -357,6 +357,16 @@ fn what_is_wrong_is_said_before_anything_begins() {
     desk.dyno("run t.toml --dry-run")
         .expect(0)
         .shows("oltp_read_only (Lua)");
+    // Both spellings of an option are one factor.
+    desk.file(
+        "spelt.toml",
+        "title = \"t\"\n[[workload]]\nlua = \"oltp_read_only\"\n[factors]\n\"options.table-size\" = [10, 20]\n",
+    );
+    let pinned = desk
+        .dyno("run spelt.toml --dry-run --set options.table_size=30")
+        .expect(0);
+    assert!(!pinned.stdout.contains("2 cells"), "{}", pinned.stdout);
+    pinned.shows("table_size = 30");
     // What dyno's own workloads prepare is known before it is made.
     desk.file(
         "own.toml",
@@ -365,7 +375,7 @@ fn what_is_wrong_is_said_before_anything_begins() {
     );
     desk.dyno("run own.toml --dry-run --target embedded:mariadb")
         .expect(0)
-        .shows("about 40 s to load the data")
+        .shows("about 2 min 14 s to load the data")
         .shows("about 4,425 MB for 1 set of data");
     desk.dyno("run t.toml --dry-run --set options.tabels=2")
         .expect(1)

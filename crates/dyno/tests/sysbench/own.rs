@@ -273,8 +273,8 @@ fn connections_are_dealt_to_the_hosts_in_turn() {
         "--pgsql-port=1",
     ]);
     let text = String::from_utf8(failed.stdout).unwrap();
-    let words = "FATAL: Connection to database failed: connection to server at \"127.0.0.1\", port 1 failed: Connection \
-                 refused\n";
+    let words = "FATAL: Connection to database failed: connection to server at \"127.0.0.1\", port 1 failed: \
+                 Connection refused\n";
     assert!(text.contains(words), "{text}");
 }
 

@@ -11,8 +11,8 @@ const MOST_BYTES: usize = 400;
 /// the table and the row.
 ///
 /// What a string is, the database's language says, with its server's usual settings: in MySQL's, what stands in double
-/// quotes is one, too, and a backslash escapes what follows it; in PostgreSQL's it does so only in `E'…'`, and double
-/// quotes stand around names.
+/// quotes is one, too, unless only a name can stand there (as under `ANSI_QUOTES`), and a backslash escapes what follows
+/// it; in PostgreSQL's it does so only in `E'…'`, and double quotes stand around names.
 pub fn told_apart(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     let begin = out.len();
     let mut at = 0;
@@ -22,7 +22,7 @@ pub fn told_apart(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     while at < text.len() && out.len() - begin < MOST_BYTES {
         let byte = text[at];
         match byte {
-            b'\'' | b'"' if is_string(byte, dialect) => {
+            b'\'' | b'"' if is_string(text, at, &out[begin..], dialect) => {
                 let escapes = match dialect {
                     Dialect::Mysql => true,
                     Dialect::Postgres => has_escapes(&text[..at]),
@@ -80,7 +80,7 @@ pub fn told_apart(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
                 out.push(byte);
                 at += 1;
                 let Some(open) = opened.take() else { continue };
-                if is_in(&out[begin..open]) && is_values(&out[open..]) {
+                if is_behind(b"in", &out[begin..open]) && is_values(&out[open..]) {
                     out.truncate(open);
                     out.extend_from_slice(VALUES);
                     continue;
@@ -107,11 +107,11 @@ pub fn told_apart(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
 /// Stands for a list of values.
 const VALUES: &[u8] = "(?, …)".as_bytes();
 
-/// Whether a text ends with the word IN.
-fn is_in(before: &[u8]) -> bool {
+/// Whether a text ends with this word.
+fn is_behind(word: &[u8], before: &[u8]) -> bool {
     let before = before.trim_ascii_end();
-    let word = before.len() - before.iter().rev().take_while(|byte| is_of_name(**byte)).count();
-    before[word..].eq_ignore_ascii_case(b"in")
+    let begin = before.len() - before.iter().rev().take_while(|byte| is_of_name(**byte)).count();
+    before[begin..].eq_ignore_ascii_case(word)
 }
 
 /// Whether a group has values alone.
@@ -146,9 +146,18 @@ fn count_back(name: &[u8]) -> usize {
     name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Whether a string stands between such quotes; else a name does.
-fn is_string(quote: u8, dialect: Dialect) -> bool {
-    quote == b'\'' || dialect == Dialect::Mysql
+/// Whether what stands in quotes from `at` on is a string; else it is a name.
+fn is_string(text: &[u8], at: usize, before: &[u8], dialect: Dialect) -> bool {
+    if text[at] == b'\'' {
+        return true;
+    }
+    dialect == Dialect::Mysql && !is_before_name(before) && text.get(behind_string(text, at, false)) != Some(&b'.')
+}
+
+/// Whether only a name can follow this.
+fn is_before_name(before: &[u8]) -> bool {
+    const WORDS: [&[u8]; 5] = [b"from", b"into", b"join", b"table", b"update"];
+    WORDS.iter().any(|word| is_behind(word, before)) || before.ends_with(b".")
 }
 
 /// Whether a string of PostgreSQL that follows this has escapes: it begins with an E that ends no longer word.
@@ -208,7 +217,7 @@ mod tests {
         for (text, mysql, postgres) in [
             (
                 "SELECT \"a b\", \"x\"\"y\" FROM \"my Table7\"",
-                "SELECT ?, ? FROM ?",
+                "SELECT ?, ? FROM \"my Table#\"",
                 "SELECT \"a b\", \"x\"\"y\" FROM \"my Table#\"",
             ),
             ("SELECT 'C:\\', a FROM `t 7`", "SELECT ?", "SELECT ?, a FROM `t #`"),
@@ -222,6 +231,11 @@ mod tests {
             ("SELECT $never ended", "SELECT $never ended", "SELECT $never ended"),
             ("SELECT $$never ended", "SELECT $$never ended", "SELECT ?"),
             ("\"", "?", "\"\""),
+            (
+                "UPDATE \"s1\".\"t1\" SET a = \"b\"",
+                "UPDATE \"s#\".\"t#\" SET a = ?",
+                "UPDATE \"s#\".\"t#\" SET a = \"b\"",
+            ),
         ] {
             assert_eq!(label_in(text, Dialect::Mysql), mysql, "{text}");
             assert_eq!(label_in(text, Dialect::Postgres), postgres, "{text}");

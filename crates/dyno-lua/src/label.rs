@@ -10,9 +10,9 @@ const MOST_BYTES: usize = 400;
 /// of values that are alike the first is told. So all point selects of a workload are counted together, whatever
 /// the table and the row.
 ///
-/// What a string is, the database's language says, with its server's usual settings: in MySQL's, what stands in double
-/// quotes is one, too, unless only a name can stand there (as under `ANSI_QUOTES`), and a backslash escapes what follows
-/// it; in PostgreSQL's it does so only in `E'…'`, and double quotes stand around names.
+/// What a string is, the database's language says, with its server's usual settings: in MySQL's, what stands in
+/// double quotes is one, too, unless only a name can stand there (as under `ANSI_QUOTES`), and a backslash escapes what
+/// follows it; in PostgreSQL's it does so only in `E'…'`, and double quotes stand around names.
 pub fn told_apart(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     let begin = out.len();
     let mut at = 0;

@@ -338,4 +338,24 @@ fn a_run_is_archived_with_each_kind_of_statement() {
     let campaign = fs::read_to_string(kept.parent().unwrap().join("campaign.json")).unwrap();
     assert!(campaign.contains("\"oltp_tables_count\": \"2\""), "{campaign}");
     assert!(!campaign.contains("password=sbtest"), "{campaign}");
+    // What a script loads is kept with it, and a secret that it is given is not.
+    folder.file("part.lua", "part = 'of it'\n");
+    folder.file(
+        "whole.lua",
+        "dofile('part.lua')\nfunction thread_init() con = sysbench.sql.driver():connect() end\n\
+         function event() con:query('select 1') end\n",
+    );
+    let run = with("whole.lua --events=5 --api-token=h1dden --archive=whole run");
+    assert!(run.status.success(), "{run:?}");
+    let kept = fs::read_dir(folder.path().join("whole"))
+        .unwrap()
+        .flatten()
+        .next()
+        .unwrap();
+    let campaign = fs::read_to_string(kept.path().join("campaign.json")).unwrap();
+    assert!(
+        campaign.contains("part = 'of it'") && !campaign.contains("h1dden"),
+        "{campaign}"
+    );
+    assert!(campaign.contains("\"api_token\": \"***\""), "{campaign}");
 }

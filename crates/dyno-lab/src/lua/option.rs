@@ -94,6 +94,28 @@ pub(super) fn check_bounds(name: &str, value: &Value) -> Result<(), String> {
     }
 }
 
+/// Makes sure that a number of how random numbers are drawn is one that it can be.
+///
+/// # Errors
+/// What was expected.
+pub(super) fn check_general(name: &str, value: &Value) -> Result<(), &'static str> {
+    let Some(number) = value.to_float() else {
+        return Ok(());
+    };
+    let is_whole = number.fract() == 0.0;
+    match name {
+        "rand_spec_iter" if !is_whole || number < 1.0 => Err("expected a whole number from 1 on"),
+        "rand_spec_pct" if !is_whole || !(0.0..=100.0).contains(&number) => {
+            Err("expected a whole number from 0 to 100")
+        }
+        // The rest of the range is for all other numbers.
+        "rand_spec_res" if !is_whole || !(0.0..100.0).contains(&number) => Err("expected a whole number from 0 to 99"),
+        "rand_pareto_h" if number <= 0.0 || number >= 1.0 => Err("expected a number between 0 and 1"),
+        "rand_zipfian_exp" if number < 0.0 => Err("expected a number from 0 on"),
+        _ => Ok(()),
+    }
+}
+
 /// The name of an option as scripts write it.
 pub(crate) fn spelt(name: &str) -> String {
     name.replace('-', "_")

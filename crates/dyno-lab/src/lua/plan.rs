@@ -1,7 +1,7 @@
 //! A script as an experiment has it: found, looked at, and with what its options are set to.
 
 use super::option::{
-    DISTRIBUTIONS, GENERAL, IGNORE_ERRORS, Kind, OPTIONS, RAND_TYPE, check_bounds, kind_of, parts, spelt,
+    DISTRIBUTIONS, GENERAL, IGNORE_ERRORS, Kind, OPTIONS, RAND_TYPE, check_bounds, check_general, kind_of, parts, spelt,
 };
 use super::prepare::PREPARE;
 use super::script::{look, source_of};
@@ -157,6 +157,7 @@ impl LuaPlan {
         if let Some(kind) = self.kind(&name) {
             kind.read(value)?;
         }
+        check_general(&name, value)?;
         if self.is_own() {
             check_bounds(&name, value)?;
         }
@@ -279,6 +280,8 @@ mod tests {
             ("oltp_point_select", "table_size", "1e12"),
             ("oltp", "oltp-tables-count", "1.5"),
             ("select_random_points", "random_points", "0"),
+            ("oltp", "rand-spec-pct", "-5"),
+            ("oltp", "rand_spec_res", "100"),
         ] {
             let error = set(workload, name, value).unwrap_err();
             assert!(
@@ -288,6 +291,8 @@ mod tests {
         }
         assert_eq!(set("oltp_read_write", "table_size", "1e6"), Ok(()));
         assert_eq!(set("oltp_read_write", "sum_ranges", "0"), Ok(()));
+        assert_eq!(set("oltp_read_write", "rand_pareto_h", "0.3"), Ok(()));
+        assert!(set("oltp_read_write", "rand_pareto_h", "1.5").is_err());
         // All that has bounds is an option of some workload.
         for (name, _) in crate::lua::option::BOUNDS {
             assert!(

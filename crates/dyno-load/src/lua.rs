@@ -30,6 +30,8 @@ pub struct LuaScript {
     pub folder: Option<PathBuf>,
     /// Modules that it finds before any file, by name, with their texts.
     pub modules: Vec<(String, Vec<u8>)>,
+    /// Files that `dofile` and `loadfile` find before any other, by the names that the script gives them.
+    pub files: Vec<(String, Vec<u8>)>,
     /// `sysbench.opt`, with underscores in the names; what is not in here has the script's own defaults.
     pub options: Vec<(String, OptionValue)>,
     /// Globals that are set: what a script without options of its own is given.
@@ -65,7 +67,9 @@ impl LuaScript {
         };
         let modules = self.modules.iter();
         let modules = modules.map(|(name, text)| (name.as_str(), text.as_slice()));
-        source.with_own_modules().with_modules(modules)
+        let files = self.files.iter();
+        let files = files.map(|(name, text)| (name.as_str(), text.as_slice()));
+        source.with_own_modules().with_modules(modules).with_files(files)
     }
 
     /// What it is run with by so many clients on this kind of database, for a command such as `run`.

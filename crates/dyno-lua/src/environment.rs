@@ -5,11 +5,14 @@ use crate::client::Client;
 use crate::counts::Counts;
 use crate::declared::{Declared, DeclaredCommand, DeclaredOption, Function, OptionKind};
 use crate::error::LuaError;
+use crate::mentioned::{Mentioned, mentioned};
 use crate::random::Generator;
 use crate::settings::{OptionValue, Settings};
-use crate::source::Source;
-use crate::state::{Common, State, of_option, parts};
-use mlua::{Function as LuaFunction, Table, Value};
+use crate::source::{Source, templates, without_shebang};
+use crate::state::{Common, Loaded, State, of_option, parts};
+use mlua::{ChunkMode, Function as LuaFunction, Table, Value};
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 /// A script in a state of its own, outside of a load. Connections that it makes block.
@@ -57,6 +60,18 @@ pub struct Statistics {
     pub concurrency: u64,
 }
 
+/// No script is larger, in bytes.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The texts of what a script consists of beside its own, by names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Modules, by the names under which `require` loads them.
+    pub modules: Vec<(String, Vec<u8>)>,
+    /// Files, by the names under which `dofile` and `loadfile` load them.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
 impl Environment {
     /// Loads the script in the state of the client `tid`. Without a server connecting fails.
     ///
@@ -93,15 +108,59 @@ impl Environment {
         })
     }
 
-    /// The modules that the script has loaded so far by `require`, with their texts: what else it consists of.
+    /// What else the script consists of: what it has loaded so far, and what it or any of that names to load it later.
     #[must_use]
-    pub fn modules(&self) -> Vec<(String, Vec<u8>)> {
-        let modules = self.client.common.modules.lock();
-        let modules = modules.unwrap_or_else(PoisonError::into_inner);
-        modules
-            .iter()
-            .map(|(name, text)| (name.clone(), text.clone()))
-            .collect()
+    pub fn parts(&self) -> Parts {
+        let common = &self.client.common;
+        let loaded = common.loaded.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Loaded { mut modules, mut files } = loaded;
+        let path = self.search_path();
+        let mut texts: Vec<Vec<u8>> = modules.values().chain(files.values()).cloned().collect();
+        texts.push(common.source.bytes().to_owned());
+        while let Some(text) = texts.pop() {
+            for mention in mentioned(&text) {
+                let (of_kind, name, found) = match mention {
+                    Mentioned::File(name) => {
+                        let known = common.source.known_file(&name).map(<[u8]>::to_owned);
+                        let found = known.or_else(|| self.script_in(Path::new(&name)));
+                        (&mut files, name, found)
+                    }
+                    Mentioned::Module(name) => {
+                        let known = common.source.module(&name).map(<[u8]>::to_owned);
+                        let read = || templates(&path, &name).find_map(|file| self.script_in(&file));
+                        let found = known.or_else(read);
+                        (&mut modules, name, found)
+                    }
+                };
+                if let (false, Some(text)) = (of_kind.contains_key(&name), found) {
+                    texts.push(text.clone());
+                    of_kind.insert(name, text);
+                }
+            }
+        }
+        Parts {
+            modules: modules.into_iter().collect(),
+            files: files.into_iter().collect(),
+        }
+    }
+
+    /// The text of a file that nobody has loaded yet, if it is a script: what is only named is not to be waited for,
+    /// and what is no script is none of the archive's business.
+    fn script_in(&self, path: &Path) -> Option<Vec<u8>> {
+        let found = fs::metadata(path).ok()?;
+        if !found.is_file() || found.len() > MOST_BYTES {
+            return None;
+        }
+        let text = fs::read(path).ok()?;
+        let chunk = self.client.state.lua.load(without_shebang(&text));
+        chunk.set_mode(ChunkMode::Text).into_function().is_ok().then_some(text)
+    }
+
+    /// Where the script looks for modules now.
+    fn search_path(&self) -> String {
+        let globals = self.client.state.lua.globals();
+        let path = globals.get::<Table>("package").and_then(|package| package.get("path"));
+        path.unwrap_or_default()
     }
 
     /// What the script declares.

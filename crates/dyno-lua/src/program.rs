@@ -319,7 +319,7 @@ impl LuaState {
     fn send_text(&mut self, results: bool) -> Action {
         self.label.clear();
         if let Some(client) = self.client.as_ref().filter(|_| self.tells) {
-            told_apart(&client.request.text, &mut self.label);
+            told_apart(&client.request.text, client.settings().dialect, &mut self.label);
         }
         let statement = match self.text_numbers.get(self.label.as_slice()) {
             Some(number) => *number,
@@ -516,7 +516,9 @@ impl Program for LuaProgram {
 
     fn write_label(&self, state: &LuaState, statement: usize, out: &mut Vec<u8>) {
         match (&state.client, state.waiting) {
-            (Some(client), Waiting::Preparation(place)) if self.tells => told_apart(&client.prepared[place].text, out),
+            (Some(client), Waiting::Preparation(place)) if self.tells => {
+                told_apart(&client.prepared[place].text, client.settings().dialect, out);
+            }
             (Some(_), _) if self.tells => out.extend_from_slice(&state.label),
             _ => self.write_text(state, statement, out),
         }

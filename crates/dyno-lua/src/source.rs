@@ -17,6 +17,8 @@ pub struct Source {
     /// Where it lies, if it is a file.
     folder: Option<PathBuf>,
     modules: Arc<BTreeMap<String, Vec<u8>>>,
+    /// The files that it loads, as far as they are known; `None`: it may load any.
+    files: Option<Arc<BTreeMap<String, Vec<u8>>>>,
 }
 
 impl Source {
@@ -35,6 +37,7 @@ impl Source {
             text: text.into(),
             folder: Some(folder.unwrap_or(Path::new(".")).to_owned()),
             modules: Arc::default(),
+            files: None,
         })
     }
 
@@ -67,6 +70,7 @@ impl Source {
             text: text.into(),
             folder: None,
             modules: Arc::default(),
+            files: None,
         }
     }
 
@@ -107,6 +111,20 @@ impl Source {
         self
     }
 
+    /// The same script with the files that `dofile` and `loadfile` find before any other, by the names that it gives
+    /// them. With its modules they are all that it is known to consist of: of what else it loads is said that this was
+    /// not known.
+    #[must_use]
+    pub fn with_files<'a, T: AsRef<[u8]> + ?Sized + 'a>(
+        mut self,
+        files: impl IntoIterator<Item = (&'a str, &'a T)>,
+    ) -> Self {
+        let files = files.into_iter();
+        let files = files.map(|(name, text)| (name.to_owned(), text.as_ref().to_owned()));
+        self.files = Some(Arc::new(files.collect()));
+        self
+    }
+
     /// Its path, or the name that it was given: `sysbench.cmdline.script_path`.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -122,6 +140,16 @@ impl Source {
     /// The text of a module that comes with it.
     pub(crate) fn module(&self, name: &str) -> Option<&[u8]> {
         self.modules.get(name).map(Vec::as_slice)
+    }
+
+    /// The text of a file that comes with it.
+    pub(crate) fn known_file(&self, name: &str) -> Option<&[u8]> {
+        self.files.as_ref()?.get(name).map(Vec::as_slice)
+    }
+
+    /// Whether all that it consists of is to come with it.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.files.is_some()
     }
 
     /// `package.path` of the script.

@@ -43,8 +43,17 @@ pub(crate) struct Common {
     pub settings: Settings,
     pub random: Arc<RandomSource>,
     chunks: Chunks,
-    /// The modules that states have loaded so far, by name.
-    pub modules: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// What states have loaded so far.
+    pub loaded: Mutex<Loaded>,
+}
+
+/// The texts of what a script has loaded, by names.
+#[derive(Clone, Default)]
+pub(crate) struct Loaded {
+    /// By `require`.
+    pub modules: BTreeMap<String, Vec<u8>>,
+    /// By `dofile` and `loadfile`.
+    pub files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Common {
@@ -54,15 +63,37 @@ impl Common {
             settings: settings.clone(),
             random: Arc::new(RandomSource::new(&settings.random)),
             chunks: Chunks::default(),
-            modules: Mutex::default(),
+            loaded: Mutex::default(),
         })
     }
 
     /// A state has loaded this module.
     fn note_module(&self, name: &str, text: &[u8]) {
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        if !modules.contains_key(name) {
-            modules.insert(name.to_owned(), text.to_owned());
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if !loaded.modules.contains_key(name) {
+            loaded.modules.insert(name.to_owned(), text.to_owned());
+            self.say_unless(self.source.module(name).is_some(), name);
+        }
+    }
+
+    /// A state has loaded this file.
+    fn note_file(&self, name: &str, text: &[u8]) {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if !loaded.files.contains_key(name) {
+            loaded.files.insert(name.to_owned(), text.to_owned());
+            self.say_unless(self.source.known_file(name).is_some(), name);
+        }
+    }
+
+    /// Says of a part of the script that nobody knew of it, unless it is known.
+    fn say_unless(&self, is_known: bool, name: &str) {
+        if self.source.is_complete() && !is_known {
+            let message = format!(
+                "{} loads {name} only while it runs, so its text is not archived, and what depends on it is not made \
+                 anew when it changes: load it where the script begins, or by a name in quotes",
+                self.source.name()
+            );
+            self.settings.voice.say(Level::Warning, &message);
         }
     }
 }
@@ -214,10 +245,23 @@ pub(crate) fn parts(error: &mlua::Error) -> (String, String) {
         }
         other => other.to_string(),
     };
-    match text.split_once("\nstack traceback:\n") {
-        Some((message, traceback)) => (message.to_owned(), traceback.to_owned()),
-        None => (text, String::new()),
-    }
+    let (message, traceback) = text.split_once("\nstack traceback:\n").unwrap_or((&text, ""));
+    let message = match is_of_no_text(message) {
+        true => NO_TEXT,
+        false => message,
+    };
+    (message.to_owned(), traceback.to_owned())
+}
+
+/// What sysbench says of an error that is no text.
+const NO_TEXT: &str = "(not a string)";
+
+/// Whether this is what Lua shows of a value that has no text: what it is and where it lies in memory.
+fn is_of_no_text(message: &str) -> bool {
+    const KINDS: [&str; 5] = ["table", "function", "userdata", "thread", "cdata"];
+    message.split_once(": 0x").is_some_and(|(kind, place)| {
+        KINDS.contains(&kind) && !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// An option's value in Lua.
@@ -359,14 +403,18 @@ fn open_files(lua: &Lua, common: &Arc<Common>, wants_rows: &Arc<AtomicBool>) -> 
         }
     };
     let of_files = {
-        let load = load.clone();
+        let (load, common) = (load.clone(), Arc::clone(common));
         lua.create_function(move |lua, name: Option<Text>| {
             let name = name.map(|name| name.to_string_lossy()).unwrap_or_default();
-            match fs::read(&name) {
-                Ok(text) => match load(lua, &name, &text) {
-                    Ok(function) => Ok((Some(function), None)),
-                    Err(error) => Ok((None, Some(parts(&error).0))),
-                },
+            let known = common.source.known_file(&name).map(<[u8]>::to_owned);
+            match known.map_or_else(|| fs::read(&name), Ok) {
+                Ok(text) => {
+                    common.note_file(&name, &text);
+                    match load(lua, &name, &text) {
+                        Ok(function) => Ok((Some(function), None)),
+                        Err(error) => Ok((None, Some(parts(&error).0))),
+                    }
+                }
                 Err(error) => Ok((None, Some(format!("cannot open {name}: {error}")))),
             }
         })?

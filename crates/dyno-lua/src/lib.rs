@@ -29,6 +29,7 @@ mod error;
 mod fill;
 mod label;
 mod operation;
+mod place;
 mod program;
 mod random;
 mod settings;

@@ -118,6 +118,8 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     ending: Option<Ending>,
     /// Clients that have done what comes before or after all transactions.
     ready: usize,
+    /// Clients that were made to come back and do nothing any more.
+    abandoned: usize,
 }
 
 /// What a thread needs to run its share of a workload.
@@ -169,6 +171,9 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
     let (mut clients, starting) = Clients::new(share, backend);
     if P::INDEPENDENT {
         clients.enter_all();
+        if clients.abandoned > 0 {
+            clients.give_up(Ending::Stopped);
+        }
     }
     // Whoever cannot begin says so first, and is told when the others do.
     if let Some(ending) = clients.ending.take() {
@@ -308,6 +313,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             summary: WorkerSummary::default(),
             ending: None,
             ready: 0,
+            abandoned: 0,
         };
         (clients, share.starting)
     }

@@ -88,7 +88,13 @@ impl Bench<'_> {
         // Before scripts do anything.
         ready.database.mark_used(&self.stop.flag())?;
         let heard = Arc::new(Heard::default());
-        let load = Load::heard_by(&heard.voice(), load, &no_log)?;
+        let (load, lost) = self
+            .reserved
+            .during(self.stop, |stop| Load::heard_by(&heard.voice(), load, &no_log, stop));
+        if let Some(lost) = lost {
+            return Err(lost);
+        }
+        let load = load?;
         let entry = Entry {
             experiment,
             statements: load.statements(),

@@ -14,7 +14,7 @@ use crate::script::Script;
 use dyno_archive::RunState;
 use dyno_engine::{DriveError, Ending, Outcome, Signals, allow_descriptors};
 use dyno_lab::run::{Both, RunRecording};
-use dyno_lua::{Environment, Function, LuaError, LuaProgram, Statistics};
+use dyno_lua::{Environment, Function, LuaError, LuaProgram, Settings, Statistics};
 use std::sync::Arc;
 use watch::Watch;
 
@@ -26,8 +26,52 @@ const UNFINISHED: u8 = 2;
 pub fn run(options: &Options, script: &Script, resolved: &[Resolved], log: &Arc<Log>, signals: &Signals) -> u8 {
     match measure(options, script, resolved, log, signals) {
         Ok(code) => code,
-        Err(text) => {
-            log.fatal(&text);
+        Err(failure) => failure.tell(log),
+    }
+}
+
+/// Why nothing can be done.
+pub enum Failure {
+    /// A script failed, or ended the program.
+    Lua(LuaError),
+    /// Anything else, in words.
+    Other(String),
+}
+
+impl From<LuaError> for Failure {
+    fn from(error: LuaError) -> Self {
+        Self::Lua(error)
+    }
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Self {
+        Self::Other(text)
+    }
+}
+
+impl Failure {
+    /// Says it, and gives the exit code.
+    pub fn tell(&self, log: &Log) -> u8 {
+        match self {
+            Self::Lua(error) => tell_of(error, log),
+            Self::Other(text) => {
+                log.fatal(text);
+                FAILED
+            }
+        }
+    }
+}
+
+/// Says what a script failed with, and gives the exit code: its own if it asked for one.
+pub fn tell_of(error: &LuaError, log: &Log) -> u8 {
+    match error {
+        LuaError::Exit { code, .. } => {
+            log.warning(&error.to_string());
+            *code
+        }
+        error => {
+            log.fatal(&error.to_string());
             FAILED
         }
     }
@@ -39,23 +83,25 @@ fn measure(
     resolved: &[Resolved],
     log: &Arc<Log>,
     signals: &Signals,
-) -> Result<u8, String> {
+) -> Result<u8, Failure> {
     let functions = &script.declared;
     if !functions.has(Function::Event) && !functions.has(Function::ThreadRun) {
-        return Err(LuaError::NoEvent(script.name.clone()).to_string());
+        return Err(LuaError::NoEvent(script.name.clone()).into());
     }
     let threads = options.limits.threads;
     allow_descriptors(threads, load::worker_threads(threads), 64).map_err(|error| error.to_string())?;
-    let settings = script.settings(options, resolved, log);
+    let settings = Settings {
+        stop: signals.stop().clone(),
+        ..script.settings(options, resolved, log)
+    };
     let servers = servers(options, log)?;
-    let loaded = Environment::load(&script.source, &settings, 0, servers.for_commands());
-    let mut environment = loaded.map_err(|error| error.to_string())?;
-    environment.call(Function::Init).map_err(|error| error.to_string())?;
+    let mut environment = Environment::load(&script.source, &settings, 0, servers.for_commands())?;
+    environment.call(Function::Init)?;
     if log.says(Level::Notice) {
         print(&announcement(options));
     }
     tell_of_threads(options, log);
-    let program = LuaProgram::new(&script.source, &settings, threads).map_err(|error| error.to_string())?;
+    let program = LuaProgram::new(&script.source, &settings, threads)?;
     let manner = Manner {
         version: options.format,
         percentile: options.telling.percentile,
@@ -63,7 +109,7 @@ fn measure(
         has_database: false,
     };
     let line = move |statistics: &Statistics| print(&manner.default_line(statistics));
-    environment.on_default_report(line).map_err(|error| error.to_string())?;
+    environment.on_default_report(line)?;
     let mut watch = Watch::new(options, log, manner, program.tally(), &mut environment);
     let mut notes = archive::Notes(Arc::clone(log));
     let folder = options.archive.as_deref();
@@ -95,10 +141,10 @@ fn measure(
     let failure = watch.failure.take();
     let done = environment.call(Function::Done).err();
     let failures: Vec<LuaError> = failure.into_iter().chain(done).collect();
-    for failure in &failures {
-        log.fatal(&failure.to_string());
-    }
-    Ok(if failures.is_empty() { code } else { code.max(FAILED) })
+    Ok(failures.iter().fold(code, |code, failure| match tell_of(failure, log) {
+        told if matches!(failure, LuaError::Exit { .. }) => told,
+        told => code.max(told),
+    }))
 }
 
 /// Keeps a run that is over, and says where. `false`: the archive could not take all of it.
@@ -177,7 +223,7 @@ fn not_begun(error: &DriveError) -> String {
 /// Tells of a run that is over, and gives the exit code.
 fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log) -> u8 {
     let unfinished: u64 = outcome.unfinished.iter().sum();
-    let mut code = 0;
+    let (mut code, mut is_early) = (0, false);
     match &outcome.ended_early {
         None if options.limits.events.is_some_and(|events| watch.events >= events) => {
             log.say(Level::Info, "Event limit exceeded, exiting...");
@@ -187,20 +233,28 @@ fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log)
             code = UNFINISHED;
         }
         None => log.say(Level::Info, "Time limit exceeded, exiting..."),
-        Some(Ending::Stopped) => code = FAILED,
+        Some(Ending::Stopped) => {
+            code = FAILED;
+            is_early = true;
+        }
         Some(Ending::Program(error)) => {
-            log.fatal(&error.to_string());
-            if let Some(traceback) = error.of::<LuaError>().and_then(LuaError::traceback) {
+            let own = error.of::<LuaError>();
+            code = match own {
+                Some(error) => tell_of(error, log),
+                None => Failure::Other(error.to_string()).tell(log),
+            };
+            if let Some(traceback) = own.and_then(LuaError::traceback) {
                 log.say(Level::Debug, traceback);
             }
-            if !watch.has_begun {
+            if !watch.has_begun && !matches!(own, Some(LuaError::Exit { .. })) {
                 log.fatal("Thread initialization failed!");
             }
-            code = FAILED;
+            is_early = true;
         }
         Some(other) => {
             log.fatal(&other.to_string());
             code = FAILED;
+            is_early = true;
         }
     }
     if code == 0 {
@@ -209,8 +263,8 @@ fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log)
     // The reports of intervals are a list of their own.
     watch.end_lists();
     // Of a run that failed at once there is nothing to report.
-    if code != FAILED || watch.events > 0 {
-        watch.report(if code == UNFINISHED { unfinished } else { 0 });
+    if !is_early || watch.events > 0 {
+        watch.report(if code == UNFINISHED && !is_early { unfinished } else { 0 });
     }
     code
 }

@@ -29,6 +29,8 @@ pub struct Watch<'a> {
     interval: Stretch,
     /// Since the last full one.
     whole: Stretch,
+    /// Up to where intermediate reports have gone without what a thread was yet to report.
+    told: Duration,
     /// Checkpoints to come, in seconds, the next one last.
     checkpoints_s: Vec<u64>,
     /// What a hook failed with.
@@ -66,6 +68,7 @@ impl<'a> Watch<'a> {
             seen: Duration::ZERO,
             interval: Stretch::default(),
             whole: Stretch::default(),
+            told: Duration::ZERO,
             checkpoints_s,
             failure: None,
             has_begun: false,
@@ -193,6 +196,13 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Whether an intermediate report is due at the end of what was seen.
+    fn is_due(&self) -> bool {
+        let seconds = self.seen.as_secs_f64().round() as u64;
+        let every_s = self.options.telling.interval_s;
+        every_s.is_some_and(|every_s| seconds.is_multiple_of(every_s))
+    }
+
     fn tell_interval(&mut self) {
         let stat = self.stat(&self.interval);
         let is_hooked = match self.hooks.report_intermediate(&statistics(&stat)) {
@@ -268,20 +278,19 @@ impl Observer for Watch<'_> {
             return ControlFlow::Continue(());
         };
         self.seen = (interval.start + interval.duration).saturating_sub(self.before);
-        self.interval.recording.add(recording);
         self.whole.recording.add(recording);
         self.events += recording.transactions;
+        // What comes late is part of the full report alone.
+        let is_told = self.seen <= self.told;
+        if !is_told {
+            self.interval.recording.add(recording);
+        }
         // A rest at the end is told by the report.
         if !interval.first_thread_whole {
             return ControlFlow::Continue(());
         }
         let seconds = self.seen.as_secs_f64().round() as u64;
-        if self
-            .options
-            .telling
-            .interval_s
-            .is_some_and(|every_s| seconds.is_multiple_of(every_s))
-        {
+        if !is_told && self.is_due() {
             self.tell_interval();
         }
         if self.checkpoints_s.last().is_some_and(|at_s| seconds >= *at_s) {
@@ -295,6 +304,23 @@ impl Observer for Watch<'_> {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         }
+    }
+
+    fn overdue(&mut self, interval: &Interval) {
+        let Some(recording) = interval.recordings.first() else {
+            return;
+        };
+        if interval.phase != self.measured {
+            return;
+        }
+        let seen = self.seen;
+        self.seen = (interval.start + interval.duration).saturating_sub(self.before);
+        self.told = self.seen;
+        self.interval.recording.add(recording);
+        if self.is_due() {
+            self.tell_interval();
+        }
+        self.seen = seen;
     }
 
     fn client_event(&mut self, event: &ClientEvent) {

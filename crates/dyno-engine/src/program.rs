@@ -148,10 +148,9 @@ pub trait Program: Send + Sync {
     /// The program cannot go on, for example because an expression divides by zero.
     fn next(&self, state: &mut Self::State, resume: Resume<'_>) -> Result<Action, ProgramError>;
 
-    /// Makes clients come back that have not come back from [`next`](Self::next) for this long, with
-    /// [`Action::Abandon`]: nobody else of their thread goes on meanwhile, and the load is to end. Called from another
-    /// thread than theirs, again and again until all threads have ended. A program whose clients decide quickly need
-    /// not care.
+    /// Makes clients come back, with [`Action::Abandon`], that do not come back from [`next`](Self::next) for this long
+    /// from now on: nobody else of their thread goes on meanwhile, and the load is to end. Called from another thread
+    /// than theirs, again and again until all threads have ended. A program whose clients decide quickly need not care.
     fn interrupt(&self, _patience: Duration) {}
 
     /// The values for the execution of a statement; none if nothing else is said.

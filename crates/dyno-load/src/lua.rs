@@ -5,11 +5,11 @@ use crate::log::OpenLog;
 use crate::plan::{LoadPlan, Server, Work};
 use crate::ready::{Known, LoadError};
 use dyno_engine::{
-    Choice, Connecting, Connector, DriveError, Load, Observer, Outcome, Preparing, Stop, WireDriver, drive,
+    Choice, Connecting, Connector, DriveError, Ending, Load, Observer, Outcome, Preparing, Stop, WireDriver, drive,
 };
 use dyno_lua::{
-    Counts, Dialect, Environment, Function, IgnoredErrors, Level, LuaProgram, OptionValue, PreparedStatements,
-    RandomSettings, Server as Links, Settings, Source, Voice, run_parallel,
+    Counts, Dialect, Environment, Function, IgnoredErrors, Level, LuaError, LuaProgram, OptionValue,
+    PreparedStatements, RandomSettings, Server as Links, Settings, Source, Voice, run_parallel,
 };
 use dyno_wire::Session;
 use serde::{Deserialize, Serialize};
@@ -189,6 +189,9 @@ impl<S: Session + 'static> LuaLoad<S> {
     /// counts.
     pub(crate) fn drive(&self, observer: &mut dyn Observer, stop: &Stop) -> Result<Outcome, DriveError> {
         let outcome = drive(&self.load, observer, stop)?;
+        if has_asked_for_exit(&outcome) {
+            return Ok(outcome);
+        }
         for environment in self.beside.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
             environment.heed(stop);
             if let Err(error) = environment.call(Function::Done) {
@@ -196,6 +199,15 @@ impl<S: Session + 'static> LuaLoad<S> {
             }
         }
         Ok(outcome)
+    }
+}
+
+/// Whether a load has ended because its script asked for the end of the program. Then nothing of it is called any more.
+#[must_use]
+pub fn has_asked_for_exit(outcome: &Outcome) -> bool {
+    match &outcome.ended_early {
+        Some(Ending::Program(error)) => matches!(error.of(), Some(LuaError::Exit { .. })),
+        _ => false,
     }
 }
 

@@ -23,8 +23,9 @@ pub enum LuaError {
     },
     /// A function of the script went on by itself when it was to end.
     #[error(
-        "`{function}' function was ended{}: it had not asked the server for anything for {for_s} s",
-        place(at)
+        "`{function}' function was ended{}: it had not asked the server for anything for {}",
+        place(at),
+        lasted(*for_s)
     )]
     Ended {
         /// The function.
@@ -64,6 +65,14 @@ pub(crate) fn place(at: &str) -> String {
     match at {
         "" => String::new(),
         at => format!(" at {at}"),
+    }
+}
+
+/// How long something lasted, of which only whole seconds are known.
+pub(crate) fn lasted(seconds: u64) -> String {
+    match seconds {
+        0 => "less than 1 s".to_owned(),
+        seconds => format!("{seconds} s"),
     }
 }
 

@@ -2,14 +2,13 @@
 
 use crate::client::{Client, Doing, ROLLBACK};
 use crate::counts::{Counters, Counts, Work};
-use crate::error::LuaError;
+use crate::error::{self, LuaError};
 use crate::label::told_apart;
 use crate::operation::{Answer, Given, Operation};
+use crate::place::End;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::state::{Common, State};
-use crate::place::End;
-use crate::error::place as at_place;
 use crate::voice::Level;
 use dyno_engine::{Action, Draws, Program, ProgramError, Resume, Scripted};
 use dyno_wire::{Parameters, ServerError};
@@ -550,9 +549,10 @@ impl LuaProgram {
         match end {
             End::Endless { at, for_s } => {
                 let message = format!(
-                    "the script of thread {} was ended{}: it had not asked the server for anything for {for_s} s",
+                    "the script of thread {} was ended{}: it had not asked the server for anything for {}",
                     state.number,
-                    at_place(&at)
+                    error::place(&at),
+                    error::lasted(for_s)
                 );
                 self.common.settings.voice.say(Level::Fatal, &message);
                 Ok(Action::Abandon)

@@ -24,7 +24,7 @@ pub(crate) struct Overtime<'a> {
     pub stop: &'a Stop,
     /// Ends all calls that threads wait in.
     pub interrupt: &'a dyn Fn(),
-    /// Makes clients come back whose programs have gone on by themselves for this long.
+    /// Makes clients come back whose programs go on by themselves for this long from now on.
     pub recall: &'a dyn Fn(Duration),
     /// When the load was found to be over.
     pub over: Option<Instant>,
@@ -74,7 +74,7 @@ impl Overtime<'_> {
         if waited >= grace {
             (self.interrupt)();
             (self.recall)(Duration::ZERO);
-        } else if grace == Duration::MAX && waited >= OWN_GRACE {
+        } else if grace == Duration::MAX {
             (self.recall)(OWN_GRACE);
         }
     }
@@ -144,16 +144,15 @@ mod tests {
             over: None,
             looked: begin,
         };
-        for second in 0..5 {
-            overtime.look(begin + Duration::from_secs(second));
-            assert!(recalled.borrow().is_empty(), "after {second} s");
-        }
-        overtime.look(begin + OWN_GRACE);
+        overtime.look(begin - Duration::from_secs(1));
+        assert!(recalled.borrow().is_empty());
+        overtime.look(begin);
         assert_eq!(*recalled.borrow(), [OWN_GRACE]);
         // With a limit, all that is under way is given up when that is over.
         overtime.grace = Duration::from_secs(60);
         overtime.interrupt = &|| ();
         overtime.look(begin + Duration::from_secs(59));
+        assert_eq!(*recalled.borrow(), [OWN_GRACE]);
         overtime.look(begin + Duration::from_secs(60));
         assert_eq!(*recalled.borrow(), [OWN_GRACE, Duration::ZERO]);
     }

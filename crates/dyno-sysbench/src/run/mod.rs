@@ -14,6 +14,7 @@ use crate::script::Script;
 use dyno_archive::RunState;
 use dyno_engine::{DriveError, Ending, Outcome, Signals, allow_descriptors};
 use dyno_lab::run::{Both, RunRecording};
+use dyno_load::has_asked_for_exit;
 use dyno_lua::{Environment, Function, LuaError, LuaProgram, Settings, Statistics};
 use std::sync::Arc;
 use watch::Watch;
@@ -120,13 +121,14 @@ fn measure(
         recorder: recording.as_mut().map(RunRecording::observer),
     };
     let driven = servers.drive(options, program, &mut both, signals.stop());
-    let code = match driven {
+    let (code, has_left) = match driven {
         Ok(outcome) => {
             let code = ended(&mut watch, &outcome, options, log);
-            match recording.map(|recording| keep(recording, &outcome, log)) {
+            let code = match recording.map(|recording| keep(recording, &outcome, log)) {
                 None | Some(true) => code,
                 Some(false) => code.max(FAILED),
-            }
+            };
+            (code, has_asked_for_exit(&outcome))
         }
         Err(error) => {
             if let Some(recording) = recording {
@@ -139,7 +141,11 @@ fn measure(
     };
     watch.end_lists();
     let failure = watch.failure.take();
-    let done = environment.call(Function::Done).err();
+    // Who has asked for the end of the program does not expect to be called again.
+    let done = match has_left || matches!(failure, Some(LuaError::Exit { .. })) {
+        true => None,
+        false => environment.call(Function::Done).err(),
+    };
     let failures: Vec<LuaError> = failure.into_iter().chain(done).collect();
     Ok(failures.iter().fold(code, |code, failure| match tell_of(failure, log) {
         told if matches!(failure, LuaError::Exit { .. }) => told,

@@ -211,7 +211,14 @@ impl Bench<'_> {
             all: &self.all_data(),
             campaign: &self.name,
         };
-        let database = set.server.prepare(wanted, &mut notes, &mut Told(progress), &stop)?;
+        let (prepared, lost) = self.reserved.during(self.stop, |stop| {
+            set.server
+                .prepare(wanted, &mut notes, &mut Told(progress), &stop.flag())
+        });
+        if let Some(lost) = lost {
+            return Err(lost);
+        }
+        let database = prepared?;
         self.check_stop()?;
         rest(&*database, &mut notes, progress, self.stop)?;
         warm(&*database, experiment, &mut notes, progress, self.stop)?;

@@ -198,7 +198,8 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
         }
         if clients.over {
             clients.connect_no_more();
-            let stopped = clients.stop.requested();
+            // The others of a thread that was held up are not to hold it up any longer.
+            let stopped = clients.stop.requested() || clients.abandoned > 0;
             let grace_ns = if stopped { grace_ns.min(STOP_GRACE_NS) } else { grace_ns };
             drain_until_ns = drain_until_ns.min(now_ns.saturating_add(grace_ns));
             if !clients.any_running() || now_ns >= drain_until_ns || clients.ending.is_some() {

@@ -43,6 +43,8 @@ pub(super) struct Collector {
     /// Intervals that are done with, to be used again.
     spare: Vec<Vec<Recording>>,
     last_loss: Option<String>,
+    /// Whether it was told that threads do not end.
+    is_stuck: bool,
     /// Why the load ends before its time.
     pub ending: Option<Ending>,
     outcome: Outcome,
@@ -69,6 +71,7 @@ impl Collector {
             pending: BTreeMap::new(),
             spare: Vec::new(),
             last_loss: None,
+            is_stuck: false,
             ending: None,
             outcome: Outcome {
                 ended_early: None,
@@ -97,6 +100,9 @@ impl Collector {
                 Received::Message(message) => message,
                 Received::Nothing => {
                     self.tell_overdue(observer);
+                    if overtime.as_ref().is_some_and(|overtime| overtime.is_hopeless()) {
+                        self.tell_stuck(observer, stop);
+                    }
                     continue;
                 }
                 Received::Closed => break,
@@ -212,6 +218,23 @@ impl Collector {
                 recordings: known.unwrap_or_else(|| (0..workloads).map(|_| Recording::default()).collect()),
             });
         }
+    }
+
+    /// Tells, once, that threads do not end, with all that there will be if they never do.
+    fn tell_stuck(&mut self, observer: &mut (impl Observer + ?Sized), stop: &Stop) {
+        // After the end they may do what comes after their last transaction.
+        if std::mem::replace(&mut self.is_stuck, true) || !self.threads.iter().any(|thread| thread.running) {
+            return;
+        }
+        let known = self.pending.values().map(|pending| Interval {
+            phase: pending.slice.phase,
+            start: Duration::from_nanos(pending.slice.start_ns - self.start_ns),
+            duration: Duration::from_nanos(pending.slice.end_ns - pending.slice.start_ns),
+            first_thread_whole: pending.first_thread_whole,
+            recordings: pending.recordings.clone(),
+        });
+        let known: Vec<Interval> = known.collect();
+        observer.stuck(&known, stop.requested());
     }
 
     /// How the load ended.

@@ -32,6 +32,9 @@ pub(crate) struct Overtime<'a> {
     pub looked: Instant,
 }
 
+/// How long threads have to end when all that they do was interrupted. What has not ended by then may never.
+const LAST_GRACE: Duration = Duration::from_secs(2);
+
 /// What somebody who waits for messages gets.
 pub(crate) enum Received<M> {
     Message(M),
@@ -58,17 +61,28 @@ impl Overtime<'_> {
         }
     }
 
+    /// How long calls may go on after the end.
+    fn patience(&self) -> Duration {
+        match self.stop.requested() {
+            true => self.grace.min(STOP_GRACE),
+            false => self.grace,
+        }
+    }
+
+    /// Whether threads had time enough to end, and more.
+    pub fn is_hopeless(&self) -> bool {
+        let limit = self.patience().saturating_add(LAST_GRACE);
+        self.over
+            .is_some_and(|over| self.looked.saturating_duration_since(over) >= limit)
+    }
+
     fn look(&mut self, now: Instant) {
         let stopped = self.stop.requested();
         if !stopped && self.end.is_none_or(|end| now < end) {
             return;
         }
         let over = *self.over.get_or_insert(now);
-        let grace = if stopped {
-            self.grace.min(STOP_GRACE)
-        } else {
-            self.grace
-        };
+        let grace = self.patience();
         let waited = now.saturating_duration_since(over);
         // Again each time: a thread may have made another call meanwhile.
         if waited >= grace {

@@ -17,7 +17,7 @@ use dyno_lab::run::{Both, RunRecording};
 use dyno_load::has_asked_for_exit;
 use dyno_lua::{Environment, Function, LuaError, LuaProgram, Settings, Statistics};
 use std::sync::Arc;
-use watch::Watch;
+use watch::{FORCED, Watch};
 
 /// Exit codes, as sysbench's: of what cannot be done, and of events that were given up.
 const FAILED: u8 = 1;
@@ -111,7 +111,13 @@ fn measure(
     };
     let line = move |statistics: &Statistics| print(&manner.default_line(statistics));
     environment.on_default_report(line)?;
-    let mut watch = Watch::new(options, log, manner, program.tally(), &mut environment);
+    let leave = |is_signalled: bool| {
+        if is_signalled {
+            signals.die_of_it();
+        }
+        std::process::exit(i32::from(if is_signalled { FAILED } else { UNFINISHED }));
+    };
+    let mut watch = Watch::new(options, log, manner, program.tally(), &mut environment, &leave);
     let mut notes = archive::Notes(Arc::clone(log));
     let folder = options.archive.as_deref();
     let opened = folder.map(|folder| archive::open(folder, options, script, &mut notes, signals.stop()));
@@ -235,7 +241,7 @@ fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log)
             log.say(Level::Info, "Event limit exceeded, exiting...");
         }
         None if unfinished > 0 => {
-            log.fatal("The --max-time limit has expired, forcing shutdown...");
+            log.fatal(FORCED);
             code = UNFINISHED;
         }
         None => log.say(Level::Info, "Time limit exceeded, exiting..."),

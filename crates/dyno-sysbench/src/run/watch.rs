@@ -10,7 +10,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Watches a run.
+/// What is said where events are given up.
+pub const FORCED: &str = "The --max-time limit has expired, forcing shutdown...";
+
+/// Watches a run. Where a script keeps a thread for good, by something that is not Lua, it ends the process as sysbench
+/// does.
 pub struct Watch<'a> {
     log: Arc<Log>,
     options: &'a Options,
@@ -33,6 +37,8 @@ pub struct Watch<'a> {
     told: Duration,
     /// Checkpoints to come, in seconds, the next one last.
     checkpoints_s: Vec<u64>,
+    /// Ends the process, because of a signal or because time is over.
+    leave: &'a dyn Fn(bool),
     /// What a hook failed with.
     pub failure: Option<LuaError>,
     /// Whether the clients began.
@@ -54,7 +60,14 @@ struct Stretch {
 
 impl<'a> Watch<'a> {
     /// Watches a run of these options, in which this counts.
-    pub fn new(options: &'a Options, log: &Arc<Log>, manner: Manner, tally: Tally, hooks: &'a mut Environment) -> Self {
+    pub fn new(
+        options: &'a Options,
+        log: &Arc<Log>,
+        manner: Manner,
+        tally: Tally,
+        hooks: &'a mut Environment,
+        leave: &'a dyn Fn(bool),
+    ) -> Self {
         let mut checkpoints_s = options.telling.checkpoints_s.clone();
         checkpoints_s.reverse();
         Self {
@@ -70,6 +83,7 @@ impl<'a> Watch<'a> {
             whole: Stretch::default(),
             told: Duration::ZERO,
             checkpoints_s,
+            leave,
             failure: None,
             has_begun: false,
             events: 0,
@@ -321,6 +335,26 @@ impl Observer for Watch<'_> {
             self.tell_interval();
         }
         self.seen = seen;
+    }
+
+    fn stuck(&mut self, known: &[Interval], is_stopped: bool) {
+        for interval in known.iter().filter(|interval| interval.phase == self.measured) {
+            self.seen = (interval.start + interval.duration).saturating_sub(self.before);
+            if let Some(recording) = interval.recordings.first() {
+                self.whole.recording.add(recording);
+                self.events += recording.transactions;
+            }
+        }
+        let unfinished = match is_stopped {
+            true => 0,
+            false => {
+                self.log.fatal(FORCED);
+                self.tally.running()
+            }
+        };
+        self.end_lists();
+        self.report(unfinished);
+        (self.leave)(is_stopped);
     }
 
     fn client_event(&mut self, event: &ClientEvent) {

@@ -236,23 +236,15 @@ fn a_first_signal_ends_what_waits_for_the_server_beside_the_load() {
 #[test]
 fn a_call_that_is_not_lua_holds_up_neither_a_forced_shutdown_nor_a_signal() {
     let folder = Folder::new();
-    // It says who it is, so that it can be ended, and holds nothing of ours open.
-    let sleeps = "echo $$ > asleep; exec sleep 600 > /dev/null 2>&1";
     folder.file(
         "s.lua",
         &format!(
-            "local n = 0\nfunction event()\nn = n + 1\n\
-             if n > 5 and sysbench.tid == 0 then {BEGUN} os.execute('{sleeps}') end\nend"
+            "local n, ffi = 0, require('ffi')\nffi.cdef('int sleep(unsigned int);')\nfunction event()\nn = n + 1\n\
+             if n > 5 and sysbench.tid == 0 then {BEGUN} ffi.C.sleep(600) end\nend"
         ),
     );
-    let end_sleep = || {
-        let pid = std::fs::read_to_string(folder.path().join("asleep")).unwrap();
-        let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
-        kill_process(pid, Signal::KILL).unwrap();
-    };
     let words = ["s.lua", "run", "--threads=2", "--time=1", "--forced-shutdown=0"];
     let (code, text) = run(&folder, &words);
-    end_sleep();
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("in a call that does not come back"), "{text}");
     // As in sysbench, these are the clients that have not ended.
@@ -260,7 +252,6 @@ fn a_call_that_is_not_lua_holds_up_neither_a_forced_shutdown_nor_a_signal() {
     assert!(text.contains(said), "{text}");
     let _ = std::fs::remove_file(folder.path().join("begun"));
     let (output, text) = interrupted(&folder, &["s.lua", "run", "--threads=2", "--time=600"]);
-    end_sleep();
     assert_eq!(output.status.signal(), Some(2), "{output:?}");
     assert!(text.contains("total number of events:"), "{text}");
 }

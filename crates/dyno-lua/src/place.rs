@@ -47,6 +47,8 @@ pub(crate) struct Place {
     lua: AtomicPtr<ffi::lua_State>,
     /// Held while somebody works on the state who does not use it: it stays there meanwhile.
     gate: Mutex<()>,
+    /// Whether there is a call: clients of a load, of which there may be thousands, have none.
+    has_call: AtomicBool,
     call: Mutex<Option<Call>>,
 }
 
@@ -102,6 +104,7 @@ impl Place {
             end: Mutex::default(),
             lua: AtomicPtr::new(ptr::null_mut()),
             gate: Mutex::default(),
+            has_call: AtomicBool::new(false),
             call: Mutex::default(),
         }
     }
@@ -242,16 +245,21 @@ impl Place {
             asked: asked.clone(),
             stop: stop.clone(),
         });
+        self.has_call.store(true, Ordering::Release);
         stop
     }
 
     /// The call is over.
     pub fn end_call(&self) {
+        self.has_call.store(false, Ordering::Release);
         *hold(&self.call) = None;
     }
 
     /// Whether the call under way is to end; then it waits for nothing any more. `None`: there is none.
     pub fn call_is_over(&self) -> Option<bool> {
+        if !self.has_call.load(Ordering::Acquire) {
+            return None;
+        }
         let call = hold(&self.call);
         let call = call.as_ref()?;
         let is_over = match call.is_late {

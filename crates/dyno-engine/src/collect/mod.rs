@@ -114,7 +114,7 @@ pub fn drive<D: Driver, P: Scripted>(
             looked: Instant::now(),
         };
         // What such clients do before the load begins may take as long as they like.
-        let mut entering = P::INDEPENDENT.then(|| Overtime {
+        let mut entering = P::INDEPENDENT.then_some(Overtime {
             interrupt: &|| (),
             ..overtime
         });

@@ -100,14 +100,8 @@ fn a_first_signal_and_a_lost_reservation_end_what_scripts_do_beside_the_load() {
                  pg_sleep(600)') end";
     let data = "[data]\nlua = \"s.lua\"\n";
     // A lost reservation is what the run fails with; both have nothing to keep before the load.
-    let signal = |running: &Running| running.signal(Signal::INT);
-    let lose = |_: &Running| {
-        database.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'dyno % since %'",
-        );
-    };
-    let ends: [(&str, &dyn Fn(&Running)); 2] = [("signal", &signal), ("reservation", &lose)];
-    for (end, by) in ends {
+    let lose = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'dyno % since %'";
+    for end in ["signal", "reservation"] {
         for (function, data, code) in [("prepare", data, 1), ("init", "", 1), ("done", "", 2)] {
             for does in [loops, waits] {
                 let what = format!("{end} {function} {does}");
@@ -120,7 +114,10 @@ fn a_first_signal_and_a_lost_reservation_end_what_scripts_do_beside_the_load() {
                 experiment(&desk, &script, data, "1s");
                 let running = Running::start(desk.command_alone_on(&database.target(), ["s.toml"]));
                 wait_for(&what, || desk.path().join("begun").exists());
-                by(&running);
+                match end {
+                    "signal" => running.signal(Signal::INT),
+                    _ => database.execute(lose),
+                }
                 let ended = running.end();
                 // All had been measured when `done` was called.
                 let expected = if function == "done" && end == "signal" { 0 } else { code };

@@ -1,7 +1,7 @@
 //! Scripts in Lua that do not come back, or that leave: the run ends, what was measured is kept, and the server is put
 //! back as it was.
 
-use crate::support::{Database, Desk, Home, Running, database_alone, run_folders, wait_for};
+use crate::support::{Database, Desk, Home, Running, database_alone, database_unreserved, run_folders, wait_for};
 use rustix::process::Signal;
 
 /// Tells that it has begun.
@@ -12,13 +12,13 @@ fn experiment(desk: &Desk, script: &str, data: &str, measure: &str) {
     desk.file("s.lua", script);
     let text = format!(
         "title = \"x\"\n{data}[[workload]]\nclients = 2\nlua = \"s.lua\"\n[phases]\nwarmup = \"0s\"\n\
-         measure = \"{measure}\"\ninterval = \"100ms\"\n[server.settings]\nbgwriter_lru_multiplier = \"3\"\n"
+         measure = \"{measure}\"\ninterval = \"100ms\"\n[server.settings]\nbgwriter_lru_maxpages = \"50\"\n"
     );
     desk.file("s.toml", &text);
 }
 
 fn setting(database: &Database) -> String {
-    database.value("select current_setting('bgwriter_lru_multiplier')")
+    database.value("select current_setting('bgwriter_lru_maxpages')")
 }
 
 /// What the notes and warnings of a run say.
@@ -93,7 +93,7 @@ fn a_script_that_leaves_fails_the_run_and_nothing_stays_changed() {
 
 #[test]
 fn a_first_signal_and_a_lost_reservation_end_what_scripts_do_beside_the_load() {
-    let database = database_alone("e2e_beside");
+    let database = database_unreserved("e2e_beside");
     let usual = setting(&database);
     let loops = "while true do end";
     let waits = "local con = sysbench.sql.driver():connect() while true do pcall(con.query, con, 'SELECT \

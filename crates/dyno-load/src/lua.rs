@@ -67,8 +67,8 @@ impl LuaScript {
         source.with_own_modules().with_modules(modules)
     }
 
-    /// What it is run with by so many clients on this kind of database, for a command such as `run`. What it does outside
-    /// of a load ends when `stop` asks for it.
+    /// What it is run with by so many clients on this kind of database, for a command such as `run`. What it does
+    /// outside of a load ends when `stop` asks for it.
     #[must_use]
     pub fn settings(
         &self,

@@ -190,8 +190,9 @@ pub trait Lock: Send + Sync {
 /// How often a lock is asked whether it is still held.
 const WATCH: Duration = Duration::from_millis(500);
 
-/// Keeps an eye on locks while `work` goes on, and raises `ending`, which is to end it, when one of them is lost, or soon
-/// after `stop` is raised; from then on nobody looks. Gives back what `work` does, and whether all were held to the end.
+/// Keeps an eye on locks while `work` goes on, and raises `ending`, which is to end it, when one of them is lost, or
+/// soon after `stop` is raised; from then on nobody looks. Gives back what `work` does, and whether all were held to
+/// the end.
 pub fn while_held<T>(
     locks: &[&dyn Lock],
     stop: &AtomicBool,

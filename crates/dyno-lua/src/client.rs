@@ -81,11 +81,6 @@ impl Client {
         &self.common.settings
     }
 
-    /// Lua's own name for the state.
-    pub fn raw(&self) -> Option<*mut mlua::ffi::lua_State> {
-        Some(self.state.lua.current_thread().state())
-    }
-
     /// Begins the life of a client of a load: up to its first operation.
     pub fn begin_life(&mut self) -> Result<Operation, LuaError> {
         let life: Function = self.state.host.get("life").map_err(internal)?;

@@ -10,6 +10,7 @@ use crate::random::Generator;
 use crate::settings::{OptionValue, Settings};
 use crate::source::{Source, templates, without_shebang};
 use crate::state::{Common, Loaded, State, of_option, parts};
+use dyno_connect::Stop;
 use mlua::{ChunkMode, Function as LuaFunction, Table, Value};
 use std::fs;
 use std::path::Path;
@@ -20,6 +21,7 @@ pub struct Environment {
     client: Client,
     declared: Declared,
     server: Option<Arc<dyn Server>>,
+    stop: Stop,
 }
 
 /// What hooks of reports are told. Times and latencies are in seconds; all else is counted over the interval, or in a
@@ -95,17 +97,26 @@ impl Environment {
         generator: Generator,
         server: Option<Arc<dyn Server>>,
     ) -> Result<Self, LuaError> {
-        let state = State::new(common, tid, generator, true)?;
+        let state = State::new(common, tid, generator)?;
         state.load(common)?;
-        let declared = declared(&state).map_err(|error| {
-            let (message, traceback) = parts(&error);
-            LuaError::Load { message, traceback }
+        let stop = common.settings.stop.clone();
+        let declared = State::call(&state.place, "load", &stop, |_| {
+            declared(&state).map_err(|error| {
+                let (message, traceback) = parts(&error);
+                LuaError::Load { message, traceback }
+            })
         })?;
         Ok(Self {
             client: Client::new(state, common),
             declared,
             server,
+            stop,
         })
+    }
+
+    /// From now on calls end when this asks to stop. One that begins after that has a few seconds.
+    pub fn heed(&mut self, stop: &Stop) {
+        self.stop = stop.clone();
     }
 
     /// What else the script consists of: what it has loaded so far, and what it or any of that names to load it later.
@@ -189,18 +200,21 @@ impl Environment {
         {
             return Ok(());
         }
-        let host = &self.client.state.host;
-        let validated = host.get::<LuaFunction>("validate").and_then(|validate| {
-            let value = of_option(&self.client.state.lua, value)?;
-            validate.call::<()>((option, value))
-        });
-        validated.map_err(|error| {
-            let (message, traceback) = parts(&error);
-            LuaError::Call {
-                function: "sysbench.cmdline.read_cmdline_options".to_owned(),
-                message,
-                traceback,
-            }
+        const FUNCTION: &str = "sysbench.cmdline.read_cmdline_options";
+        let state = &self.client.state;
+        State::call(&state.place, FUNCTION, &self.stop, |_| {
+            let validated = state.host.get::<LuaFunction>("validate").and_then(|validate| {
+                let value = of_option(&state.lua, value)?;
+                validate.call::<()>((option, value))
+            });
+            validated.map_err(|error| {
+                let (message, traceback) = parts(&error);
+                LuaError::Call {
+                    function: FUNCTION.to_owned(),
+                    message,
+                    traceback,
+                }
+            })
         })
     }
 
@@ -307,8 +321,11 @@ impl Environment {
     }
 
     fn run(&mut self, name: &str, function: LuaFunction, argument: Option<Value>) -> Result<(), LuaError> {
-        let begun = self.client.begin_call(name, function, argument);
-        execute(&mut self.client, self.server.as_deref(), begun)
+        let place = Arc::clone(&self.client.state.place);
+        State::call(&place, name, &self.stop, |stop| {
+            let begun = self.client.begin_call(name, function, argument);
+            execute(&mut self.client, self.server.as_deref(), stop, begun)
+        })
     }
 }
 

@@ -30,6 +30,7 @@ mod fill;
 mod label;
 mod mentioned;
 mod operation;
+mod place;
 mod program;
 mod random;
 mod settings;

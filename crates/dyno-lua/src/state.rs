@@ -3,10 +3,13 @@
 use crate::chunks::Chunks;
 use crate::error::LuaError;
 use crate::operation::{CODES, FAILED};
+use crate::place::Place;
 use crate::random::{Generator, RandomSource};
 use crate::settings::{OptionValue, Settings, Version};
 use crate::source::{Source, may_look_at_rows, mentions_ffi, templates, without_shebang};
 use crate::voice::Level;
+use crate::watchdog::Watchdog;
+use dyno_connect::Stop;
 use mlua::{Function, IntoLua, LightUserData, Lua, LuaOptions, StdLib, String as Text, Table, Value};
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,8 +36,16 @@ pub(crate) struct State {
     pub host: Table,
     /// The random numbers of the client.
     pub generator: Arc<Mutex<Generator>>,
+    /// Where it stands.
+    pub place: Arc<Place>,
     /// Whether anything that was loaded may look into the rows of results.
     wants_rows: Arc<AtomicBool>,
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.place.close();
+    }
 }
 
 /// What is common to all states of a script.
@@ -42,6 +53,8 @@ pub(crate) struct Common {
     pub source: Source,
     pub settings: Settings,
     pub random: Arc<RandomSource>,
+    /// Watches all states.
+    pub watchdog: Watchdog,
     chunks: Chunks,
     /// What states have loaded so far.
     pub loaded: Mutex<Loaded>,
@@ -62,6 +75,7 @@ impl Common {
             source: source.clone(),
             settings: settings.clone(),
             random: Arc::new(RandomSource::new(&settings.random)),
+            watchdog: Watchdog::new(Arc::clone(&settings.voice)),
             chunks: Chunks::default(),
             loaded: Mutex::default(),
         })
@@ -103,8 +117,8 @@ fn setting_up(error: mlua::Error) -> LuaError {
 }
 
 impl State {
-    /// A state of the client of this number, whose script is not loaded yet, and whether it may compile.
-    pub fn new(common: &Arc<Common>, tid: usize, generator: Generator, compiles: bool) -> Result<Self, LuaError> {
+    /// A state of the client of this number, whose script is not loaded yet.
+    pub fn new(common: &Arc<Common>, tid: usize, generator: Generator) -> Result<Self, LuaError> {
         // This leaves Lua's own pcall, which lets what it calls yield.
         let options = LuaOptions::new().catch_rust_panics(true);
         #[allow(
@@ -116,11 +130,14 @@ impl State {
         let lua = unsafe { Lua::unsafe_new_with(libraries(&common.settings), options) };
         let generator = Arc::new(Mutex::new(generator));
         let wants_rows = Arc::default();
-        let host = Self::set_up(&lua, common, tid, &generator, &wants_rows, compiles).map_err(setting_up)?;
+        let place = common.watchdog.place(tid);
+        let host = Self::set_up(&lua, common, &place, &generator, &wants_rows).map_err(setting_up)?;
+        place.open(lua.current_thread().state());
         Ok(Self {
             lua,
             host,
             generator,
+            place,
             wants_rows,
         })
     }
@@ -128,21 +145,19 @@ impl State {
     fn set_up(
         lua: &Lua,
         common: &Arc<Common>,
-        tid: usize,
+        place: &Arc<Place>,
         generator: &Arc<Mutex<Generator>>,
         wants_rows: &Arc<AtomicBool>,
-        compiles: bool,
     ) -> mlua::Result<Table> {
         let settings = &common.settings;
         if !settings.safe {
             offer_ffi(lua)?;
         }
-        if !compiles {
-            lua.load("jit.off()").exec()?;
-        }
+        // What is compiled could not be interrupted, and each state would compile the same anew.
+        lua.load("jit.off(); jit.on = function() end").exec()?;
         let host = lua.create_table()?;
         host.set("mark", LightUserData(ptr::null_mut()))?;
-        host.set("tid", tid)?;
+        host.set("tid", place.number)?;
         host.set("version", settings.version.number())?;
         let level = match settings.version {
             Version::V0_5 => 5,
@@ -177,6 +192,7 @@ impl State {
             globals.set(name.as_str(), of_option(lua, value)?)?;
         }
         open_files(lua, common, wants_rows)?;
+        replace_exit(lua, place)?;
         if settings.safe {
             secure(lua)?;
         } else {
@@ -186,8 +202,29 @@ impl State {
         Ok(host)
     }
 
+    /// Does something in the script, up to its end or until this asks to stop: then it ends, and so does what it waits
+    /// for by the flag that it gets.
+    ///
+    /// # Errors
+    /// It fails, or was ended.
+    pub fn call<T>(
+        place: &Place,
+        function: &str,
+        stop: &Stop,
+        work: impl FnOnce(&Stop) -> Result<T, LuaError>,
+    ) -> Result<T, LuaError> {
+        let stop = place.begin_call(stop);
+        let done = place.during(|| work(&stop));
+        place.end_call();
+        done.unwrap_or_else(|end| Err(end.error(function)))
+    }
+
     /// Loads the script.
     pub fn load(&self, common: &Arc<Common>) -> Result<(), LuaError> {
+        Self::call(&self.place, "load", &common.settings.stop, |_| self.load_now(common))
+    }
+
+    fn load_now(&self, common: &Arc<Common>) -> Result<(), LuaError> {
         let source = &common.source;
         let name = format!("@{}", source.name());
         open_ffi(&self.lua, source.bytes(), common).map_err(setting_up)?;
@@ -448,6 +485,26 @@ fn open_files(lua: &Lua, common: &Arc<Common>, wants_rows: &Arc<AtomicBool>) -> 
     })?;
     let loaders: Table = package.get("loaders")?;
     loaders.raw_set(2, search)
+}
+
+/// `os.exit` would end the whole process, with all that is measured and to be put back. It ends the script instead, and
+/// whoever runs that learns of the code.
+fn replace_exit(lua: &Lua, place: &Arc<Place>) -> mlua::Result<()> {
+    let place = Arc::downgrade(place);
+    let exit = lua.create_function(move |lua, code: Value| {
+        let code = match code {
+            Value::Boolean(is_well) => i64::from(!is_well),
+            Value::Integer(code) => code,
+            Value::Number(code) => code as i64,
+            _ => 0,
+        };
+        if let Some(place) = place.upgrade() {
+            // The system keeps so much of it.
+            place.exit((code & 0xff) as u8, lua.current_thread().state());
+        }
+        Err::<(), _>(mlua::Error::RuntimeError("os.exit".to_owned()))
+    })?;
+    lua.globals().get::<Table>("os")?.set("exit", exit)
 }
 
 /// Takes from a script what reaches beyond Lua.

@@ -89,7 +89,13 @@ impl Bench<'_> {
         // Before scripts do anything.
         ready.database.mark_used(&self.stop.flag())?;
         let heard = Arc::new(Heard::default());
-        let load = Load::heard_by(&heard.voice(), load, &no_log)?;
+        let (load, lost) = self
+            .reserved
+            .during(self.stop, |stop| Load::heard_by(&heard.voice(), load, &no_log, stop));
+        if let Some(lost) = lost {
+            return Err(lost);
+        }
+        let load = load?;
         let entry = Entry {
             experiment,
             statements: load.statements(),
@@ -208,7 +214,14 @@ impl Bench<'_> {
             all: &self.all_data(),
             campaign: &self.name,
         };
-        let database = set.server.prepare(wanted, &mut notes, &mut Told(progress), &stop)?;
+        let (prepared, lost) = self.reserved.during(self.stop, |stop| {
+            set.server
+                .prepare(wanted, &mut notes, &mut Told(progress), &stop.flag())
+        });
+        if let Some(lost) = lost {
+            return Err(lost);
+        }
+        let database = prepared?;
         self.check_stop()?;
         rest(&*database, &mut notes, progress, self.stop)?;
         warm(&*database, experiment, &mut notes, progress, self.stop)?;

@@ -9,8 +9,11 @@ const INDEX_ENTRY_BYTES: u64 = 22;
 /// A text of which nothing is known.
 const TEXT_BYTES: u64 = 32;
 
-/// About how many bytes the tables of `fill` and their indexes take once. What `setup` and `finish` fill themselves
-/// is not seen.
+/// A row of sysbench's tables: two numbers, and texts of 120 and 60 characters.
+const SYSBENCH_ROW_BYTES: u64 = 4 + 4 + 121 + 61;
+
+/// About how many bytes the tables of `fill` and their indexes take once, and those that one of dyno's own workloads in
+/// Lua prepares. What `setup`, `finish` and scripts of others fill is not seen.
 #[must_use]
 pub fn data_bytes(data: &Data, storage: Storage) -> u64 {
     let sql = format!("{}\n{}", data.setup, data.finish).to_lowercase();
@@ -24,7 +27,64 @@ pub fn data_bytes(data: &Data, storage: Storage) -> u64 {
         let indexes = indexes(&sql, &fill.table, storage.is_clustered);
         fill.rows.saturating_mul(row + indexes * INDEX_ENTRY_BYTES)
     };
-    data.fill.iter().map(of).fold(0, u64::saturating_add)
+    let filled = data.fill.iter().map(of).fold(0, u64::saturating_add);
+    filled.saturating_add(prepared(data).map_or(0, |prepared| prepared.bytes(storage)))
+}
+
+/// How many rows a script prepares, as far as [`data_bytes`] sees them.
+#[must_use]
+pub fn prepared_rows(data: &Data) -> u64 {
+    prepared(data).map_or(0, |prepared| prepared.rows)
+}
+
+/// Sysbench's tables.
+struct Prepared {
+    /// Of all tables.
+    rows: u64,
+    /// Whether there is an index beside that on the id.
+    has_secondary: bool,
+}
+
+impl Prepared {
+    fn bytes(&self, storage: Storage) -> u64 {
+        let row = storage.row_bytes + SYSBENCH_ROW_BYTES.next_multiple_of(8);
+        let indexes = u64::from(self.has_secondary) + u64::from(!storage.is_clustered);
+        self.rows.saturating_mul(row + indexes * INDEX_ENTRY_BYTES)
+    }
+}
+
+/// What the command `prepare` of one of dyno's own workloads makes, or of a script that shares their module; `None`:
+/// nothing is prepared, or nobody knows what.
+fn prepared(data: &Data) -> Option<Prepared> {
+    let script = &data.prepare.as_ref()?.script;
+    let name = script.script.script_name.as_str();
+    let option = |name: &str| script.lua.options.get(name);
+    let number = |name: &str, usual: u64| match option(name) {
+        // Below zero there is nothing to be made.
+        Some(value) => value.to_float().map_or(usual, |number| number.max(0.0) as u64),
+        None => usual,
+    };
+    let is_off = |name: &str| {
+        let given = option(name).map(ToString::to_string);
+        given.is_some_and(|text| matches!(text.as_str(), "off" | "false" | "0"))
+    };
+    let (tables, rows, has_secondary) = match name {
+        // Its tables are made empty.
+        "bulk_insert" => return None,
+        // Those of sysbench 0.5.
+        "oltp" | "parallel_prepare" => ("oltp_tables_count", "oltp_table_size", true),
+        _ if !script.lua.modules.contains_key("oltp_common") => return None,
+        _ => ("tables", "table_size", !is_off("create_secondary")),
+    };
+    // As in sysbench: where it draws the ids, there is nothing to begin with.
+    let is_empty = name == "oltp_insert" && is_off("auto_inc");
+    Some(Prepared {
+        rows: match is_empty {
+            true => 0,
+            false => number(tables, 1).saturating_mul(number(rows, 10_000)),
+        },
+        has_secondary,
+    })
 }
 
 /// How many indexes `sql` makes beside a table, as far as that is written in the usual way.
@@ -159,6 +219,34 @@ mod tests {
         let megabytes = data_bytes(&run.data, heap) / (1 << 20);
         // 3,634 MB and an index of 1,063 MB.
         assert!((4_230..5_160).contains(&megabytes), "{megabytes}");
+    }
+
+    #[test]
+    fn what_own_workloads_prepare_is_known() {
+        let data = |text: &str| {
+            let text = format!("title = \"t\"\n[data]\n{text}\n[[workload]]\nscript = \"select 1;\"\n");
+            let path = std::path::Path::new("t.toml");
+            let experiment = dyno_lab::experiment::Experiment::parse(path, &text).unwrap();
+            let mut plan = experiment
+                .plan(dyno_archive::plan::Size::Full, &[], None, 1, 2)
+                .unwrap();
+            plan.cells.remove(0).experiment.data
+        };
+        let clustered = Storage {
+            row_bytes: 18,
+            is_clustered: true,
+            makes_copies: false,
+        };
+        let four = data("lua = \"oltp_read_write\"\noptions = { tables = 4, table_size = 250_000 }");
+        assert_eq!(prepared_rows(&four), 1_000_000);
+        // As MariaDB was seen to keep them: 225 bytes a row without the index.
+        let megabytes = data_bytes(&four, clustered) / (1 << 20);
+        assert!((190..260).contains(&megabytes), "{megabytes}");
+        let bare = data("lua = \"oltp_read_write\"\noptions = { create_secondary = false }");
+        assert_eq!(data_bytes(&bare, clustered), 10_000 * (18 + 192));
+        let old = data("lua = \"oltp\"\noptions = { oltp-tables-count = 3, oltp-table-size = 50 }");
+        assert_eq!(prepared_rows(&old), 150);
+        assert_eq!(prepared_rows(&data("lua = \"bulk_insert\"")), 0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Where servers are, and how connections to them are made.
 
-use dyno_wire::RequiredPeer;
 use dyno_wire::tls::SslMode;
+use dyno_wire::{RequiredPeer, SOCKET};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub enum Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unix(path) => write!(f, "unix socket {}", path.display()),
+            Self::Unix(path) => write!(f, "{SOCKET}{}", path.display()),
             Self::Tcp(addresses) => match addresses.first() {
                 Some(first) => write!(f, "{first}"),
                 None => f.write_str("a host without address"),

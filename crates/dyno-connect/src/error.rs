@@ -1,7 +1,7 @@
 //! Why there is no connection, for a person to read.
 
 use dyno_wire::tls::{TlsError, Words};
-use dyno_wire::{ErrorClass, ErrorCode, OtherDatabase, ServerError, WireError};
+use dyno_wire::{ErrorClass, ErrorCode, OtherDatabase, ServerError, Unreached, WireError};
 use std::io;
 
 /// Why a client could not be brought up.
@@ -202,15 +202,49 @@ impl ConnectError {
     /// The same as the error that a transaction fails with.
     #[must_use]
     pub fn into_server_error(self) -> ServerError {
-        match self {
+        let unreached = self.unreached();
+        let error = match self {
             Self::Refused { error, .. } | Self::Ended { error, .. } => *error,
-            Self::Everywhere(mut errors) => errors.pop().map(Self::into_server_error).unwrap_or_default(),
+            Self::Everywhere(mut errors) => return errors.pop().map(Self::into_server_error).unwrap_or_default(),
             error => ServerError {
                 class: ErrorClass::Refused,
                 code: ErrorCode::UNABLE_TO_CONNECT,
                 message: error.to_string(),
                 ..ServerError::default()
             },
+        };
+        ServerError {
+            unreached: unreached.map(Box::new),
+            ..error
         }
+    }
+
+    /// Where no connection was made, and the system's number of why.
+    fn unreached(&self) -> Option<Unreached> {
+        let (address, cause) = match self {
+            Self::Unreachable { address, cause } => (address, Some(cause)),
+            Self::Broken { address, .. }
+            | Self::NoGreeting { address, .. }
+            | Self::HalfGreeting { address, .. }
+            | Self::Handshake { address, .. }
+            | Self::Protocol { address, .. }
+            | Self::Distrusted { address, .. }
+            | Self::OtherDatabase { address, .. }
+            | Self::Refused { address, .. }
+            | Self::Ended { address, .. }
+            | Self::Unwanted { address, .. } => (address, None),
+            Self::Tls(_) | Self::Statement { .. } | Self::Everywhere(_) | Self::NoEndpoint | Self::Stopped => {
+                return None;
+            }
+        };
+        let os_error = cause.and_then(|cause| match cause.kind() {
+            // Our own patience has ended.
+            io::ErrorKind::TimedOut => Some(rustix::io::Errno::TIMEDOUT.raw_os_error()),
+            _ => cause.raw_os_error(),
+        });
+        Some(Unreached {
+            address: address.clone(),
+            os_error,
+        })
     }
 }

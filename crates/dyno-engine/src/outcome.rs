@@ -33,6 +33,14 @@ pub trait Observer {
     fn connected(&mut self, connected: &Connected);
     /// An interval is complete. `Break` ends the load.
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
+    /// An interval is past, and threads are yet to report it, because a client keeps its thread busy: these are the
+    /// recordings of the others so far. It will be complete, in its turn; other intervals before it may be told of
+    /// first.
+    fn overdue(&mut self, _interval: &Interval) {}
+    /// Threads do not end, though the load is over, or somebody has asked to stop, and whatever they wait for was
+    /// interrupted: a client is in a call that nothing can interrupt. The load is waited for all the same; an observer
+    /// may end the process instead. These intervals would be complete with what such threads are yet to report.
+    fn stuck(&mut self, _known: &[Interval], _is_stopped: bool) {}
     /// Clients of a workload have come upon a statement that its program did not list. It is counted at `place` in
     /// [`statement_latency`](dyno_record::Recording::statement_latency). `None`: there are more of them than places,
     /// and all others share this last one.

@@ -61,6 +61,8 @@ pub enum Action {
     /// What comes before a client's first transaction, or after its last, is done. Of
     /// [independent](Program::INDEPENDENT) programs alone, as all that follow.
     Ready,
+    /// The client was made to come back by [`Program::interrupt`] and cannot go on: what it has begun stays unfinished.
+    Abandon,
     /// The client has no more transactions.
     Finish {
         /// Whether the transaction under way is complete and counts.
@@ -145,6 +147,11 @@ pub trait Program: Send + Sync {
     /// # Errors
     /// The program cannot go on, for example because an expression divides by zero.
     fn next(&self, state: &mut Self::State, resume: Resume<'_>) -> Result<Action, ProgramError>;
+
+    /// Makes clients come back, with [`Action::Abandon`], that do not come back from [`next`](Self::next) for this long
+    /// from now on: nobody else of their thread goes on meanwhile, and the load is to end. Called from another thread
+    /// than theirs, again and again until all threads have ended. A program whose clients decide quickly need not care.
+    fn interrupt(&self, _patience: Duration) {}
 
     /// The values for the execution of a statement; none if nothing else is said.
     fn parameters<'a>(&'a self, _state: &'a Self::State, _statement: usize) -> impl Parameters + 'a {}

@@ -18,7 +18,7 @@ mod scripts;
 pub use bytes::{BytesError, from_bytes, to_bytes};
 pub use check::InvalidPlan;
 pub use log::{LogError, LogPlan, OpenLog, no_log};
-pub use lua::{LuaLoad, LuaScript};
+pub use lua::{LuaLoad, LuaScript, has_asked_for_exit};
 pub use plan::{Access, LoadPlan, Server, Work, WorkloadPlan};
 pub use ready::{LoadError, Ready};
 pub use scripts::{Given, ParsedScripts, ScriptText, Scripts};

@@ -5,12 +5,11 @@ use crate::log::OpenLog;
 use crate::plan::{LoadPlan, Server, Work};
 use crate::ready::{Known, LoadError};
 use dyno_engine::{
-    Choice, ConnectError, Connecting, Connector, DriveError, Load, Observer, Outcome, Preparing, Stop, WireDriver,
-    drive,
+    Choice, Connecting, Connector, DriveError, Ending, Load, Observer, Outcome, Preparing, Stop, WireDriver, drive,
 };
 use dyno_lua::{
-    Counts, Dialect, Environment, Function, IgnoredErrors, Level, Link, LuaProgram, OptionValue, PreparedStatements,
-    RandomSettings, Server as Links, Settings, Source, Voice, run_parallel,
+    Counts, Dialect, Environment, Function, IgnoredErrors, Level, LuaError, LuaProgram, OptionValue,
+    PreparedStatements, RandomSettings, Server as Links, Settings, Source, Voice, run_parallel,
 };
 use dyno_wire::Session;
 use serde::{Deserialize, Serialize};
@@ -30,6 +29,8 @@ pub struct LuaScript {
     pub folder: Option<PathBuf>,
     /// Modules that it finds before any file, by name, with their texts.
     pub modules: Vec<(String, Vec<u8>)>,
+    /// Files that `dofile` and `loadfile` find before any other, by the names that the script gives them.
+    pub files: Vec<(String, Vec<u8>)>,
     /// `sysbench.opt`, with underscores in the names; what is not in here has the script's own defaults.
     pub options: Vec<(String, OptionValue)>,
     /// Globals that are set: what a script without options of its own is given.
@@ -65,12 +66,22 @@ impl LuaScript {
         };
         let modules = self.modules.iter();
         let modules = modules.map(|(name, text)| (name.as_str(), text.as_slice()));
-        source.with_own_modules().with_modules(modules)
+        let files = self.files.iter();
+        let files = files.map(|(name, text)| (name.as_str(), text.as_slice()));
+        source.with_own_modules().with_modules(modules).with_files(files)
     }
 
-    /// What it is run with by so many clients on this kind of database, for a command such as `run`.
+    /// What it is run with by so many clients on this kind of database, for a command such as `run`. What it does
+    /// outside of a load ends when `stop` asks for it.
     #[must_use]
-    pub fn settings(&self, dialect: Dialect, clients: usize, command: &str, voice: &Arc<dyn Voice>) -> Settings {
+    pub fn settings(
+        &self,
+        dialect: Dialect,
+        clients: usize,
+        command: &str,
+        voice: &Arc<dyn Voice>,
+        stop: &Stop,
+    ) -> Settings {
         let argv = ["sysbench", self.name.as_str(), command];
         Settings {
             options: self.options.clone(),
@@ -83,6 +94,7 @@ impl LuaScript {
             prepared: self.prepared,
             ignored: self.ignored.clone(),
             tells_statements: true,
+            stop: stop.clone(),
             ..Settings::new(dialect, Arc::clone(voice))
         }
     }
@@ -106,11 +118,7 @@ impl LuaScript {
             Server::Postgres(info) => Arc::new(connect::postgres(info)?),
             Server::Mysql(info) => Arc::new(connect::mysql(info)?),
         };
-        let links: Arc<dyn Links> = Arc::new(Heeding {
-            links,
-            stop: stop.clone(),
-        });
-        let settings = self.settings(server.dialect(), threads, command, voice);
+        let settings = self.settings(server.dialect(), threads, command, voice, stop);
         let source = self.source();
         let mut environment = Environment::load(&source, &settings, 0, Some(Arc::clone(&links)))?;
         let declared = environment.declared().command(command);
@@ -119,18 +127,6 @@ impl LuaScript {
             return Ok(run_parallel(&source, &settings, &links, command)?);
         }
         Ok(environment.command(command)?)
-    }
-}
-
-/// Connections that end when somebody asks to stop.
-struct Heeding {
-    links: Arc<dyn Links>,
-    stop: Stop,
-}
-
-impl Links for Heeding {
-    fn open(&self, _: &Stop) -> Result<Box<dyn Link>, ConnectError> {
-        self.links.open(&self.stop)
     }
 }
 
@@ -146,13 +142,14 @@ pub struct LuaLoad<S: Session> {
 }
 
 impl<S: Session + 'static> LuaLoad<S> {
-    /// Loads the scripts, and executes their `init`.
+    /// Loads the scripts, and executes their `init`, until `stop` asks to end.
     pub(crate) fn build(
         plan: LoadPlan,
         connect: impl Fn(&Server) -> Result<Connector<S>, LoadError>,
         dialect: Dialect,
         voice: &Arc<dyn Voice>,
         open_log: &OpenLog<'_>,
+        stop: &Stop,
     ) -> Result<Self, LoadError> {
         let mut known = Known::new(connect);
         let mut beside = Vec::new();
@@ -161,7 +158,7 @@ impl<S: Session + 'static> LuaLoad<S> {
                 return Err(LoadError::Languages);
             };
             let connector = known.connector(&workload.driver.server)?;
-            let settings = script.settings(dialect, workload.clients, RUN, voice);
+            let settings = script.settings(dialect, workload.clients, RUN, voice, stop);
             let server: Arc<dyn Links> = Arc::new(connector.clone());
             let mut environment = Environment::load(&script.source(), &settings, 0, Some(server))?;
             environment.call(Function::Init)?;
@@ -192,15 +189,29 @@ impl<S: Session + 'static> LuaLoad<S> {
         workloads.map(|workload| workload.program.counts()).collect()
     }
 
-    /// Drives it, and executes the scripts' `done`. If that fails, it is said: what was measured counts.
+    /// Drives it, and executes the scripts' `done`. If that fails, or `stop` ends it, it is said: what was measured
+    /// counts.
     pub(crate) fn drive(&self, observer: &mut dyn Observer, stop: &Stop) -> Result<Outcome, DriveError> {
         let outcome = drive(&self.load, observer, stop)?;
+        if has_asked_for_exit(&outcome) {
+            return Ok(outcome);
+        }
         for environment in self.beside.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+            environment.heed(stop);
             if let Err(error) = environment.call(Function::Done) {
                 self.voice.say(Level::Fatal, &error.to_string());
             }
         }
         Ok(outcome)
+    }
+}
+
+/// Whether a load has ended because its script asked for the end of the program. Then nothing of it is called any more.
+#[must_use]
+pub fn has_asked_for_exit(outcome: &Outcome) -> bool {
+    match &outcome.ended_early {
+        Some(Ending::Program(error)) => matches!(error.of(), Some(LuaError::Exit { .. })),
+        _ => false,
     }
 }
 

@@ -64,14 +64,20 @@ impl Ready {
     /// It cannot be driven.
     pub fn of(plan: LoadPlan, open_log: &OpenLog<'_>) -> Result<Self, LoadError> {
         let deaf: Arc<dyn Voice> = Arc::new(Deaf);
-        Self::heard_by(&deaf, plan, open_log)
+        Self::heard_by(&deaf, plan, open_log, &Stop::new())
     }
 
-    /// The same with somebody who hears what scripts in Lua print and what is said of them. Their `init` is executed.
+    /// The same with somebody who hears what scripts in Lua print and what is said of them. Their `init` is executed,
+    /// until `stop` asks to end.
     ///
     /// # Errors
     /// It cannot be driven.
-    pub fn heard_by(voice: &Arc<dyn Voice>, plan: LoadPlan, open_log: &OpenLog<'_>) -> Result<Self, LoadError> {
+    pub fn heard_by(
+        voice: &Arc<dyn Voice>,
+        plan: LoadPlan,
+        open_log: &OpenLog<'_>,
+        stop: &Stop,
+    ) -> Result<Self, LoadError> {
         let is_lua = |workload: &WorkloadPlan| matches!(workload.program, Work::Lua(_));
         let lua = plan.workloads.first().is_some_and(is_lua);
         match plan.workloads.first().map(|workload| &workload.driver.server) {
@@ -82,7 +88,7 @@ impl Ready {
                     Server::Mysql(_) => Err(LoadError::Mixed),
                 };
                 Ok(match lua {
-                    true => Self::PostgresLua(LuaLoad::build(plan, to, Dialect::Postgres, voice, open_log)?),
+                    true => Self::PostgresLua(LuaLoad::build(plan, to, Dialect::Postgres, voice, open_log, stop)?),
                     false => Self::Postgres(build(plan, to, open_log)?),
                 })
             }
@@ -92,7 +98,7 @@ impl Ready {
                     Server::Postgres(_) => Err(LoadError::Mixed),
                 };
                 Ok(match lua {
-                    true => Self::MysqlLua(LuaLoad::build(plan, to, Dialect::Mysql, voice, open_log)?),
+                    true => Self::MysqlLua(LuaLoad::build(plan, to, Dialect::Mysql, voice, open_log, stop)?),
                     false => Self::Mysql(build(plan, to, open_log)?),
                 })
             }

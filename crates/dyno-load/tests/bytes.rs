@@ -117,6 +117,7 @@ fn lua() -> impl Strategy<Value = LuaScript> {
             name,
             text,
             folder: has_folder.then(|| "some/where".into()),
+            files: modules.clone(),
             modules,
             options,
             globals,

@@ -209,6 +209,7 @@ fn lua(text: &str, options: &[(&str, f64)]) -> Work {
         text: text.as_bytes().to_vec(),
         folder: None,
         modules: vec![("half".to_owned(), b"return function(n) return n / 2 end".to_vec())],
+        files: Vec::new(),
         options: options.collect(),
         globals: Vec::new(),
         is_safe: true,

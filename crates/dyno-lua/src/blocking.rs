@@ -133,14 +133,21 @@ impl<S: Session> Link for Blocking<S> {
 pub(crate) fn execute(
     client: &mut Client,
     server: Option<&dyn Server>,
+    stop: &Stop,
     begun: Result<Operation, LuaError>,
 ) -> Result<(), LuaError> {
-    let stop = Stop::new();
+    let stands = Arc::clone(&client.state.place);
     let mut links: Vec<Option<Box<dyn Link>>> = Vec::new();
     let mut asked = begun;
     loop {
-        asked = match asked? {
-            Operation::Connect => match open(client, server, &stop) {
+        let operation = asked?;
+        // A script that begins again whatever becomes of its requests would go on without end.
+        let is_over = matches!(operation, Operation::Ready | Operation::Done | Operation::Finish(_));
+        if stop.requested() && !is_over {
+            return Err(LuaError::Stopped);
+        }
+        asked = match operation {
+            Operation::Connect => match open(client, server, stop)? {
                 Some(link) => {
                     links.push(Some(link));
                     client.resume(Answer::Id(links.len() - 1))
@@ -149,12 +156,12 @@ pub(crate) fn execute(
             },
             Operation::Disconnect(connection) => {
                 if let Some(link) = links.get_mut(connection) {
-                    *link = None;
+                    stands.away(|| *link = None);
                 }
                 client.resume(Answer::Yes)
             }
             Operation::Reconnect(connection) => {
-                let link = open(client, server, &stop);
+                let link = open(client, server, stop)?;
                 let answer = if link.is_some() {
                     Answer::Id(connection)
                 } else {
@@ -169,14 +176,14 @@ pub(crate) fn execute(
             Operation::Query { connection, rows } => {
                 let rows = rows || client.state.wants_rows();
                 client.ask_text();
-                send_text(client, &mut links, server, &stop, connection, rows)
+                send_text(client, &mut links, server, stop, connection, rows)
             }
             Operation::Prepare { connection } => match client.prepare(connection) {
                 (place, true) => {
                     client.ask_text();
                     let prepared = &client.prepared[place];
                     let done = match link(&mut links, connection) {
-                        Ok(link) => link.prepare(&prepared.sent, prepared.parameters),
+                        Ok(link) => stands.away(|| link.prepare(&prepared.sent, prepared.parameters)),
                         Err(error) => Err(error),
                     };
                     match done {
@@ -187,7 +194,7 @@ pub(crate) fn execute(
                         Err(error) if client.cannot_prepare(&error) => client.resume(Answer::Id(place)),
                         Err(error) => {
                             client.prepared.truncate(place);
-                            refuse(client, &mut links, server, &stop, connection, &error, Doing::Preparing)
+                            refuse(client, &mut links, server, stop, connection, &error, Doing::Preparing)
                         }
                     }
                 }
@@ -205,19 +212,19 @@ pub(crate) fn execute(
                 match prepared.number {
                     Some(number) => {
                         let executed = match link(&mut links, connection) {
-                            Ok(link) => link.execute(number, &client.request.values, rows),
+                            Ok(link) => stands.away(|| link.execute(number, &client.request.values, rows)),
                             Err(error) => Err(error),
                         };
                         match executed {
                             Ok(reply) => brought(client, &links, connection, &reply, rows),
                             Err(error) => {
-                                refuse(client, &mut links, server, &stop, connection, &error, Doing::Executing)
+                                refuse(client, &mut links, server, stop, connection, &error, Doing::Executing)
                             }
                         }
                     }
                     None => {
                         client.fill_in(statement);
-                        send_text(client, &mut links, server, &stop, connection, rows)
+                        send_text(client, &mut links, server, stop, connection, rows)
                     }
                 }
             }
@@ -236,7 +243,8 @@ fn fill(client: &mut Client) -> Result<Operation, LuaError> {
     let wish = std::mem::take(&mut client.request.wish);
     let connections = wish.connections.max(1);
     let table = wish.table(&client.common.random);
-    match filler.fill(&table, connections) {
+    let place = Arc::clone(&client.state.place);
+    match place.away(|| filler.fill(&table, connections)) {
         Ok(()) => client.resume(Answer::Yes),
         Err(error) => {
             client.asked = format!("INSERT INTO {}", table.name).into_bytes();
@@ -248,12 +256,22 @@ fn fill(client: &mut Client) -> Result<Operation, LuaError> {
 }
 
 /// Opens a connection, or says why there is none.
-fn open(client: &Client, server: Option<&dyn Server>, stop: &Stop) -> Option<Box<dyn Link>> {
+fn open(client: &Client, server: Option<&dyn Server>, stop: &Stop) -> Result<Option<Box<dyn Link>>, LuaError> {
     let opened = match server {
-        Some(server) => server.open(stop).map_err(|error| Box::new(error.into_server_error())),
-        None => Err(plain(&"no server was given")),
+        Some(server) => client.state.place.away(|| server.open(stop)),
+        None => {
+            client.say_unconnected(&plain(&"no server was given"));
+            return Ok(None);
+        }
     };
-    opened.map_err(|error| client.say_unconnected(&error)).ok()
+    match opened {
+        Ok(link) => Ok(Some(link)),
+        Err(_) if stop.requested() => Err(LuaError::Stopped),
+        Err(error) => {
+            client.say_unconnected(&error.into_server_error());
+            Ok(None)
+        }
+    }
 }
 
 /// What was prepared on a connection is not known to the one in its place.
@@ -279,7 +297,7 @@ fn send_text(
     rows: bool,
 ) -> Result<Operation, LuaError> {
     let sent = match link(links, connection) {
-        Ok(link) => link.query(&client.request.text, rows),
+        Ok(link) => client.state.place.away(|| link.query(&client.request.text, rows)),
         Err(error) => Err(error),
     };
     match sent {
@@ -310,11 +328,15 @@ fn refuse(
     error: &ServerError,
     doing: Doing,
 ) -> Result<Operation, LuaError> {
+    // What was under way was cancelled.
+    if stop.requested() {
+        return Err(LuaError::Stopped);
+    }
     client.refuse(error, doing);
     if client.is_lost_but_ignored()
         && let Some(place) = links.get_mut(connection)
     {
-        *place = open(client, server, stop);
+        *place = open(client, server, stop)?;
         client.problem.ignorable = place.is_some();
         forget(client, connection);
     }
@@ -322,7 +344,7 @@ fn refuse(
         && let Ok(link) = link(links, connection)
     {
         // What was refused before is what the script hears of.
-        let _ = link.query(ROLLBACK, false);
+        let _ = client.state.place.away(|| link.query(ROLLBACK, false));
     }
     client.resume_refused()
 }

@@ -7,6 +7,7 @@ use crate::operation::{Answer, Given, Operation, Problem, Request, Words, Yielde
 use crate::settings::{Dialect, IgnoredErrors, PreparedStatements, Settings};
 use crate::state::{Common, State, parts};
 use crate::statement;
+use crate::unconnected::unconnected;
 use crate::voice::Level;
 use dyno_wire::{CapturedResult, ErrorClass, ErrorCode, Reply, ServerError};
 use mlua::{Function, IntoLuaMulti, Thread};
@@ -75,13 +76,9 @@ impl Client {
         }
     }
 
-    fn settings(&self) -> &Settings {
+    /// What the script is run with.
+    pub fn settings(&self) -> &Settings {
         &self.common.settings
-    }
-
-    /// Lua's own name for the state.
-    pub fn raw(&self) -> Option<*mut mlua::ffi::lua_State> {
-        Some(self.state.lua.current_thread().state())
     }
 
     /// Begins the life of a client of a load: up to its first operation.
@@ -183,14 +180,8 @@ impl Client {
 
     /// Says that no connection could be made, and why.
     pub fn say_unconnected(&self, error: &ServerError) {
-        let say = |message: &str| self.settings().voice.say(Level::Fatal, message);
-        match self.settings().dialect {
-            Dialect::Mysql => {
-                say("unable to connect to MySQL server, aborting...");
-                let number = error.code.as_str().parse().unwrap_or(2003);
-                say(&format!("error {number}: {}", error.message));
-            }
-            Dialect::Postgres => say(&format!("Connection to database failed: {}", error.message)),
+        for message in unconnected(error, self.settings().dialect) {
+            self.settings().voice.say(Level::Fatal, &message);
         }
     }
 

@@ -5,11 +5,15 @@ use crate::client::Client;
 use crate::counts::Counts;
 use crate::declared::{Declared, DeclaredCommand, DeclaredOption, Function, OptionKind};
 use crate::error::LuaError;
+use crate::mentioned::{Mentioned, mentioned};
 use crate::random::Generator;
 use crate::settings::{OptionValue, Settings};
-use crate::source::Source;
-use crate::state::{Common, State, of_option, parts};
-use mlua::{Function as LuaFunction, Table, Value};
+use crate::source::{Source, templates, without_shebang};
+use crate::state::{Common, Loaded, State, of_option, parts};
+use dyno_connect::Stop;
+use mlua::{ChunkMode, Function as LuaFunction, Table, Value};
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 /// A script in a state of its own, outside of a load. Connections that it makes block.
@@ -17,6 +21,7 @@ pub struct Environment {
     client: Client,
     declared: Declared,
     server: Option<Arc<dyn Server>>,
+    stop: Stop,
 }
 
 /// What hooks of reports are told. Times and latencies are in seconds; all else is counted over the interval, or in a
@@ -57,6 +62,18 @@ pub struct Statistics {
     pub concurrency: u64,
 }
 
+/// No script is larger, in bytes.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The texts of what a script consists of beside its own, by names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Modules, by the names under which `require` loads them.
+    pub modules: Vec<(String, Vec<u8>)>,
+    /// Files, by the names under which `dofile` and `loadfile` load them.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
 impl Environment {
     /// Loads the script in the state of the client `tid`. Without a server connecting fails.
     ///
@@ -80,28 +97,81 @@ impl Environment {
         generator: Generator,
         server: Option<Arc<dyn Server>>,
     ) -> Result<Self, LuaError> {
-        let state = State::new(common, tid, generator, true)?;
+        let state = State::new(common, tid, generator)?;
         state.load(common)?;
-        let declared = declared(&state).map_err(|error| {
-            let (message, traceback) = parts(&error);
-            LuaError::Load { message, traceback }
+        let stop = common.settings.stop.clone();
+        let declared = State::call(&state.place, "load", &stop, |_| {
+            declared(&state).map_err(|error| {
+                let (message, traceback) = parts(&error);
+                LuaError::Load { message, traceback }
+            })
         })?;
         Ok(Self {
             client: Client::new(state, common),
             declared,
             server,
+            stop,
         })
     }
 
-    /// The modules that the script has loaded so far by `require`, with their texts: what else it consists of.
+    /// From now on calls end when this asks to stop. One that begins after that has a few seconds.
+    pub fn heed(&mut self, stop: &Stop) {
+        self.stop = stop.clone();
+    }
+
+    /// What else the script consists of: what it has loaded so far, and what it or any of that names to load it later.
     #[must_use]
-    pub fn modules(&self) -> Vec<(String, Vec<u8>)> {
-        let modules = self.client.common.modules.lock();
-        let modules = modules.unwrap_or_else(PoisonError::into_inner);
-        modules
-            .iter()
-            .map(|(name, text)| (name.clone(), text.clone()))
-            .collect()
+    pub fn parts(&self) -> Parts {
+        let common = &self.client.common;
+        let loaded = common.loaded.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Loaded { mut modules, mut files } = loaded;
+        let path = self.search_path();
+        let mut texts: Vec<Vec<u8>> = modules.values().chain(files.values()).cloned().collect();
+        texts.push(common.source.bytes().to_owned());
+        while let Some(text) = texts.pop() {
+            for mention in mentioned(&text) {
+                let (of_kind, name, found) = match mention {
+                    Mentioned::File(name) => {
+                        let known = common.source.known_file(&name).map(<[u8]>::to_owned);
+                        let found = known.or_else(|| self.script_in(Path::new(&name)));
+                        (&mut files, name, found)
+                    }
+                    Mentioned::Module(name) => {
+                        let known = common.source.module(&name).map(<[u8]>::to_owned);
+                        let read = || templates(&path, &name).find_map(|file| self.script_in(&file));
+                        let found = known.or_else(read);
+                        (&mut modules, name, found)
+                    }
+                };
+                if let (false, Some(text)) = (of_kind.contains_key(&name), found) {
+                    texts.push(text.clone());
+                    of_kind.insert(name, text);
+                }
+            }
+        }
+        Parts {
+            modules: modules.into_iter().collect(),
+            files: files.into_iter().collect(),
+        }
+    }
+
+    /// The text of a file that nobody has loaded yet, if it is a script: what is only named is not to be waited for,
+    /// and what is no script is none of the archive's business.
+    fn script_in(&self, path: &Path) -> Option<Vec<u8>> {
+        let found = fs::metadata(path).ok()?;
+        if !found.is_file() || found.len() > MOST_BYTES {
+            return None;
+        }
+        let text = fs::read(path).ok()?;
+        let chunk = self.client.state.lua.load(without_shebang(&text));
+        chunk.set_mode(ChunkMode::Text).into_function().is_ok().then_some(text)
+    }
+
+    /// Where the script looks for modules now.
+    fn search_path(&self) -> String {
+        let globals = self.client.state.lua.globals();
+        let path = globals.get::<Table>("package").and_then(|package| package.get("path"));
+        path.unwrap_or_default()
     }
 
     /// What the script declares.
@@ -130,18 +200,21 @@ impl Environment {
         {
             return Ok(());
         }
-        let host = &self.client.state.host;
-        let validated = host.get::<LuaFunction>("validate").and_then(|validate| {
-            let value = of_option(&self.client.state.lua, value)?;
-            validate.call::<()>((option, value))
-        });
-        validated.map_err(|error| {
-            let (message, traceback) = parts(&error);
-            LuaError::Call {
-                function: "sysbench.cmdline.read_cmdline_options".to_owned(),
-                message,
-                traceback,
-            }
+        const FUNCTION: &str = "sysbench.cmdline.read_cmdline_options";
+        let state = &self.client.state;
+        State::call(&state.place, FUNCTION, &self.stop, |_| {
+            let validated = state.host.get::<LuaFunction>("validate").and_then(|validate| {
+                let value = of_option(&state.lua, value)?;
+                validate.call::<()>((option, value))
+            });
+            validated.map_err(|error| {
+                let (message, traceback) = parts(&error);
+                LuaError::Call {
+                    function: FUNCTION.to_owned(),
+                    message,
+                    traceback,
+                }
+            })
         })
     }
 
@@ -248,8 +321,11 @@ impl Environment {
     }
 
     fn run(&mut self, name: &str, function: LuaFunction, argument: Option<Value>) -> Result<(), LuaError> {
-        let begun = self.client.begin_call(name, function, argument);
-        execute(&mut self.client, self.server.as_deref(), begun)
+        let place = Arc::clone(&self.client.state.place);
+        State::call(&place, name, &self.stop, |stop| {
+            let begun = self.client.begin_call(name, function, argument);
+            execute(&mut self.client, self.server.as_deref(), stop, begun)
+        })
     }
 }
 

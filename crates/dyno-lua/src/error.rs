@@ -21,6 +21,28 @@ pub enum LuaError {
         /// Where it was called from, one line each; empty if that is unknown.
         traceback: String,
     },
+    /// A function of the script went on by itself when it was to end.
+    #[error(
+        "`{function}' function was ended{}: it had not asked the server for anything for {}",
+        place(at),
+        lasted(*for_s)
+    )]
+    Ended {
+        /// The function.
+        function: String,
+        /// Where it was: script and line; empty if that is unknown.
+        at: String,
+        /// For how long it had gone on, in seconds.
+        for_s: u64,
+    },
+    /// The script called `os.exit`.
+    #[error("the script asked{} for the end of the program, by os.exit({code})", place(at))]
+    Exit {
+        /// The exit code that it asked for.
+        code: u8,
+        /// Where: script and line; empty if that is unknown.
+        at: String,
+    },
     /// The script has no such command.
     #[error("the test script does not define the `{0}' function")]
     NoCommand(String),
@@ -36,6 +58,22 @@ pub enum LuaError {
     /// Somebody asked to stop.
     #[error("stopped on request")]
     Stopped,
+}
+
+/// Where something was, as a part of a sentence.
+pub(crate) fn place(at: &str) -> String {
+    match at {
+        "" => String::new(),
+        at => format!(" at {at}"),
+    }
+}
+
+/// How long something lasted, of which only whole seconds are known.
+pub(crate) fn lasted(seconds: u64) -> String {
+    match seconds {
+        0 => "less than 1 s".to_owned(),
+        seconds => format!("{seconds} s"),
+    }
 }
 
 impl LuaError {

@@ -1,5 +1,7 @@
 //! Under which text a statement is counted: its own without what differs from one execution to the next.
 
+use crate::settings::Dialect;
+
 /// A label is no longer than this, in bytes.
 const MOST_BYTES: usize = 400;
 
@@ -7,7 +9,11 @@ const MOST_BYTES: usize = 400;
 /// `#` (scripts number their tables), blanks one space, a list behind IN `(?, …)` however long it is, and of groups
 /// of values that are alike the first is told. So all point selects of a workload are counted together, whatever
 /// the table and the row.
-pub fn told_apart(text: &[u8], out: &mut Vec<u8>) {
+///
+/// What a string is, the database's language says, with its server's usual settings: in MySQL's, what stands in
+/// double quotes is one, too, unless only a name can stand there (as under `ANSI_QUOTES`), and a backslash escapes what
+/// follows it; in PostgreSQL's it does so only in `E'…'`, and double quotes stand around names.
+pub fn told_apart(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     let begin = out.len();
     let mut at = 0;
     // Where the last group in parentheses began in the label, and where the one before it is.
@@ -16,8 +22,33 @@ pub fn told_apart(text: &[u8], out: &mut Vec<u8>) {
     while at < text.len() && out.len() - begin < MOST_BYTES {
         let byte = text[at];
         match byte {
-            b'\'' => {
-                at = behind_string(text, at);
+            b'\'' | b'"' if is_string(text, at, &out[begin..], dialect) => {
+                let escapes = match dialect {
+                    Dialect::Mysql => true,
+                    Dialect::Postgres => has_escapes(&text[..at]),
+                };
+                if escapes && dialect == Dialect::Postgres {
+                    // It belongs to the string.
+                    out.pop();
+                }
+                at = behind_string(text, at, escapes);
+                out.push(b'?');
+            }
+            b'"' | b'`' => {
+                let end = behind_string(text, at, false);
+                let name = &text[at..end];
+                let inside = name[1..].strip_suffix(&[byte]).unwrap_or(&name[1..]);
+                let digits = count_back(inside);
+                out.push(byte);
+                out.extend_from_slice(&inside[..inside.len() - digits]);
+                if digits > 0 {
+                    out.push(b'#');
+                }
+                out.push(byte);
+                at = end;
+            }
+            b'$' if dialect == Dialect::Postgres && behind_dollars(&text[at..]).is_some() => {
+                at += behind_dollars(&text[at..]).unwrap_or(1);
                 out.push(b'?');
             }
             b'0'..=b'9' => {
@@ -49,7 +80,7 @@ pub fn told_apart(text: &[u8], out: &mut Vec<u8>) {
                 out.push(byte);
                 at += 1;
                 let Some(open) = opened.take() else { continue };
-                if is_in(&out[begin..open]) && is_values(&out[open..]) {
+                if is_behind(b"in", &out[begin..open]) && is_values(&out[open..]) {
                     out.truncate(open);
                     out.extend_from_slice(VALUES);
                     continue;
@@ -76,11 +107,11 @@ pub fn told_apart(text: &[u8], out: &mut Vec<u8>) {
 /// Stands for a list of values.
 const VALUES: &[u8] = "(?, …)".as_bytes();
 
-/// Whether a text ends with the word IN.
-fn is_in(before: &[u8]) -> bool {
+/// Whether a text ends with this word.
+fn is_behind(word: &[u8], before: &[u8]) -> bool {
     let before = before.trim_ascii_end();
-    let word = before.len() - before.iter().rev().take_while(|byte| is_of_name(**byte)).count();
-    before[word..].eq_ignore_ascii_case(b"in")
+    let begin = before.len() - before.iter().rev().take_while(|byte| is_of_name(**byte)).count();
+    before[begin..].eq_ignore_ascii_case(word)
 }
 
 /// Whether a group has values alone.
@@ -115,18 +146,56 @@ fn count_back(name: &[u8]) -> usize {
     name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// The place behind the string that begins at `at`. Quotes in it are doubled or escaped.
-fn behind_string(text: &[u8], at: usize) -> usize {
+/// Whether what stands in quotes from `at` on is a string; else it is a name.
+fn is_string(text: &[u8], at: usize, before: &[u8], dialect: Dialect) -> bool {
+    if text[at] == b'\'' {
+        return true;
+    }
+    dialect == Dialect::Mysql && !is_before_name(before) && text.get(behind_string(text, at, false)) != Some(&b'.')
+}
+
+/// Whether only a name can follow this.
+fn is_before_name(before: &[u8]) -> bool {
+    const WORDS: [&[u8]; 5] = [b"from", b"into", b"join", b"table", b"update"];
+    WORDS.iter().any(|word| is_behind(word, before)) || before.ends_with(b".")
+}
+
+/// Whether a string of PostgreSQL that follows this has escapes: it begins with an E that ends no longer word.
+fn has_escapes(before: &[u8]) -> bool {
+    let is_of_word = |byte: &u8| is_of_name(*byte) || byte.is_ascii_digit() || *byte == b'$';
+    match before.split_last() {
+        Some((b'e' | b'E', before)) => !before.last().is_some_and(is_of_word),
+        _ => false,
+    }
+}
+
+/// The place behind what stands in quotes from `at` on. Quotes in it are doubled, or escaped if there are escapes.
+fn behind_string(text: &[u8], at: usize, escapes: bool) -> usize {
+    let quote = text[at];
     let mut next = at + 1;
     while let Some(byte) = text.get(next) {
         match byte {
-            b'\\' => next += 2,
-            b'\'' if text.get(next + 1) == Some(&b'\'') => next += 2,
-            b'\'' => return next + 1,
+            b'\\' if escapes => next += 2,
+            _ if *byte == quote && text.get(next + 1) == Some(&quote) => next += 2,
+            _ if *byte == quote => return next + 1,
             _ => next += 1,
         }
     }
     text.len()
+}
+
+/// How long a string of PostgreSQL between dollars is that a text begins with; `None`: it begins with none.
+fn behind_dollars(text: &[u8]) -> Option<usize> {
+    let tag = text[1..].iter().position(|byte| *byte == b'$')? + 2;
+    let (mark, behind) = text.split_at(tag);
+    let name = &mark[1..mark.len() - 1];
+    let is_name = name.iter().all(|byte| is_of_name(*byte) || byte.is_ascii_digit())
+        && !name.first().is_some_and(u8::is_ascii_digit);
+    if !is_name {
+        return None;
+    }
+    let end = behind.windows(tag).position(|window| window == mark);
+    Some(end.map_or(text.len(), |end| tag + end + tag))
 }
 
 #[cfg(test)]
@@ -134,9 +203,43 @@ mod tests {
     use super::*;
 
     fn label(text: &str) -> String {
+        label_in(text, Dialect::Mysql)
+    }
+
+    fn label_in(text: &str, dialect: Dialect) -> String {
         let mut out = Vec::new();
-        told_apart(text.as_bytes(), &mut out);
+        told_apart(text.as_bytes(), dialect, &mut out);
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn each_database_has_strings_of_its_own() {
+        for (text, mysql, postgres) in [
+            (
+                "SELECT \"a b\", \"x\"\"y\" FROM \"my Table7\"",
+                "SELECT ?, ? FROM \"my Table#\"",
+                "SELECT \"a b\", \"x\"\"y\" FROM \"my Table#\"",
+            ),
+            ("SELECT 'C:\\', a FROM `t 7`", "SELECT ?", "SELECT ?, a FROM `t #`"),
+            ("SELECT 'it\\'s', a", "SELECT ?, a", "SELECT ?s?"),
+            ("SELECT e'it\\'s', some'x'", "SELECT e?, some?", "SELECT ?, some?"),
+            (
+                "SELECT $$a 'b' 1$$, $x$ $$ $x$, $1",
+                "SELECT $$a ? ?$$, $x$ $$ $x$, $?",
+                "SELECT ?, ?, $?",
+            ),
+            ("SELECT $never ended", "SELECT $never ended", "SELECT $never ended"),
+            ("SELECT $$never ended", "SELECT $$never ended", "SELECT ?"),
+            ("\"", "?", "\"\""),
+            (
+                "UPDATE \"s1\".\"t1\" SET a = \"b\"",
+                "UPDATE \"s#\".\"t#\" SET a = ?",
+                "UPDATE \"s#\".\"t#\" SET a = \"b\"",
+            ),
+        ] {
+            assert_eq!(label_in(text, Dialect::Mysql), mysql, "{text}");
+            assert_eq!(label_in(text, Dialect::Postgres), postgres, "{text}");
+        }
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use crate::client::{Client, Doing, ROLLBACK};
 use crate::counts::{Counters, Counts, Work};
-use crate::error::LuaError;
+use crate::error::{self, LuaError};
 use crate::label::told_apart;
 use crate::operation::{Answer, Given, Operation};
+use crate::place::End;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::state::{Common, State};
-use crate::watchdog::Watchdog;
+use crate::voice::Level;
 use dyno_engine::{Action, Draws, Program, ProgramError, Resume, Scripted};
 use dyno_wire::{Parameters, ServerError};
 use std::collections::HashMap;
@@ -24,7 +25,7 @@ pub struct LuaProgram {
     tally: Tally,
     /// Events that may still begin.
     events: Option<AtomicU64>,
-    watchdog: Watchdog,
+    common: Arc<Common>,
     /// Whether texts are told apart.
     tells: bool,
     /// What schedules are drawn from; 0: the clock.
@@ -92,7 +93,6 @@ pub struct LuaState {
     label: Vec<u8>,
     /// The number of the label that came last.
     last_label: usize,
-    watched: Arc<crate::watchdog::Place>,
     /// When its event began.
     begun: Option<Instant>,
 }
@@ -167,8 +167,7 @@ impl LuaProgram {
                     scope.spawn(move || {
                         let numbered = generators.iter().enumerate();
                         let each = numbered.map(|(at, generator)| {
-                            // Each state would compile the same anew, and keep it: they only interpret.
-                            let state = State::new(common, part * share + at, generator.clone(), false)?;
+                            let state = State::new(common, part * share + at, generator.clone())?;
                             state.load(common)?;
                             state.tidy()?;
                             Ok(Client::new(state, common))
@@ -192,7 +191,6 @@ impl LuaProgram {
         }
         let counters = states.iter().map(|client| Arc::clone(&client.counters)).collect();
         Ok(Self {
-            watchdog: Watchdog::new(Arc::clone(&settings.voice)),
             tells: settings.tells_statements,
             seed: settings.random.seed,
             ready: Mutex::new(states.into_iter().map(Some).collect()),
@@ -200,6 +198,7 @@ impl LuaProgram {
                 counters: Arc::new(Mutex::new(counters)),
             },
             events: (settings.events > 0).then(|| AtomicU64::new(settings.events)),
+            common,
         })
     }
 
@@ -319,7 +318,7 @@ impl LuaState {
     fn send_text(&mut self, results: bool) -> Action {
         self.label.clear();
         if let Some(client) = self.client.as_ref().filter(|_| self.tells) {
-            told_apart(&client.request.text, &mut self.label);
+            told_apart(&client.request.text, client.settings().dialect, &mut self.label);
         }
         let statement = match self.text_numbers.get(self.label.as_slice()) {
             Some(number) => *number,
@@ -452,13 +451,53 @@ impl Program for LuaProgram {
             connections: vec![Slot::Closed],
             using: 0,
             waiting: Waiting::Nothing,
-            watched: self.watchdog.place(),
             begun: None,
         }
     }
 
     fn next(&self, state: &mut LuaState, resume: Resume<'_>) -> Result<Action, ProgramError> {
-        let _watch = state.watched.clone().enter(state.number, state.client.as_ref());
+        let Some(place) = state.client.as_ref().map(|client| Arc::clone(&client.state.place)) else {
+            return Err(ProgramError::new(LuaError::State(format!(
+                "client {} has no state",
+                state.number
+            ))));
+        };
+        match place.during(|| self.go_on(state, resume)) {
+            Ok(next) => next.map_err(ProgramError::new),
+            Err(end) => self.ended(state, end).map_err(ProgramError::new),
+        }
+    }
+
+    fn interrupt(&self, patience: Duration) {
+        self.common.watchdog.end_after(patience);
+    }
+
+    fn parameters<'a>(&'a self, state: &'a LuaState, _statement: usize) -> impl Parameters + 'a {
+        Given(state.client.as_ref().map(|client| &client.request.values))
+    }
+
+    fn write_text(&self, state: &LuaState, _statement: usize, out: &mut Vec<u8>) {
+        let Some(client) = &state.client else { return };
+        match state.waiting {
+            Waiting::Preparation(place) => out.extend_from_slice(&client.prepared[place].sent),
+            _ => out.extend_from_slice(&client.request.text),
+        }
+    }
+
+    fn write_label(&self, state: &LuaState, statement: usize, out: &mut Vec<u8>) {
+        match (&state.client, state.waiting) {
+            (Some(client), Waiting::Preparation(place)) if self.tells => {
+                told_apart(&client.prepared[place].text, client.settings().dialect, out);
+            }
+            (Some(_), _) if self.tells => out.extend_from_slice(&state.label),
+            _ => self.write_text(state, statement, out),
+        }
+    }
+}
+
+impl LuaProgram {
+    /// Goes on in a client's script.
+    fn go_on(&self, state: &mut LuaState, resume: Resume<'_>) -> Result<Action, LuaError> {
         let next = match resume {
             Resume::Enter => match &mut state.client {
                 Some(client) => {
@@ -499,26 +538,28 @@ impl Program for LuaProgram {
         if let Ok(action) = &next {
             state.note(action);
         }
-        next.map_err(ProgramError::new)
+        next
     }
 
-    fn parameters<'a>(&'a self, state: &'a LuaState, _statement: usize) -> impl Parameters + 'a {
-        Given(state.client.as_ref().map(|client| &client.request.values))
-    }
-
-    fn write_text(&self, state: &LuaState, _statement: usize, out: &mut Vec<u8>) {
-        let Some(client) = &state.client else { return };
-        match state.waiting {
-            Waiting::Preparation(place) => out.extend_from_slice(&client.prepared[place].sent),
-            _ => out.extend_from_slice(&client.request.text),
+    /// A client's script was ended.
+    #[cold]
+    fn ended(&self, state: &mut LuaState, end: End) -> Result<Action, LuaError> {
+        // Nothing can be made of its state.
+        if let Some(client) = state.client.take() {
+            client.counters.set_running(false);
         }
-    }
-
-    fn write_label(&self, state: &LuaState, statement: usize, out: &mut Vec<u8>) {
-        match (&state.client, state.waiting) {
-            (Some(client), Waiting::Preparation(place)) if self.tells => told_apart(&client.prepared[place].text, out),
-            (Some(_), _) if self.tells => out.extend_from_slice(&state.label),
-            _ => self.write_text(state, statement, out),
+        match end {
+            End::Endless { at, for_s } => {
+                let message = format!(
+                    "the script of thread {} was ended{}: it had not asked the server for anything for {}",
+                    state.number,
+                    error::place(&at),
+                    error::lasted(for_s)
+                );
+                self.common.settings.voice.say(Level::Fatal, &message);
+                Ok(Action::Abandon)
+            }
+            exit @ End::Exit { .. } => Err(exit.error("thread_run")),
         }
     }
 }

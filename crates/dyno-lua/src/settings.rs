@@ -3,6 +3,7 @@
 use crate::fill::Filler;
 use crate::random::RandomSettings;
 use crate::voice::Voice;
+use dyno_connect::Stop;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -148,6 +149,8 @@ pub struct Settings {
     pub tells_statements: bool,
     /// Who hears what the script prints and what is to be said of it.
     pub voice: Arc<dyn Voice>,
+    /// When this asks to stop, what a script does outside of a load ends, whether it waits for the server or not.
+    pub stop: Stop,
     /// Who fills tables for commands; `None`: scripts insert all rows themselves.
     pub filler: Option<Arc<dyn Filler>>,
 }
@@ -171,6 +174,7 @@ impl Settings {
             events: 0,
             tells_statements: false,
             voice,
+            stop: Stop::new(),
             filler: None,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::error::LuaError;
 use crate::workloads;
+use memchr::memmem;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
@@ -16,6 +17,8 @@ pub struct Source {
     /// Where it lies, if it is a file.
     folder: Option<PathBuf>,
     modules: Arc<BTreeMap<String, Vec<u8>>>,
+    /// The files that it loads, as far as they are known; `None`: it may load any.
+    files: Option<Arc<BTreeMap<String, Vec<u8>>>>,
 }
 
 impl Source {
@@ -34,6 +37,7 @@ impl Source {
             text: text.into(),
             folder: Some(folder.unwrap_or(Path::new(".")).to_owned()),
             modules: Arc::default(),
+            files: None,
         })
     }
 
@@ -66,6 +70,7 @@ impl Source {
             text: text.into(),
             folder: None,
             modules: Arc::default(),
+            files: None,
         }
     }
 
@@ -106,6 +111,20 @@ impl Source {
         self
     }
 
+    /// The same script with the files that `dofile` and `loadfile` find before any other, by the names that it gives
+    /// them. With its modules they are all that it is known to consist of: of what else it loads is said that this was
+    /// not known.
+    #[must_use]
+    pub fn with_files<'a, T: AsRef<[u8]> + ?Sized + 'a>(
+        mut self,
+        files: impl IntoIterator<Item = (&'a str, &'a T)>,
+    ) -> Self {
+        let files = files.into_iter();
+        let files = files.map(|(name, text)| (name.to_owned(), text.as_ref().to_owned()));
+        self.files = Some(Arc::new(files.collect()));
+        self
+    }
+
     /// Its path, or the name that it was given: `sysbench.cmdline.script_path`.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -121,6 +140,16 @@ impl Source {
     /// The text of a module that comes with it.
     pub(crate) fn module(&self, name: &str) -> Option<&[u8]> {
         self.modules.get(name).map(Vec::as_slice)
+    }
+
+    /// The text of a file that comes with it.
+    pub(crate) fn known_file(&self, name: &str) -> Option<&[u8]> {
+        self.files.as_ref()?.get(name).map(Vec::as_slice)
+    }
+
+    /// Whether all that it consists of is to come with it.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.files.is_some()
     }
 
     /// `package.path` of the script.
@@ -161,6 +190,11 @@ pub(crate) fn without_shebang(text: &[u8]) -> &[u8] {
     }
 }
 
+/// Whether a script may use FFI by its global name.
+pub(crate) fn mentions_ffi(text: &[u8]) -> bool {
+    memmem::find(text, b"ffi").is_some()
+}
+
 /// Whether a script may look into the rows of results.
 pub(crate) fn may_look_at_rows(text: &[u8]) -> bool {
     const SIGNS: [&[u8]; 6] = [
@@ -171,9 +205,7 @@ pub(crate) fn may_look_at_rows(text: &[u8]) -> bool {
         b"next_result",
         b"more_results",
     ];
-    SIGNS
-        .iter()
-        .any(|sign| text.windows(sign.len()).any(|window| window == *sign))
+    SIGNS.iter().any(|sign| memmem::find(text, sign).is_some())
 }
 
 #[cfg(test)]

@@ -3,10 +3,13 @@
 use crate::chunks::Chunks;
 use crate::error::LuaError;
 use crate::operation::{CODES, FAILED};
+use crate::place::Place;
 use crate::random::{Generator, RandomSource};
 use crate::settings::{OptionValue, Settings, Version};
-use crate::source::{Source, may_look_at_rows, templates, without_shebang};
+use crate::source::{Source, may_look_at_rows, mentions_ffi, templates, without_shebang};
 use crate::voice::Level;
+use crate::watchdog::Watchdog;
+use dyno_connect::Stop;
 use mlua::{Function, IntoLua, LightUserData, Lua, LuaOptions, StdLib, String as Text, Table, Value};
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,8 +36,16 @@ pub(crate) struct State {
     pub host: Table,
     /// The random numbers of the client.
     pub generator: Arc<Mutex<Generator>>,
+    /// Where it stands.
+    pub place: Arc<Place>,
     /// Whether anything that was loaded may look into the rows of results.
     wants_rows: Arc<AtomicBool>,
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.place.close();
+    }
 }
 
 /// What is common to all states of a script.
@@ -42,9 +53,20 @@ pub(crate) struct Common {
     pub source: Source,
     pub settings: Settings,
     pub random: Arc<RandomSource>,
+    /// Watches all states.
+    pub watchdog: Watchdog,
     chunks: Chunks,
-    /// The modules that states have loaded so far, by name.
-    pub modules: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// What states have loaded so far.
+    pub loaded: Mutex<Loaded>,
+}
+
+/// The texts of what a script has loaded, by names.
+#[derive(Clone, Default)]
+pub(crate) struct Loaded {
+    /// By `require`.
+    pub modules: BTreeMap<String, Vec<u8>>,
+    /// By `dofile` and `loadfile`.
+    pub files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Common {
@@ -53,16 +75,39 @@ impl Common {
             source: source.clone(),
             settings: settings.clone(),
             random: Arc::new(RandomSource::new(&settings.random)),
+            watchdog: Watchdog::new(Arc::clone(&settings.voice)),
             chunks: Chunks::default(),
-            modules: Mutex::default(),
+            loaded: Mutex::default(),
         })
     }
 
     /// A state has loaded this module.
     fn note_module(&self, name: &str, text: &[u8]) {
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        if !modules.contains_key(name) {
-            modules.insert(name.to_owned(), text.to_owned());
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if !loaded.modules.contains_key(name) {
+            loaded.modules.insert(name.to_owned(), text.to_owned());
+            self.say_unless(self.source.module(name).is_some(), name);
+        }
+    }
+
+    /// A state has loaded this file.
+    fn note_file(&self, name: &str, text: &[u8]) {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if !loaded.files.contains_key(name) {
+            loaded.files.insert(name.to_owned(), text.to_owned());
+            self.say_unless(self.source.known_file(name).is_some(), name);
+        }
+    }
+
+    /// Says of a part of the script that nobody knew of it, unless it is known.
+    fn say_unless(&self, is_known: bool, name: &str) {
+        if self.source.is_complete() && !is_known {
+            let message = format!(
+                "{} loads {name} only while it runs, so its text is not archived, and what depends on it is not made \
+                 anew when it changes: load it where the script begins, or by a name in quotes",
+                self.source.name()
+            );
+            self.settings.voice.say(Level::Warning, &message);
         }
     }
 }
@@ -72,8 +117,8 @@ fn setting_up(error: mlua::Error) -> LuaError {
 }
 
 impl State {
-    /// A state of the client of this number, whose script is not loaded yet, and whether it may compile.
-    pub fn new(common: &Arc<Common>, tid: usize, generator: Generator, compiles: bool) -> Result<Self, LuaError> {
+    /// A state of the client of this number, whose script is not loaded yet.
+    pub fn new(common: &Arc<Common>, tid: usize, generator: Generator) -> Result<Self, LuaError> {
         // This leaves Lua's own pcall, which lets what it calls yield.
         let options = LuaOptions::new().catch_rust_panics(true);
         #[allow(
@@ -82,14 +127,17 @@ impl State {
         )]
         // SAFETY: nothing is loaded that was not compiled into this program; what a script does with FFI is what its
         // user asks for.
-        let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, options) };
+        let lua = unsafe { Lua::unsafe_new_with(libraries(&common.settings), options) };
         let generator = Arc::new(Mutex::new(generator));
         let wants_rows = Arc::default();
-        let host = Self::set_up(&lua, common, tid, &generator, &wants_rows, compiles).map_err(setting_up)?;
+        let place = common.watchdog.place(tid);
+        let host = Self::set_up(&lua, common, &place, &generator, &wants_rows).map_err(setting_up)?;
+        place.open(lua.current_thread().state());
         Ok(Self {
             lua,
             host,
             generator,
+            place,
             wants_rows,
         })
     }
@@ -97,18 +145,19 @@ impl State {
     fn set_up(
         lua: &Lua,
         common: &Arc<Common>,
-        tid: usize,
+        place: &Arc<Place>,
         generator: &Arc<Mutex<Generator>>,
         wants_rows: &Arc<AtomicBool>,
-        compiles: bool,
     ) -> mlua::Result<Table> {
         let settings = &common.settings;
-        if !compiles {
-            lua.load("jit.off()").exec()?;
+        if !settings.safe {
+            offer_ffi(lua)?;
         }
+        // What is compiled could not be interrupted, and each state would compile the same anew.
+        lua.load("jit.off(); jit.on = function() end").exec()?;
         let host = lua.create_table()?;
         host.set("mark", LightUserData(ptr::null_mut()))?;
-        host.set("tid", tid)?;
+        host.set("tid", place.number)?;
         host.set("version", settings.version.number())?;
         let level = match settings.version {
             Version::V0_5 => 5,
@@ -143,6 +192,7 @@ impl State {
             globals.set(name.as_str(), of_option(lua, value)?)?;
         }
         open_files(lua, common, wants_rows)?;
+        replace_exit(lua, place)?;
         if settings.safe {
             secure(lua)?;
         } else {
@@ -152,10 +202,32 @@ impl State {
         Ok(host)
     }
 
+    /// Does something in the script, up to its end or until this asks to stop: then it ends, and so does what it waits
+    /// for by the flag that it gets.
+    ///
+    /// # Errors
+    /// It fails, or was ended.
+    pub fn call<T>(
+        place: &Place,
+        function: &str,
+        stop: &Stop,
+        work: impl FnOnce(&Stop) -> Result<T, LuaError>,
+    ) -> Result<T, LuaError> {
+        let stop = place.begin_call(stop);
+        let done = place.during(|| work(&stop));
+        place.end_call();
+        done.unwrap_or_else(|end| Err(end.error(function)))
+    }
+
     /// Loads the script.
     pub fn load(&self, common: &Arc<Common>) -> Result<(), LuaError> {
+        Self::call(&self.place, "load", &common.settings.stop, |_| self.load_now(common))
+    }
+
+    fn load_now(&self, common: &Arc<Common>) -> Result<(), LuaError> {
         let source = &common.source;
         let name = format!("@{}", source.name());
+        open_ffi(&self.lua, source.bytes(), common).map_err(setting_up)?;
         let loaded = common.chunks.load(&self.lua, &name, without_shebang(source.bytes()));
         let failed = |error: &mlua::Error| {
             let (message, traceback) = parts(error);
@@ -210,10 +282,23 @@ pub(crate) fn parts(error: &mlua::Error) -> (String, String) {
         }
         other => other.to_string(),
     };
-    match text.split_once("\nstack traceback:\n") {
-        Some((message, traceback)) => (message.to_owned(), traceback.to_owned()),
-        None => (text, String::new()),
-    }
+    let (message, traceback) = text.split_once("\nstack traceback:\n").unwrap_or((&text, ""));
+    let message = match is_of_no_text(message) {
+        true => NO_TEXT,
+        false => message,
+    };
+    (message.to_owned(), traceback.to_owned())
+}
+
+/// What sysbench says of an error that is no text.
+const NO_TEXT: &str = "(not a string)";
+
+/// Whether this is what Lua shows of a value that has no text: what it is and where it lies in memory.
+fn is_of_no_text(message: &str) -> bool {
+    const KINDS: [&str; 5] = ["table", "function", "userdata", "thread", "cdata"];
+    message.split_once(": 0x").is_some_and(|(kind, place)| {
+        KINDS.contains(&kind) && !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// An option's value in Lua.
@@ -224,6 +309,33 @@ pub(crate) fn of_option(lua: &Lua, value: &OptionValue) -> mlua::Result<Value> {
         OptionValue::Text(value) => lua.create_string(dyno_text::encode(value)).map(Value::String),
         OptionValue::List(values) => values.as_slice().into_lua(lua),
     }
+}
+
+/// The libraries that a state begins with. FFI takes a fifth of what a state without a script takes, and few scripts
+/// have a use for it: it is opened when one asks. It must not be there to be opened where it is taken away.
+fn libraries(settings: &Settings) -> StdLib {
+    if settings.safe {
+        StdLib::ALL
+    } else {
+        StdLib::ALL ^ StdLib::FFI
+    }
+}
+
+/// Has `require` find FFI.
+fn offer_ffi(lua: &Lua) -> mlua::Result<()> {
+    #[allow(unsafe_code, reason = "it is a function of C")]
+    // SAFETY: that is how LuaJIT opens it itself.
+    let open = unsafe { lua.create_c_function(mlua::ffi::luaopen_ffi) }?;
+    let package: Table = lua.globals().get("package")?;
+    package.get::<Table>("preload")?.set("ffi", open)
+}
+
+/// Opens FFI for a text that mentions it: scripts find it in the global `ffi`, as in sysbench.
+fn open_ffi(lua: &Lua, text: &[u8], common: &Common) -> mlua::Result<()> {
+    if common.settings.safe || !mentions_ffi(text) {
+        return Ok(());
+    }
+    lua.load("ffi = ffi or require('ffi')").exec()
 }
 
 /// What scripts print and what is said of them.
@@ -289,8 +401,13 @@ fn draw(lua: &Lua, host: &Table, common: &Arc<Common>, generator: &Arc<Mutex<Gen
         Ok(((drawn >> 32) as u32, drawn as u32))
     })?;
     host.set("halves", halves)?;
-    let join = "local new = require('ffi').typeof('uint64_t')
-        return function(high, low) return new(high) * 4294967296ULL + new(low) end";
+    // Where the FFI is taken away from the script, it has been opened already.
+    let join = "local require, opened = require, package.loaded.ffi
+        local new = opened and opened.typeof('uint64_t')
+        return function(high, low)
+           new = new or require('ffi').typeof('uint64_t')
+           return new(high) * 4294967296 + new(low)
+        end";
     host.set("uint64", lua.load(join).eval::<Function>()?)?;
     let of = Arc::clone(generator);
     let text = lua.create_function(move |lua, template: Text| {
@@ -318,18 +435,23 @@ fn open_files(lua: &Lua, common: &Arc<Common>, wants_rows: &Arc<AtomicBool>) -> 
             if may_look_at_rows(text) {
                 wants_rows.store(true, Ordering::Relaxed);
             }
+            open_ffi(lua, text, &common)?;
             common.chunks.load(lua, &format!("@{name}"), without_shebang(text))
         }
     };
     let of_files = {
-        let load = load.clone();
+        let (load, common) = (load.clone(), Arc::clone(common));
         lua.create_function(move |lua, name: Option<Text>| {
             let name = name.map(|name| name.to_string_lossy()).unwrap_or_default();
-            match fs::read(&name) {
-                Ok(text) => match load(lua, &name, &text) {
-                    Ok(function) => Ok((Some(function), None)),
-                    Err(error) => Ok((None, Some(parts(&error).0))),
-                },
+            let known = common.source.known_file(&name).map(<[u8]>::to_owned);
+            match known.map_or_else(|| fs::read(&name), Ok) {
+                Ok(text) => {
+                    common.note_file(&name, &text);
+                    match load(lua, &name, &text) {
+                        Ok(function) => Ok((Some(function), None)),
+                        Err(error) => Ok((None, Some(parts(&error).0))),
+                    }
+                }
                 Err(error) => Ok((None, Some(format!("cannot open {name}: {error}")))),
             }
         })?
@@ -363,6 +485,26 @@ fn open_files(lua: &Lua, common: &Arc<Common>, wants_rows: &Arc<AtomicBool>) -> 
     })?;
     let loaders: Table = package.get("loaders")?;
     loaders.raw_set(2, search)
+}
+
+/// `os.exit` would end the whole process, with all that is measured and to be put back. It ends the script instead, and
+/// whoever runs that learns of the code.
+fn replace_exit(lua: &Lua, place: &Arc<Place>) -> mlua::Result<()> {
+    let place = Arc::downgrade(place);
+    let exit = lua.create_function(move |lua, code: Value| {
+        let code = match code {
+            Value::Boolean(is_well) => i64::from(!is_well),
+            Value::Integer(code) => code,
+            Value::Number(code) => code as i64,
+            _ => 0,
+        };
+        if let Some(place) = place.upgrade() {
+            // The system keeps so much of it.
+            place.exit((code & 0xff) as u8, lua.current_thread().state());
+        }
+        Err::<(), _>(mlua::Error::RuntimeError("os.exit".to_owned()))
+    })?;
+    lua.globals().get::<Table>("os")?.set("exit", exit)
 }
 
 /// Takes from a script what reaches beyond Lua.

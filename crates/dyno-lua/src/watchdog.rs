@@ -1,70 +1,38 @@
-//! Notices scripts that keep their thread: while one computes without end, or waits for something that is not the
-//! server, no other client of the thread goes on.
+//! Notices scripts that keep their thread, and ends them when it is time: while one computes without end, or waits for
+//! something that is not the server, no other client of the thread goes on.
 //!
-//! A client says when it enters its script and when it leaves it, by counting: two stores, and no look at the clock. A
-//! thread beside the load looks now and then whether a count stays the same. What has stayed for a second is asked
-//! where it is, by a hook that Lua calls with its next instruction.
+//! A client says when it enters its script and when it leaves it, by counting. A thread beside the load looks now and
+//! then whether a count stays the same. What has stayed for a second is asked where it is, and that is said. What is
+//! still there when nobody waits for it any more is ended.
 
-use crate::client::Client;
+use crate::place::Place;
 use crate::voice::{Level, Voice};
-use mlua::ffi;
-use std::ffi::CStr;
-use std::os::raw::c_int;
-use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often it is looked.
 const STEP: Duration = Duration::from_millis(100);
 
+/// So many looks make a second.
+const LOOKS_PER_S: u32 = 10;
+
 /// What stays in a script for so many looks is noticed.
-const PATIENCE: u32 = 10;
+const NOTICED: u32 = LOOKS_PER_S;
 
-/// Where scripts are that were asked: the hook cannot be told whom to tell.
-static FOUND: Mutex<Option<String>> = Mutex::new(None);
+/// A script that is to end at once has stayed for so many looks: others are only on their way.
+const SOON: u32 = 3;
 
-/// Where a client stands. It alone writes.
-#[derive(Debug, Default)]
-pub(crate) struct Place {
-    /// Counted up on the way in and on the way out: odd means in.
-    crossings: AtomicU64,
-    client: AtomicUsize,
-    lua: AtomicPtr<ffi::lua_State>,
-}
+/// No script of a load is to end.
+const NEVER: u32 = u32::MAX;
 
-/// Lasts while a client is in its script.
-pub(crate) struct Watch(Arc<Place>);
-
-impl Place {
-    /// A client enters its script.
-    pub fn enter(self: Arc<Self>, number: usize, client: Option<&Client>) -> Watch {
-        if self.lua.load(Ordering::Relaxed).is_null() {
-            self.client.store(number, Ordering::Relaxed);
-            let lua = client.and_then(Client::raw);
-            self.lua.store(lua.unwrap_or(ptr::null_mut()), Ordering::Release);
-        }
-        self.cross();
-        Watch(self)
-    }
-
-    fn cross(&self) {
-        let crossings = self.crossings.load(Ordering::Relaxed);
-        self.crossings.store(crossings.wrapping_add(1), Ordering::Release);
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.0.cross();
-    }
-}
-
-/// Watches the clients of a load as long as it lasts.
+/// Watches states as long as it lasts.
 pub(crate) struct Watchdog {
     places: Arc<Mutex<Vec<Weak<Place>>>>,
     ended: Arc<AtomicBool>,
+    /// For how many looks a client of a load may go on by itself.
+    patience: Arc<AtomicU32>,
 }
 
 impl Watchdog {
@@ -72,21 +40,43 @@ impl Watchdog {
         let watchdog = Self {
             places: Arc::default(),
             ended: Arc::default(),
+            patience: Arc::new(AtomicU32::new(NEVER)),
+        };
+        let mut watch = Watch {
+            patience: Arc::clone(&watchdog.patience),
+            voice,
         };
         let (places, ended) = (Arc::clone(&watchdog.places), Arc::clone(&watchdog.ended));
-        // Without it nobody is told, but the load goes on.
-        let _ = thread::Builder::new()
-            .name("watchdog".to_owned())
-            .spawn(move || watch(&places, &ended, &*voice));
+        // Without it nobody is told, and nothing is ended, but the load goes on.
+        let _ = thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
+            let mut seen = Vec::new();
+            while !ended.load(Ordering::Relaxed) {
+                thread::sleep(STEP);
+                let places = places.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                seen.resize(places.len(), Seen::default());
+                for (place, seen) in places.iter().zip(&mut seen) {
+                    if let Some(place) = place.upgrade() {
+                        watch.look(&place, seen);
+                    }
+                }
+            }
+        });
         watchdog
     }
 
     /// The place of a new client.
-    pub fn place(&self) -> Arc<Place> {
-        let place = Arc::new(Place::default());
+    pub fn place(&self, number: usize) -> Arc<Place> {
+        let place = Arc::new(Place::new(number));
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         places.push(Arc::downgrade(&place));
         place
+    }
+
+    /// From now on clients of a load are ended that go on by themselves for this long.
+    pub fn end_after(&self, patience: Duration) {
+        let looks = patience.as_millis() / STEP.as_millis();
+        let looks = u32::try_from(looks).unwrap_or(NEVER).max(SOON);
+        self.patience.fetch_min(looks, Ordering::Relaxed);
     }
 }
 
@@ -96,75 +86,79 @@ impl Drop for Watchdog {
     }
 }
 
-fn watch(places: &Mutex<Vec<Weak<Place>>>, ended: &AtomicBool, voice: &dyn Voice) {
-    // The count of each place when it was looked at last, and for how many looks it has been the same.
-    let mut seen: Vec<(u64, u32)> = Vec::new();
-    while !ended.load(Ordering::Relaxed) {
-        thread::sleep(STEP);
-        let places = places.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        seen.resize(places.len(), (0, 0));
-        for (place, (last, looks)) in places.iter().zip(&mut seen) {
-            let Some(place) = place.upgrade() else { continue };
-            let crossings = place.crossings.load(Ordering::Acquire);
-            if crossings % 2 == 0 || crossings != *last {
-                (*last, *looks) = (crossings, 0);
-                continue;
+/// What was seen of a place.
+#[derive(Clone, Default)]
+struct Seen {
+    crossings: u64,
+    /// For how many looks it has been in its script since that crossing.
+    looks: u32,
+    /// For how many of the last ones, since it was to end in its time, it was seen to compute.
+    computing: u32,
+}
+
+struct Watch {
+    patience: Arc<AtomicU32>,
+    voice: Arc<dyn Voice>,
+}
+
+impl Watch {
+    fn look(&mut self, place: &Place, seen: &mut Seen) {
+        let call_is_over = place.call_is_over();
+        let crossings = place.crossings();
+        if crossings.is_multiple_of(2) || crossings != seen.crossings {
+            *seen = Seen {
+                crossings,
+                ..Seen::default()
+            };
+            return;
+        }
+        seen.looks = seen.looks.saturating_add(1);
+        let for_s = u64::from(seen.looks / LOOKS_PER_S);
+        match call_is_over {
+            // Nobody shares its thread.
+            Some(false) => {}
+            Some(true) if seen.looks >= SOON => place.order_end(crossings, for_s),
+            Some(true) => {}
+            None => {
+                if seen.looks == NOTICED {
+                    self.tell(place, crossings);
+                }
+                let patience = self.patience.load(Ordering::Relaxed);
+                if self.is_over(place, seen, patience) {
+                    place.order_end(crossings, for_s);
+                    // There is nothing to be hoped for from the others.
+                    self.patience.store(SOON, Ordering::Relaxed);
+                }
             }
-            *looks += 1;
-            if *looks == PATIENCE {
-                let client = place.client.load(Ordering::Relaxed);
-                let at = match ask(&place, crossings) {
-                    Some(at) => format!("in {at}"),
-                    None => "in a call that does not come back".to_owned(),
+        }
+    }
+
+    /// Whether a client has gone on by itself for too long. As long as there is time, only what it computes counts: a
+    /// program that it has started and waits for is not its own doing.
+    fn is_over(&self, place: &Place, seen: &mut Seen, patience: u32) -> bool {
+        match patience {
+            NEVER => false,
+            SOON => seen.looks >= SOON,
+            _ => {
+                seen.computing = match place.ask(seen.crossings, STEP) {
+                    Some(_) => seen.computing + 1,
+                    None => 0,
                 };
-                voice.say(
-                    Level::Warning,
-                    &format!(
-                        "the script of thread {client} has not asked the server for anything for 1 s: it is {at}. \
-                         Others that share its thread wait meanwhile"
-                    ),
-                );
+                seen.computing >= patience
             }
         }
     }
-}
 
-/// Asks a script where it is. `None`: it does not get to say so.
-fn ask(place: &Place, crossings: u64) -> Option<String> {
-    let lua = place.lua.load(Ordering::Acquire);
-    if lua.is_null() {
-        return None;
+    fn tell(&self, place: &Place, crossings: u64) {
+        let at = match place.ask(crossings, STEP) {
+            Some(at) => format!("in {at}"),
+            None => "in a call that does not come back".to_owned(),
+        };
+        let message = format!(
+            "the script of thread {} has not asked the server for anything for 1 s: it is {at}. Others that share its \
+             thread wait meanwhile",
+            place.number
+        );
+        self.voice.say(Level::Warning, &message);
     }
-    let found = || FOUND.lock().unwrap_or_else(PoisonError::into_inner).take();
-    found();
-    #[allow(unsafe_code, reason = "Lua can be interrupted by nothing else")]
-    // SAFETY: the state lives, as its client is in it. LuaJIT allows hooks to be set while the state runs, as its own
-    // program does from a signal handler; states of a load do not compile, so the next instruction calls the hook.
-    unsafe {
-        ffi::lua_sethook(lua, Some(tell), ffi::LUA_MASKCOUNT, 1);
-    }
-    let until = Instant::now() + STEP;
-    while Instant::now() < until {
-        if let Some(found) = found() {
-            return Some(found);
-        }
-        if place.crossings.load(Ordering::Acquire) != crossings {
-            return None;
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    None
-}
-
-/// The hook: notes where the script is, and takes itself away.
-#[allow(unsafe_code, reason = "Lua calls it")]
-unsafe extern "C-unwind" fn tell(lua: *mut ffi::lua_State, about: *mut ffi::lua_Debug) {
-    // SAFETY: Lua gives its state and a record that `lua_getinfo` fills in; the source's name in that ends in a zero.
-    let at = unsafe {
-        ffi::lua_sethook(lua, None, 0, 0 as c_int);
-        ffi::lua_getinfo(lua, c"Sl".as_ptr(), about);
-        let name = CStr::from_ptr((*about).short_src.as_ptr());
-        format!("{}:{}", name.to_string_lossy(), (*about).currentline)
-    };
-    *FOUND.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
 }

@@ -613,6 +613,8 @@ fn a_script_from_elsewhere_has_no_way_out() {
         assert(package.loadlib == nil and string.dump == nil)
         assert(not pcall(load("return 1")) == false)
         assert(load("\27LJ") == nil)
+        assert(type(load("return 1ULL")) == "function" and rawget(_G, "ffi") == nil and not pcall(require, "ffi"))
+        assert(type(sysbench.rand.uniform_uint64()) == "cdata")
         assert(not pcall(dofile, "/etc/no-such-file"))
         function event() end"#;
     let (mut settings, _) = settings(Dialect::Mysql, 1, &[]);
@@ -621,11 +623,15 @@ fn a_script_from_elsewhere_has_no_way_out() {
         .map(drop)
         .unwrap();
     settings.safe = false;
-    let text =
-        "local ffi = require('ffi') ffi.cdef('int getpid(void);') assert(ffi.C.getpid() > 0) assert(io and debug)";
-    Environment::load(&Source::text("ffi.lua", text), &settings, 0, None)
-        .map(drop)
-        .unwrap();
+    for text in [
+        "local ffi = require('ffi') ffi.cdef('int getpid(void);') assert(ffi.C.getpid() > 0) assert(io and debug)",
+        "ffi.cdef('int getpid(void);') assert(ffi.C.getpid() > 0) function event() end",
+        "assert(type(sysbench.rand.uniform_uint64()) == 'cdata' and 1ULL + 1 == 2) function event() end",
+    ] {
+        Environment::load(&Source::text("foreign.lua", text), &settings, 0, None)
+            .map(drop)
+            .unwrap();
+    }
 }
 
 #[test]
@@ -768,4 +774,110 @@ fn commands_use_a_server_that_is_given() {
     let mut environment = Environment::load(&Source::text("c.lua", text), &settings, 0, Some(reach)).unwrap();
     environment.command("prepare").unwrap();
     assert_eq!(heard.printed(), "7\n");
+}
+
+/// What a script consists of is more than what it has loaded when it begins, and is used in the place of the files.
+#[test]
+fn files_belong_to_the_script_that_loads_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let inner = file("inner.lua", "inner = 'old'");
+    let outer = file("outer.lua", &format!("dofile('{inner}') outer = 1"));
+    let later = file("later.lua", "later = 'old'");
+    let hidden = file("hidden.lua", "hidden = 'old'");
+    file("near.lua", "return 'old'");
+    let letter = file("letter.txt", "no script of mine");
+    let text = format!(
+        "dofile('{outer}') if false then dofile('{letter}') dofile('/dev/zero') end\n\
+         function prepare() dofile(\"{later}\") dofile('' .. '{hidden}') print(inner, later, require('near')) end"
+    );
+    let source = Source::text("main.lua", &text).in_folder(folder.path());
+    let (settings, heard) = settings(Dialect::Mysql, 1, &[]);
+    let parts = Environment::load(&source, &settings, 0, None).unwrap().parts();
+    let names = |parts: &[(String, Vec<u8>)]| parts.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&parts.files), [inner.clone(), later.clone(), outer.clone()]);
+    assert_eq!(parts.modules, [("near".to_owned(), b"return 'old'".to_vec())]);
+    for path in [&inner, &later, &folder.path().join("near.lua").display().to_string()] {
+        fs::write(path, "return 'new'").unwrap();
+    }
+    let files = parts.files.iter().map(|(name, text)| (name.as_str(), text));
+    let modules = parts.modules.iter().map(|(name, text)| (name.as_str(), text));
+    let known = source.clone().with_modules(modules).with_files(files);
+    let mut environment = Environment::load(&known, &settings, 0, None).unwrap();
+    environment.command("prepare").unwrap();
+    assert_eq!(heard.printed(), "old\told\told\n");
+    // Only of what nobody could know it is said.
+    let said = heard.said();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains(&format!("main.lua loads {hidden} only while it runs")),
+        "{said:?}"
+    );
+}
+
+/// Errors have the words that sysbench has for them.
+#[test]
+fn what_is_no_text_is_refused_as_in_sysbench() {
+    let fails = |text: &str| {
+        let (settings, _) = settings(Dialect::Mysql, 1, &[]);
+        let source = Source::text("main.lua", text);
+        let loaded = Environment::load(&source, &settings, 0, None);
+        let ended = loaded.and_then(|mut environment| environment.command("prepare"));
+        ended.unwrap_err().to_string()
+    };
+    for (text, expected) in [
+        ("error({code = 5})", "(not a string)"),
+        (
+            "function prepare() error({code = 5}) end",
+            "`prepare' function failed: (not a string)",
+        ),
+        (
+            "function prepare() error(nil) end",
+            "`prepare' function failed: (not a string)",
+        ),
+        (
+            "function prepare() error(5) end",
+            "`prepare' function failed: main.lua:1: 5",
+        ),
+        (
+            "local shown = {__tostring = function() return 'shown' end}\n\
+             function prepare() error(setmetatable({}, shown)) end",
+            "`prepare' function failed: shown",
+        ),
+    ] {
+        assert_eq!(fails(text), expected, "{text}");
+    }
+    let server = hold(&MARIA);
+    let (settings, _) = settings(Dialect::Mysql, 1, &[]);
+    for (call, expected) in [
+        (
+            "con:query(nil)",
+            "main.lua:1: query() wants a statement as a string, not nil",
+        ),
+        (
+            "con:query_row({})",
+            "main.lua:1: query_row() wants a statement as a string, not a table",
+        ),
+        (
+            "con:prepare(5)",
+            "main.lua:1: prepare() wants a statement as a string, not a number",
+        ),
+        (
+            "con:bulk_insert_init()",
+            "main.lua:1: bulk_insert_init() wants a statement as a string, not nil",
+        ),
+    ] {
+        let text = format!("function prepare() con = sysbench.sql.driver():connect() {call} end");
+        let source = Source::text("main.lua", &text);
+        let error = command(&server.connector(), &source, &settings, "prepare").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("`prepare' function failed: {expected}"),
+            "{call}"
+        );
+    }
 }

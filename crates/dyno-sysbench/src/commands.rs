@@ -4,9 +4,9 @@ use crate::fill::Loading;
 use crate::message::{Level, Log, complain, print};
 use crate::options::declared::Resolved;
 use crate::options::{Options, of_test};
-use crate::run::servers;
+use crate::run::{Failure, servers};
 use crate::script::Script;
-use dyno_lua::{Environment, Filler, Function, Settings, run_parallel};
+use dyno_lua::{Environment, Filler, Function, LuaError, Settings, run_parallel};
 use std::sync::Arc;
 
 /// Commands that sysbench expects of every test.
@@ -37,10 +37,7 @@ pub fn command(name: &str, options: &Options, script: &Script, resolved: &[Resol
     }
     match execute(name, is_parallel, options, script, resolved, log) {
         Ok(()) => 0,
-        Err(text) => {
-            log.fatal(&text);
-            1
-        }
+        Err(failure) => failure.tell(log),
     }
 }
 
@@ -51,7 +48,7 @@ fn execute(
     script: &Script,
     resolved: &[Resolved],
     log: &Arc<Log>,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let loading = Loading::of(&options.settings);
     let settings = Settings {
         filler: loading.map(|loading| Arc::new(loading) as Arc<dyn Filler>),
@@ -68,7 +65,7 @@ fn execute(
             .and_then(|mut environment| environment.command(name)),
     };
     done.map_err(|error| match unknown {
-        Some(text) => format!("{text}\n{error}"),
-        None => error.to_string(),
+        Some(text) if !matches!(error, LuaError::Exit { .. }) => Failure::Other(format!("{text}\n{error}")),
+        _ => Failure::Lua(error),
     })
 }

@@ -19,7 +19,7 @@ use dyno_engine::Signals;
 use dyno_lua::LuaError;
 use message::{Log, complain, print};
 use options::{Options, Request, declared};
-use script::Script;
+use script::{Script, ScriptError};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -65,6 +65,7 @@ fn test(options: &Options) -> u8 {
     }
     let script = match Script::load(options, &log) {
         Ok(script) => script,
+        Err(ScriptError::Lua(error)) => return run::tell_of(&error, &log),
         Err(error) => {
             log.fatal(&error.to_string());
             return 1;
@@ -82,6 +83,9 @@ fn test(options: &Options) -> u8 {
         }
     };
     if let Err(refusal) = script.validate(&resolved, options, &log) {
+        if matches!(refusal, LuaError::Exit { .. }) {
+            return run::tell_of(&refusal, &log);
+        }
         // It dies of an error that nobody catches.
         let said = match refusal {
             LuaError::Call { message, .. } => message,

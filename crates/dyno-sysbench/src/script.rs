@@ -5,7 +5,7 @@ use crate::message::{Level, Log, print_bytes};
 use crate::options::declared::{Declared, Resolved};
 use crate::options::{Kind, Options, Value};
 use dyno_lua::{
-    DeclaredOption, Dialect, Distribution, Environment, IgnoredErrors, LuaError, OptionKind, OptionValue,
+    DeclaredOption, Dialect, Distribution, Environment, IgnoredErrors, LuaError, OptionKind, OptionValue, Parts,
     PreparedStatements, RandomSettings, Settings, Source, Voice, workloads,
 };
 use std::io::Read;
@@ -21,8 +21,8 @@ pub struct Script {
     pub declared: dyno_lua::Declared,
     /// The options that it declares.
     pub options: Option<Vec<Declared>>,
-    /// The modules that it loads, with their texts.
-    pub modules: Vec<(String, Vec<u8>)>,
+    /// What else it consists of, for the archive.
+    pub parts: Parts,
 }
 
 /// Passes on what scripts print, and says what is to be said.
@@ -81,7 +81,10 @@ impl Script {
         let own = declared.options.as_ref();
         Ok(Self {
             options: own.map(|own| own.iter().map(option).collect()),
-            modules: environment.modules(),
+            parts: match options.archive {
+                Some(_) => environment.parts(),
+                None => Parts::default(),
+            },
             source,
             name,
             declared,

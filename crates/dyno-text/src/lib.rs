@@ -10,11 +10,13 @@
 //! Python does the same for file names with its "surrogateescape", for which Rust's strings have no room.
 
 mod line;
+mod secret;
 mod visible;
 
 use std::borrow::Cow;
 
 pub use line::one_line;
+pub use secret::{HIDDEN, PASSWORDS, is_secret, line_without_secrets, names_secret};
 pub use visible::visible;
 
 /// The character of byte 0x00, if it had one.

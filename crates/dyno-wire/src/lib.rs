@@ -38,6 +38,7 @@ mod results;
 mod server_error;
 mod session;
 pub mod tls;
+mod unreached;
 
 pub use dyno_record::{ErrorClass, ErrorCode};
 pub use error::WireError;
@@ -50,3 +51,4 @@ pub use protocol::{Protocol, UnknownProtocol};
 pub use results::{CapturedResult, MOST_KEPT, ResultTooLarge, Row};
 pub use server_error::ServerError;
 pub use session::{Cancel, Event, Parameters, Preparation, Reply, Session, TransactionStatus};
+pub use unreached::{Place, SOCKET, Unreached};

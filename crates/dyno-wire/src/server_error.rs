@@ -1,5 +1,6 @@
 //! What a server says went wrong, or wants noticed.
 
+use crate::unreached::Unreached;
 use dyno_record::{ErrorClass, ErrorCode};
 use std::fmt;
 
@@ -35,6 +36,8 @@ pub struct ServerError {
     pub internal_position: Option<u32>,
     /// Whether the server ends the connection after this.
     pub fatal: bool,
+    /// Where a connection was to be made, if that is what failed.
+    pub unreached: Option<Box<Unreached>>,
 }
 
 impl ServerError {

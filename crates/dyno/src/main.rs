@@ -24,6 +24,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// The Lua states of thousands of clients are millions of small objects, which this packs densest.
+#[global_allocator]
+static MEMORY: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let mut words = arguments::arguments();
     if let Some(called) = called(&words, "pgbench") {

@@ -11,6 +11,7 @@ mod place;
 mod planned_run;
 mod resolved;
 mod scripts;
+mod secret;
 mod value;
 
 pub use address::Address;
@@ -21,6 +22,7 @@ pub use planned_run::PlannedRun;
 pub(crate) use planned_run::harmless;
 pub use resolved::{Data, Fill, MEASURE, Phase, Prepare, Resolved, Stage, WARMUP, Workload};
 pub use scripts::{LuaScript, LuaSettings, Script, Scripts, WeightedScript};
+pub use secret::{shown_option, shown_parameter};
 pub use value::{Span, Value};
 
 use indexmap::IndexMap;

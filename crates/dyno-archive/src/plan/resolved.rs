@@ -1,6 +1,6 @@
 //! The exact work of a run.
 
-use super::{Address, Cache, LuaScript, Path, Place, Protocol, Scripts, Size, Span, State, Value, padded};
+use super::{Address, Cache, LuaScript, Path, Place, Protocol, Scripts, Size, Span, State, Value, padded, secret};
 use indexmap::IndexMap;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,8 @@ pub struct Resolved {
     /// The locale of the embedded server's databases; `None`: `C.UTF-8`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locale: Option<String>,
-    /// Variables of all scripts, in the file's order.
+    /// Variables of all scripts, in the file's order. A text that is a secret by its name is never serialised.
+    #[serde(serialize_with = "secret::parameters")]
     pub parameters: IndexMap<String, Value>,
     /// Server settings by name. A value may still be relative to the server's machine ("25% of memory").
     pub settings: IndexMap<String, String>,
@@ -191,6 +192,20 @@ fn placed<'a>(text: &str, place: Option<&'a Place>, key: &'a str) -> (String, &'
 }
 
 impl Resolved {
+    /// The names of the options of scripts, and of parameters, whose values were hidden when this was archived, so that
+    /// they are not known any more.
+    #[must_use]
+    pub fn hidden(&self) -> Vec<&str> {
+        let of_workloads = self.workloads.iter().filter_map(|workload| workload.scripts.lua());
+        let of_data = self.data.prepare.iter().map(|prepare| &prepare.script);
+        let options = of_workloads.chain(of_data).flat_map(|script| &script.lua.options);
+        let all = self.parameters.iter().chain(options).filter(secret::is_hidden);
+        let mut names: Vec<_> = all.map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// The phases in order; a warm-up of no length is left out.
     #[must_use]
     pub fn phases(&self) -> Vec<Phase> {

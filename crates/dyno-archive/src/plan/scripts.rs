@@ -1,7 +1,7 @@
 //! What the clients of a workload execute: mostly one script, but a mix of several is a workload too, and so is a
 //! script in Lua.
 
-use super::Value;
+use super::{Value, secret, shown_option};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Scripts {
     // The first, because it has all that a single script has.
     /// A script in sysbench's Lua.
-    Lua(LuaScript),
+    Lua(Box<LuaScript>),
     /// Always the same.
     One(Script),
     /// Each transaction executes one of them, drawn by weight.
@@ -47,7 +47,9 @@ pub struct LuaScript {
 /// What a script in Lua is run with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LuaSettings {
-    /// The values of options, with underscores in their names; what is not in here has the script's own defaults.
+    /// The values of options, with underscores in their names; what is not in here has the script's own defaults. What
+    /// is a secret by its name is never serialised.
+    #[serde(serialize_with = "secret::options")]
     pub options: IndexMap<String, Value>,
     /// Whether it has no FFI, files and commands.
     #[serde(default)]
@@ -55,6 +57,9 @@ pub struct LuaSettings {
     /// The texts of the modules that it loads by `require`, by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub modules: IndexMap<String, String>,
+    /// The texts of the files that it loads by `dofile` and `loadfile`, by the names under which it does.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub files: IndexMap<String, String>,
 }
 
 /// A script of several.
@@ -68,12 +73,18 @@ pub struct WeightedScript {
 }
 
 impl LuaScript {
-    /// The values of its options in one line; empty if none was given.
+    /// The values of its options in one line, secrets hidden; empty if none was given.
     #[must_use]
     pub fn options(&self) -> String {
-        let options = self.lua.options.iter();
+        let options = self.shown_options();
         let options = options.map(|(name, value)| format!("{name} = {value}"));
         options.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Its options as they may be shown.
+    pub fn shown_options(&self) -> impl Iterator<Item = (&str, Value)> {
+        let options = self.lua.options.iter();
+        options.map(|(name, value)| (name.as_str(), shown_option(name, value)))
     }
 }
 
@@ -113,7 +124,8 @@ impl Scripts {
     /// The scripts with their weights, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&Script, u64)> {
         let (one, several) = match self {
-            Self::One(script) | Self::Lua(LuaScript { script, .. }) => (Some(script), [].as_slice()),
+            Self::One(script) => (Some(script), [].as_slice()),
+            Self::Lua(lua) => (Some(&lua.script), [].as_slice()),
             Self::Several { scripts } => (None, scripts.as_slice()),
         };
         let several = several.iter().map(|weighted| (&weighted.script, weighted.weight));
@@ -151,19 +163,39 @@ mod tests {
             panic!("one script");
         };
         let options = [("tables", Value::Integer(4)), ("rand_type", Value::from("uniform"))];
-        let lua = Scripts::Lua(LuaScript {
+        let lua = Scripts::Lua(Box::new(LuaScript {
             script,
             lua: LuaSettings {
                 options: options.map(|(name, value)| (name.to_owned(), value)).into(),
                 safe: true,
                 modules: IndexMap::from([("common".to_owned(), "return 1".to_owned())]),
+                files: IndexMap::from([("tables.lua".to_owned(), "return 2".to_owned())]),
             },
-        });
+        }));
         let json = serde_json::to_value(&lua).unwrap();
         assert_eq!(json["lua"]["options"], json!({ "tables": 4, "rand_type": "uniform" }));
+        assert_eq!(json["lua"]["files"], json!({ "tables.lua": "return 2" }));
         assert_eq!(json["script_name"], "a.lua");
         assert_eq!(serde_json::from_value::<Scripts>(json).unwrap(), lua);
         assert_eq!(lua.iter().count(), 1);
+    }
+
+    #[test]
+    fn a_secret_is_never_serialised_or_shown() {
+        let Scripts::One(script) = Scripts::new([script("a.lua")]) else {
+            panic!("one script");
+        };
+        let options = [("api_token", Value::from("s3cret")), ("tables", Value::Integer(4))];
+        let lua = LuaScript {
+            script,
+            lua: LuaSettings {
+                options: options.map(|(name, value)| (name.to_owned(), value)).into(),
+                ..LuaSettings::default()
+            },
+        };
+        assert_eq!(lua.options(), "api_token = ***, tables = 4");
+        let json = serde_json::to_value(&lua).unwrap();
+        assert_eq!(json["lua"]["options"], json!({ "api_token": "***", "tables": 4 }));
     }
 
     #[test]

@@ -55,10 +55,15 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// Lets all clients do something up to [`Action::Ready`](crate::Action::Ready), or until somebody asks to stop.
     fn each(&mut self, begin: impl Fn(&mut Self, usize, u64)) {
         self.ready = 0;
+        let abandoned = self.abandoned;
         for index in 0..self.clients.len() {
             let now_ns = self.clock.now_ns();
             begin(self, index, now_ns);
             if self.ending.is_some() {
+                return;
+            }
+            // The others are no better, and each of them would take as long.
+            if self.abandoned > abandoned {
                 return;
             }
             // Not all of them at once: the first are to be answered while the last begin.
@@ -92,6 +97,16 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// A client has done what comes before or after its transactions.
     pub(super) fn ready(&mut self, index: usize) {
         self.clients[index].waiting = Waiting::Turn;
+        self.ready += 1;
+    }
+
+    /// A client was made to come back, and has nothing more to do.
+    #[cold]
+    pub(super) fn abandon(&mut self, index: usize) {
+        self.clients[index].waiting = Waiting::Never;
+        self.working = self.working.saturating_sub(1);
+        self.summary.unfinished += 1;
+        self.abandoned += 1;
         self.ready += 1;
     }
 

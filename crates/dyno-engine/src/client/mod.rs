@@ -118,6 +118,8 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     ending: Option<Ending>,
     /// Clients that have done what comes before or after all transactions.
     ready: usize,
+    /// Clients that were made to come back and do nothing any more.
+    abandoned: usize,
 }
 
 /// What a thread needs to run its share of a workload.
@@ -169,6 +171,9 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
     let (mut clients, starting) = Clients::new(share, backend);
     if P::INDEPENDENT {
         clients.enter_all();
+        if clients.abandoned > 0 {
+            clients.give_up(Ending::Stopped);
+        }
     }
     // Whoever cannot begin says so first, and is told when the others do.
     if let Some(ending) = clients.ending.take() {
@@ -193,7 +198,8 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
         }
         if clients.over {
             clients.connect_no_more();
-            let stopped = clients.stop.requested();
+            // The others of a thread that was held up are not to hold it up any longer.
+            let stopped = clients.stop.requested() || clients.abandoned > 0;
             let grace_ns = if stopped { grace_ns.min(STOP_GRACE_NS) } else { grace_ns };
             drain_until_ns = drain_until_ns.min(now_ns.saturating_add(grace_ns));
             if !clients.any_running() || now_ns >= drain_until_ns || clients.ending.is_some() {
@@ -308,6 +314,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             summary: WorkerSummary::default(),
             ending: None,
             ready: 0,
+            abandoned: 0,
         };
         (clients, share.starting)
     }

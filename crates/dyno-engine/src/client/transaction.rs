@@ -190,6 +190,7 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
                 // Nothing has failed: it is over all the same.
                 Ok(Action::Fail) => return self.rest(index, now_ns),
                 Ok(Action::Ready) => return self.ready(index),
+                Ok(Action::Abandon) => return self.abandon(index),
                 Ok(Action::Finish { completed }) => {
                     if completed {
                         self.record_completed(index, now_ns);

@@ -1,14 +1,21 @@
 //! Gathers what threads record into intervals, and works out how the load ended.
 
-use super::overtime::Overtime;
+use super::next;
+use super::overtime::{Overtime, Received};
+use crate::clock::Clock;
+use crate::load::Load;
 use crate::outcome::{Ending, Observer, Outcome, Waited};
 use crate::report::{Message, SliceReport, WorkerSummary};
-use crate::timeline::Slice;
+use crate::timeline::{Slice, Timeline};
 use dyno_connect::Stop;
 use dyno_record::{Interval, Recording};
 use std::collections::BTreeMap;
+use std::iter::Peekable;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
+
+/// What threads have not reported so long after an interval's end is overdue.
+const OVERDUE_NS: u64 = 1_000_000_000;
 
 /// What the collector keeps of a thread.
 pub(super) struct Thread {
@@ -28,11 +35,16 @@ struct Pending {
 
 pub(super) struct Collector {
     threads: Vec<Thread>,
+    clock: Clock,
     start_ns: u64,
+    /// The intervals that may become overdue.
+    expected: Peekable<Timeline>,
     pending: BTreeMap<usize, Pending>,
     /// Intervals that are done with, to be used again.
     spare: Vec<Vec<Recording>>,
     last_loss: Option<String>,
+    /// Whether it was told that threads do not end.
+    is_stuck: bool,
     /// Why the load ends before its time.
     pub ending: Option<Ending>,
     outcome: Outcome,
@@ -42,14 +54,24 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Of so many workloads, whose clients began at this instant.
-    pub fn new(workloads: usize, threads: Vec<Thread>, start_ns: u64) -> Self {
+    /// Of a load whose clients began at this instant.
+    pub fn new<D, P>(load: &Load<D, P>, threads: Vec<Thread>, clock: Clock, start_ns: u64) -> Self {
+        let workloads = load.workloads.len();
+        let spent_ns = if load.include_connecting { start_ns } else { 0 };
+        let expected = Timeline::new(&load.phases, load.interval, start_ns, spent_ns);
+        let expected = match load.record_finishing {
+            true => expected.open(),
+            false => expected,
+        };
         Self {
             threads,
+            clock,
             start_ns,
+            expected: expected.peekable(),
             pending: BTreeMap::new(),
             spare: Vec::new(),
             last_loss: None,
+            is_stuck: false,
             ending: None,
             outcome: Outcome {
                 ended_early: None,
@@ -73,12 +95,18 @@ impl Collector {
         observer: &mut (impl Observer + ?Sized),
         stop: &Stop,
     ) {
-        let mut next = || match &mut overtime {
-            Some(overtime) => overtime.receive(inbox),
-            // The channel closes when the last thread is gone, even one that panicked.
-            None => inbox.recv().ok(),
-        };
-        while let Some(message) = next() {
+        loop {
+            let message = match next(inbox, overtime.as_deref_mut()) {
+                Received::Message(message) => message,
+                Received::Nothing => {
+                    self.tell_overdue(observer);
+                    if overtime.as_ref().is_some_and(|overtime| overtime.is_hopeless()) {
+                        self.tell_stuck(observer, stop);
+                    }
+                    continue;
+                }
+                Received::Closed => break,
+            };
             match message {
                 Message::Slice(report) => self.add(report),
                 Message::Lost { message } => self.last_loss = Some(message),
@@ -167,6 +195,46 @@ impl Collector {
             interval.recordings.iter_mut().for_each(Recording::clear);
             self.spare.push(interval.recordings);
         }
+    }
+
+    /// Tells of intervals that are past while threads are yet to report them.
+    fn tell_overdue(&mut self, observer: &mut (impl Observer + ?Sized)) {
+        let past_ns = self.clock.now_ns().saturating_sub(OVERDUE_NS);
+        let running = self.threads.iter().filter(|thread| thread.running);
+        let Some(awaited) = running.map(|thread| thread.next_slice).min() else {
+            return;
+        };
+        while let Some(slice) = self.expected.next_if(|slice| slice.end_ns <= past_ns) {
+            if slice.index < awaited {
+                continue;
+            }
+            let known = self.pending.get(&slice.index).map(|pending| pending.recordings.clone());
+            let workloads = self.outcome.unfinished.len();
+            observer.overdue(&Interval {
+                phase: slice.phase,
+                start: Duration::from_nanos(slice.start_ns - self.start_ns),
+                duration: Duration::from_nanos(slice.end_ns - slice.start_ns),
+                first_thread_whole: true,
+                recordings: known.unwrap_or_else(|| (0..workloads).map(|_| Recording::default()).collect()),
+            });
+        }
+    }
+
+    /// Tells, once, that threads do not end, with all that there will be if they never do.
+    fn tell_stuck(&mut self, observer: &mut (impl Observer + ?Sized), stop: &Stop) {
+        // After the end they may do what comes after their last transaction.
+        if std::mem::replace(&mut self.is_stuck, true) || !self.threads.iter().any(|thread| thread.running) {
+            return;
+        }
+        let known = self.pending.values().map(|pending| Interval {
+            phase: pending.slice.phase,
+            start: Duration::from_nanos(pending.slice.start_ns - self.start_ns),
+            duration: Duration::from_nanos(pending.slice.end_ns - pending.slice.start_ns),
+            first_thread_whole: pending.first_thread_whole,
+            recordings: pending.recordings.clone(),
+        });
+        let known: Vec<Interval> = known.collect();
+        observer.stuck(&known, stop.requested());
     }
 
     /// How the load ended.

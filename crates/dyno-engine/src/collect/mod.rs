@@ -19,10 +19,19 @@ use collector::{Collector, Thread};
 use connecting::InitialConnections;
 use dyno_connect::Stop;
 use dyno_record::LatencyHistogram;
-use overtime::Overtime;
-use std::sync::mpsc;
+use overtime::{Overtime, Received};
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 use thread::{Portion, client_thread, share_out};
+
+/// The next message. Only where somebody has to see to the end of the load there are looks in between.
+fn next(inbox: &Receiver<Message>, overtime: Option<&mut Overtime<'_>>) -> Received<Message> {
+    match overtime {
+        Some(overtime) => overtime.receive(inbox),
+        // The channel closes when the last thread is gone, even one that panicked.
+        None => inbox.recv().map_or(Received::Closed, Received::Message),
+    }
+}
 
 /// Connects all clients, runs the phases, and reports to `observer`. A raised `stop` ends the load early; it is
 /// never raised here.
@@ -86,24 +95,50 @@ pub fn drive<D: Driver, P: Scripted>(
         };
         let mut ending = None;
         let mut ready = 0;
+        let interrupt = || {
+            if D::BLOCKS {
+                load.workloads.iter().for_each(|workload| workload.driver.interrupt());
+            }
+        };
+        let recall = |patience| {
+            let programs = load.workloads.iter().map(|workload| &workload.program);
+            programs.for_each(|program| program.interrupt(patience));
+        };
+        let overtime = Overtime {
+            end: None,
+            grace: load.grace,
+            stop,
+            interrupt: &interrupt,
+            recall: &recall,
+            over: None,
+            looked: Instant::now(),
+        };
+        // What such clients do before the load begins may take as long as they like.
+        let mut entering = P::INDEPENDENT.then_some(Overtime {
+            interrupt: &|| (),
+            ..overtime
+        });
         while ready < threads.len() {
-            match inbox.recv() {
-                Ok(Message::Connected { workload, times }) => {
+            match next(&inbox, entering.as_mut()) {
+                Received::Nothing => {}
+                Received::Message(Message::Connected { workload, times }) => {
                     connected.connect_time[workload].add(&times);
                     ready += 1;
                 }
-                Ok(Message::Failed(error)) => {
+                Received::Message(Message::Failed(error)) => {
                     connecting.abandon();
                     return Err(error);
                 }
                 // What clients do before the load begins.
-                Ok(Message::Statement { workload, place, found }) => {
+                Received::Message(Message::Statement { workload, place, found }) => {
                     observer.statement(workload, place, found.as_ref())
                 }
-                Ok(Message::ClientEvent(event) | Message::Awaited(event, _)) => observer.client_event(&event),
+                Received::Message(Message::ClientEvent(event) | Message::Awaited(event, _)) => {
+                    observer.client_event(&event)
+                }
                 // A thread could not begin, or panicked before it was ready: the others end as soon as they begin.
                 other => {
-                    if let Ok(Message::Ending(why)) = other {
+                    if let Received::Message(Message::Ending(why)) = other {
                         ending = Some(why);
                     }
                     connecting.abandon();
@@ -121,19 +156,15 @@ pub fn drive<D: Driver, P: Scripted>(
             // A thread that is gone is noticed by the collector.
             let _ = starter.send(start_ns);
         }
-        let mut collector = Collector::new(load.workloads.len(), threads, start_ns);
+        let mut collector = Collector::new(load, threads, clock, start_ns);
         collector.ending = ending;
-        let interrupt = || load.workloads.iter().for_each(|workload| workload.driver.interrupt());
         let phases = load.phases.iter().map(|phase| phase.duration);
         let lasts = phases.fold(Duration::ZERO, Duration::saturating_add);
         let mut overtime = Overtime {
             end: Instant::now().checked_add(lasts),
-            grace: load.grace,
-            stop,
-            interrupt: &interrupt,
-            over: None,
+            ..overtime
         };
-        let overtime = D::BLOCKS.then_some(&mut overtime);
+        let overtime = (D::BLOCKS || P::INDEPENDENT).then_some(&mut overtime);
         collector.gather(&inbox, overtime, observer, stop);
         let panicked = handles.into_iter().filter_map(|handle| handle.join().err()).count() > 0;
         Ok(collector.outcome(panicked, stop))

@@ -1,6 +1,7 @@
 //! A complaint about a place in a file, shown with the line and a caret under the place.
 
 use dyno_target::target::word_without_secrets;
+use dyno_text::line_without_secrets;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -49,9 +50,11 @@ impl Diagnostic {
     }
 }
 
-/// A line as it may be shown: it moves no cursor, and the address of a server has no password.
+/// A line as it may be shown: it moves no cursor, the address of a server has no password, and what is secret by its
+/// name is hidden.
 fn shown(line: &str) -> String {
     let line = line.replace(|character: char| character.is_control() && character != '\t', " ");
+    let line = line_without_secrets(&line);
     match line.contains("target") {
         true => word_without_secrets(&line),
         false => line,

@@ -22,6 +22,7 @@ impl Experiment {
         match self.setting(plain).filter(|_| !self.parameters.contains_key(plain)) {
             Some(setting) if self.setting(setting).is_some() => Ok(setting.to_owned()),
             Some(setting) => Ok(format!("{SETTINGS}.{setting}")),
+            None if self.is_option(plain) => Ok(set::spelt_option(plain)),
             None if self.has(plain) => Ok(plain.to_owned()),
             None => Err(self.unknown(name)),
         }

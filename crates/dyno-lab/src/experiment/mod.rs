@@ -120,7 +120,7 @@ enum WorkPlan {
     /// Scripts in pgbench's language.
     Scripts(Scripts),
     /// A script in Lua.
-    Lua(LuaPlan),
+    Lua(Box<LuaPlan>),
 }
 
 /// A stage as written.

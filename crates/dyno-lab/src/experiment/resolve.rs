@@ -257,7 +257,7 @@ impl WorkloadPlan {
             WorkPlan::Scripts(scripts) => scripts,
             WorkPlan::Lua(plan) => {
                 let script = plan.resolved(parameters);
-                Scripts::Lua(script.map_err(|refused| of_option(&self.name, refused))?)
+                Scripts::Lua(Box::new(script.map_err(|refused| of_option(&self.name, refused))?))
             }
         };
         Ok(Workload {

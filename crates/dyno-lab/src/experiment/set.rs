@@ -4,10 +4,11 @@
 use super::dialect::OtherDatabase;
 use super::duration::parse_duration;
 use super::{Experiment, StagePlan, WorkPlan, WorkloadPlan, did_you_mean, placeholder};
-use crate::lua::{LuaPlan, OPTIONS};
+use crate::lua::{LuaPlan, OPTIONS, spelt};
 use crate::nearest::nearest;
 use dyno_archive::plan::{MEASURE, Span, Value, WARMUP};
 use dyno_target::target::{locale, setting_names};
+use dyno_text::{HIDDEN, names_secret};
 use indexmap::IndexSet;
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ pub enum SetError {
         known: Vec<String>,
     },
     /// The value cannot be what the name stands for.
-    #[error("`{name}` cannot be `{value}`: {reason}")]
+    #[error("`{name}` cannot be `{}`: {reason}", if names_secret(name) { HIDDEN } else { value })]
     Invalid {
         /// The name.
         name: String,
@@ -220,7 +221,7 @@ impl Experiment {
     /// The scripts in Lua of a workload, of the data, or all of them.
     fn luas<'a>(&'a self, whose: Option<&'a str>) -> impl Iterator<Item = &'a LuaPlan> {
         let workloads = self.workloads.iter().filter_map(|workload| match &workload.scripts {
-            WorkPlan::Lua(script) => Some((workload.name.as_str(), script)),
+            WorkPlan::Lua(script) => Some((workload.name.as_str(), &**script)),
             WorkPlan::Scripts(_) => None,
         });
         let data = self.prepare.iter().map(|prepare| (DATA, &prepare.script));
@@ -401,12 +402,21 @@ pub(super) fn plain(name: &str) -> &str {
 }
 
 /// Whose option this is, if that is said, and its name.
-pub(super) fn option_of(name: &str) -> Option<(Option<&str>, &str)> {
+pub(crate) fn option_of(name: &str) -> Option<(Option<&str>, &str)> {
     if let Some(option) = dotted(name, OPTIONS) {
         return Some((None, option));
     }
     let (whose, rest) = name.split_once('.')?;
     dotted(rest, OPTIONS).map(|option| (Some(whose), option))
+}
+
+/// The name of an option of scripts as it is spelt in them, so that it has one name.
+pub(super) fn spelt_option(name: &str) -> String {
+    match option_of(name) {
+        Some((Some(whose), option)) => format!("{whose}.{OPTIONS}.{}", spelt(option)),
+        Some((None, option)) => format!("{OPTIONS}.{}", spelt(option)),
+        None => name.to_owned(),
+    }
 }
 
 /// What follows `section.` in `name`.

@@ -12,7 +12,7 @@ mod prepare;
 mod script;
 
 pub(crate) use hear::Heard;
-pub(crate) use option::OPTIONS;
+pub(crate) use option::{OPTIONS, spelt};
 pub(crate) use plan::{LuaPlan, PreparePlan, Purpose};
 pub(crate) use prepare::Prepares;
 pub(crate) use script::loadable;

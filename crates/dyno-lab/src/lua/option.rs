@@ -2,6 +2,7 @@
 
 use dyno_archive::plan::Value;
 use dyno_lua::{DeclaredOption, OptionKind, OptionValue};
+use std::ops::RangeInclusive;
 
 /// Begins the name of an option's value, after that of a workload or alone.
 pub(crate) const OPTIONS: &str = "options";
@@ -37,8 +38,86 @@ pub(super) const DISTRIBUTIONS: [(&str, dyno_lua::Distribution); 5] = {
     ]
 };
 
+/// The bounds of numbers that have some, in the workloads that come with dyno and in scripts that share their module:
+/// how many there are of something is a whole number.
+pub(super) const BOUNDS: [(&str, RangeInclusive<f64>); 26] = {
+    const SOME: RangeInclusive<f64> = 1.0..=MOST;
+    const ANY: RangeInclusive<f64> = 0.0..=MOST;
+    /// Numbers of rows and tables have 32 bits.
+    const MOST: f64 = 4_294_967_295.0;
+    [
+        ("tables", SOME),
+        ("table_size", ANY),
+        ("range_size", SOME),
+        ("point_selects", ANY),
+        ("simple_ranges", ANY),
+        ("sum_ranges", ANY),
+        ("order_ranges", ANY),
+        ("distinct_ranges", ANY),
+        ("index_updates", ANY),
+        ("non_index_updates", ANY),
+        ("delete_inserts", ANY),
+        ("reconnect", ANY),
+        ("random_points", SOME),
+        ("number_of_ranges", SOME),
+        ("delta", ANY),
+        ("oltp_tables_count", SOME),
+        ("oltp_table_size", ANY),
+        ("oltp_range_size", SOME),
+        ("oltp_point_selects", ANY),
+        ("oltp_simple_ranges", ANY),
+        ("oltp_sum_ranges", ANY),
+        ("oltp_order_ranges", ANY),
+        ("oltp_distinct_ranges", ANY),
+        ("oltp_index_updates", ANY),
+        ("oltp_non_index_updates", ANY),
+        ("oltp_delete_inserts", ANY),
+    ]
+};
+
+/// Makes sure that a number of a workload of dyno's is one that it can have.
+///
+/// # Errors
+/// What was expected.
+pub(super) fn check_bounds(name: &str, value: &Value) -> Result<(), String> {
+    let Some((_, bounds)) = BOUNDS.iter().find(|(known, _)| *known == name) else {
+        return Ok(());
+    };
+    let is_whole = |number: &f64| number.fract() == 0.0 && bounds.contains(number);
+    match value.to_float().filter(is_whole) {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "expected a whole number from {} to {}",
+            bounds.start(),
+            bounds.end()
+        )),
+    }
+}
+
+/// Makes sure that a number of how random numbers are drawn is one that it can be.
+///
+/// # Errors
+/// What was expected.
+pub(super) fn check_general(name: &str, value: &Value) -> Result<(), &'static str> {
+    let Some(number) = value.to_float() else {
+        return Ok(());
+    };
+    let is_whole = number.fract() == 0.0;
+    match name {
+        "rand_spec_iter" if !is_whole || number < 1.0 => Err("expected a whole number from 1 on"),
+        "rand_spec_pct" if !is_whole || !(0.0..=100.0).contains(&number) => {
+            Err("expected a whole number from 0 to 100")
+        }
+        // The rest of the range is for all other numbers.
+        "rand_spec_res" if !is_whole || !(0.0..100.0).contains(&number) => Err("expected a whole number from 0 to 99"),
+        "rand_pareto_h" if number <= 0.0 || number >= 1.0 => Err("expected a number between 0 and 1"),
+        "rand_zipfian_exp" if number < 0.0 => Err("expected a number from 0 on"),
+        _ => Ok(()),
+    }
+}
+
 /// The name of an option as scripts write it.
-pub(super) fn spelt(name: &str) -> String {
+pub(crate) fn spelt(name: &str) -> String {
     name.replace('-', "_")
 }
 

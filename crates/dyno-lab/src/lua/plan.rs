@@ -1,14 +1,19 @@
 //! A script as an experiment has it: found, looked at, and with what its options are set to.
 
-use super::option::{DISTRIBUTIONS, GENERAL, IGNORE_ERRORS, Kind, OPTIONS, RAND_TYPE, kind_of, parts, spelt};
+use super::option::{
+    DISTRIBUTIONS, GENERAL, IGNORE_ERRORS, Kind, OPTIONS, RAND_TYPE, check_bounds, check_general, kind_of, parts, spelt,
+};
 use super::prepare::PREPARE;
 use super::script::{look, source_of};
 use crate::experiment::{did_you_mean, substitute, text_file, unknown_placeholder};
 use crate::nearest::nearest;
 use dyno_archive::plan::{LuaScript, LuaSettings, Prepare, Script, Value};
-use dyno_lua::{DeclaredOption, Dialect, Function, workloads};
+use dyno_lua::{DeclaredOption, Dialect, Function, Parts, workloads};
 use indexmap::IndexMap;
 use std::path::Path;
+
+/// The one of dyno's workloads that is none: sysbench 0.5 has it make tables in events.
+const PARALLEL_PREPARE: &str = "parallel_prepare";
 
 /// A script with what its options are set to, as written: a text may refer to parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +67,12 @@ impl LuaPlan {
             })?;
             (own.name.to_owned(), own.text.to_owned())
         };
+        if purpose == Purpose::Workload && script_name == PARALLEL_PREPARE {
+            return Err(format!(
+                "{script_name} is no workload: all that its event does is to make tables\nto make data with it, name \
+                 it under [data]; what sysbench 0.5 measures on its tables is lua = \"oltp\""
+            ));
+        }
         let mut script = LuaScript {
             script: Script {
                 script_name,
@@ -87,9 +98,14 @@ impl LuaPlan {
                 Purpose::Data => format!("{name} has no command prepare\nit is what makes the data"),
             });
         }
-        for (name, text) in looked.modules() {
+        let Parts { modules, files } = looked.parts();
+        for (name, text) in modules {
             let text = String::from_utf8(text).map_err(|_| format!("the module {name} is not UTF-8\n"))?;
             script.lua.modules.insert(name, text);
+        }
+        for (name, text) in files {
+            let text = String::from_utf8(text).map_err(|_| format!("{name}, which it loads, is not UTF-8\n"))?;
+            script.lua.files.insert(name, text);
         }
         let declared = declared.options.clone();
         Ok(Self { script, declared })
@@ -141,6 +157,10 @@ impl LuaPlan {
         if let Some(kind) = self.kind(&name) {
             kind.read(value)?;
         }
+        check_general(&name, value)?;
+        if self.is_own() {
+            check_bounds(&name, value)?;
+        }
         let text = value.to_string();
         let is_number = |part: &String| part == "all" || part.parse::<u32>().is_ok();
         match name.as_str() {
@@ -152,6 +172,12 @@ impl LuaPlan {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether it came with dyno, or is built on what did.
+    fn is_own(&self) -> bool {
+        let name = &self.script.script.script_name;
+        !name.ends_with(".lua") || self.script.lua.modules.contains_key(workloads::COMMON.0)
     }
 
     /// What the option takes; `None`: the script declares nothing, so it is text.
@@ -241,6 +267,41 @@ mod tests {
         assert!(error.starts_with("expected uniform"), "{error}");
         let script = plan.resolved(&parameters()).unwrap();
         assert_eq!(script.lua.options["oltp_tables_count"], Value::Integer(3));
+    }
+
+    #[test]
+    fn counts_are_whole_numbers() {
+        let set =
+            |workload: &str, name: &str, value: &str| plan(workload).set(name, &Value::from(value), &IndexMap::new());
+        for (workload, name, value) in [
+            ("oltp_read_write", "tables", "-3"),
+            ("oltp_read_write", "tables", "0"),
+            ("oltp_point_select", "table-size", "1.5"),
+            ("oltp_point_select", "table_size", "1e12"),
+            ("oltp", "oltp-tables-count", "1.5"),
+            ("select_random_points", "random_points", "0"),
+            ("oltp", "rand-spec-pct", "-5"),
+            ("oltp", "rand_spec_res", "100"),
+        ] {
+            let error = set(workload, name, value).unwrap_err();
+            assert!(
+                error.starts_with("expected a whole number"),
+                "{workload} {name}: {error}"
+            );
+        }
+        assert_eq!(set("oltp_read_write", "table_size", "1e6"), Ok(()));
+        assert_eq!(set("oltp_read_write", "sum_ranges", "0"), Ok(()));
+        assert_eq!(set("oltp_read_write", "rand_pareto_h", "0.3"), Ok(()));
+        assert!(set("oltp_read_write", "rand_pareto_h", "1.5").is_err());
+        // All that has bounds is an option of some workload.
+        for (name, _) in crate::lua::option::BOUNDS {
+            assert!(
+                workloads::all().any(
+                    |own| own.text.contains(name.trim_start_matches("oltp_")) || workloads::COMMON.1.contains(name)
+                ),
+                "{name}"
+            );
+        }
     }
 
     #[test]

@@ -32,14 +32,18 @@ impl Maker for Prepares {
         progress.step(&format!("Preparing the data ({name})"));
         let heard = Arc::new(Heard::default());
         let stop = Stop::from(Arc::clone(stop));
-        self.execute(&Server::from(reach), &stop, &heard).map_err(|error| {
-            if stop.requested() {
-                return MakeError::Stopped;
+        match self.execute(&Server::from(reach), &stop, &heard) {
+            Ok(()) => {
+                heard.said().iter().for_each(|said| progress.note(said));
+                Ok(())
             }
-            // What was said before says why.
-            let said = heard.said().into_iter().chain([error.to_string()]);
-            MakeError::Failed(said.collect::<Vec<_>>().join("\n"))
-        })
+            Err(_) if stop.requested() => Err(MakeError::Stopped),
+            Err(error) => {
+                // What was said before says why.
+                let said = heard.said().into_iter().chain([error.to_string()]);
+                Err(MakeError::Failed(said.collect::<Vec<_>>().join("\n")))
+            }
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::hear::Heard;
 use super::option::{DISTRIBUTIONS, GENERAL, IGNORE_ERRORS, Kind, RAND_TYPE, kind_of, parts};
-use dyno_archive::plan::{LuaScript, Value};
+use dyno_archive::plan::{LuaScript, Value, shown_option};
 use dyno_lua::{
     Dialect, Environment, IgnoredErrors, LuaError, OptionValue, PreparedStatements, RandomSettings, Settings, Source,
 };
+use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -67,7 +68,8 @@ pub(crate) fn loadable(
     seed: u64,
     prepares: bool,
 ) -> Result<dyno_load::LuaScript, LuaError> {
-    let source = source_of(script);
+    let files = script.lua.files.iter();
+    let source = source_of(script).with_files(files.map(|(name, text)| (name.as_str(), text.as_str())));
     let looked = look(&source, script.lua.safe, dialect)?;
     let given = |name: &str| script.lua.options.get(name);
     let mut options: Vec<_> = general(given).collect();
@@ -112,12 +114,8 @@ pub(crate) fn loadable(
         name: source.name().to_owned(),
         text: script.script.script.clone().into_bytes(),
         folder: folder(&script.script.script_name),
-        modules: script
-            .lua
-            .modules
-            .iter()
-            .map(|(name, text)| (name.clone(), text.clone().into_bytes()))
-            .collect(),
+        modules: texts(&script.lua.modules),
+        files: texts(&script.lua.files),
         is_safe: script.lua.safe,
         prepared: match prepares {
             true => PreparedStatements::Auto,
@@ -139,9 +137,20 @@ pub(crate) fn loadable(
     })
 }
 
+/// Texts by their names, as bytes.
+fn texts(texts: &IndexMap<String, String>) -> Vec<(String, Vec<u8>)> {
+    let texts = texts.iter();
+    texts
+        .map(|(name, text)| (name.clone(), text.clone().into_bytes()))
+        .collect()
+}
+
 fn refused(name: &str, value: &Value, expected: &str) -> LuaError {
     LuaError::Load {
-        message: format!("the option `{name}` cannot be `{value}`: {expected}"),
+        message: format!(
+            "the option `{name}` cannot be `{}`: {expected}",
+            shown_option(name, value)
+        ),
         traceback: String::new(),
     }
 }

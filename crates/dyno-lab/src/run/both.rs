@@ -28,6 +28,15 @@ impl<W: Observer> Observer for Both<'_, '_, W> {
         self.watch.interval(interval)
     }
 
+    fn overdue(&mut self, interval: &Interval) {
+        // What is kept is complete.
+        self.watch.overdue(interval);
+    }
+
+    fn stuck(&mut self, known: &[Interval], is_stopped: bool) {
+        self.watch.stuck(known, is_stopped);
+    }
+
     fn statement(&mut self, workload: usize, place: usize, found: Option<&Found>) {
         self.watch.statement(workload, place, found);
         if let Some(recorder) = &mut self.recorder {

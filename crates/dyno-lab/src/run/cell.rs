@@ -15,6 +15,7 @@ use dyno_archive::plan::{Cache, ErrorLimit, Path as Way, Resolved};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_load::{Ready as Load, no_log};
 use dyno_target::target::{Data, Database, Embedded, External, Route, Target, TargetError, Wanted};
+use dyno_text::one_line;
 use std::sync::Arc;
 
 /// What all runs of a campaign have in common.
@@ -88,7 +89,13 @@ impl Bench<'_> {
         // Before scripts do anything.
         ready.database.mark_used(&self.stop.flag())?;
         let heard = Arc::new(Heard::default());
-        let load = Load::heard_by(&heard.voice(), load, &no_log)?;
+        let (load, lost) = self
+            .reserved
+            .during(self.stop, |stop| Load::heard_by(&heard.voice(), load, &no_log, stop));
+        if let Some(lost) = lost {
+            return Err(lost);
+        }
+        let load = load?;
         let entry = Entry {
             experiment,
             statements: load.statements(),
@@ -116,7 +123,9 @@ impl Bench<'_> {
                     recording.note(note);
                 }
                 let lost = lost.map(|error| error.to_string());
-                let reason = lost.or_else(|| self.server_end(&outcome));
+                let reason = lost
+                    .or_else(|| self.server_end(&outcome))
+                    .or_else(|| script_end(experiment, &outcome, &heard));
                 Ok(recording.close(&outcome, reason))
             }
             Err(error) => {
@@ -206,7 +215,14 @@ impl Bench<'_> {
             all: &self.all_data(),
             campaign: &self.name,
         };
-        let database = set.server.prepare(wanted, &mut notes, &mut Told(progress), &stop)?;
+        let (prepared, lost) = self.reserved.during(self.stop, |stop| {
+            set.server
+                .prepare(wanted, &mut notes, &mut Told(progress), &stop.flag())
+        });
+        if let Some(lost) = lost {
+            return Err(lost);
+        }
+        let database = prepared?;
         self.check_stop()?;
         rest(&*database, &mut notes, progress, self.stop)?;
         warm(&*database, experiment, &mut notes, progress, self.stop)?;
@@ -256,6 +272,46 @@ fn lua_notes(experiment: &Resolved, load: &Load, heard: &Heard) -> Vec<String> {
             )
         });
     begun_again.chain(said).collect()
+}
+
+/// What sysbench's API says where it has said before what the server said.
+const UNSAID: [&str; 3] = ["SQL API error", "connection creation failed", "reconnection failed"];
+
+/// What to say instead of how the load ended, if a script in Lua ended it: what the server said, if the error does not
+/// say it, and what is missing if that is a table.
+fn script_end(experiment: &Resolved, outcome: &Outcome, heard: &Heard) -> Option<String> {
+    let Some(Ending::Program(error)) = &outcome.ended_early else {
+        return None;
+    };
+    let mut reason = error.to_string();
+    if UNSAID.iter().any(|unsaid| reason.ends_with(unsaid)) {
+        for said in heard.said() {
+            reason.push_str("; ");
+            reason.push_str(said.trim_end());
+        }
+    }
+    let script = experiment
+        .workloads
+        .iter()
+        .find_map(|workload| workload.scripts.lua())?;
+    if lacks_table(&reason) {
+        let data = data::of(experiment);
+        let name = one_line(&script.script.script_name, 80);
+        reason.push_str(&match data.is_some() {
+            false => format!(
+                ". The experiment has no [data], so nothing makes that table: add [data] with lua = \"{name}\" and the \
+                 options of the workload, or measure a database that has it"
+            ),
+            true => ". [data] does not make that table: compare its options with those of the workload".to_owned(),
+        });
+    }
+    Some(reason)
+}
+
+/// Whether this is what a server says of a table that is not there.
+fn lacks_table(said: &str) -> bool {
+    const MYSQL: [&str; 3] = ["MySQL error: 1146 ", "errno = 1146,", "returned error 1146 "];
+    MYSQL.iter().any(|words| said.contains(words)) || said.contains("relation \"") && said.contains("\" does not exist")
 }
 
 /// Brings the database to rest.

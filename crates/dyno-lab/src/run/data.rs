@@ -3,6 +3,7 @@
 use crate::lua::Prepares;
 use dyno_archive::plan::{Resolved, State};
 use dyno_target::target::{self, Data, Fill, Maker, Sql};
+use dyno_text::is_secret;
 use std::sync::Arc;
 
 /// The experiment's data.
@@ -44,9 +45,14 @@ fn definition(data: &dyno_archive::plan::Data) -> String {
     // Serializing plain strings and numbers cannot fail.
     let mut definition =
         serde_json::to_string(&(&data.setup, &data.fill, &data.finish, &data.tablespaces)).unwrap_or_default();
-    if let Some(prepare) = &data.prepare {
-        let prepare = serde_json::to_string(&(&prepare.script.script.script, &prepare.script.lua, prepare.threads));
+    if let Some(prepared) = &data.prepare {
+        let prepare = (&prepared.script.script.script, &prepared.script.lua, prepared.threads);
+        let prepare = serde_json::to_string(&prepare);
         definition.push_str(&prepare.unwrap_or_default());
+        // What is never serialised may still decide what the data is.
+        let options = prepared.script.lua.options.iter();
+        let hidden = options.filter(|(name, value)| is_secret(name, &value.to_string()));
+        definition.extend(hidden.map(|(name, value)| format!("{name}={value}\n")));
     }
     definition
 }

@@ -90,6 +90,11 @@ pub enum RunError {
          it again with --restart-command."
     )]
     RestartCommandHidden { shown: String },
+    #[error(
+        "the campaign was archived without the secrets in {}, so its runs cannot go on: begin a new campaign",
+        names.join(", ")
+    )]
+    SecretsHidden { names: Vec<String> },
     #[error("stopped before anything was measured")]
     Stopped,
 }

@@ -28,8 +28,8 @@ pub(super) struct ExternalServers {
     /// Who is asked what is still changed, should dyno end at once.
     emergency: Emergency,
     changed: Option<Changed>,
-    /// Those whose settings could not be put back.
-    unrestored: Vec<String>,
+    /// What could not be put back, of each server once.
+    failed: Vec<Leftover>,
     /// What is still on servers although it should have been put back.
     leftovers: Vec<Leftover>,
 }
@@ -73,14 +73,14 @@ impl ExternalServers {
             leave,
             emergency: emergency.clone(),
             changed: None,
-            unrestored: Vec::new(),
+            failed: Vec::new(),
             leftovers,
         }
     }
 
     /// The servers whose settings could not be put back.
-    pub(super) fn unrestored(&self) -> &[String] {
-        &self.unrestored
+    pub(super) fn unrestored(&self) -> Vec<String> {
+        self.failed.iter().map(|failed| failed.server.clone()).collect()
     }
 
     /// Sets the server as the experiment wants it, as far as this role may. What could not be done is said at once, and
@@ -99,7 +99,12 @@ impl ExternalServers {
         notes.extend(wanted.notes);
         let settings = wanted.settings;
         let here = reachable.to_string();
-        let leftovers = self.leftovers.iter().filter(|left| left.server == here);
+        let identity = match self.leftovers.is_empty() {
+            true => None,
+            false => reachable.identity(&stop.flag()),
+        };
+        let its = |left: &&Leftover| left.is_of(&here, identity.as_deref());
+        let leftovers = self.leftovers.iter().filter(its);
         notes.extend(leftovers.filter_map(|left| left.note(&settings)));
         let same =
             |changed: &&Changed| changed.server.to_string() == reachable.to_string() && changed.settings == settings;
@@ -173,7 +178,12 @@ impl ExternalServers {
             match back(&*changed.server, saved, self.restart_command.as_deref(), progress) {
                 Some(_) => self.emergency.set_changed(None),
                 None => {
-                    self.unrestored.push(changed.server.to_string());
+                    let is_same = |known: &Leftover| known.is_of(&leftover.server, leftover.identity.as_deref());
+                    // By another address it is the same server.
+                    let is_known = self.failed.iter().any(is_same);
+                    if !is_known {
+                        self.failed.push(leftover.clone());
+                    }
                     self.leftovers.push(leftover);
                 }
             }
@@ -209,6 +219,8 @@ fn told(unset: &[Unset]) -> Vec<String> {
 pub(super) struct Leftover {
     /// The server's address.
     server: String,
+    /// What it says who it is.
+    identity: Option<String>,
     campaign: PathBuf,
     settings: Vec<SavedSetting>,
 }
@@ -217,9 +229,15 @@ impl Leftover {
     fn of(server: String, restore: &Restore) -> Self {
         Self {
             server,
+            identity: restore.server.clone(),
             campaign: restore.campaign.clone(),
             settings: restore.saved.settings.clone(),
         }
+    }
+
+    /// Whether it is on the server of this address, or of this identity, whatever its address.
+    fn is_of(&self, address: &str, identity: Option<&str>) -> bool {
+        self.server == address || identity.is_some() && self.identity.as_deref() == identity
     }
 
     /// What a run has to say of it that sets these `settings` itself; `None`: nothing.
@@ -266,15 +284,18 @@ impl Left<'_> {
         stop: &Stop,
     ) -> Result<Vec<Leftover>, ArchiveError> {
         let mut leftovers = Vec::new();
-        // One server may be measured by two addresses; what fails by one is not tried by the other, too.
-        let mut failed: Vec<PathBuf> = Vec::new();
+        // One server may be measured by two addresses: it says by both that the same records are its. What was done by
+        // one is done, and what fails by one is not tried by the other, too.
+        let mut tried: Vec<PathBuf> = Vec::new();
         for (server, records) in self.records(targets, stop)? {
             for saved in records {
-                let (leftover, path) = (Leftover::of(server.to_string(), &saved), saved.path().to_owned());
-                let is_known = failed.iter().any(|path| saved.is_in(path));
-                if is_known || !again(&*server, saved, restart_command, progress) {
+                if tried.iter().any(|path| saved.is_in(path)) {
+                    continue;
+                }
+                tried.push(saved.path().to_owned());
+                let leftover = Leftover::of(server.to_string(), &saved);
+                if !again(&*server, saved, restart_command, progress) {
                     leftovers.push(leftover);
-                    failed.push(path);
                 }
             }
         }
@@ -283,16 +304,21 @@ impl Left<'_> {
 
     /// What is there, on servers that are to stay as they are.
     pub(super) fn look(&self, targets: &[Target], stop: &Stop) -> Result<Vec<Leftover>, ArchiveError> {
-        let records = self.records(targets, stop)?.into_iter();
-        let each = records.flat_map(|(server, records)| {
-            let server = server.to_string();
-            let of = move |saved: &Restore| Leftover::of(server.clone(), saved);
-            records.iter().map(of).collect::<Vec<_>>()
-        });
-        Ok(each.collect())
+        let mut seen: Vec<PathBuf> = Vec::new();
+        let mut leftovers = Vec::new();
+        for (server, records) in self.records(targets, stop)? {
+            for saved in records {
+                if !seen.iter().any(|path| saved.is_in(path)) {
+                    leftovers.push(Leftover::of(server.to_string(), &saved));
+                    seen.push(saved.path().to_owned());
+                }
+            }
+        }
+        Ok(leftovers)
     }
 
-    /// What campaigns left to be put back on each of the servers among `targets` that answer; each record once.
+    /// What campaigns left to be put back on each of the servers among `targets` that answer; of a server with two
+    /// addresses by each of them.
     fn records(&self, targets: &[Target], stop: &Stop) -> Result<Vec<Records>, ArchiveError> {
         let mut all: Vec<Records> = Vec::new();
         for server in targets.iter().filter_map(Target::external) {
@@ -508,6 +534,7 @@ mod tests {
         };
         let left = Leftover {
             server: "mysql://db/x".to_owned(),
+            identity: Some("me".to_owned()),
             campaign: "archive/x".into(),
             settings: vec![setting("sync_binlog", Some("1")), setting("work_mem", None)],
         };

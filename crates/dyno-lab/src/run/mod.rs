@@ -248,6 +248,7 @@ pub fn resume(
     };
     let missing = plan.runs.iter().any(|planned| !found.has(planned));
     if missing {
+        check_secrets(&plan)?;
         preflight::check(&plan, &targets, record.leave_settings, restart_command, progress, stop)?;
     }
     let lent = Lending {
@@ -257,6 +258,19 @@ pub fn resume(
         leftovers,
     };
     CampaignRunner::new(&campaign, record, &plan, &targets, lent, stop, emergency).go(progress)
+}
+
+/// Makes sure that all values of an archived plan are known: secrets are never archived.
+fn check_secrets(plan: &Plan) -> Result<(), RunError> {
+    let mut names: Vec<_> = plan.cells.iter().flat_map(|cell| cell.experiment.hidden()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match names.is_empty() {
+        true => Ok(()),
+        false => Err(RunError::SecretsHidden {
+            names: names.into_iter().map(str::to_owned).collect(),
+        }),
+    }
 }
 
 /// The folder that knows what is to be put back on servers that are not dyno's own; `None` if there is no home folder.

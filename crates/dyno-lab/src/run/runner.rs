@@ -104,7 +104,7 @@ impl<'a> CampaignRunner<'a> {
             faulty,
             failure,
             only_archive: self.only_archive,
-            unrestored: self.bench.external.unrestored().to_vec(),
+            unrestored: self.bench.external.unrestored(),
         })
     }
 

@@ -3,11 +3,21 @@
 local host = ...
 local ask, op = host.ask, host.op
 local yield, mark, DONE = coroutine.yield, host.mark, op.done
-local xpcall, type, tostring, rawget = xpcall, type, tostring, rawget
+local xpcall, type, tostring, rawget, getmetatable = xpcall, type, tostring, rawget, getmetatable
 local traceback = debug.traceback
 local RESTART_EVENT = sysbench.error.RESTART_EVENT
 local hooks = sysbench.hooks
 local tid = host.tid
+
+-- The text of an error; what is none and does not say how it is shown has sysbench's words for that.
+local function text_of(problem)
+   local kind = type(problem)
+   local shown = getmetatable(problem)
+   if kind == 'string' or kind == 'number' or type(shown) == 'table' and shown.__tostring then
+      return tostring(problem)
+   end
+   return '(not a string)'
+end
 
 -- What is told of an error: its text and where it was called from. Requests to begin again pass.
 local function describe(problem)
@@ -15,9 +25,9 @@ local function describe(problem)
       if problem.errcode == RESTART_EVENT or problem.described then
          return problem
       end
-      problem = problem.sql_errmsg or tostring(problem)
+      problem = problem.sql_errmsg or problem
    end
-   return { described = tostring(problem), traceback = traceback('', 2) }
+   return { described = text_of(problem), traceback = traceback('', 2) }
 end
 
 -- Tells the host that a function has failed, which is the end.

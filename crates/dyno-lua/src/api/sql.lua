@@ -121,9 +121,16 @@ local function usable(connection)
    return connection.id
 end
 
+-- What is asked must be a text, as in sysbench, which would take the length of anything else.
+local function check_text(query, name)
+   if type(query) ~= 'string' then
+      error(format("%s() wants a statement as a string, not %s", name, query == nil and 'nil' or 'a ' .. type(query)), 3)
+   end
+end
+
 function Connection:query(query)
    local id = usable(self)
-   query = tostring(query)
+   check_text(query, 'query')
    local ok, a, b, c, d = ask(op.query, id, query, false)
    if not ok then
       fail(self, query, a, b, c, d)
@@ -134,7 +141,7 @@ end
 
 function Connection:query_row(query)
    local id = usable(self)
-   query = tostring(query)
+   check_text(query, 'query_row')
    local ok, a, b, c, d = ask(op.query, id, query, true)
    if not ok then
       fail(self, query, a, b, c, d)
@@ -196,7 +203,7 @@ end
 
 function Connection:prepare(query)
    local id = usable(self)
-   query = tostring(query)
+   check_text(query, 'prepare')
    local ok, a = ask(op.prepare, id, query)
    if not ok then
       error('SQL API error', 2)
@@ -206,7 +213,8 @@ end
 
 function Connection:bulk_insert_init(query)
    usable(self)
-   self.bulk = { query = tostring(query), rows = {}, count = 0, size = 0 }
+   check_text(query, 'bulk_insert_init')
+   self.bulk = { query = query, rows = {}, count = 0, size = 0 }
    return 0
 end
 

@@ -6,7 +6,7 @@ use super::parts::{code, in_full, paragraph, section, table};
 use super::results::pacing;
 use super::table::{FACTS, exactly, facts, number, text, words};
 use crate::figures::{bytes, count, counted, duration, one_line};
-use dyno_archive::plan::{Address, Fill, Levels, LuaScript, Prepare, Resolved, Workload};
+use dyno_archive::plan::{Address, Fill, Levels, LuaScript, Prepare, Resolved, Workload, shown_parameter};
 use dyno_archive::summary::Pacing;
 use dyno_archive::{Campaign, CampaignRecord, Run, RunRecord};
 use indexmap::{IndexMap, IndexSet};
@@ -410,7 +410,7 @@ fn workloads(experiment: &Resolved) -> Vec<Block> {
         rows: experiment
             .parameters
             .iter()
-            .map(|(name, value)| vec![words(name.as_str()), words(value.to_string())])
+            .map(|(name, value)| vec![words(name.as_str()), words(shown_parameter(name, value).to_string())])
             .collect(),
     };
     let mut blocks: Vec<Block> = [load, parameters].into_iter().filter_map(table).collect();
@@ -434,19 +434,20 @@ fn workloads(experiment: &Resolved) -> Vec<Block> {
 
 /// What the options of a script in Lua were set to.
 fn options_of(whose: &str, script: &LuaScript) -> Option<Block> {
-    let options = script.lua.options.iter();
+    let options = script.shown_options();
     table(Table {
         caption: format!("{whose}: options"),
         columns: vec![text("option"), text("value")],
         rows: options
-            .map(|(name, value)| vec![words(name.as_str()), words(value.to_string())])
+            .map(|(name, value)| vec![words(name), words(value.to_string())])
             .collect(),
     })
 }
 
-/// Says of a script in Lua which modules it loads; their texts are in the archive.
+/// Says of a script in Lua which modules and files it loads; their texts are in the archive.
 fn modules_of(script: &LuaScript) -> String {
-    let names: Vec<_> = script.lua.modules.keys().map(|name| one_line(name)).collect();
+    let names = script.lua.modules.keys().chain(script.lua.files.keys());
+    let names: Vec<_> = names.map(|name| one_line(name)).collect();
     match names.is_empty() {
         true => String::new(),
         false => format!(", with {}", names.join(", ")),

@@ -11,7 +11,7 @@ use dyno_archive::plan::{
 };
 use dyno_engine::{Stop, ThreadOptions};
 use dyno_lab::run::{Entry, Progress, RunRecording};
-use dyno_target::target::{Database, word_without_secrets};
+use dyno_target::target::Database;
 use dyno_target::{mysql, postgres};
 use std::path::Path;
 use std::sync::Arc;
@@ -82,9 +82,13 @@ fn experiment(options: &Options, script: &Script) -> Resolved {
     let limits = &options.limits;
     let given = options.others.iter().map(|other| {
         let value = other.value.as_deref().unwrap_or("on");
-        (other.name.replace('-', "_"), Value::from(shown(&other.name, value)))
+        (other.name.replace('-', "_"), Value::from(value))
     });
     let lossless = |bytes: &[u8]| dyno_text::decode(bytes).into_owned();
+    let texts = |parts: &[(String, Vec<u8>)]| {
+        let parts = parts.iter().map(|(name, text)| (name.clone(), lossless(text)));
+        parts.collect()
+    };
     let workload = Workload {
         name: load::WORKLOAD.to_owned(),
         clients: limits.threads,
@@ -96,7 +100,7 @@ fn experiment(options: &Options, script: &Script) -> Resolved {
         rate_per_s: limits.rate_per_s,
         transactions_per_client: None,
         start_delay: Duration::ZERO,
-        scripts: Scripts::Lua(LuaScript {
+        scripts: Scripts::Lua(Box::new(LuaScript {
             script: Text {
                 script_name: script.name.clone(),
                 script_offset: (0, 0),
@@ -105,13 +109,10 @@ fn experiment(options: &Options, script: &Script) -> Resolved {
             lua: LuaSettings {
                 options: given.collect(),
                 safe: options.safe_lua,
-                modules: script
-                    .modules
-                    .iter()
-                    .map(|(name, text)| (name.clone(), lossless(text)))
-                    .collect(),
+                modules: texts(&script.parts.modules),
+                files: texts(&script.parts.files),
             },
-        }),
+        })),
     };
     let title = format!("sysbench {}", script.name);
     let mut experiment = Resolved::of_load("sysbench".to_owned(), title, vec![workload]);
@@ -119,13 +120,4 @@ fn experiment(options: &Options, script: &Script) -> Resolved {
     experiment.measure = limits.time_s.map(Duration::from_secs);
     experiment.interval = load::INTERVAL;
     experiment
-}
-
-/// The value of an option as the command line shows it: hidden if it would be hidden there.
-fn shown<'a>(name: &str, value: &'a str) -> &'a str {
-    let word = format!("--{name}={value}");
-    match word_without_secrets(&word) == word {
-        true => value,
-        false => "***",
-    }
 }

@@ -14,9 +14,10 @@ use crate::script::Script;
 use dyno_archive::RunState;
 use dyno_engine::{DriveError, Ending, Outcome, Signals, allow_descriptors};
 use dyno_lab::run::{Both, RunRecording};
-use dyno_lua::{Environment, Function, LuaError, LuaProgram, Statistics};
+use dyno_load::has_asked_for_exit;
+use dyno_lua::{Environment, Function, LuaError, LuaProgram, Settings, Statistics};
 use std::sync::Arc;
-use watch::Watch;
+use watch::{FORCED, Watch};
 
 /// Exit codes, as sysbench's: of what cannot be done, and of events that were given up.
 const FAILED: u8 = 1;
@@ -26,8 +27,52 @@ const UNFINISHED: u8 = 2;
 pub fn run(options: &Options, script: &Script, resolved: &[Resolved], log: &Arc<Log>, signals: &Signals) -> u8 {
     match measure(options, script, resolved, log, signals) {
         Ok(code) => code,
-        Err(text) => {
-            log.fatal(&text);
+        Err(failure) => failure.tell(log),
+    }
+}
+
+/// Why nothing can be done.
+pub enum Failure {
+    /// A script failed, or ended the program.
+    Lua(LuaError),
+    /// Anything else, in words.
+    Other(String),
+}
+
+impl From<LuaError> for Failure {
+    fn from(error: LuaError) -> Self {
+        Self::Lua(error)
+    }
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Self {
+        Self::Other(text)
+    }
+}
+
+impl Failure {
+    /// Says it, and gives the exit code.
+    pub fn tell(&self, log: &Log) -> u8 {
+        match self {
+            Self::Lua(error) => tell_of(error, log),
+            Self::Other(text) => {
+                log.fatal(text);
+                FAILED
+            }
+        }
+    }
+}
+
+/// Says what a script failed with, and gives the exit code: its own if it asked for one.
+pub fn tell_of(error: &LuaError, log: &Log) -> u8 {
+    match error {
+        LuaError::Exit { code, .. } => {
+            log.warning(&error.to_string());
+            *code
+        }
+        error => {
+            log.fatal(&error.to_string());
             FAILED
         }
     }
@@ -39,23 +84,25 @@ fn measure(
     resolved: &[Resolved],
     log: &Arc<Log>,
     signals: &Signals,
-) -> Result<u8, String> {
+) -> Result<u8, Failure> {
     let functions = &script.declared;
     if !functions.has(Function::Event) && !functions.has(Function::ThreadRun) {
-        return Err(LuaError::NoEvent(script.name.clone()).to_string());
+        return Err(LuaError::NoEvent(script.name.clone()).into());
     }
     let threads = options.limits.threads;
     allow_descriptors(threads, load::worker_threads(threads), 64).map_err(|error| error.to_string())?;
-    let settings = script.settings(options, resolved, log);
+    let settings = Settings {
+        stop: signals.stop().clone(),
+        ..script.settings(options, resolved, log)
+    };
     let servers = servers(options, log)?;
-    let loaded = Environment::load(&script.source, &settings, 0, servers.for_commands());
-    let mut environment = loaded.map_err(|error| error.to_string())?;
-    environment.call(Function::Init).map_err(|error| error.to_string())?;
+    let mut environment = Environment::load(&script.source, &settings, 0, servers.for_commands())?;
+    environment.call(Function::Init)?;
     if log.says(Level::Notice) {
         print(&announcement(options));
     }
     tell_of_threads(options, log);
-    let program = LuaProgram::new(&script.source, &settings, threads).map_err(|error| error.to_string())?;
+    let program = LuaProgram::new(&script.source, &settings, threads)?;
     let manner = Manner {
         version: options.format,
         percentile: options.telling.percentile,
@@ -63,8 +110,14 @@ fn measure(
         has_database: false,
     };
     let line = move |statistics: &Statistics| print(&manner.default_line(statistics));
-    environment.on_default_report(line).map_err(|error| error.to_string())?;
-    let mut watch = Watch::new(options, log, manner, program.tally(), &mut environment);
+    environment.on_default_report(line)?;
+    let leave = |is_signalled: bool| {
+        if is_signalled {
+            signals.die_of_it();
+        }
+        std::process::exit(i32::from(if is_signalled { FAILED } else { UNFINISHED }));
+    };
+    let mut watch = Watch::new(options, log, manner, program.tally(), &mut environment, &leave);
     let mut notes = archive::Notes(Arc::clone(log));
     let folder = options.archive.as_deref();
     let opened = folder.map(|folder| archive::open(folder, options, script, &mut notes, signals.stop()));
@@ -74,13 +127,14 @@ fn measure(
         recorder: recording.as_mut().map(RunRecording::observer),
     };
     let driven = servers.drive(options, program, &mut both, signals.stop());
-    let code = match driven {
+    let (code, has_left) = match driven {
         Ok(outcome) => {
             let code = ended(&mut watch, &outcome, options, log);
-            match recording.map(|recording| keep(recording, &outcome, log)) {
+            let code = match recording.map(|recording| keep(recording, &outcome, log)) {
                 None | Some(true) => code,
                 Some(false) => code.max(FAILED),
-            }
+            };
+            (code, has_asked_for_exit(&outcome))
         }
         Err(error) => {
             if let Some(recording) = recording {
@@ -93,12 +147,16 @@ fn measure(
     };
     watch.end_lists();
     let failure = watch.failure.take();
-    let done = environment.call(Function::Done).err();
+    // Who has asked for the end of the program does not expect to be called again.
+    let done = match has_left || matches!(failure, Some(LuaError::Exit { .. })) {
+        true => None,
+        false => environment.call(Function::Done).err(),
+    };
     let failures: Vec<LuaError> = failure.into_iter().chain(done).collect();
-    for failure in &failures {
-        log.fatal(&failure.to_string());
-    }
-    Ok(if failures.is_empty() { code } else { code.max(FAILED) })
+    Ok(failures.iter().fold(code, |code, failure| match tell_of(failure, log) {
+        told if matches!(failure, LuaError::Exit { .. }) => told,
+        told => code.max(told),
+    }))
 }
 
 /// Keeps a run that is over, and says where. `false`: the archive could not take all of it.
@@ -177,30 +235,38 @@ fn not_begun(error: &DriveError) -> String {
 /// Tells of a run that is over, and gives the exit code.
 fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log) -> u8 {
     let unfinished: u64 = outcome.unfinished.iter().sum();
-    let mut code = 0;
+    let (mut code, mut is_early) = (0, false);
     match &outcome.ended_early {
         None if options.limits.events.is_some_and(|events| watch.events >= events) => {
             log.say(Level::Info, "Event limit exceeded, exiting...");
         }
         None if unfinished > 0 => {
-            log.fatal("The --max-time limit has expired, forcing shutdown...");
+            log.fatal(FORCED);
             code = UNFINISHED;
         }
         None => log.say(Level::Info, "Time limit exceeded, exiting..."),
-        Some(Ending::Stopped) => code = FAILED,
+        Some(Ending::Stopped) => {
+            code = FAILED;
+            is_early = true;
+        }
         Some(Ending::Program(error)) => {
-            log.fatal(&error.to_string());
-            if let Some(traceback) = error.of::<LuaError>().and_then(LuaError::traceback) {
+            let own = error.of::<LuaError>();
+            code = match own {
+                Some(error) => tell_of(error, log),
+                None => Failure::Other(error.to_string()).tell(log),
+            };
+            if let Some(traceback) = own.and_then(LuaError::traceback) {
                 log.say(Level::Debug, traceback);
             }
-            if !watch.has_begun {
+            if !watch.has_begun && !matches!(own, Some(LuaError::Exit { .. })) {
                 log.fatal("Thread initialization failed!");
             }
-            code = FAILED;
+            is_early = true;
         }
         Some(other) => {
             log.fatal(&other.to_string());
             code = FAILED;
+            is_early = true;
         }
     }
     if code == 0 {
@@ -209,8 +275,8 @@ fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log)
     // The reports of intervals are a list of their own.
     watch.end_lists();
     // Of a run that failed at once there is nothing to report.
-    if code != FAILED || watch.events > 0 {
-        watch.report(if code == UNFINISHED { unfinished } else { 0 });
+    if !is_early || watch.events > 0 {
+        watch.report(if code == UNFINISHED && !is_early { unfinished } else { 0 });
     }
     code
 }

@@ -10,7 +10,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Watches a run.
+/// What is said where events are given up.
+pub const FORCED: &str = "The --max-time limit has expired, forcing shutdown...";
+
+/// Watches a run. Where a script keeps a thread for good, by something that is not Lua, it ends the process as sysbench
+/// does.
 pub struct Watch<'a> {
     log: Arc<Log>,
     options: &'a Options,
@@ -29,8 +33,12 @@ pub struct Watch<'a> {
     interval: Stretch,
     /// Since the last full one.
     whole: Stretch,
+    /// Up to where intermediate reports have gone without what a thread was yet to report.
+    told: Duration,
     /// Checkpoints to come, in seconds, the next one last.
     checkpoints_s: Vec<u64>,
+    /// Ends the process, because of a signal or because time is over.
+    leave: &'a dyn Fn(bool),
     /// What a hook failed with.
     pub failure: Option<LuaError>,
     /// Whether the clients began.
@@ -52,7 +60,14 @@ struct Stretch {
 
 impl<'a> Watch<'a> {
     /// Watches a run of these options, in which this counts.
-    pub fn new(options: &'a Options, log: &Arc<Log>, manner: Manner, tally: Tally, hooks: &'a mut Environment) -> Self {
+    pub fn new(
+        options: &'a Options,
+        log: &Arc<Log>,
+        manner: Manner,
+        tally: Tally,
+        hooks: &'a mut Environment,
+        leave: &'a dyn Fn(bool),
+    ) -> Self {
         let mut checkpoints_s = options.telling.checkpoints_s.clone();
         checkpoints_s.reverse();
         Self {
@@ -66,7 +81,9 @@ impl<'a> Watch<'a> {
             seen: Duration::ZERO,
             interval: Stretch::default(),
             whole: Stretch::default(),
+            told: Duration::ZERO,
             checkpoints_s,
+            leave,
             failure: None,
             has_begun: false,
             events: 0,
@@ -193,6 +210,13 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Whether an intermediate report is due at the end of what was seen.
+    fn is_due(&self) -> bool {
+        let seconds = self.seen.as_secs_f64().round() as u64;
+        let every_s = self.options.telling.interval_s;
+        every_s.is_some_and(|every_s| seconds.is_multiple_of(every_s))
+    }
+
     fn tell_interval(&mut self) {
         let stat = self.stat(&self.interval);
         let is_hooked = match self.hooks.report_intermediate(&statistics(&stat)) {
@@ -268,20 +292,19 @@ impl Observer for Watch<'_> {
             return ControlFlow::Continue(());
         };
         self.seen = (interval.start + interval.duration).saturating_sub(self.before);
-        self.interval.recording.add(recording);
         self.whole.recording.add(recording);
         self.events += recording.transactions;
+        // What comes late is part of the full report alone.
+        let is_told = self.seen <= self.told;
+        if !is_told {
+            self.interval.recording.add(recording);
+        }
         // A rest at the end is told by the report.
         if !interval.first_thread_whole {
             return ControlFlow::Continue(());
         }
         let seconds = self.seen.as_secs_f64().round() as u64;
-        if self
-            .options
-            .telling
-            .interval_s
-            .is_some_and(|every_s| seconds.is_multiple_of(every_s))
-        {
+        if !is_told && self.is_due() {
             self.tell_interval();
         }
         if self.checkpoints_s.last().is_some_and(|at_s| seconds >= *at_s) {
@@ -295,6 +318,43 @@ impl Observer for Watch<'_> {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         }
+    }
+
+    fn overdue(&mut self, interval: &Interval) {
+        let Some(recording) = interval.recordings.first() else {
+            return;
+        };
+        if interval.phase != self.measured {
+            return;
+        }
+        let seen = self.seen;
+        self.seen = (interval.start + interval.duration).saturating_sub(self.before);
+        self.told = self.seen;
+        self.interval.recording.add(recording);
+        if self.is_due() {
+            self.tell_interval();
+        }
+        self.seen = seen;
+    }
+
+    fn stuck(&mut self, known: &[Interval], is_stopped: bool) {
+        for interval in known.iter().filter(|interval| interval.phase == self.measured) {
+            self.seen = (interval.start + interval.duration).saturating_sub(self.before);
+            if let Some(recording) = interval.recordings.first() {
+                self.whole.recording.add(recording);
+                self.events += recording.transactions;
+            }
+        }
+        let unfinished = match is_stopped {
+            true => 0,
+            false => {
+                self.log.fatal(FORCED);
+                self.tally.running()
+            }
+        };
+        self.end_lists();
+        self.report(unfinished);
+        (self.leave)(is_stopped);
     }
 
     fn client_event(&mut self, event: &ClientEvent) {

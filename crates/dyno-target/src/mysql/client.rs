@@ -60,6 +60,8 @@ impl ClientError {
 pub struct ServerMessage {
     /// The server's number for it.
     pub code: u16,
+    /// The SQLSTATE.
+    pub state: String,
     /// Its text.
     pub message: String,
 }
@@ -69,6 +71,7 @@ impl From<dyno_connect::ClientError> for ClientError {
         match error {
             dyno_connect::ClientError::Refused(error) => Self::Server(ServerMessage {
                 code: error.code.as_str().parse().unwrap_or(0),
+                state: error.sqlstate().to_owned(),
                 message: error.message,
             }),
             dyno_connect::ClientError::TooLarge(error) => Self::TooLarge(error),

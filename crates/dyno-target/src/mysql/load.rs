@@ -40,6 +40,8 @@ pub enum LoadError {
         first: u64,
         last: u64,
         message: String,
+        /// The SQLSTATE; empty: what the server warned of has none.
+        state: String,
     },
     #[error(transparent)]
     Make(#[from] MakeError),

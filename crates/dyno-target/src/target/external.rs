@@ -190,8 +190,9 @@ pub trait Lock: Send + Sync {
 /// How often a lock is asked whether it is still held.
 const WATCH: Duration = Duration::from_millis(500);
 
-/// Keeps an eye on locks while `work` goes on, and raises `ending`, which is to end it, when one of them is lost; from
-/// when `stop` is raised nobody looks. Gives back what `work` does, and whether all were held to the end.
+/// Keeps an eye on locks while `work` goes on, and raises `ending`, which is to end it, when one of them is lost, or
+/// soon after `stop` is raised; from then on nobody looks. Gives back what `work` does, and whether all were held to
+/// the end.
 pub fn while_held<T>(
     locks: &[&dyn Lock],
     stop: &AtomicBool,
@@ -204,6 +205,7 @@ pub fn while_held<T>(
             let held = locks.iter().all(|lock| lock.is_held());
             if stop.load(Ordering::Relaxed) {
                 // The question is cancelled then, which says nothing of the lock.
+                ending.store(true, Ordering::Relaxed);
                 return;
             }
             if !held {

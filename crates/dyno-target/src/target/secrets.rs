@@ -5,15 +5,11 @@
 //! left.
 
 use super::named::{Product, USUAL, is_uri, product};
-
-/// What stands in the place of a secret.
-pub(crate) const HIDDEN: &str = "***";
+pub(crate) use dyno_text::HIDDEN;
+use dyno_text::{PASSWORDS as PARTS, names_secret};
 
 /// The keyword that others which probably mean it are shown as.
 const PASSWORD: &str = "password";
-
-/// What is in names of passwords, those of other programs included.
-const PARTS: [&str; 3] = ["passw", "pwd", "secret"];
 
 /// How many letters may be wrong in a keyword that is still taken for `password`.
 const SLIPS: usize = 2;
@@ -52,12 +48,6 @@ fn owner(address: &str) -> &'static dyn Product {
     product(address.trim_start()).unwrap_or(USUAL)
 }
 
-/// Whether an option of some program, or a variable, has a password for its value.
-fn names_password(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    PARTS.iter().any(|part| name.contains(part))
-}
-
 /// Whether a lower-case keyword was probably meant to be one with a password, or is some other program's.
 fn resembles_password(keyword: &str) -> bool {
     PARTS.iter().any(|part| keyword.contains(part))
@@ -79,15 +69,16 @@ pub fn without_secrets(address: &str) -> String {
 /// A word of a command line as it may be shown and archived: an address, something with an address in it, or neither.
 #[must_use]
 pub fn word_without_secrets(word: &str) -> String {
-    // An option and its value in one word.
+    // An option and its value in one word, or the option of a script and its value.
     if let Some((option, value)) = word.split_once('=')
-        && (option.starts_with("--") || option == "target")
+        && (option.starts_with("--") || option == "target" || is_of_script(option))
         && !option.contains(char::is_whitespace)
     {
         let value = match option {
             "target" | "--target" | "--to" => without_secrets(value),
+            SET => set_without_secrets(value),
             // Such as sysbench's --mysql-password.
-            _ if names_password(option) && !value.is_empty() => HIDDEN.to_owned(),
+            _ if names_secret(option) && !value.is_empty() => HIDDEN.to_owned(),
             _ => word_without_secrets(value),
         };
         return format!("{option}={value}");
@@ -103,6 +94,15 @@ pub fn word_without_secrets(word: &str) -> String {
     }
 }
 
+/// The option of `dyno run` whose value is a name and a value.
+const SET: &str = "--set";
+
+/// Whether this is the name of an option of a script in Lua, as an experiment has it, that is secret.
+fn is_of_script(name: &str) -> bool {
+    let (of, option) = name.rsplit_once('.').unwrap_or_default();
+    of.rsplit('.').next() == Some("options") && names_secret(option)
+}
+
 /// The words of a command line as they may be shown and archived.
 #[must_use]
 pub fn words_without_secrets(words: &[String]) -> Vec<String> {
@@ -110,9 +110,18 @@ pub fn words_without_secrets(words: &[String]) -> Vec<String> {
     let each = before.zip(words);
     each.map(|(before, word)| match before {
         "--target" | "--to" => without_secrets(word),
+        SET => set_without_secrets(word),
         _ => word_without_secrets(word),
     })
     .collect()
+}
+
+/// A name and what it is set to, as they may be shown and archived.
+fn set_without_secrets(word: &str) -> String {
+    match word.split_once('=') {
+        Some((name, value)) if names_secret(name.trim()) && !value.is_empty() => format!("{name}={HIDDEN}"),
+        _ => word_without_secrets(word),
+    }
 }
 
 /// A text about the words of a command line, in which any may be repeated, whole or in parts, without their secrets.
@@ -408,6 +417,8 @@ mod tests {
             "-f",
             "script.sql@3",
             "a/b:c.sql",
+            "options.tables=3",
+            "--mysql-ssl-key=/a/key.pem",
             "pg_ctl restart -o '-c port=5'",
             "--restart-command=systemctl restart postgresql@15-main",
             "",
@@ -448,6 +459,10 @@ mod tests {
             ("host=db wort=s3cret", "host=db ***"),
             ("target=host=db wort=s3cret", "target=host=db ***"),
             ("--mysql-password=s3cret", "--mysql-password=***"),
+            ("--api-token=s3cret", "--api-token=***"),
+            ("options.api_token=s3cret", "options.api_token=***"),
+            ("mixed.options.key=a,b", "mixed.options.key=***"),
+            ("--set=data.options.api-key=s3 cret", "--set=data.options.api-key=***"),
             ("--pgsql_password=host=db s3cret", "--pgsql_password=***"),
             ("--mysql-password=", "--mysql-password="),
             ("host=db scram_client_key=s3cret", "host=db scram_client_key=***"),
@@ -466,6 +481,11 @@ mod tests {
         }
         let words = ["--target", "wort=s3cret"].map(str::to_owned);
         assert_eq!(words_without_secrets(&words), ["--target", "***"]);
+        let words = ["--set", "api_token=s3cret", "--set", "rows=5"].map(str::to_owned);
+        assert_eq!(
+            words_without_secrets(&words),
+            ["--set", "api_token=***", "--set", "rows=5"]
+        );
         let words = ["--taget=postgres://ann:s3cret@db", "ann:s3cret@db"].map(str::to_owned);
         let said = "no --taget=postgres://ann:s3cret@db, no 'postgres://ann:s3cret@db', no 'ann:s3cret@db'";
         let shown = "no --taget=postgres://ann:***@db, no 'postgres://ann:***@db', no 'ann:***@db'";

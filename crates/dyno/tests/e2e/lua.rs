@@ -128,6 +128,106 @@ fn data_of_a_script_is_made_once_and_copied() {
     );
 }
 
+/// What a script loads decides what the data is, too, whether it loads it at once or in its command.
+#[test]
+fn data_is_made_anew_when_a_file_that_its_script_loads_has_changed() {
+    let (desk, home) = (Desk::new(), Home::new());
+    let rows = |name: &str, rows: u32| desk.file(name, &format!("{} = {rows}\n", name.replace(".lua", "")));
+    rows("few.lua", 1);
+    rows("more.lua", 2);
+    desk.file(
+        "fills.lua",
+        "dofile('few.lua')\nfunction prepare()\n  dofile \"more.lua\"\n  con = sysbench.sql.driver():connect()\n  \
+         con:query('create table t as select generate_series(1, ' .. few + more .. ') as a')\nend\n",
+    );
+    desk.file(
+        "t.toml",
+        "title = \"t\"\n[data]\nlua = \"fills.lua\"\n[[workload]]\nscript = \"select count(*) from t;\"\n\
+         [phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\n",
+    );
+    let prepares = |expected: bool| {
+        let ended = desk.embedded(&home, "t.toml").expect(0);
+        let said = ended.stderr.contains("Preparing the data (fills.lua)");
+        assert_eq!(said, expected, "{}", ended.stderr);
+    };
+    prepares(true);
+    prepares(false);
+    rows("few.lua", 3);
+    prepares(true);
+    rows("more.lua", 4);
+    prepares(true);
+    prepares(false);
+    let runs = run_folders(&desk.archive());
+    let files = |run: &RunFolder| run.campaign()["experiment"]["data"]["prepare"]["lua"]["files"].clone();
+    assert_eq!(files(&runs[0])["few.lua"], "few = 1\n");
+    assert_eq!(files(&runs[4])["more.lua"], "more = 4\n");
+}
+
+/// Nobody sees what an option is that is a secret by its name.
+#[test]
+fn secret_options_leave_by_no_way() {
+    const CANARY: &str = "Lu4-C4n4ry";
+    let (desk, home) = (Desk::new(), Home::new());
+    desk.file(
+        "keeps.lua",
+        &format!(
+            "sysbench.cmdline.options = {{ api_token = {{'t', ''}}, tables = {{'n', 1}} }}\n\
+             function thread_init() con = sysbench.sql.driver():connect() end\n\
+             function event() assert(sysbench.opt.api_token:reverse() == '{}') con:query('select 1') end\n",
+            CANARY.chars().rev().collect::<String>()
+        ),
+    );
+    let file = |options: &str| {
+        let text = format!("title = \"t\"\n[[workload]]\nlua = \"keeps.lua\"\noptions = {{ {options} }}\n");
+        desk.file(
+            "t.toml",
+            &format!("{text}[phases]\nwarmup = \"0s\"\nmeasure = \"300ms\"\n"),
+        );
+    };
+    let clean = |ended: &crate::support::Ended| {
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(!said.contains(CANARY), "{said}");
+    };
+    // The line is shown that another option is wrong in.
+    file(&format!("api_token = \"{CANARY}\", tables = \"many\""));
+    let refused = desk.dyno("run t.toml --dry-run").expect(1);
+    clean(&refused);
+    assert!(refused.stderr.contains("api_token = ***"), "{}", refused.stderr);
+    file(&format!("api_token = \"{CANARY}\""));
+    clean(&desk.dyno("run t.toml --dry-run").expect(0).shows("api_token = ***"));
+    clean(&desk.embedded(&home, "t.toml --repeat 2").expect(0));
+    for words in [
+        "show",
+        "list",
+        "report --format md --output -",
+        "report --format json --output -",
+    ] {
+        clean(&desk.dyno(words).expect(0));
+    }
+    // What is not in the archive cannot be gone on with.
+    let runs = run_folders(&desk.archive());
+    assert!(runs.iter().all(|run| run.state() == "complete"));
+    fs::remove_dir_all(&runs[1].0).unwrap();
+    desk.embedded(&home, "--resume")
+        .expect(1)
+        .says("archived without the secrets in api_token");
+    // The command is archived, too.
+    file("tables = 1");
+    clean(
+        &desk
+            .embedded(&home, &format!("t.toml --set options.api_token={CANARY}"))
+            .expect(0),
+    );
+    let two = format!("run t.toml --dry-run --set options.api_token={CANARY},b");
+    let refused = desk
+        .dyno(&two)
+        .expect(1)
+        .says("the levels of `options.api_token` are secrets");
+    clean(&refused);
+    fs::remove_file(desk.path().join("t.toml")).unwrap();
+    desk.assert_nowhere(CANARY);
+}
+
 #[test]
 fn options_are_factors_and_loops_are_open() {
     let (desk, home) = (Desk::new(), Home::new());
@@ -216,6 +316,19 @@ fn what_is_wrong_is_said_before_anything_begins() {
             "there is no parameter `{nosuch}`",
         ),
         (
+            "lua = \"oltp_read_only\"\noptions = { tables = -3 }",
+            "`tables` cannot be `-3`",
+        ),
+        (
+            "lua = \"oltp_read_only\"\noptions = { tables = 1.5 }",
+            "expected a whole number from 1 to",
+        ),
+        (
+            "lua = \"oltp_read_only\"\noptions = { skip-trx = true, skip_trx = false }",
+            "`skip_trx` is there twice",
+        ),
+        ("lua = \"parallel_prepare\"", "parallel_prepare is no workload"),
+        (
             "script = \"select 1;\"\noptions = { tables = 3 }",
             "`options` is of no use here",
         ),
@@ -244,6 +357,26 @@ fn what_is_wrong_is_said_before_anything_begins() {
     desk.dyno("run t.toml --dry-run")
         .expect(0)
         .shows("oltp_read_only (Lua)");
+    // Both spellings of an option are one factor.
+    desk.file(
+        "spelt.toml",
+        "title = \"t\"\n[[workload]]\nlua = \"oltp_read_only\"\n[factors]\n\"options.table-size\" = [10, 20]\n",
+    );
+    let pinned = desk
+        .dyno("run spelt.toml --dry-run --set options.table_size=30")
+        .expect(0);
+    assert!(!pinned.stdout.contains("2 cells"), "{}", pinned.stdout);
+    pinned.shows("table_size = 30");
+    // What dyno's own workloads prepare is known before it is made.
+    desk.file(
+        "own.toml",
+        "title = \"t\"\n[data]\nlua = \"oltp_read_only\"\noptions = { tables = 4, table_size = 5_000_000 }\n\
+         [[workload]]\nscript = \"select 1;\"\n",
+    );
+    desk.dyno("run own.toml --dry-run --target embedded:mariadb")
+        .expect(0)
+        .shows("about 2 min 14 s to load the data")
+        .shows("about 4,425 MB for 1 set of data");
     desk.dyno("run t.toml --dry-run --set options.tabels=2")
         .expect(1)
         .says("did you mean `options.tables`?");
@@ -267,6 +400,37 @@ fn an_error_of_a_script_ends_the_run_and_is_told() {
     assert_eq!(runs.len(), 1);
     assert_eq!(runs[0].state(), "incomplete");
     assert_eq!(runs[0].summed_up(), 49);
+}
+
+/// Without its tables a workload says which one it lacks, and what makes it.
+#[test]
+fn a_missing_table_is_named_with_what_makes_it() {
+    let (desk, home) = (Desk::new(), Home::with_mariadb());
+    let phases = "[phases]\nwarmup = \"0s\"\nmeasure = \"1s\"\n";
+    let workload = "[[workload]]\nlua = \"oltp_point_select\"\noptions = { tables = 3, table_size = 10 }\n";
+    let run = |data: &str, target: &str| {
+        desk.file("t.toml", &format!("title = \"t\"\n{data}{workload}{phases}"));
+        let ended = desk.embedded(&home, &format!("t.toml --target {target}")).expect(2);
+        ended.stdout + &ended.stderr
+    };
+    for (target, table) in [
+        ("embedded:mariadb", "sbtest1' doesn't exist"),
+        ("embedded:18", "relation \"sbtest1\" does not exist"),
+    ] {
+        let said = run("", target);
+        let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(line.contains(table), "{said}");
+        assert!(line.contains("add [data] with lua = \"oltp_point_select\""), "{said}");
+    }
+    let said = run(
+        "[data]\nlua = \"oltp_point_select\"\noptions = { tables = 2, table_size = 10 }\n",
+        "embedded:mariadb",
+    );
+    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        line.contains("sbtest3' doesn't exist") && line.contains("compare its options"),
+        "{said}"
+    );
 }
 
 fn archived(ended: &str) -> &str {

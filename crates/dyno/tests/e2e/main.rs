@@ -12,6 +12,7 @@ mod ceiling;
 mod clean;
 mod compare;
 mod earlier;
+mod endless;
 mod experiments;
 mod export;
 mod external;

@@ -449,12 +449,15 @@ fn settings_are_put_back_by_the_next_dyno_after_a_kill() {
     running.signal(Signal::KILL);
     wait_for("its death", || !is_alive(running.pid()));
     assert_eq!(setting(), 2);
-    // By another address, too.
+    // By another address, too, and by two of them once.
     let socket = server.connection("mysql").to_string();
-    let mut command = desk.command_alone_on(&socket, ["short.toml"]);
-    Ended::of(command.env("MYSQL_PWD", password(&server)))
+    let both = format!("target={socket},{target}");
+    let mut command = desk.command(["run", "short.toml", "--set", &both]);
+    let ended = Ended::of(command.env("MYSQL_PWD", password(&server)))
         .expect(0)
         .says("ended before it could restore the server's settings; they have been restored now");
+    assert_eq!(ended.stderr.matches("ended before").count(), 1, "{}", ended.stderr);
+    assert!(!ended.stderr.contains("Left as they are"), "{}", ended.stderr);
     assert_eq!(setting(), 1);
 
     // A name that the server does not have is told with the one that may be meant.

@@ -10,6 +10,7 @@
 mod case;
 mod cases;
 mod endings;
+mod endless;
 mod many;
 mod old;
 mod own;

@@ -257,7 +257,54 @@ fn connections_are_dealt_to_the_hosts_in_turn() {
     let failed = run("--threads=2");
     assert_eq!(failed.status.code(), Some(1), "{failed:?}");
     let text = String::from_utf8(failed.stdout).unwrap();
-    assert!(text.contains("unable to connect to MySQL server"), "{text}");
+    let words = "FATAL: unable to connect to MySQL server on host '127.0.0.1', port 1, aborting...\n\
+                 FATAL: error 2003: Can't connect to MySQL server on '127.0.0.1:1' (111)\n";
+    assert!(text.contains(words), "{text}");
+    let failed = folder.sysbench(&["s.lua", "run", "--mysql-socket=/nonexistent.sock"]);
+    let text = String::from_utf8(failed.stdout).unwrap();
+    let words = "FATAL: unable to connect to MySQL server on socket '/nonexistent.sock', aborting...\n\
+                 FATAL: error 2002: Can't connect to local MySQL server through socket '/nonexistent.sock' (2)\n";
+    assert!(text.contains(words), "{text}");
+    let failed = folder.sysbench(&[
+        "s.lua",
+        "run",
+        "--db-driver=pgsql",
+        "--pgsql-host=127.0.0.1",
+        "--pgsql-port=1",
+    ]);
+    let text = String::from_utf8(failed.stdout).unwrap();
+    let words = "FATAL: Connection to database failed: connection to server at \"127.0.0.1\", port 1 failed: \
+                 Connection refused\n";
+    assert!(text.contains(words), "{text}");
+}
+
+/// What fills a table tells of an error what statements tell of it.
+#[test]
+fn errors_of_filling_have_their_states() {
+    let mariadb = Mariadb::start();
+    mariadb.reset(&[]);
+    let folder = Folder::new();
+    folder.file(
+        "f.lua",
+        "function prepare()\n\
+           local drv = sysbench.sql.driver()\n\
+           local con = drv:connect()\n\
+           con:query('create table t (id int primary key)')\n\
+           con:query('insert into t values (2)')\n\
+           for _, name in ipairs({'t', 'missing'}) do\n\
+             print(pcall(drv.fill, drv, name, 3, {{'id', 'row'}}, 1))\n\
+           end\n\
+         end\n",
+    );
+    let address = mariadb.options();
+    let words: Vec<&str> = ["f.lua", "prepare"]
+        .into_iter()
+        .chain(address.iter().map(String::as_str))
+        .collect();
+    let ended = folder.sysbench(&words);
+    let text = String::from_utf8(ended.stdout).unwrap();
+    assert!(text.contains("errno = 1062, state = '23000'"), "{text}");
+    assert!(text.contains("errno = 1146, state = '42S02'"), "{text}");
 }
 
 #[test]
@@ -291,4 +338,24 @@ fn a_run_is_archived_with_each_kind_of_statement() {
     let campaign = fs::read_to_string(kept.parent().unwrap().join("campaign.json")).unwrap();
     assert!(campaign.contains("\"oltp_tables_count\": \"2\""), "{campaign}");
     assert!(!campaign.contains("password=sbtest"), "{campaign}");
+    // What a script loads is kept with it, and a secret that it is given is not.
+    folder.file("part.lua", "part = 'of it'\n");
+    folder.file(
+        "whole.lua",
+        "dofile('part.lua')\nfunction thread_init() con = sysbench.sql.driver():connect() end\n\
+         function event() con:query('select 1') end\n",
+    );
+    let run = with("whole.lua --events=5 --api-token=h1dden --archive=whole run");
+    assert!(run.status.success(), "{run:?}");
+    let kept = fs::read_dir(folder.path().join("whole"))
+        .unwrap()
+        .flatten()
+        .next()
+        .unwrap();
+    let campaign = fs::read_to_string(kept.path().join("campaign.json")).unwrap();
+    assert!(
+        campaign.contains("part = 'of it'") && !campaign.contains("h1dden"),
+        "{campaign}"
+    );
+    assert!(campaign.contains("\"api_token\": \"***\""), "{campaign}");
 }

@@ -4,7 +4,9 @@ use super::Reader;
 use crate::experiment::diagnostic::Diagnostic;
 use crate::experiment::section::{Section, option_value, scalar};
 use crate::experiment::set::count;
-use crate::lua::{LuaPlan, OPTIONS, PreparePlan, Purpose};
+use crate::lua::{LuaPlan, OPTIONS, PreparePlan, Purpose, spelt};
+use dyno_archive::plan::shown_option;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// How many clients make data unless told otherwise: as many as load generated rows, at most.
@@ -40,7 +42,12 @@ impl Reader<'_> {
         let found = LuaPlan::find(folder, &name, safe, purpose);
         let mut script = found.map_err(|error| self.source.refuse(span, &error))?;
         if let Some(options) = section.get(OPTIONS) {
+            let mut seen = HashSet::new();
             for (option, span, value) in Section::open(self.source, OPTIONS, options)?.entries() {
+                if !seen.insert(spelt(option)) {
+                    let message = format!("`{option}` is there twice: `-` and `_` are the same in names of options");
+                    return Err(self.source.complain(span, message, "keep only one of them"));
+                }
                 if !script.knows(option) {
                     // At the name, not at the value.
                     let error = script.set(option, &"".into(), &self.experiment.parameters);
@@ -49,8 +56,8 @@ impl Reader<'_> {
                 let scalar = option_value(self.source, option, value)?;
                 let set = script.set(option, &scalar, &self.experiment.parameters);
                 set.map_err(|reason| {
-                    self.source
-                        .complain(value.span(), format!("`{option}` cannot be `{scalar}`"), reason)
+                    let message = format!("`{option}` cannot be `{}`", shown_option(option, &scalar));
+                    self.source.complain(value.span(), message, reason)
                 })?;
             }
         }

@@ -100,7 +100,7 @@ impl Reader<'_> {
     /// What the clients of a workload execute: scripts in pgbench's language, or one in Lua.
     pub(super) fn work(&self, section: &Section<'_>, workload: &str) -> Result<WorkPlan, Diagnostic> {
         match self.lua(section, Purpose::Workload, &["script", "script_file", "scripts"])? {
-            Some(script) => Ok(WorkPlan::Lua(script)),
+            Some(script) => Ok(WorkPlan::Lua(Box::new(script))),
             None => Ok(WorkPlan::Scripts(self.scripts(section, workload)?)),
         }
     }

@@ -2,9 +2,11 @@
 
 use crate::experiment::plan::range::{Given, given};
 use crate::experiment::plan::{Design, MOST_RUNS, PlanError, order};
+use crate::experiment::set::option_of;
 use crate::experiment::{Experiment, SetError, TARGET};
 use dyno_archive::plan::{Cell, Factor, Levels, Plan, Resolved, Size, Value};
 use dyno_target::target::{without_secrets, word_without_secrets};
+use dyno_text::{HIDDEN, names_secret};
 use indexmap::IndexSet;
 use std::collections::HashSet;
 
@@ -106,6 +108,12 @@ impl Experiment {
     ) -> Result<Plan, PlanError> {
         let Design { factors, order, .. } = &self.design;
         self.check_overlap()?;
+        if let Some((name, _)) = factors
+            .iter()
+            .find(|(name, levels)| levels.len() > 1 && is_secret(name))
+        {
+            return Err(PlanError::SecretLevels { name: name.clone() });
+        }
         let combinations = self.design.cells()?;
         let repetitions = repetitions.unwrap_or(self.design.repetitions).max(1);
         if combinations.len().saturating_mul(repetitions) > MOST_RUNS {
@@ -285,6 +293,7 @@ fn refused(name: &str, value: &str, cause: SetError) -> PlanError {
         name: name.to_owned(),
         value: match name {
             TARGET => without_secrets(value),
+            _ if names_secret(name) => HIDDEN.to_owned(),
             _ => word_without_secrets(value),
         },
         cause: Box::new(cause),
@@ -318,8 +327,14 @@ fn named(levels: &Levels) -> String {
 fn label(factor: &str, level: &str) -> String {
     match factor {
         TARGET => without_secrets(level),
+        _ if is_secret(factor) => HIDDEN.to_owned(),
         _ => level.to_owned(),
     }
+}
+
+/// Whether a factor is an option of a script, with a secret for its value.
+fn is_secret(factor: &str) -> bool {
+    option_of(factor).is_some_and(|(_, option)| names_secret(option))
 }
 
 /// Levels as they may be shown and archived.

@@ -45,6 +45,15 @@ pub enum PlanError {
          ~/.pgpass"
     )]
     SameTargets,
+    /// Levels that nobody may see cannot be told apart.
+    #[error(
+        "the levels of `{name}` are secrets, so results could not say which is which; give them names: [factors.NAME] \
+         with a = {{ {name} = \"…\" }}"
+    )]
+    SecretLevels {
+        /// The factor.
+        name: String,
+    },
     /// There are no cells, or too many.
     #[error(transparent)]
     NoCells(#[from] NoCells),

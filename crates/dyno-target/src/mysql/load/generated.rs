@@ -261,11 +261,12 @@ impl Loading<'_> {
         loaded: Result<Reply, ClientError>,
         Batch { first, last }: Batch,
     ) -> Result<(), LoadError> {
-        let refused = |message| LoadError::Rows {
+        let refused = |message, state| LoadError::Rows {
             table: self.fill.table.clone(),
             first,
             last,
             message,
+            state,
         };
         let failed = |error| LoadError::Fill {
             table: self.fill.table.clone(),
@@ -279,9 +280,9 @@ impl Loading<'_> {
                     || format!("the server took {} of {} rows", reply.affected, last - first + 1),
                     |(_, code, text): (String, u64, String)| format!("ERROR {code}: {text}"),
                 );
-                Err(refused(message))
+                Err(refused(message, String::new()))
             }
-            Err(error @ ClientError::Server(_)) => Err(refused(error.to_string())),
+            Err(ClientError::Server(said)) => Err(refused(said.to_string(), said.state)),
             Err(error) => Err(failed(error)),
         }
     }

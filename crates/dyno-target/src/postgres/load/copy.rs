@@ -45,6 +45,10 @@ fn copy_batches(
             table: fill.table.clone(),
             first,
             last,
+            state: match &error {
+                LoaderError::Refused(said) | LoaderError::Ended(said) => said.sqlstate().to_owned(),
+                _ => String::new(),
+            },
             message: error.to_string(),
         }),
     };

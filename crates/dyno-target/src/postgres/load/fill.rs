@@ -182,6 +182,7 @@ fn insert_batches(
                     table: fill.table.clone(),
                     first,
                     last,
+                    state: error.code().map_or_else(String::new, |state| state.code().to_owned()),
                     message: server_message(&error),
                 });
             }

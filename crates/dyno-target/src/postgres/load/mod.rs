@@ -49,6 +49,8 @@ pub enum LoadError {
         last: u64,
         /// What the server said.
         message: String,
+        /// The SQLSTATE; empty: the server said nothing.
+        state: String,
     },
     /// An expression that rows are made with is wrong.
     #[error("the rows of a table cannot be made: {0}")]

@@ -13,7 +13,7 @@ pub mod web;
 pub use home::{Home, programs};
 pub use process::{Running, in_background, is_alive, processes_in, wait_for};
 pub use record::{RunFolder, run_folders};
-pub use server::{Database, Shared, certificate_folder, database, database_alone, tls_server};
+pub use server::{Database, Shared, certificate_folder, database, database_alone, database_unreserved, tls_server};
 
 use std::ffi::OsStr;
 use std::fs;

@@ -63,6 +63,12 @@ pub fn database_alone(name: &str) -> Database {
     database_of(shared("tests-e2e-alone", &ALONE), name)
 }
 
+/// The same on a server on which reservations are taken away: nobody else's campaign is to suffer from that.
+pub fn database_unreserved(name: &str) -> Database {
+    static UNRESERVED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
+    database_of(shared("tests-e2e-unreserved", &UNRESERVED), name)
+}
+
 fn database_of(shared: Arc<Shared>, name: &str) -> Database {
     let mut client = shared.server.connection("postgres").connect().unwrap();
     drop_database(&mut client, name).unwrap();

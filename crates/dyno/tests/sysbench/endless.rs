@@ -124,6 +124,31 @@ fn the_end_of_the_time_ends_what_computes_without_end() {
 }
 
 #[test]
+fn many_clients_of_a_thread_do_not_each_hold_up_the_end() {
+    let (mariadb, folder) = (Mariadb::start(), Folder::new());
+    crate::case::Desk::reset(&mariadb, &[]);
+    let options = crate::case::Desk::options(&mariadb);
+    let begin = "function thread_init() con = sysbench.sql.driver():connect() end\n";
+    let done = "function done() print('all done') end\n";
+    // The second has all of a thread's clients go on with replies that have come together.
+    for asks in ["", "con:query('SELECT 1')"] {
+        folder.file(
+            "s.lua",
+            &format!("{begin}{done}function event()\n{asks}\nwhile true do end\nend"),
+        );
+        let mut words: Vec<&str> = options.iter().map(String::as_str).collect();
+        words.extend(["s.lua", "run", "--threads=64", "--time=1", "--forced-shutdown=0"]);
+        let (code, text) = run(&folder, &words);
+        assert_eq!(code, Some(2), "{asks}\n{text}");
+        assert!(text.contains("all done\n"), "{asks}\n{text}");
+        // One of each worker at most: the others of its clients do not begin, or do not go on.
+        let cores = std::thread::available_parallelism().unwrap().get();
+        let ended = text.matches(" was ended at s.lua:5").count();
+        assert!((1..=cores).contains(&ended), "{asks}\n{text}");
+    }
+}
+
+#[test]
 fn intermediate_reports_go_on_while_a_client_keeps_its_thread() {
     let folder = Folder::new();
     folder.file(

@@ -38,18 +38,24 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     /// Lets all clients do what comes before their first transaction, and waits until they have.
     pub(super) fn enter_all(&mut self) {
-        self.each(|clients, index, now_ns| clients.step(index, Resume::Enter, now_ns));
+        self.each(|clients, index, now_ns| clients.step_beside(index, Resume::Enter, now_ns));
     }
 
     /// Lets those that have ended well do what comes after their last transaction.
     pub(super) fn leave_all(&mut self) {
         self.each(|clients, index, now_ns| {
             match clients.clients[index].waiting {
-                Waiting::Turn | Waiting::Finished => clients.step(index, Resume::Leave, now_ns),
+                Waiting::Turn | Waiting::Finished => clients.step_beside(index, Resume::Leave, now_ns),
                 // It has been given up, and is not in a state to do anything.
                 _ => clients.ready += 1,
             }
         });
+    }
+
+    /// Lets a client do what is no transaction.
+    fn step_beside(&mut self, index: usize, resume: Resume<'_>, now_ns: u64) {
+        self.clients[index].rare.is_beside = true;
+        self.step(index, resume, now_ns);
     }
 
     /// Lets all clients do something up to [`Action::Ready`](crate::Action::Ready), or until somebody asks to stop.
@@ -101,7 +107,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     /// A client has done what comes before or after its transactions.
     pub(super) fn ready(&mut self, index: usize) {
-        self.clients[index].waiting = Waiting::Turn;
+        let client = &mut self.clients[index];
+        client.waiting = Waiting::Turn;
+        client.rare.is_beside = false;
         self.ready += 1;
     }
 
@@ -116,9 +124,10 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
             self.end_early(now_ns);
         }
         self.drain_from(now_ns, true);
-        self.clients[index].waiting = Waiting::Never;
+        let client = &mut self.clients[index];
+        client.waiting = Waiting::Never;
+        self.summary.unfinished += u64::from(!client.rare.is_beside);
         self.working = self.working.saturating_sub(1);
-        self.summary.unfinished += 1;
         self.abandoned += 1;
         self.ready += 1;
     }

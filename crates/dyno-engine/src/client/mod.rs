@@ -410,7 +410,11 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
     /// What is under way at this instant has its grace from then on, and no more than is left of it. After a stop that
     /// is short.
     fn drain_from(&mut self, now_ns: u64, stopped: bool) {
-        let grace_ns = if stopped { self.grace_ns.min(STOP_GRACE_NS) } else { self.grace_ns };
+        let grace_ns = if stopped {
+            self.grace_ns.min(STOP_GRACE_NS)
+        } else {
+            self.grace_ns
+        };
         self.drain_until_ns = self.drain_until_ns.min(now_ns.saturating_add(grace_ns));
     }
 
@@ -485,8 +489,8 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         let now_ns = self.clock.now_ns();
         let running: Vec<bool> = self.clients.iter().map(|client| client.waiting.is_running()).collect();
         let clients = running.len().max(1);
-        self.summary.unfinished += running.iter().filter(|running| **running).count() as u64;
-        let unfinished = self.clients.iter().filter(|client| client.waiting.is_running());
+        let unfinished = self.clients.iter().filter(|client| client.is_in_transaction());
+        self.summary.unfinished += unfinished.clone().count() as u64;
         let waited = unfinished.map(|client| Duration::from_nanos(now_ns.saturating_sub(client.statement_ns)));
         let each = waited.map(|waited| Waited {
             longest: waited,

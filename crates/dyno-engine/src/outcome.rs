@@ -35,12 +35,15 @@ pub trait Observer {
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
     /// An interval is past, and threads are yet to report it, because a client keeps its thread busy: these are the
     /// recordings of the others so far. It will be complete, in its turn; other intervals before it may be told of
-    /// first.
-    fn overdue(&mut self, _interval: &Interval) {}
+    /// first. `Break` ends the load.
+    fn overdue(&mut self, _interval: &Interval) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
     /// Threads do not end, though the load is over, or somebody has asked to stop, and whatever they wait for was
     /// interrupted: a client is in a call that nothing can interrupt. The load is waited for all the same; an observer
-    /// may end the process instead. These intervals would be complete with what such threads are yet to report.
-    fn stuck(&mut self, _known: &[Interval], _is_stopped: bool) {}
+    /// may end the process instead. These intervals would be complete with what such threads are yet to report. If the
+    /// load has ended before its time by a fault of its own, that is its ending, which no [`Outcome`] may come to tell.
+    fn stuck(&mut self, _known: &[Interval], _ending: Option<&Ending>) {}
     /// Clients of a workload have come upon a statement that its program did not list. It is counted at `place` in
     /// [`statement_latency`](dyno_record::Recording::statement_latency). `None`: there are more of them than places,
     /// and all others share this last one.

@@ -153,6 +153,12 @@ pub trait Program: Send + Sync {
     /// than theirs, again and again until all threads have ended. A program whose clients decide quickly need not care.
     fn interrupt(&self, _patience: Duration) {}
 
+    /// Whether a client that was to come back so does not, because it is in something that cannot be interrupted: then
+    /// its thread may never end. Others that have not ended yet only need their time.
+    fn is_held(&self) -> bool {
+        false
+    }
+
     /// The values for the execution of a statement; none if nothing else is said.
     fn parameters<'a>(&'a self, _state: &'a Self::State, _statement: usize) -> impl Parameters + 'a {}
 

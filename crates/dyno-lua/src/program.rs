@@ -472,6 +472,10 @@ impl Program for LuaProgram {
         self.common.watchdog.end_after(patience);
     }
 
+    fn is_held(&self) -> bool {
+        self.common.watchdog.is_held()
+    }
+
     fn parameters<'a>(&'a self, state: &'a LuaState, _statement: usize) -> impl Parameters + 'a {
         Given(state.client.as_ref().map(|client| &client.request.values))
     }

@@ -10,7 +10,7 @@ use crate::voice::{Level, Voice};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often it is looked.
 const STEP: Duration = Duration::from_millis(100);
@@ -24,6 +24,9 @@ const NOTICED: u32 = LOOKS_PER_S;
 /// A script that is to end at once has stayed for so many looks: others are only on their way.
 const SOON: u32 = 3;
 
+/// What has been told to end for so long, and is where it was, is in something that Lua's hooks do not reach.
+const HELD: Duration = Duration::from_secs(1);
+
 /// No script of a load is to end.
 const NEVER: u32 = u32::MAX;
 
@@ -33,6 +36,8 @@ pub(crate) struct Watchdog {
     ended: Arc<AtomicBool>,
     /// For how many looks a client of a load may go on by itself.
     patience: Arc<AtomicU32>,
+    /// Whether a client of a load does not come back though it was told to.
+    is_held: Arc<AtomicBool>,
 }
 
 impl Watchdog {
@@ -41,12 +46,14 @@ impl Watchdog {
             places: Arc::default(),
             ended: Arc::default(),
             patience: Arc::new(AtomicU32::new(NEVER)),
+            is_held: Arc::default(),
         };
         let mut watch = Watch {
             patience: Arc::clone(&watchdog.patience),
             voice,
         };
         let (places, ended) = (Arc::clone(&watchdog.places), Arc::clone(&watchdog.ended));
+        let is_held = Arc::clone(&watchdog.is_held);
         // Without it nobody is told, and nothing is ended, but the load goes on.
         let _ = thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
             let mut seen = Vec::new();
@@ -54,11 +61,14 @@ impl Watchdog {
                 thread::sleep(STEP);
                 let places = places.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 seen.resize(places.len(), Seen::default());
+                let mut any_held = false;
                 for (place, seen) in places.iter().zip(&mut seen) {
                     if let Some(place) = place.upgrade() {
                         watch.look(&place, seen);
+                        any_held |= seen.ordered.is_some_and(|ordered| ordered.elapsed() >= HELD);
                     }
                 }
+                is_held.store(any_held, Ordering::Relaxed);
             }
         });
         watchdog
@@ -78,6 +88,11 @@ impl Watchdog {
         let looks = u32::try_from(looks).unwrap_or(NEVER).max(SOON);
         self.patience.fetch_min(looks, Ordering::Relaxed);
     }
+
+    /// Whether a client of a load was told to end a second ago or earlier, and is still where it was.
+    pub fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::Relaxed)
+    }
 }
 
 impl Drop for Watchdog {
@@ -94,6 +109,8 @@ struct Seen {
     looks: u32,
     /// For how many of the last ones, since it was to end in its time, it was seen to compute.
     computing: u32,
+    /// Since when it is to end, as a client of a load.
+    ordered: Option<Instant>,
 }
 
 struct Watch {
@@ -126,6 +143,7 @@ impl Watch {
                 let patience = self.patience.load(Ordering::Relaxed);
                 if self.is_over(place, seen, patience) {
                     place.order_end(crossings, for_s);
+                    seen.ordered.get_or_insert_with(Instant::now);
                     // There is nothing to be hoped for from the others.
                     self.patience.store(SOON, Ordering::Relaxed);
                 }

@@ -38,23 +38,31 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     /// Lets all clients do what comes before their first transaction, and waits until they have.
     pub(super) fn enter_all(&mut self) {
-        self.each(|clients, index, now_ns| clients.step(index, Resume::Enter, now_ns));
+        self.each(|clients, index, now_ns| clients.step_beside(index, Resume::Enter, now_ns));
     }
 
     /// Lets those that have ended well do what comes after their last transaction.
     pub(super) fn leave_all(&mut self) {
         self.each(|clients, index, now_ns| {
             match clients.clients[index].waiting {
-                Waiting::Turn | Waiting::Finished => clients.step(index, Resume::Leave, now_ns),
+                Waiting::Turn | Waiting::Finished => clients.step_beside(index, Resume::Leave, now_ns),
                 // It has been given up, and is not in a state to do anything.
                 _ => clients.ready += 1,
             }
         });
     }
 
+    /// Lets a client do what is no transaction.
+    fn step_beside(&mut self, index: usize, resume: Resume<'_>, now_ns: u64) {
+        self.clients[index].rare.is_beside = true;
+        self.step(index, resume, now_ns);
+    }
+
     /// Lets all clients do something up to [`Action::Ready`](crate::Action::Ready), or until somebody asks to stop.
     fn each(&mut self, begin: impl Fn(&mut Self, usize, u64)) {
         self.ready = 0;
+        // What was given up before says nothing about this.
+        self.drain_until_ns = u64::MAX;
         let abandoned = self.abandoned;
         for index in 0..self.clients.len() {
             let now_ns = self.clock.now_ns();
@@ -72,6 +80,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
         while self.ready < self.clients.len() && self.ending.is_none() {
             if self.stop.requested() {
                 return self.give_up(Ending::Stopped);
+            }
+            if self.is_given_up() {
+                return;
             }
             self.connect_due();
             self.wake_due(self.clock.now_ns());
@@ -96,18 +107,35 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
 
     /// A client has done what comes before or after its transactions.
     pub(super) fn ready(&mut self, index: usize) {
-        self.clients[index].waiting = Waiting::Turn;
+        let client = &mut self.clients[index];
+        client.waiting = Waiting::Turn;
+        client.rare.is_beside = false;
         self.ready += 1;
     }
 
-    /// A client was made to come back, and has nothing more to do.
+    /// A client was made to come back, and has nothing more to do. That comes of the end of the load, which this thread
+    /// may not have seen yet: it was held up. So nothing begins from now on, and what is under way has a short grace.
+    /// Otherwise each of its other clients would be made to come back in its turn, which takes as long as the first.
     #[cold]
     pub(super) fn abandon(&mut self, index: usize) {
-        self.clients[index].waiting = Waiting::Never;
+        let now_ns = self.clock.now_ns();
+        self.roll(now_ns);
+        if !self.over {
+            self.end_early(now_ns);
+        }
+        self.drain_from(now_ns, true);
+        let client = &mut self.clients[index];
+        client.waiting = Waiting::Never;
+        self.summary.unfinished += u64::from(!client.rare.is_beside);
         self.working = self.working.saturating_sub(1);
-        self.summary.unfinished += 1;
         self.abandoned += 1;
         self.ready += 1;
+    }
+
+    /// Whether a client was made to come back, and the grace of the others is over: they stay where they are. Asked
+    /// between the replies of one look at the connections, too, which may be those of all clients.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.abandoned > 0 && self.clock.now_ns() >= self.drain_until_ns
     }
 
     /// A client wants a connection.
@@ -152,6 +180,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// Gives a client the connection that it waits for, or tells it that the one it uses is gone.
     #[cold]
     pub(super) fn serve(&mut self, index: usize) {
+        if self.is_given_up() {
+            return;
+        }
         if let Some(Loss { error, cause }) = self.clients[index].rare.loss.take() {
             let error = lost_error(error, &cause);
             let now_ns = self.clock.now_ns();

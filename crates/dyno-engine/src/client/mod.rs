@@ -120,6 +120,10 @@ struct Clients<'a, D: Driver, P: Scripted, B> {
     ready: usize,
     /// Clients that were made to come back and do nothing any more.
     abandoned: usize,
+    /// Until when what is under way may end, once no more is to begin.
+    drain_until_ns: u64,
+    /// For how long, after the end.
+    grace_ns: u64,
 }
 
 /// What a thread needs to run its share of a workload.
@@ -167,7 +171,6 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
     share: Share<'_, D, P>,
     backend: B,
 ) -> WorkerSummary {
-    let grace_ns = duration_ns(share.grace);
     let (mut clients, starting) = Clients::new(share, backend);
     if P::INDEPENDENT {
         clients.enter_all();
@@ -184,7 +187,6 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
         return clients.close();
     };
     clients.start(start);
-    let mut drain_until_ns = u64::MAX;
     let mut looked_ns = 0;
     loop {
         let now_ns = clients.clock.now_ns();
@@ -200,9 +202,8 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
             clients.connect_no_more();
             // The others of a thread that was held up are not to hold it up any longer.
             let stopped = clients.stop.requested() || clients.abandoned > 0;
-            let grace_ns = if stopped { grace_ns.min(STOP_GRACE_NS) } else { grace_ns };
-            drain_until_ns = drain_until_ns.min(now_ns.saturating_add(grace_ns));
-            if !clients.any_running() || now_ns >= drain_until_ns || clients.ending.is_some() {
+            clients.drain_from(now_ns, stopped);
+            if !clients.any_running() || now_ns >= clients.drain_until_ns || clients.ending.is_some() {
                 break;
             }
         }
@@ -213,7 +214,7 @@ fn run<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>>(
             continue;
         }
         looked_ns = now_ns;
-        let wait = clients.wait(drain_until_ns);
+        let wait = clients.wait();
         if let Err(error) = B::poll(&mut clients, wait) {
             clients.give_up(Ending::System(error));
         }
@@ -315,6 +316,8 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
             ending: None,
             ready: 0,
             abandoned: 0,
+            drain_until_ns: u64::MAX,
+            grace_ns: duration_ns(share.grace),
         };
         (clients, share.starting)
     }
@@ -404,6 +407,17 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         }
     }
 
+    /// What is under way at this instant has its grace from then on, and no more than is left of it. After a stop that
+    /// is short.
+    fn drain_from(&mut self, now_ns: u64, stopped: bool) {
+        let grace_ns = if stopped {
+            self.grace_ns.min(STOP_GRACE_NS)
+        } else {
+            self.grace_ns
+        };
+        self.drain_until_ns = self.drain_until_ns.min(now_ns.saturating_add(grace_ns));
+    }
+
     /// Hands over what the last slice has, which ends now.
     fn report_rest(&mut self, now_ns: u64) {
         if let Some(mut slice) = self.slice.take() {
@@ -443,7 +457,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
 
     /// How long the loop may wait for something to arrive. A client may be due by the schedule, at the end of its
     /// sleep or of its pause before it tries to connect again, or when its workload's profile changes.
-    fn wait(&self, drain_until_ns: u64) -> Wait {
+    fn wait(&self) -> Wait {
         let scheduled_ns = if self.idle.is_empty() || self.over {
             u64::MAX
         } else {
@@ -456,7 +470,7 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         } else {
             0
         };
-        let duty_ns = self.boundary_ns.min(drain_until_ns);
+        let duty_ns = self.boundary_ns.min(self.drain_until_ns);
         let now_ns = self.clock.now_ns();
         Wait {
             due: Duration::from_nanos(due_ns.saturating_sub(now_ns)),
@@ -476,8 +490,8 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
         let now_ns = self.clock.now_ns();
         let running: Vec<bool> = self.clients.iter().map(|client| client.waiting.is_running()).collect();
         let clients = running.len().max(1);
-        self.summary.unfinished += running.iter().filter(|running| **running).count() as u64;
-        let unfinished = self.clients.iter().filter(|client| client.waiting.is_running());
+        let unfinished = self.clients.iter().filter(|client| client.is_in_transaction());
+        self.summary.unfinished += unfinished.clone().count() as u64;
         let waited = unfinished.map(|client| Duration::from_nanos(now_ns.saturating_sub(client.statement_ns)));
         let each = waited.map(|waited| Waited {
             longest: waited,

@@ -10,6 +10,9 @@ use dyno_wire::{Preparation, Reply};
 impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_, D, P, B> {
     #[inline]
     pub(super) fn take_reply(&mut self, index: usize, reply: Reply, now_ns: u64) {
+        if P::INDEPENDENT && self.is_given_up() {
+            return;
+        }
         if reply.noticed {
             self.show_notices(index);
         }

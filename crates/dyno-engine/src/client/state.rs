@@ -67,7 +67,7 @@ impl Asked {
 }
 
 impl Waiting {
-    /// Whether a transaction is under way.
+    /// Whether something is under way: a transaction, or what comes before the first or after the last.
     pub fn is_running(self) -> bool {
         match self {
             Self::Reply(_)
@@ -133,9 +133,16 @@ pub(super) struct Rare {
     pub failure: Option<Box<Failure>>,
     /// The statements that its program did not list, from the first number after those.
     pub own: Vec<Own>,
+    /// Whether it does what comes before its first transaction or after its last.
+    pub is_beside: bool,
 }
 
 impl<P> Client<P> {
+    /// Whether a transaction is under way.
+    pub fn is_in_transaction(&self) -> bool {
+        self.waiting.is_running() && !self.rare.is_beside
+    }
+
     /// The client of this number within the workload, with the state of its program.
     pub fn new(number: usize, program: P, connected: bool) -> Self {
         Self {
@@ -160,6 +167,7 @@ impl<P> Client<P> {
                 loss: None,
                 failure: None,
                 own: Vec::new(),
+                is_beside: false,
             }),
             program,
         }

@@ -57,6 +57,9 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     }
 
     fn wake(&mut self, index: usize, mut now_ns: u64) {
+        if P::INDEPENDENT && self.is_given_up() {
+            return;
+        }
         match self.clients[index].waiting {
             Waiting::Wake => {
                 self.command_done(index, &mut now_ns);
@@ -72,7 +75,10 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     /// begins late, and does not skip it.
     fn start_scheduled(&mut self, now_ns: u64) {
         let mut skipped = 0;
-        while let Some(&index) = self.idle.front() {
+        // A client that does not come back may see to the end of the load meanwhile.
+        while !self.over
+            && let Some(&index) = self.idle.front()
+        {
             let due_ns = self.schedule.next_ns();
             if due_ns > now_ns || skipped == SKIPPED_AT_ONCE {
                 break;

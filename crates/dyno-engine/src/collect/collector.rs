@@ -99,9 +99,9 @@ impl Collector {
             let message = match next(inbox, overtime.as_deref_mut()) {
                 Received::Message(message) => message,
                 Received::Nothing => {
-                    self.tell_overdue(observer);
+                    self.tell_overdue(observer, stop);
                     if overtime.as_ref().is_some_and(|overtime| overtime.is_hopeless()) {
-                        self.tell_stuck(observer, stop);
+                        self.tell_stuck(observer);
                     }
                     continue;
                 }
@@ -123,6 +123,7 @@ impl Collector {
                 Message::Done { thread, summary } => self.part_with(thread, &summary),
                 Message::Panicked { thread } => {
                     self.threads[thread].running = false;
+                    self.ending.get_or_insert(Ending::Panicked);
                     stop.request();
                 }
                 Message::Connected { .. } | Message::Failed(_) => {}
@@ -198,7 +199,7 @@ impl Collector {
     }
 
     /// Tells of intervals that are past while threads are yet to report them.
-    fn tell_overdue(&mut self, observer: &mut (impl Observer + ?Sized)) {
+    fn tell_overdue(&mut self, observer: &mut (impl Observer + ?Sized), stop: &Stop) {
         let past_ns = self.clock.now_ns().saturating_sub(OVERDUE_NS);
         let running = self.threads.iter().filter(|thread| thread.running);
         let Some(awaited) = running.map(|thread| thread.next_slice).min() else {
@@ -210,18 +211,21 @@ impl Collector {
             }
             let known = self.pending.get(&slice.index).map(|pending| pending.recordings.clone());
             let workloads = self.outcome.unfinished.len();
-            observer.overdue(&Interval {
+            let told = observer.overdue(&Interval {
                 phase: slice.phase,
                 start: Duration::from_nanos(slice.start_ns - self.start_ns),
                 duration: Duration::from_nanos(slice.end_ns - slice.start_ns),
                 first_thread_whole: true,
                 recordings: known.unwrap_or_else(|| (0..workloads).map(|_| Recording::default()).collect()),
             });
+            if told.is_break() {
+                stop.request();
+            }
         }
     }
 
     /// Tells, once, that threads do not end, with all that there will be if they never do.
-    fn tell_stuck(&mut self, observer: &mut (impl Observer + ?Sized), stop: &Stop) {
+    fn tell_stuck(&mut self, observer: &mut (impl Observer + ?Sized)) {
         // After the end they may do what comes after their last transaction.
         if std::mem::replace(&mut self.is_stuck, true) || !self.threads.iter().any(|thread| thread.running) {
             return;
@@ -234,7 +238,7 @@ impl Collector {
             recordings: pending.recordings.clone(),
         });
         let known: Vec<Interval> = known.collect();
-        observer.stuck(&known, stop.requested());
+        observer.stuck(&known, self.ending.as_ref());
     }
 
     /// How the load ended.

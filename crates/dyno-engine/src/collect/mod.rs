@@ -104,12 +104,14 @@ pub fn drive<D: Driver, P: Scripted>(
             let programs = load.workloads.iter().map(|workload| &workload.program);
             programs.for_each(|program| program.interrupt(patience));
         };
+        let is_held = || load.workloads.iter().any(|workload| workload.program.is_held());
         let overtime = Overtime {
             end: None,
             grace: load.grace,
             stop,
             interrupt: &interrupt,
             recall: &recall,
+            is_held: &is_held,
             over: None,
             looked: Instant::now(),
         };

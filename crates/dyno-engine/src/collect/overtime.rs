@@ -26,13 +26,16 @@ pub(crate) struct Overtime<'a> {
     pub interrupt: &'a dyn Fn(),
     /// Makes clients come back whose programs go on by themselves for this long from now on.
     pub recall: &'a dyn Fn(Duration),
+    /// Whether a client does not come back all the same.
+    pub is_held: &'a dyn Fn() -> bool,
     /// When the load was found to be over.
     pub over: Option<Instant>,
     /// When it was looked last.
     pub looked: Instant,
 }
 
-/// How long threads have to end when all that they do was interrupted. What has not ended by then may never.
+/// How long threads have to end when all that they do was interrupted. What has not ended by then may never, if it is
+/// held up: closing thousands of connections, or tidying up on the server, takes its time as well.
 const LAST_GRACE: Duration = Duration::from_secs(2);
 
 /// What somebody who waits for messages gets.
@@ -69,11 +72,12 @@ impl Overtime<'_> {
         }
     }
 
-    /// Whether threads had time enough to end, and more.
+    /// Whether threads had time enough to end, and more, and one is in something that does not come back.
     pub fn is_hopeless(&self) -> bool {
         let limit = self.patience().saturating_add(LAST_GRACE);
         self.over
             .is_some_and(|over| self.looked.saturating_duration_since(over) >= limit)
+            && (self.is_held)()
     }
 
     fn look(&mut self, now: Instant) {
@@ -110,6 +114,7 @@ mod tests {
             stop: &stop,
             interrupt: &interrupt,
             recall: &|_| (),
+            is_held: &|| false,
             over: None,
             looked: begin,
         };
@@ -133,6 +138,7 @@ mod tests {
             stop: &stop,
             interrupt: &interrupt,
             recall: &|_| (),
+            is_held: &|| false,
             over: None,
             looked: begin,
         };
@@ -142,6 +148,33 @@ mod tests {
         assert!(!interrupted.get());
         overtime.look(begin + Duration::from_secs(102));
         assert!(interrupted.get());
+    }
+
+    #[test]
+    fn threads_are_given_up_only_if_a_client_is_held() {
+        let (is_held, stop) = (Cell::new(true), Stop::new());
+        let begin = Instant::now();
+        let held = || is_held.get();
+        let mut overtime = Overtime {
+            end: Some(begin),
+            grace: Duration::from_secs(1),
+            stop: &stop,
+            interrupt: &|| (),
+            recall: &|_| (),
+            is_held: &held,
+            over: None,
+            looked: begin,
+        };
+        let mut is_hopeless_after = |seconds| {
+            overtime.looked = begin + Duration::from_secs(seconds);
+            overtime.look(overtime.looked);
+            overtime.is_hopeless()
+        };
+        assert!(!is_hopeless_after(0));
+        assert!(!is_hopeless_after(2));
+        assert!(is_hopeless_after(3));
+        is_held.set(false);
+        assert!(!is_hopeless_after(1000));
     }
 
     #[test]
@@ -155,6 +188,7 @@ mod tests {
             stop: &stop,
             interrupt: &|| panic!("the server may take as long as it likes"),
             recall: &recall,
+            is_held: &|| false,
             over: None,
             looked: begin,
         };

@@ -1,7 +1,7 @@
 //! A load that is both reported by a front end of its own and kept in the archive.
 
 use super::Recorder;
-use dyno_engine::{ClientEvent, Connected, Found, Observer};
+use dyno_engine::{ClientEvent, Connected, Ending, Found, Observer};
 use dyno_record::Interval;
 use std::ops::ControlFlow;
 
@@ -28,13 +28,13 @@ impl<W: Observer> Observer for Both<'_, '_, W> {
         self.watch.interval(interval)
     }
 
-    fn overdue(&mut self, interval: &Interval) {
+    fn overdue(&mut self, interval: &Interval) -> ControlFlow<()> {
         // What is kept is complete.
-        self.watch.overdue(interval);
+        self.watch.overdue(interval)
     }
 
-    fn stuck(&mut self, known: &[Interval], is_stopped: bool) {
-        self.watch.stuck(known, is_stopped);
+    fn stuck(&mut self, known: &[Interval], ending: Option<&Ending>) {
+        self.watch.stuck(known, ending);
     }
 
     fn statement(&mut self, workload: usize, place: usize, found: Option<&Found>) {

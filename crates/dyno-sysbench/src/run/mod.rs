@@ -111,13 +111,12 @@ fn measure(
     };
     let line = move |statistics: &Statistics| print(&manner.default_line(statistics));
     environment.on_default_report(line)?;
-    let leave = |is_signalled: bool| {
-        if is_signalled {
-            signals.die_of_it();
-        }
-        std::process::exit(i32::from(if is_signalled { FAILED } else { UNFINISHED }));
+    let leave = |code: u8| {
+        signals.die_of_it();
+        std::process::exit(code.into());
     };
-    let mut watch = Watch::new(options, log, manner, program.tally(), &mut environment, &leave);
+    let tally = program.tally();
+    let mut watch = Watch::new(options, log, manner, tally, &mut environment, signals.stop(), &leave);
     let mut notes = archive::Notes(Arc::clone(log));
     let folder = options.archive.as_deref();
     let opened = folder.map(|folder| archive::open(folder, options, script, &mut notes, signals.stop()));
@@ -152,11 +151,16 @@ fn measure(
         true => None,
         false => environment.call(Function::Done).err(),
     };
-    let failures: Vec<LuaError> = failure.into_iter().chain(done).collect();
-    Ok(failures.iter().fold(code, |code, failure| match tell_of(failure, log) {
+    let failures = failure.iter().chain(&done);
+    Ok(failures.fold(code, |code, failure| and_failure(code, failure, log)))
+}
+
+/// Says what a function beside the events failed with, and gives the exit code with that: its own if it asked for one.
+fn and_failure(code: u8, failure: &LuaError, log: &Log) -> u8 {
+    match tell_of(failure, log) {
         told if matches!(failure, LuaError::Exit { .. }) => told,
         told => code.max(told),
-    }))
+    }
 }
 
 /// Keeps a run that is over, and says where. `false`: the archive could not take all of it.
@@ -232,43 +236,52 @@ fn not_begun(error: &DriveError) -> String {
     error.to_string()
 }
 
-/// Tells of a run that is over, and gives the exit code.
-fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log) -> u8 {
-    let unfinished: u64 = outcome.unfinished.iter().sum();
-    let (mut code, mut is_early) = (0, false);
-    match &outcome.ended_early {
-        None if options.limits.events.is_some_and(|events| watch.events >= events) => {
-            log.say(Level::Info, "Event limit exceeded, exiting...");
-        }
-        None if unfinished > 0 => {
-            log.fatal(FORCED);
-            code = UNFINISHED;
-        }
-        None => log.say(Level::Info, "Time limit exceeded, exiting..."),
-        Some(Ending::Stopped) => {
-            code = FAILED;
-            is_early = true;
-        }
-        Some(Ending::Program(error)) => {
+/// Says why a load has ended before its time, and gives the exit code.
+fn tell_ending(ending: &Ending, has_begun: bool, log: &Log) -> u8 {
+    match ending {
+        Ending::Stopped => FAILED,
+        Ending::Program(error) => {
             let own = error.of::<LuaError>();
-            code = match own {
+            let code = match own {
                 Some(error) => tell_of(error, log),
                 None => Failure::Other(error.to_string()).tell(log),
             };
             if let Some(traceback) = own.and_then(LuaError::traceback) {
                 log.say(Level::Debug, traceback);
             }
-            if !watch.has_begun && !matches!(own, Some(LuaError::Exit { .. })) {
+            if !has_begun && !matches!(own, Some(LuaError::Exit { .. })) {
                 log.fatal("Thread initialization failed!");
             }
-            is_early = true;
+            code
         }
-        Some(other) => {
+        other => {
             log.fatal(&other.to_string());
-            code = FAILED;
-            is_early = true;
+            FAILED
         }
     }
+}
+
+/// Tells of a run that is over, and gives the exit code.
+fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log) -> u8 {
+    let unfinished: u64 = outcome.unfinished.iter().sum();
+    let is_early = outcome.ended_early.is_some();
+    let code = match &outcome.ended_early {
+        None if !log.has_been_fatal() && options.limits.events.is_some_and(|events| watch.events >= events) => {
+            log.say(Level::Info, "Event limit exceeded, exiting...");
+            0
+        }
+        None if unfinished > 0 => {
+            log.fatal(FORCED);
+            UNFINISHED
+        }
+        // As where it fails: all events are complete, but not what comes after them.
+        None if log.has_been_fatal() => FAILED,
+        None => {
+            log.say(Level::Info, "Time limit exceeded, exiting...");
+            0
+        }
+        Some(ending) => tell_ending(ending, watch.has_begun, log),
+    };
     if code == 0 {
         log.say(Level::Info, "Done.\n\n");
     }

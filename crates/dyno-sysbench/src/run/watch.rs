@@ -1,9 +1,10 @@
 //! What is seen of a run while it goes on: its intervals and checkpoints are told, and all of it is summed up.
 
+use super::{FAILED, UNFINISHED, and_failure, tell_ending};
 use crate::message::{Level, Log, print};
 use crate::options::Options;
 use crate::report::{Fairness, Manner, Stat, histogram};
-use dyno_engine::{AbortReason, ClientEvent, Connected, Observer};
+use dyno_engine::{AbortReason, ClientEvent, Connected, Ending, Observer, Stop};
 use dyno_lua::{Counts, Environment, LuaError, Statistics, Tally, Work};
 use dyno_record::{Interval, Recording};
 use std::ops::ControlFlow;
@@ -37,8 +38,10 @@ pub struct Watch<'a> {
     told: Duration,
     /// Checkpoints to come, in seconds, the next one last.
     checkpoints_s: Vec<u64>,
-    /// Ends the process, because of a signal or because time is over.
-    leave: &'a dyn Fn(bool),
+    /// Asked to stop by a signal.
+    stop: &'a Stop,
+    /// Ends the process with this exit code, or by the signal if one came.
+    leave: &'a dyn Fn(u8),
     /// What a hook failed with.
     pub failure: Option<LuaError>,
     /// Whether the clients began.
@@ -66,7 +69,8 @@ impl<'a> Watch<'a> {
         manner: Manner,
         tally: Tally,
         hooks: &'a mut Environment,
-        leave: &'a dyn Fn(bool),
+        stop: &'a Stop,
+        leave: &'a dyn Fn(u8),
     ) -> Self {
         let mut checkpoints_s = options.telling.checkpoints_s.clone();
         checkpoints_s.reverse();
@@ -83,6 +87,7 @@ impl<'a> Watch<'a> {
             whole: Stretch::default(),
             told: Duration::ZERO,
             checkpoints_s,
+            stop,
             leave,
             failure: None,
             has_begun: false,
@@ -217,6 +222,14 @@ impl<'a> Watch<'a> {
         every_s.is_some_and(|every_s| seconds.is_multiple_of(every_s))
     }
 
+    /// A hook that has failed ends the load.
+    fn go_on(&self) -> ControlFlow<()> {
+        match self.failure {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
     fn tell_interval(&mut self) {
         let stat = self.stat(&self.interval);
         let is_hooked = match self.hooks.report_intermediate(&statistics(&stat)) {
@@ -314,18 +327,15 @@ impl Observer for Watch<'_> {
             }
             self.report(0);
         }
-        match self.failure {
-            Some(_) => ControlFlow::Break(()),
-            None => ControlFlow::Continue(()),
-        }
+        self.go_on()
     }
 
-    fn overdue(&mut self, interval: &Interval) {
+    fn overdue(&mut self, interval: &Interval) -> ControlFlow<()> {
         let Some(recording) = interval.recordings.first() else {
-            return;
+            return ControlFlow::Continue(());
         };
         if interval.phase != self.measured {
-            return;
+            return ControlFlow::Continue(());
         }
         let seen = self.seen;
         self.seen = (interval.start + interval.duration).saturating_sub(self.before);
@@ -335,9 +345,10 @@ impl Observer for Watch<'_> {
             self.tell_interval();
         }
         self.seen = seen;
+        self.go_on()
     }
 
-    fn stuck(&mut self, known: &[Interval], is_stopped: bool) {
+    fn stuck(&mut self, known: &[Interval], ending: Option<&Ending>) {
         for interval in known.iter().filter(|interval| interval.phase == self.measured) {
             self.seen = (interval.start + interval.duration).saturating_sub(self.before);
             if let Some(recording) = interval.recordings.first() {
@@ -345,16 +356,19 @@ impl Observer for Watch<'_> {
                 self.events += recording.transactions;
             }
         }
-        let unfinished = match is_stopped {
-            true => 0,
-            false => {
+        let (code, unfinished) = match ending {
+            Some(ending) => (tell_ending(ending, self.has_begun, &self.log), 0),
+            // A hook that has failed ends the load as well.
+            None if self.stop.requested() || self.failure.is_some() => (FAILED, 0),
+            None => {
                 self.log.fatal(FORCED);
-                self.tally.running()
+                (UNFINISHED, self.tally.running())
             }
         };
         self.end_lists();
         self.report(unfinished);
-        (self.leave)(is_stopped);
+        let failure = self.failure.as_ref();
+        (self.leave)(failure.map_or(code, |failure| and_failure(code, failure, &self.log)));
     }
 
     fn client_event(&mut self, event: &ClientEvent) {

@@ -124,6 +124,31 @@ fn the_end_of_the_time_ends_what_computes_without_end() {
 }
 
 #[test]
+fn many_clients_of_a_thread_do_not_each_hold_up_the_end() {
+    let (mariadb, folder) = (Mariadb::start(), Folder::new());
+    crate::case::Desk::reset(&mariadb, &[]);
+    let options = crate::case::Desk::options(&mariadb);
+    let begin = "function thread_init() con = sysbench.sql.driver():connect() end\n";
+    let done = "function done() print('all done') end\n";
+    // The second has all of a thread's clients go on with replies that have come together.
+    for asks in ["", "con:query('SELECT 1')"] {
+        folder.file(
+            "s.lua",
+            &format!("{begin}{done}function event()\n{asks}\nwhile true do end\nend"),
+        );
+        let mut words: Vec<&str> = options.iter().map(String::as_str).collect();
+        words.extend(["s.lua", "run", "--threads=64", "--time=1", "--forced-shutdown=0"]);
+        let (code, text) = run(&folder, &words);
+        assert_eq!(code, Some(2), "{asks}\n{text}");
+        assert!(text.contains("all done\n"), "{asks}\n{text}");
+        // One of each worker at most: the others of its clients do not begin, or do not go on.
+        let cores = std::thread::available_parallelism().unwrap().get();
+        let ended = text.matches(" was ended at s.lua:5").count();
+        assert!((1..=cores).contains(&ended), "{asks}\n{text}");
+    }
+}
+
+#[test]
 fn intermediate_reports_go_on_while_a_client_keeps_its_thread() {
     let folder = Folder::new();
     folder.file(
@@ -159,14 +184,17 @@ fn without_a_forced_shutdown_computing_has_its_limit() {
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("was ended at s.lua:1"), "{text}");
     assert!(text.contains("total number of events:              0\n"), "{text}");
-    // What comes after the events is no better.
+    // What comes after the events is no better, but they are complete: it has failed, as if it had raised an error.
     folder.file(
         "s.lua",
         "function event() end\nfunction thread_done()\nwhile true do end\nend",
     );
     let (code, text) = run(&folder, &["s.lua", "run", "--time=1", "--threads=3"]);
-    assert_eq!(code, Some(2), "{text}");
+    assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("was ended at s.lua:3"), "{text}");
+    for untrue in ["forcing shutdown", "unfinished transactions"] {
+        assert!(!text.contains(untrue), "{text}");
+    }
 }
 
 #[test]
@@ -254,6 +282,59 @@ fn a_call_that_is_not_lua_holds_up_neither_a_forced_shutdown_nor_a_signal() {
     let (output, text) = interrupted(&folder, &["s.lua", "run", "--threads=2", "--time=600"]);
     assert_eq!(output.status.signal(), Some(2), "{output:?}");
     assert!(text.contains("total number of events:"), "{text}");
+}
+
+#[test]
+fn why_a_run_has_ended_is_told_also_if_a_thread_does_not_end() {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        return;
+    }
+    let folder = Folder::new();
+    let hook = "function sysbench.hooks.report_intermediate(stat)";
+    let cases = [
+        ("if n > 5 and has_waited() then os.exit(7) end", "", 7, "by os.exit(7)"),
+        ("if n > 5 and has_waited() then error('no more') end", "", 1, "no more"),
+        ("", "if has_waited() then error('no report') end", 1, "no report"),
+        ("", "if has_waited() then os.exit(9) end", 9, "by os.exit(9)"),
+    ];
+    for (event, report, expected, said) in cases {
+        // Each of the two has a worker of its own; the first one waits for what is not Lua.
+        folder.file(
+            "s.lua",
+            &format!(
+                "local n, ffi = 0, require('ffi')\nffi.cdef('int sleep(unsigned int);')\n\
+                 function has_waited() return io.open('begun') ~= nil end\n\
+                 function event()\nn = n + 1\nif sysbench.tid == 0 then {BEGUN} ffi.C.sleep(600) end\n{event}\nend\n\
+                 {hook}\n{report}\nend\nfunction done() print('done was called') end"
+            ),
+        );
+        let words = ["s.lua", "run", "--threads=2", "--time=600", "--report-interval=1"];
+        let (code, text) = run(&folder, &words);
+        assert_eq!(code, Some(expected), "{said}\n{text}");
+        assert_eq!(text.matches(said).count(), 1, "{said}\n{text}");
+        assert!(text.contains("total number of events:"), "{said}\n{text}");
+        std::fs::remove_file(folder.path().join("begun")).unwrap();
+    }
+}
+
+#[test]
+fn what_tidies_up_on_the_server_is_waited_for_after_a_forced_shutdown() {
+    let (mariadb, folder) = (Mariadb::start(), Folder::new());
+    crate::case::Desk::reset(&mariadb, &[]);
+    let options = crate::case::Desk::options(&mariadb);
+    folder.file(
+        "s.lua",
+        "function thread_init() con = sysbench.sql.driver():connect() end\n\
+         function event() con:query('select 1') return true end\n\
+         function thread_done() con:query('select sleep(5)') print('tidy') end\n\
+         function done() print('all done') end",
+    );
+    let mut words: Vec<&str> = options.iter().map(String::as_str).collect();
+    words.extend(["s.lua", "run", "--threads=2", "--time=1", "--forced-shutdown=0"]);
+    let (code, text) = run(&folder, &words);
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(text.matches("tidy\n").count(), 2, "{text}");
+    assert!(text.contains("all done\n"), "{text}");
 }
 
 #[test]

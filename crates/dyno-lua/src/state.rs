@@ -335,7 +335,14 @@ fn open_ffi(lua: &Lua, text: &[u8], common: &Common) -> mlua::Result<()> {
     if common.settings.safe || !mentions_ffi(text) {
         return Ok(());
     }
-    lua.load("ffi = ffi or require('ffi')").exec()
+    // A script may have made it an error to use a global that is not there.
+    let globals = lua.globals();
+    if globals.raw_get::<Value>("ffi")?.is_nil()
+        && let Ok(require) = globals.raw_get::<Function>("require")
+    {
+        globals.raw_set("ffi", require.call::<Value>("ffi")?)?;
+    }
+    Ok(())
 }
 
 /// What scripts print and what is said of them.
@@ -494,9 +501,16 @@ fn replace_exit(lua: &Lua, place: &Arc<Place>) -> mlua::Result<()> {
     let exit = lua.create_function(move |lua, code: Value| {
         let code = match code {
             Value::Boolean(is_well) => i64::from(!is_well),
-            Value::Integer(code) => code,
-            Value::Number(code) => code as i64,
-            _ => 0,
+            Value::Nil => 0,
+            code => {
+                let kind = code.type_name();
+                // Numbers may be given as text, as everywhere in Lua.
+                let code = lua.coerce_number(code)?.ok_or_else(|| {
+                    let message = format!("bad argument #1 to 'exit' (number expected, got {kind})");
+                    mlua::Error::RuntimeError(message)
+                })?;
+                code as i64
+            }
         };
         if let Some(place) = place.upgrade() {
             // The system keeps so much of it.

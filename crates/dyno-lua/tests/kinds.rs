@@ -847,13 +847,37 @@ fn files_belong_to_the_script_that_loads_them() {
     let mut environment = Environment::load(&known, &settings, 0, None).unwrap();
     environment.command("prepare").unwrap();
     assert_eq!(heard.printed(), "old\told\told\n");
-    // Only of what nobody could know it is said.
     let said = heard.said();
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(
-        said[0].contains(&format!("main.lua loads {hidden} only while it runs")),
-        "{said:?}"
+    assert_eq!(said.len(), 3, "{said:?}");
+    let of = |name: &str, what: &str| {
+        let start = format!("Warning: main.lua loads {name} {what}");
+        said.iter().filter(|said| said.starts_with(&start)).count()
+    };
+    // Of what is not what lies there, and of what nobody could know.
+    assert_eq!(of(&inner, "as it was when the experiment was read"), 1, "{said:?}");
+    assert_eq!(of(&later, "as it was when the experiment was read"), 1, "{said:?}");
+    assert_eq!(of(&hidden, "only while it runs"), 1, "{said:?}");
+}
+
+/// A script may load a file of another name with each event.
+#[test]
+fn files_without_end_are_not_kept_and_not_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display();
+    let text = format!(
+        "function prepare() for i = 1, 1100 do local name = '{path}/' .. i .. '.lua' local f = io.open(name, 'w') \
+         f:write('n = ' .. i) f:close() dofile(name) os.remove(name) end print(n) end"
     );
+    let source = Source::text("many.lua", &text).with_files([("", ""); 0]);
+    let (settings, heard) = settings(Dialect::Mysql, 1, &[]);
+    let mut environment = Environment::load(&source, &settings, 0, None).unwrap();
+    environment.command("prepare").unwrap();
+    assert_eq!(heard.printed(), "1100\n");
+    let said = heard.said();
+    assert_eq!(said.len(), 11, "{said:?}");
+    assert!(said[9].contains("/10.lua only while it runs"), "{said:?}");
+    assert!(said[10].contains("many.lua loads more such files"), "{said:?}");
+    assert_eq!(environment.parts().files.len(), 1_000);
 }
 
 /// A script that forbids globals which are not there may still load what only sounds like the FFI, and the FFI.

@@ -352,24 +352,34 @@ fn refuse(
 /// Executes a command in as many threads as there are to be clients, each with a state of its own.
 ///
 /// # Errors
-/// The first thing that goes wrong. The others are finished all the same.
+/// The first thing that goes wrong. The others are finished all the same, unless one has called `os.exit`: that ends
+/// all, and is what is told.
 pub fn run_parallel(
     source: &Source,
     settings: &Settings,
     server: &Arc<dyn Server>,
     command: &str,
 ) -> Result<(), LuaError> {
-    let common = Common::new(source, settings);
+    let stop = settings.stop.within();
+    let settings = Settings {
+        stop: stop.clone(),
+        ..settings.clone()
+    };
+    let common = Common::new(source, &settings);
     let generators = common.random.generators(settings.threads.max(1));
     let outcomes: Vec<Result<(), LuaError>> = thread::scope(|scope| {
         let threads: Vec<_> = generators
             .into_iter()
             .enumerate()
             .map(|(tid, generator)| {
-                let common = &common;
+                let (common, stop) = (&common, &stop);
                 scope.spawn(move || {
-                    let mut environment = Environment::of(common, tid, generator, Some(Arc::clone(server)))?;
-                    environment.command(command)
+                    let outcome = Environment::of(common, tid, generator, Some(Arc::clone(server)))
+                        .and_then(|mut environment| environment.command(command));
+                    if matches!(outcome, Err(LuaError::Exit { .. })) {
+                        stop.request();
+                    }
+                    outcome
                 })
             })
             .collect();
@@ -379,5 +389,11 @@ pub fn run_parallel(
         });
         joined.collect()
     });
-    outcomes.into_iter().collect()
+    let exit = outcomes
+        .iter()
+        .find(|outcome| matches!(outcome, Err(LuaError::Exit { .. })));
+    match exit {
+        Some(exit) => exit.clone(),
+        None => outcomes.into_iter().collect(),
+    }
 }

@@ -9,7 +9,7 @@
 use crate::error::LuaError;
 use dyno_connect::Stop;
 use mlua::ffi;
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
@@ -25,12 +25,41 @@ const DEEPEST: i32 = 100;
 /// What the hook raises. It is seen only by scripts that catch it.
 const RAISED: &CStr = c"the script is to end";
 
-/// Where the script was that was asked last: a hook cannot be told whom to tell.
-static FOUND: Mutex<Option<String>> = Mutex::new(None);
+/// How many threads have been in a script.
+static THREADS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// Where the script was ended that this thread comes back from.
-    static ENDED_AT: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// The thread's own number; none has the number 0.
+    static THREAD: u64 = THREADS.fetch_add(1, Ordering::Relaxed) + 1;
+    /// The place of the script that this thread is in: a hook is told its state alone. Null: it is in none.
+    static CURRENT: Cell<*const Place> = const { Cell::new(ptr::null()) };
+}
+
+/// Makes a place the thread's current one, as long as this lasts.
+struct Current {
+    before: *const Place,
+}
+
+impl Current {
+    fn set(place: &Place) -> Self {
+        Self {
+            before: CURRENT.replace(ptr::from_ref(place)),
+        }
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        CURRENT.set(self.before);
+    }
+}
+
+/// Does something with the place of the script that this thread is in.
+fn with_current<T>(work: impl FnOnce(&Place) -> T) -> Option<T> {
+    #[allow(unsafe_code, reason = "a hook is given nothing of ours")]
+    // SAFETY: `during` borrows the place as long as it is the current one.
+    let place = unsafe { CURRENT.get().as_ref() };
+    place.map(work)
 }
 
 /// Where a state stands. Only the thread that uses the state goes in and out.
@@ -40,12 +69,20 @@ pub(crate) struct Place {
     pub number: usize,
     /// Counted up on the way in and on the way out: odd means in.
     crossings: AtomicU64,
-    /// Whether the script is to end: `end` says why.
+    /// The number of the thread that was in last; 0: none yet.
+    thread: AtomicU64,
+    /// Whether a hook of ours may be set: then the state's thread has to look what became of it.
+    is_hooked: AtomicBool,
+    /// Whether the script is to end: `end` says why. Changed with the gate held.
     is_ending: AtomicBool,
     end: Mutex<Option<End>>,
+    /// Where the script was when the hook ended it; `None`: the hook was not called (yet).
+    ended_at: Mutex<Option<String>>,
+    /// Where the script was that was asked.
+    found: Mutex<Option<String>>,
     /// Lua's own name for the state; null when there is none (any more).
     lua: AtomicPtr<ffi::lua_State>,
-    /// Held while somebody works on the state who does not use it: it stays there meanwhile.
+    /// Held while a hook is set or removed, so that one thread at a time does, and the state stays there meanwhile.
     gate: Mutex<()>,
     /// Whether there is a call: clients of a load, of which there may be thousands, have none.
     has_call: AtomicBool,
@@ -68,7 +105,7 @@ struct Call {
 pub(crate) enum End {
     /// It went on by itself for too long.
     Endless {
-        /// Script and line; empty: it was in something that is not Lua.
+        /// Script and line; empty: nothing is known of either.
         at: String,
         for_s: u64,
     },
@@ -100,8 +137,12 @@ impl Place {
         Self {
             number,
             crossings: AtomicU64::new(0),
+            thread: AtomicU64::new(0),
+            is_hooked: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
             end: Mutex::default(),
+            ended_at: Mutex::default(),
+            found: Mutex::default(),
             lua: AtomicPtr::new(ptr::null_mut()),
             gate: Mutex::default(),
             has_call: AtomicBool::new(false),
@@ -125,16 +166,17 @@ impl Place {
     /// # Errors
     /// The script was ended. Whatever it has brought is not to be used.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> Result<T, End> {
-        // It may be told to end in the very moment in which it came back by itself.
-        if !self.is_ending.load(Ordering::Acquire) {
-            self.cross();
-            let done = work();
-            self.cross();
-            if !self.is_ending.load(Ordering::Acquire) {
-                return Ok(done);
-            }
+        // Since it came back the last time somebody may have set a hook who did not see that in time.
+        if let Some(end) = self.settled() {
+            return Err(end);
         }
-        Err(self.take_end())
+        let current = Current::set(self);
+        self.thread.store(THREAD.with(|number| *number), Ordering::Relaxed);
+        self.cross();
+        let done = work();
+        self.cross();
+        drop(current);
+        self.settled().map_or(Ok(done), Err)
     }
 
     /// Does something outside, while in the script.
@@ -151,40 +193,73 @@ impl Place {
         self.crossings.store(crossings.wrapping_add(1), Ordering::Release);
     }
 
+    /// Which thread was in last, by a number of ours; 0: none yet.
+    pub fn thread(&self) -> u64 {
+        self.thread.load(Ordering::Relaxed)
+    }
+
     /// How often it went in or out: odd means in.
     pub fn crossings(&self) -> u64 {
         self.crossings.load(Ordering::Acquire)
     }
 
-    /// The state is as before.
-    #[cold]
-    fn take_end(&self) -> End {
-        let _gate = hold(&self.gate);
-        self.hook(None);
-        self.is_ending.store(false, Ordering::Release);
-        let found = ENDED_AT.with_borrow_mut(Option::take).unwrap_or_default();
-        match hold(&self.end).take() {
-            Some(exit @ End::Exit { .. }) => exit,
-            Some(End::Endless { for_s, .. }) => End::Endless { at: found, for_s },
-            None => End::Endless { at: found, for_s: 0 },
+    /// Whether the script was ended, and why. This comes with each statement, too.
+    fn settled(&self) -> Option<End> {
+        match self.is_hooked.load(Ordering::Acquire) {
+            true => self.settle(),
+            false => None,
         }
     }
 
-    /// Has Lua call this with its next instruction, or nothing any more. The gate is held, or the state's own thread
-    /// asks.
+    /// The state is as before. What came back by itself, in the very moment in which it was told to end, was not ended:
+    /// what it has brought is as good as ever.
+    #[cold]
+    fn settle(&self) -> Option<End> {
+        let _gate = hold(&self.gate);
+        self.hook(None);
+        self.is_hooked.store(false, Ordering::Release);
+        self.is_ending.store(false, Ordering::Release);
+        let at = hold(&self.ended_at).take();
+        match (hold(&self.end).take(), at) {
+            (Some(exit @ End::Exit { .. }), _) => Some(exit),
+            (Some(End::Endless { for_s, .. }), Some(at)) => Some(End::Endless { at, for_s }),
+            (None, Some(at)) => Some(End::Endless { at, for_s: 0 }),
+            (_, None) => None,
+        }
+    }
+
+    /// Has Lua call this with its next instruction, or nothing any more. The gate is held.
     fn hook(&self, hook: Option<ffi::lua_Hook>) {
         let lua = self.lua.load(Ordering::Acquire);
         if lua.is_null() {
             return;
         }
+        if hook.is_some() {
+            self.is_hooked.store(true, Ordering::Release);
+        }
         let mask = if hook.is_some() { ffi::LUA_MASKCOUNT } else { 0 };
         #[allow(unsafe_code, reason = "Lua can be interrupted by nothing else")]
-        // SAFETY: the state lives, as it is closed only with the gate held. LuaJIT allows hooks to be set while the
-        // state runs, as its own program does from a signal handler; no state compiles, so the next instruction calls
-        // the hook.
+        // SAFETY: the state lives, as it is closed only with the gate held, which also keeps our threads from setting
+        // hooks at the same time: LuaJIT would mix up the tables of instructions that it fills for each. It allows
+        // hooks to be set while the state runs, as its own program does from a signal handler; no state compiles, so
+        // the next instruction calls the hook. Two things are left that no lock of ours covers, as they happen within
+        // Lua: a script that sets a hook of its own (`debug.sethook`), and the byte in which LuaJIT notes beside the
+        // kinds of hooks that a hook or a finalizer is under way, which is read and written in two steps. Either may
+        // lose what the other writes, in a window of a few instructions. Then the hook is not called, or the table is
+        // not the hook's, but all of that is data of Lua's own that stays in bounds: the script merely goes on, until
+        // `insist` sets the hook anew. Only if it is the note of a hook under way that stays for ever does it go on
+        // as what is not Lua does.
         unsafe {
             ffi::lua_sethook(lua, hook, mask, i32::from(hook.is_some()));
         }
+    }
+
+    /// Has the script end with its next instruction. The gate is held.
+    fn raise_from_now(&self) {
+        self.is_ending.store(true, Ordering::Release);
+        // Where a hook is set already, LuaJIT leaves its table of instructions as it is, right or wrong.
+        self.hook(None);
+        self.hook(Some(raise));
     }
 
     /// The script calls `os.exit`: it ends with its next instruction.
@@ -192,13 +267,12 @@ impl Place {
         #[allow(unsafe_code, reason = "the line is asked from Lua itself")]
         // SAFETY: this is the state that runs, and its thread asks.
         let at = unsafe { position(lua) };
+        let _gate = hold(&self.gate);
         hold(&self.end).get_or_insert(End::Exit { code, at });
-        self.is_ending.store(true, Ordering::Release);
-        self.hook(Some(raise));
+        self.raise_from_now();
     }
 
-    /// Makes a script end that has been in there since this crossing, for so long. The same again sees to it that it
-    /// does.
+    /// Makes a script end that has been in there since this crossing, for so long.
     pub fn order_end(&self, crossings: u64, for_s: u64) {
         let _gate = hold(&self.gate);
         if self.crossings() != crossings {
@@ -206,24 +280,34 @@ impl Place {
         }
         let at = String::new();
         hold(&self.end).get_or_insert(End::Endless { at, for_s });
-        self.is_ending.store(true, Ordering::Release);
-        self.hook(Some(raise));
+        self.raise_from_now();
     }
 
-    /// Asks a script where it is, for at most so long. `None`: it does not get to say so, or is to end anyway.
+    /// Sees to it that a script does end that is to end and has been in there since this crossing.
+    pub fn insist(&self, crossings: u64) {
+        if !self.is_ending.load(Ordering::Acquire) {
+            return;
+        }
+        let _gate = hold(&self.gate);
+        if self.is_ending.load(Ordering::Acquire) && self.crossings() == crossings {
+            self.raise_from_now();
+        }
+    }
+
+    /// Asks a script where it is that has been in there since this crossing, for at most so long. `None`: it does not
+    /// get to say so, or is to end anyway.
     pub fn ask(&self, crossings: u64, patience: Duration) -> Option<String> {
-        let found = || hold(&FOUND).take();
-        found();
         {
             let _gate = hold(&self.gate);
-            if self.is_ending.load(Ordering::Acquire) {
+            if self.is_ending.load(Ordering::Acquire) || self.crossings() != crossings {
                 return None;
             }
+            *hold(&self.found) = None;
             self.hook(Some(tell));
         }
         let until = Instant::now() + patience;
         while Instant::now() < until {
-            if let Some(found) = found() {
+            if let Some(found) = hold(&self.found).take() {
                 return Some(found);
             }
             if self.crossings() != crossings {
@@ -232,6 +316,17 @@ impl Place {
             std::thread::sleep(Duration::from_millis(1));
         }
         None
+    }
+
+    /// The script has been asked where it is, and is here.
+    fn tell(&self, at: String) {
+        let _gate = hold(&self.gate);
+        // Meanwhile it may have been told to end, by the hook that is set now.
+        if self.is_ending.load(Ordering::Acquire) {
+            return;
+        }
+        self.hook(None);
+        *hold(&self.found) = Some(at);
     }
 
     /// A call begins that ends when this asks to stop, or soon after if that has asked already. Gives what ends what
@@ -304,25 +399,140 @@ unsafe fn position(lua: *mut ffi::lua_State) -> String {
 #[allow(unsafe_code, reason = "Lua calls it")]
 unsafe extern "C-unwind" fn tell(lua: *mut ffi::lua_State, _: *mut ffi::lua_Debug) {
     // SAFETY: Lua gives the state that runs.
-    let at = unsafe {
-        ffi::lua_sethook(lua, None, 0, 0);
-        position(lua)
-    };
-    *hold(&FOUND) = Some(at);
+    let at = unsafe { position(lua) };
+    with_current(|place| place.tell(at));
 }
 
 /// A hook: ends the script.
 #[allow(unsafe_code, reason = "Lua calls it")]
 unsafe extern "C-unwind" fn raise(lua: *mut ffi::lua_State, _: *mut ffi::lua_Debug) {
-    // Where it catches the error it is no longer where it was.
-    if ENDED_AT.with_borrow(Option::is_none) {
-        // SAFETY: Lua gives the state that runs.
-        let at = unsafe { position(lua) };
-        ENDED_AT.set(Some(at));
-    }
+    with_current(|place| {
+        let mut ended_at = hold(&place.ended_at);
+        // Where it catches the error it is no longer where it was.
+        if ended_at.is_none() {
+            // SAFETY: Lua gives the state that runs.
+            *ended_at = Some(unsafe { position(lua) });
+        }
+    });
     // SAFETY: nothing is left here that would have to be dropped, and the stack has room for what a hook pushes.
     unsafe {
         ffi::lua_pushstring(lua, RAISED.as_ptr());
         ffi::lua_error(lua);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mlua::Lua;
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    /// How long something may take that has to happen.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// A state that does not compile, and its place. `exit(code)` is `os.exit`.
+    fn state(place: &Arc<Place>) -> Lua {
+        let lua = Lua::new();
+        let of = Arc::clone(place);
+        let exit = lua.create_function(move |lua, code: u8| {
+            of.exit(code, lua.current_thread().state());
+            Err::<(), _>(mlua::Error::RuntimeError("os.exit".to_owned()))
+        });
+        lua.globals().set("exit", exit.unwrap()).unwrap();
+        lua.load("jit.off()").exec().unwrap();
+        place.open(lua.current_thread().state());
+        lua
+    }
+
+    /// Asks whoever is in there where it is, as long as anybody listens.
+    fn ask_on(place: &Place) -> Option<String> {
+        let crossings = place.crossings();
+        match crossings % 2 {
+            1 => place.ask(crossings, Duration::from_millis(20)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn each_answers_for_itself() {
+        let answers: Vec<_> = ["one", "two"]
+            .map(|name| {
+                let place = Arc::new(Place::new(0));
+                let of = Arc::clone(&place);
+                let script = thread::spawn(move || {
+                    let lua = state(&of);
+                    let ended = of.during(|| lua.load("while true do end").set_name(format!("@{name}")).exec());
+                    of.close();
+                    ended
+                });
+                let asking = thread::spawn(move || {
+                    let begun = Instant::now();
+                    let mut answers = Vec::new();
+                    while answers.len() < 100 && begun.elapsed() < PATIENCE {
+                        answers.extend(ask_on(&place));
+                    }
+                    place.order_end(place.crossings(), 0);
+                    answers
+                });
+                (name, script, asking)
+            })
+            .into_iter()
+            .map(|(name, script, asking)| (name, asking.join().unwrap(), script.join().unwrap().unwrap_err()))
+            .collect();
+        for (name, answers, end) in answers {
+            let at = format!("{name}:1");
+            assert_eq!(answers, vec![at.as_str(); 100]);
+            assert_eq!(end, End::Endless { at, for_s: 0 });
+        }
+    }
+
+    #[test]
+    fn who_is_asked_while_it_leaves_leaves() {
+        const TIMES: usize = 2_000;
+        let place = Arc::new(Place::new(0));
+        let of = Arc::clone(&place);
+        let (done, result) = channel();
+        thread::spawn(move || {
+            let lua = state(&of);
+            for _ in 0..TIMES {
+                let script = lua.load("for i = 1, 300 do end pcall(exit, 7) while true do end");
+                let end = of.during(|| script.exec()).unwrap_err();
+                assert!(matches!(end, End::Exit { code: 7, .. }), "{end:?}");
+            }
+            of.close();
+            done.send(()).unwrap();
+        });
+        let begun = Instant::now();
+        while result.try_recv().is_err() {
+            assert!(begun.elapsed() < PATIENCE, "it goes on after os.exit");
+            let crossings = place.crossings();
+            let _ = place.ask(crossings, Duration::ZERO);
+        }
+    }
+
+    #[test]
+    fn what_comes_back_by_itself_is_not_ended() {
+        let place = Arc::new(Place::new(0));
+        let lua = state(&place);
+        // It is told to end when nothing of Lua is left to be done.
+        let brought = place.during(|| {
+            let sum: i64 = lua.load("return 1 + 1").eval().unwrap();
+            place.order_end(place.crossings(), 3);
+            sum
+        });
+        assert_eq!(brought, Ok(2));
+        // And when there is something left.
+        let ended = place.during(|| {
+            place.order_end(place.crossings(), 3);
+            lua.load("return 1 + 1").set_name("@s.lua").eval::<i64>()
+        });
+        let at = "s.lua:1".to_owned();
+        assert_eq!(ended.unwrap_err(), End::Endless { at, for_s: 3 });
+        // Nothing of it stays.
+        let sum = place.during(|| lua.load("return 1 + 1").eval::<i64>().unwrap());
+        assert_eq!(sum, Ok(2));
+        place.close();
     }
 }

@@ -190,9 +190,14 @@ pub(crate) fn without_shebang(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether a script may use FFI by its global name.
+/// Whether a script may use FFI by its global name: as a word, which `traffic` is not.
 pub(crate) fn mentions_ffi(text: &[u8]) -> bool {
-    memmem::find(text, b"ffi").is_some()
+    const NAME: &[u8] = b"ffi";
+    let is_of_a_name = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    memmem::find_iter(text, NAME).any(|at| {
+        let before = at.checked_sub(1).and_then(|before| text.get(before));
+        !is_of_a_name(before) && !is_of_a_name(text.get(at + NAME.len()))
+    })
 }
 
 /// Whether a script may look into the rows of results.
@@ -230,5 +235,15 @@ mod tests {
         assert_eq!(without_shebang(b"#!/usr/bin/sysbench\nx = 1"), b"\nx = 1");
         assert_eq!(without_shebang(b"x = 1"), b"x = 1");
         assert_eq!(without_shebang(b"#"), b"");
+    }
+
+    #[test]
+    fn ffi_is_a_word() {
+        for text in ["ffi", "ffi.C.f()", "require'ffi'", "office ffi", "local a=ffi"] {
+            assert!(mentions_ffi(text.as_bytes()), "{text}");
+        }
+        for text in ["", "traffic", "office", "ffi_1", "_ffi", "ff i"] {
+            assert!(!mentions_ffi(text.as_bytes()), "{text}");
+        }
     }
 }

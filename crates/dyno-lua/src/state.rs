@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The parts of the API, in the order in which they are loaded, each with its name in tracebacks.
@@ -58,7 +58,15 @@ pub(crate) struct Common {
     chunks: Chunks,
     /// What states have loaded so far.
     pub loaded: Mutex<Loaded>,
+    /// How many modules and files they have loaded of which nobody knew.
+    unknown: AtomicUsize,
 }
+
+/// Of no more modules and files than these is noted what they hold: a script may make up names without end.
+const MOST_LOADED: usize = 1_000;
+
+/// So many that nobody knew of are named; that there are more is said once.
+const MOST_NAMED: usize = 10;
 
 /// The texts of what a script has loaded, by names.
 #[derive(Clone, Default)]
@@ -78,38 +86,73 @@ impl Common {
             watchdog: Watchdog::new(Arc::clone(&settings.voice)),
             chunks: Chunks::default(),
             loaded: Mutex::default(),
+            unknown: AtomicUsize::new(0),
         })
     }
 
     /// A state has loaded this module.
     fn note_module(&self, name: &str, text: &[u8]) {
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if !loaded.modules.contains_key(name) {
-            loaded.modules.insert(name.to_owned(), text.to_owned());
-            self.say_unless(self.source.module(name).is_some(), name);
+        if self.keep(|loaded| &mut loaded.modules, name, text) && self.source.module(name).is_none() {
+            self.say_unknown(name);
         }
     }
 
     /// A state has loaded this file.
     fn note_file(&self, name: &str, text: &[u8]) {
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if !loaded.files.contains_key(name) {
-            loaded.files.insert(name.to_owned(), text.to_owned());
-            self.say_unless(self.source.known_file(name).is_some(), name);
+        if !self.keep(|loaded| &mut loaded.files, name, text) {
+            return;
+        }
+        match self.source.known_file(name) {
+            None => self.say_unknown(name),
+            Some(known) if differs(Path::new(name), known) => self.say_changed(name),
+            Some(_) => {}
         }
     }
 
-    /// Says of a part of the script that nobody knew of it, unless it is known.
-    fn say_unless(&self, is_known: bool, name: &str) {
-        if self.source.is_complete() && !is_known {
-            let message = format!(
-                "{} loads {name} only while it runs, so its text is not archived, and what depends on it is not made \
-                 anew when it changes: load it where the script begins, or by a name in quotes",
-                self.source.name()
-            );
-            self.settings.voice.say(Level::Warning, &message);
+    /// Keeps what was loaded. Whether this is new.
+    fn keep(&self, of: fn(&mut Loaded) -> &mut BTreeMap<String, Vec<u8>>, name: &str, text: &[u8]) -> bool {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_kind = of(&mut loaded);
+        let is_new = of_kind.len() < MOST_LOADED && !of_kind.contains_key(name);
+        if is_new {
+            of_kind.insert(name.to_owned(), text.to_owned());
         }
+        is_new
     }
+
+    /// Says of a part of the script that nobody knew of it, if all of them should be known.
+    fn say_unknown(&self, name: &str) {
+        if !self.source.is_complete() {
+            return;
+        }
+        let script = self.source.name();
+        let message = match self.unknown.fetch_add(1, Ordering::Relaxed) {
+            ..MOST_NAMED => format!(
+                "{script} loads {name} only while it runs, so its text is not archived, and what depends on it is not \
+                 made anew when it changes: load it where the script begins, or by a name in quotes"
+            ),
+            MOST_NAMED => format!("{script} loads more such files, which are not archived and not named here"),
+            _ => return,
+        };
+        self.settings.voice.say(Level::Warning, &message);
+    }
+
+    /// Says of a known file that what lies there now is not what is executed.
+    fn say_changed(&self, name: &str) {
+        let message = format!(
+            "{} loads {name} as it was when the experiment was read, which is what is archived; what lies there now is \
+             another text. If the script writes that file itself, load it by load() of what io.open() reads",
+            self.source.name()
+        );
+        self.settings.voice.say(Level::Warning, &message);
+    }
+}
+
+/// Whether there is a file that holds something else than this.
+fn differs(path: &Path, text: &[u8]) -> bool {
+    let Ok(found) = fs::metadata(path) else { return false };
+    // Only a file as long as the text is read.
+    found.is_file() && (found.len() != text.len() as u64 || fs::read(path).is_ok_and(|there| there != text))
 }
 
 fn setting_up(error: mlua::Error) -> LuaError {
@@ -335,7 +378,14 @@ fn open_ffi(lua: &Lua, text: &[u8], common: &Common) -> mlua::Result<()> {
     if common.settings.safe || !mentions_ffi(text) {
         return Ok(());
     }
-    lua.load("ffi = ffi or require('ffi')").exec()
+    // A script may have made it an error to use a global that is not there.
+    let globals = lua.globals();
+    if globals.raw_get::<Value>("ffi")?.is_nil()
+        && let Ok(require) = globals.raw_get::<Function>("require")
+    {
+        globals.raw_set("ffi", require.call::<Value>("ffi")?)?;
+    }
+    Ok(())
 }
 
 /// What scripts print and what is said of them.
@@ -494,9 +544,16 @@ fn replace_exit(lua: &Lua, place: &Arc<Place>) -> mlua::Result<()> {
     let exit = lua.create_function(move |lua, code: Value| {
         let code = match code {
             Value::Boolean(is_well) => i64::from(!is_well),
-            Value::Integer(code) => code,
-            Value::Number(code) => code as i64,
-            _ => 0,
+            Value::Nil => 0,
+            code => {
+                let kind = code.type_name();
+                // Numbers may be given as text, as everywhere in Lua.
+                let code = lua.coerce_number(code)?.ok_or_else(|| {
+                    let message = format!("bad argument #1 to 'exit' (number expected, got {kind})");
+                    mlua::Error::RuntimeError(message)
+                })?;
+                code as i64
+            }
         };
         if let Some(place) = place.upgrade() {
             // The system keeps so much of it.

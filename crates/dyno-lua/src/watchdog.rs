@@ -7,35 +7,32 @@
 
 use crate::place::Place;
 use crate::voice::{Level, Voice};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often it is looked.
+/// How long it rests between looks. A look takes longer where scripts are asked that do not get to answer.
 const STEP: Duration = Duration::from_millis(100);
 
-/// So many looks make a second.
-const LOOKS_PER_S: u32 = 10;
+/// What stays in a script for so long is noticed.
+const NOTICED: Duration = Duration::from_secs(1);
 
-/// What stays in a script for so many looks is noticed.
-const NOTICED: u32 = LOOKS_PER_S;
-
-/// A script that is to end at once has stayed for so many looks: others are only on their way.
-const SOON: u32 = 3;
+/// A script that is to end at once has stayed for so long: others are only on their way.
+const SOON: Duration = Duration::from_millis(300);
 
 /// What has been told to end for so long, and is where it was, is in something that Lua's hooks do not reach.
 const HELD: Duration = Duration::from_secs(1);
 
-/// No script of a load is to end.
-const NEVER: u32 = u32::MAX;
+/// In milliseconds: no script of a load is to end.
+const NEVER: u64 = u64::MAX;
 
 /// Watches states as long as it lasts.
 pub(crate) struct Watchdog {
     places: Arc<Mutex<Vec<Weak<Place>>>>,
     ended: Arc<AtomicBool>,
-    /// For how many looks a client of a load may go on by itself.
-    patience: Arc<AtomicU32>,
+    /// For how long a client of a load may go on by itself, in milliseconds.
+    patience_ms: Arc<AtomicU64>,
     /// Whether a client of a load does not come back though it was told to.
     is_held: Arc<AtomicBool>,
 }
@@ -45,11 +42,12 @@ impl Watchdog {
         let watchdog = Self {
             places: Arc::default(),
             ended: Arc::default(),
-            patience: Arc::new(AtomicU32::new(NEVER)),
+            patience_ms: Arc::new(AtomicU64::new(NEVER)),
             is_held: Arc::default(),
         };
         let mut watch = Watch {
-            patience: Arc::clone(&watchdog.patience),
+            patience_ms: Arc::clone(&watchdog.patience_ms),
+            hurried: Vec::new(),
             voice,
         };
         let (places, ended) = (Arc::clone(&watchdog.places), Arc::clone(&watchdog.ended));
@@ -84,9 +82,8 @@ impl Watchdog {
 
     /// From now on clients of a load are ended that go on by themselves for this long.
     pub fn end_after(&self, patience: Duration) {
-        let looks = patience.as_millis() / STEP.as_millis();
-        let looks = u32::try_from(looks).unwrap_or(NEVER).max(SOON);
-        self.patience.fetch_min(looks, Ordering::Relaxed);
+        let patience_ms = u64::try_from(patience.max(SOON).as_millis()).unwrap_or(NEVER);
+        self.patience_ms.fetch_min(patience_ms, Ordering::Relaxed);
     }
 
     /// Whether a client of a load was told to end a second ago or earlier, and is still where it was.
@@ -105,16 +102,20 @@ impl Drop for Watchdog {
 #[derive(Clone, Default)]
 struct Seen {
     crossings: u64,
-    /// For how many looks it has been in its script since that crossing.
-    looks: u32,
-    /// For how many of the last ones, since it was to end in its time, it was seen to compute.
-    computing: u32,
+    /// When it was seen for the first time to be in its script since that crossing.
+    since: Option<Instant>,
+    /// Whether that was said.
+    is_told: bool,
+    /// Since when, of the time in which it was to end, it was seen to compute each time.
+    computing_since: Option<Instant>,
     /// Since when it is to end, as a client of a load.
     ordered: Option<Instant>,
 }
 
 struct Watch {
-    patience: Arc<AtomicU32>,
+    patience_ms: Arc<AtomicU64>,
+    /// The threads on which a client was ended: the others there have waited for it.
+    hurried: Vec<u64>,
     voice: Arc<dyn Voice>,
 }
 
@@ -125,27 +126,30 @@ impl Watch {
         if crossings.is_multiple_of(2) || crossings != seen.crossings {
             *seen = Seen {
                 crossings,
+                since: Some(Instant::now()),
                 ..Seen::default()
             };
             return;
         }
-        seen.looks = seen.looks.saturating_add(1);
-        let for_s = u64::from(seen.looks / LOOKS_PER_S);
+        place.insist(crossings);
+        let lasted = seen.since.get_or_insert_with(Instant::now).elapsed();
         match call_is_over {
             // Nobody shares its thread.
             Some(false) => {}
-            Some(true) if seen.looks >= SOON => place.order_end(crossings, for_s),
+            Some(true) if lasted >= SOON => place.order_end(crossings, lasted.as_secs()),
             Some(true) => {}
             None => {
-                if seen.looks == NOTICED {
+                if lasted >= NOTICED && !seen.is_told {
+                    seen.is_told = true;
                     self.tell(place, crossings);
                 }
-                let patience = self.patience.load(Ordering::Relaxed);
-                if self.is_over(place, seen, patience) {
-                    place.order_end(crossings, for_s);
+                if self.is_over(place, seen, lasted) {
+                    place.order_end(crossings, lasted.as_secs());
                     seen.ordered.get_or_insert_with(Instant::now);
-                    // There is nothing to be hoped for from the others.
-                    self.patience.store(SOON, Ordering::Relaxed);
+                    let thread = place.thread();
+                    if !self.hurried.contains(&thread) {
+                        self.hurried.push(thread);
+                    }
                 }
             }
         }
@@ -153,18 +157,21 @@ impl Watch {
 
     /// Whether a client has gone on by itself for too long. As long as there is time, only what it computes counts: a
     /// program that it has started and waits for is not its own doing.
-    fn is_over(&self, place: &Place, seen: &mut Seen, patience: u32) -> bool {
-        match patience {
-            NEVER => false,
-            SOON => seen.looks >= SOON,
-            _ => {
-                seen.computing = match place.ask(seen.crossings, STEP) {
-                    Some(_) => seen.computing + 1,
-                    None => 0,
-                };
-                seen.computing >= patience
-            }
+    fn is_over(&self, place: &Place, seen: &mut Seen, lasted: Duration) -> bool {
+        let patience_ms = self.patience_ms.load(Ordering::Relaxed);
+        if patience_ms == NEVER {
+            return false;
         }
+        let patience = Duration::from_millis(patience_ms);
+        if patience <= SOON || self.hurried.contains(&place.thread()) {
+            return lasted >= SOON;
+        }
+        let now = Instant::now();
+        seen.computing_since = match place.ask(seen.crossings, STEP) {
+            Some(_) => seen.computing_since.or(Some(now)),
+            None => None,
+        };
+        seen.computing_since.is_some_and(|since| since.elapsed() >= patience)
     }
 
     fn tell(&self, place: &Place, crossings: u64) {
@@ -178,5 +185,54 @@ impl Watch {
             place.number
         );
         self.voice.say(Level::Warning, &message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::End;
+    use mlua::Lua;
+
+    struct Silent;
+
+    impl Voice for Silent {
+        fn print(&self, _: &[u8]) {}
+
+        fn say(&self, _: Level, _: &str) {}
+    }
+
+    /// Does this in a script of its own, followed by a few instructions.
+    fn go(place: &Place, work: impl FnOnce(&Lua)) -> Result<(), End> {
+        let lua = Lua::new();
+        lua.load("jit.off()").exec().unwrap();
+        place.open(lua.current_thread().state());
+        let went = place.during(|| {
+            work(&lua);
+            // An error if it is ended: that is told by what comes of all.
+            let _ = lua.load("for i = 1, 100 do end").exec();
+        });
+        place.close();
+        went
+    }
+
+    /// When a client is ended, those that have waited for its thread are to be quick, and nobody else.
+    #[test]
+    fn what_one_client_is_ended_for_is_not_laid_on_other_threads() {
+        let watchdog = Watchdog::new(Arc::new(Silent));
+        let places = [0, 1, 2].map(|number| watchdog.place(number));
+        watchdog.end_after(Duration::from_millis(500));
+        let wait = |_: &Lua| thread::sleep(Duration::from_secs(3));
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| go(&places[1], wait));
+            let endless = go(&places[0], |lua| {
+                let _ = lua.load("while true do end").exec();
+            });
+            assert!(matches!(endless, Err(End::Endless { .. })), "{endless:?}");
+            // It does not compute either.
+            let same_thread = go(&places[2], wait);
+            assert!(matches!(same_thread, Err(End::Endless { .. })), "{same_thread:?}");
+            assert_eq!(waiting.join().unwrap(), Ok(()));
+        });
     }
 }

@@ -602,6 +602,43 @@ fn commands_may_run_in_parallel_and_fail() {
     );
 }
 
+/// As where a process ends: nobody goes on.
+#[test]
+fn os_exit_ends_all_threads_of_a_command() {
+    let server = hold(&MARIA);
+    let text = r#"
+        function cmd_leave()
+           if sysbench.tid == 2 then os.exit("7") end
+           local begun = os.time()
+           while os.time() < begun + 20 do end
+           print("through")
+        end
+        sysbench.cmdline.commands = {leave = {cmd_leave, sysbench.cmdline.PARALLEL_COMMAND}}
+        function event() end"#;
+    let source = Source::text("leave.lua", text);
+    let (settings, heard) = settings(Dialect::Mysql, 4, &[]);
+    let error = command(&server.connector(), &source, &settings, "leave").unwrap_err();
+    let at = "leave.lua:3".to_owned();
+    assert_eq!(error, LuaError::Exit { code: 7, at });
+    assert_eq!(heard.printed(), "");
+    assert!(!settings.stop.requested());
+}
+
+#[test]
+fn os_exit_wants_a_number() {
+    let text = "print(pcall(os.exit, {})) print(pcall(os.exit, 'soon')) os.exit(' 0x103 ')";
+    let (settings, heard) = settings(Dialect::Mysql, 1, &[]);
+    let error = Environment::load(&Source::text("code.lua", text), &settings, 0, None)
+        .map(drop)
+        .unwrap_err();
+    assert!(matches!(error, LuaError::Exit { code: 3, .. }), "{error:?}");
+    let printed = heard.printed();
+    for kind in ["table", "string"] {
+        let said = format!("bad argument #1 to 'exit' (number expected, got {kind})");
+        assert!(printed.contains(&said), "{printed}");
+    }
+}
+
 #[test]
 fn a_script_from_elsewhere_has_no_way_out() {
     let text = r#"
@@ -810,13 +847,60 @@ fn files_belong_to_the_script_that_loads_them() {
     let mut environment = Environment::load(&known, &settings, 0, None).unwrap();
     environment.command("prepare").unwrap();
     assert_eq!(heard.printed(), "old\told\told\n");
-    // Only of what nobody could know it is said.
     let said = heard.said();
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(
-        said[0].contains(&format!("main.lua loads {hidden} only while it runs")),
-        "{said:?}"
+    assert_eq!(said.len(), 3, "{said:?}");
+    let of = |name: &str, what: &str| {
+        let start = format!("Warning: main.lua loads {name} {what}");
+        said.iter().filter(|said| said.starts_with(&start)).count()
+    };
+    // Of what is not what lies there, and of what nobody could know.
+    assert_eq!(of(&inner, "as it was when the experiment was read"), 1, "{said:?}");
+    assert_eq!(of(&later, "as it was when the experiment was read"), 1, "{said:?}");
+    assert_eq!(of(&hidden, "only while it runs"), 1, "{said:?}");
+}
+
+/// A script may load a file of another name with each event.
+#[test]
+fn files_without_end_are_not_kept_and_not_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display();
+    let text = format!(
+        "function prepare() for i = 1, 1100 do local name = '{path}/' .. i .. '.lua' local f = io.open(name, 'w') \
+         f:write('n = ' .. i) f:close() dofile(name) os.remove(name) end print(n) end"
     );
+    let source = Source::text("many.lua", &text).with_files([("", ""); 0]);
+    let (settings, heard) = settings(Dialect::Mysql, 1, &[]);
+    let mut environment = Environment::load(&source, &settings, 0, None).unwrap();
+    environment.command("prepare").unwrap();
+    assert_eq!(heard.printed(), "1100\n");
+    let said = heard.said();
+    assert_eq!(said.len(), 11, "{said:?}");
+    assert!(said[9].contains("/10.lua only while it runs"), "{said:?}");
+    assert!(said[10].contains("many.lua loads more such files"), "{said:?}");
+    assert_eq!(environment.parts().files.len(), 1_000);
+}
+
+/// A script that forbids globals which are not there may still load what only sounds like the FFI, and the FFI.
+#[test]
+fn a_strict_script_loads_files_and_the_ffi() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let traffic = file("traffic.lua", "return 'traffic'");
+    let uses = file("uses.lua", "return ffi.sizeof('int')");
+    let text = format!(
+        "local function no(_, name) error('no global ' .. tostring(name), 2) end\n\
+         setmetatable(_G, {{__index = no, __newindex = no}})\n\
+         print(dofile('{traffic}'), rawget(_G, 'f' .. 'fi') == nil, dofile('{uses}'))"
+    );
+    let (settings, heard) = settings(Dialect::Mysql, 1, &[]);
+    Environment::load(&Source::text("strict.lua", &text), &settings, 0, None)
+        .map(drop)
+        .unwrap();
+    assert_eq!(heard.printed(), "traffic\ttrue\t4\n");
 }
 
 /// Errors have the words that sysbench has for them.

@@ -440,9 +440,10 @@ impl<'a, D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients
     }
 
     /// Whether all clients wait for an instant after the end. As in pgbench, where the last transaction ends the
-    /// measurement, they are done then.
+    /// measurement, they are done then; in sysbench, whose programs are the independent ones, time ends it.
     fn schedule_is_done(&self) -> bool {
-        self.record_finishing
+        !P::INDEPENDENT
+            && self.record_finishing
             && self.idle.len() == self.working
             && self.working > 0
             && self.change_ns > self.end_ns

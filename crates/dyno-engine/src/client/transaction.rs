@@ -142,6 +142,11 @@ impl<D: Driver, P: Scripted, B: Backend<Connection = D::Connection>> Clients<'_,
     #[inline]
     pub(super) fn act(&mut self, index: usize, mut action: Result<Action, ProgramError>, mut now_ns: u64) {
         loop {
+            // What such a program has done by itself may have taken any time, which belongs to the transaction.
+            if P::INDEPENDENT {
+                now_ns = self.clock.now_ns();
+                self.roll(now_ns);
+            }
             let program = &self.workload.program;
             if self.workload.trace {
                 self.trace_action(index, &action);

@@ -359,3 +359,33 @@ fn a_run_is_archived_with_each_kind_of_statement() {
     );
     assert!(campaign.contains("\"api_token\": \"***\""), "{campaign}");
 }
+
+/// The number behind a name in a report.
+fn told(report: &str, name: &str) -> f64 {
+    let found = report.lines().find_map(|line| line.trim().strip_prefix(name));
+    let figure = found.map(|rest| rest.trim().trim_end_matches('s'));
+    figure
+        .unwrap_or_else(|| panic!("no {name} in {report}"))
+        .parse()
+        .unwrap()
+}
+
+#[test]
+fn latency_holds_what_a_script_does_by_itself() {
+    let folder = Folder::new();
+    folder.file(
+        "s.lua",
+        "local ffi = require('ffi')\nffi.cdef('int usleep(unsigned int);')\nfunction event() ffi.C.usleep(20000) end",
+    );
+    let report = folder.prints(&["s.lua", "run", "--events=4", "--threads=2"]);
+    assert!(told(&report, "min:") >= 20.0, "{report}");
+    assert!(told(&report, "sum:") >= 80.0, "{report}");
+}
+
+#[test]
+fn a_run_lasts_its_time_though_nothing_more_is_due() {
+    let folder = Folder::new();
+    folder.file("s.lua", NOTHING);
+    let report = folder.prints(&["s.lua", "run", "--rate=2", "--time=2", "--threads=2"]);
+    assert!(told(&report, "total time:") >= 2.0, "{report}");
+}

@@ -84,6 +84,8 @@ pub(crate) struct Counters {
     runs: AtomicBool,
     /// Whether it has asked for a connection.
     connects: AtomicBool,
+    /// Whether its script was ended.
+    given_up: AtomicBool,
 }
 
 fn count(counter: &AtomicU64) {
@@ -128,6 +130,16 @@ impl Counters {
     /// The client has begun, or has ended.
     pub fn set_running(&self, runs: bool) {
         self.runs.store(runs, Ordering::Relaxed);
+    }
+
+    /// The client's script was ended.
+    pub fn set_given_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was.
+    pub fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
     }
 
     /// The client has asked for a connection.

@@ -65,6 +65,13 @@ impl Tally {
         counters.iter().filter(|client| client.runs()).count() as u64
     }
 
+    /// Whether the script of any client was ended, in its events or beside them.
+    #[must_use]
+    pub fn has_given_up(&self) -> bool {
+        let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.iter().any(|client| client.is_given_up())
+    }
+
     /// Whether any client has asked for a connection.
     #[must_use]
     pub fn uses_database(&self) -> bool {
@@ -551,6 +558,7 @@ impl LuaProgram {
         // Nothing can be made of its state.
         if let Some(client) = state.client.take() {
             client.counters.set_running(false);
+            client.counters.set_given_up();
         }
         match end {
             End::Endless { at, for_s } => {

@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// How important a message is: one is shown if its level is at most `--verbosity`.
@@ -57,8 +56,6 @@ impl Level {
 #[derive(Debug)]
 pub struct Log {
     most: Level,
-    /// Whether it was to say that something is the end of the run.
-    is_fatal: AtomicBool,
     last: Mutex<Last>,
 }
 
@@ -75,7 +72,6 @@ impl Log {
     pub fn new(most: Level) -> Self {
         Self {
             most,
-            is_fatal: AtomicBool::new(false),
             last: Mutex::default(),
         }
     }
@@ -84,12 +80,6 @@ impl Log {
     #[must_use]
     pub fn says(&self, level: Level) -> bool {
         level <= self.most
-    }
-
-    /// Whether it was to say that something is the end of the run, shown or not: then the run has not succeeded.
-    #[must_use]
-    pub fn has_been_fatal(&self) -> bool {
-        self.is_fatal.load(Ordering::Relaxed)
     }
 
     /// Says that the run ends.
@@ -104,9 +94,6 @@ impl Log {
 
     /// A message of a level.
     pub fn say(&self, level: Level, text: &str) {
-        if level == Level::Fatal {
-            self.is_fatal.store(true, Ordering::Relaxed);
-        }
         if !self.says(level) {
             return;
         }

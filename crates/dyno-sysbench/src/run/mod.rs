@@ -266,7 +266,7 @@ fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log)
     let unfinished: u64 = outcome.unfinished.iter().sum();
     let is_early = outcome.ended_early.is_some();
     let code = match &outcome.ended_early {
-        None if !log.has_been_fatal() && options.limits.events.is_some_and(|events| watch.events >= events) => {
+        None if !watch.has_given_up() && options.limits.events.is_some_and(|events| watch.events >= events) => {
             log.say(Level::Info, "Event limit exceeded, exiting...");
             0
         }
@@ -275,7 +275,7 @@ fn ended(watch: &mut Watch<'_>, outcome: &Outcome, options: &Options, log: &Log)
             UNFINISHED
         }
         // As where it fails: all events are complete, but not what comes after them.
-        None if log.has_been_fatal() => FAILED,
+        None if watch.has_given_up() => FAILED,
         None => {
             log.say(Level::Info, "Time limit exceeded, exiting...");
             0

@@ -222,6 +222,11 @@ impl<'a> Watch<'a> {
         every_s.is_some_and(|every_s| seconds.is_multiple_of(every_s))
     }
 
+    /// Whether the script of any client was ended.
+    pub fn has_given_up(&self) -> bool {
+        self.tally.has_given_up()
+    }
+
     /// A hook that has failed ends the load.
     fn go_on(&self) -> ControlFlow<()> {
         match self.failure {

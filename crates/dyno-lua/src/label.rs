@@ -47,9 +47,10 @@ pub fn told_apart(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
                 out.push(byte);
                 at = end;
             }
-            b'$' if dialect == Dialect::Postgres && behind_dollars(&text[at..]).is_some() => {
-                at += behind_dollars(&text[at..]).unwrap_or(1);
-                out.push(b'?');
+            b'$' if dialect == Dialect::Postgres => {
+                let length = behind_dollars(&text[at..]);
+                out.push(if length.is_some() { b'?' } else { byte });
+                at += length.unwrap_or(1);
             }
             b'0'..=b'9' => {
                 at += count(&text[at..], |byte| byte.is_ascii_alphanumeric() || byte == b'.');

@@ -73,8 +73,12 @@ pub(crate) struct Place {
     thread: AtomicU64,
     /// Whether a hook of ours may be set: then the state's thread has to look what became of it.
     is_hooked: AtomicBool,
+    /// Whether our hook is set now. Changed with the gate held.
+    is_set: AtomicBool,
     /// Whether the script is to end: `end` says why. Changed with the gate held.
     is_ending: AtomicBool,
+    /// Whether the hook has raised an error since somebody looked.
+    has_raised: AtomicBool,
     end: Mutex<Option<End>>,
     /// Where the script was when the hook ended it; `None`: the hook was not called (yet).
     ended_at: Mutex<Option<String>>,
@@ -139,7 +143,9 @@ impl Place {
             crossings: AtomicU64::new(0),
             thread: AtomicU64::new(0),
             is_hooked: AtomicBool::new(false),
+            is_set: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
+            has_raised: AtomicBool::new(false),
             end: Mutex::default(),
             ended_at: Mutex::default(),
             found: Mutex::default(),
@@ -216,9 +222,10 @@ impl Place {
     #[cold]
     fn settle(&self) -> Option<End> {
         let _gate = hold(&self.gate);
-        self.hook(None);
+        self.unset();
         self.is_hooked.store(false, Ordering::Release);
         self.is_ending.store(false, Ordering::Release);
+        self.has_raised.store(false, Ordering::Release);
         let at = hold(&self.ended_at).take();
         match (hold(&self.end).take(), at) {
             (Some(exit @ End::Exit { .. }), _) => Some(exit),
@@ -228,38 +235,49 @@ impl Place {
         }
     }
 
-    /// Has Lua call this with its next instruction, or nothing any more. The gate is held.
-    fn hook(&self, hook: Option<ffi::lua_Hook>) {
+    /// Has Lua call the hook with its next instruction, if it is not about to anyway. The gate is held.
+    fn set(&self) {
+        if !self.is_set.swap(true, Ordering::AcqRel) {
+            self.is_hooked.store(true, Ordering::Release);
+            self.hook(true);
+        }
+    }
+
+    /// Has Lua call nothing any more. The gate is held.
+    fn unset(&self) {
+        self.is_set.store(false, Ordering::Release);
+        self.hook(false);
+    }
+
+    fn hook(&self, sets: bool) {
         let lua = self.lua.load(Ordering::Acquire);
         if lua.is_null() {
             return;
         }
-        if hook.is_some() {
-            self.is_hooked.store(true, Ordering::Release);
-        }
-        let mask = if hook.is_some() { ffi::LUA_MASKCOUNT } else { 0 };
+        let (hook, mask): (Option<ffi::lua_Hook>, _) = match sets {
+            true => (Some(called), ffi::LUA_MASKCOUNT),
+            false => (None, 0),
+        };
         #[allow(unsafe_code, reason = "Lua can be interrupted by nothing else")]
         // SAFETY: the state lives, as it is closed only with the gate held, which also keeps our threads from setting
         // hooks at the same time: LuaJIT would mix up the tables of instructions that it fills for each. It allows
         // hooks to be set while the state runs, as its own program does from a signal handler; no state compiles, so
-        // the next instruction calls the hook. Two things are left that no lock of ours covers, as they happen within
-        // Lua: a script that sets a hook of its own (`debug.sethook`), and the byte in which LuaJIT notes beside the
-        // kinds of hooks that a hook or a finalizer is under way, which is read and written in two steps. Either may
-        // lose what the other writes, in a window of a few instructions. Then the hook is not called, or the table is
-        // not the hook's, but all of that is data of Lua's own that stays in bounds: the script merely goes on, until
-        // `insist` sets the hook anew. Only if it is the note of a hook under way that stays for ever does it go on
-        // as what is not Lua does.
+        // the next instruction calls the hook. Another thread sets none while one may be called: it would write the
+        // byte in which LuaJIT notes that a hook is under way. Three things are left that no lock of ours covers, as
+        // they happen within Lua: a script that sets a hook of its own (`debug.sethook`), a finalizer that begins, and
+        // a script that comes back from what is not Lua while `insist` repairs. Either may lose what the other writes,
+        // in a window of a few instructions. Then the hook is not called, or the table is not the hook's, but all of
+        // that is data of Lua's own that stays in bounds: the script merely goes on, until `insist` sets the hook
+        // anew. Only if it is the note of a hook under way that stays for ever does it go on as what is not Lua does.
         unsafe {
-            ffi::lua_sethook(lua, hook, mask, i32::from(hook.is_some()));
+            ffi::lua_sethook(lua, hook, mask, i32::from(sets));
         }
     }
 
     /// Has the script end with its next instruction. The gate is held.
     fn raise_from_now(&self) {
         self.is_ending.store(true, Ordering::Release);
-        // Where a hook is set already, LuaJIT leaves its table of instructions as it is, right or wrong.
-        self.hook(None);
-        self.hook(Some(raise));
+        self.set();
     }
 
     /// The script calls `os.exit`: it ends with its next instruction.
@@ -285,12 +303,14 @@ impl Place {
 
     /// Sees to it that a script does end that is to end and has been in there since this crossing.
     pub fn insist(&self, crossings: u64) {
-        if !self.is_ending.load(Ordering::Acquire) {
+        if !self.is_ending.load(Ordering::Acquire) || self.has_raised.swap(false, Ordering::AcqRel) {
             return;
         }
         let _gate = hold(&self.gate);
         if self.is_ending.load(Ordering::Acquire) && self.crossings() == crossings {
-            self.raise_from_now();
+            // Where a hook is set already, LuaJIT leaves its table of instructions as it is, right or wrong.
+            self.unset();
+            self.set();
         }
     }
 
@@ -303,7 +323,7 @@ impl Place {
                 return None;
             }
             *hold(&self.found) = None;
-            self.hook(Some(tell));
+            self.set();
         }
         let until = Instant::now() + patience;
         while Instant::now() < until {
@@ -318,15 +338,21 @@ impl Place {
         None
     }
 
-    /// The script has been asked where it is, and is here.
-    fn tell(&self, at: String) {
+    /// The hook is called. Gives whether the script is to end.
+    fn called(&self, lua: *mut ffi::lua_State) -> bool {
         let _gate = hold(&self.gate);
-        // Meanwhile it may have been told to end, by the hook that is set now.
+        #[allow(unsafe_code, reason = "the line is asked from Lua itself")]
+        // SAFETY: this is the state that runs, and its thread asks.
+        let at = || unsafe { position(lua) };
         if self.is_ending.load(Ordering::Acquire) {
-            return;
+            self.has_raised.store(true, Ordering::Release);
+            // Where it catches the error it is no longer where it was.
+            hold(&self.ended_at).get_or_insert_with(at);
+            return true;
         }
-        self.hook(None);
-        *hold(&self.found) = Some(at);
+        self.unset();
+        *hold(&self.found) = Some(at());
+        false
     }
 
     /// A call begins that ends when this asks to stop, or soon after if that has asked already. Gives what ends what
@@ -395,29 +421,15 @@ unsafe fn position(lua: *mut ffi::lua_State) -> String {
     innermost.unwrap_or_default()
 }
 
-/// A hook: notes where the script is, and takes itself away.
+/// The hook: ends the script if it is to end, else notes where it is, and takes itself away.
 #[allow(unsafe_code, reason = "Lua calls it")]
-unsafe extern "C-unwind" fn tell(lua: *mut ffi::lua_State, _: *mut ffi::lua_Debug) {
-    // SAFETY: Lua gives the state that runs.
-    let at = unsafe { position(lua) };
-    with_current(|place| place.tell(at));
-}
-
-/// A hook: ends the script.
-#[allow(unsafe_code, reason = "Lua calls it")]
-unsafe extern "C-unwind" fn raise(lua: *mut ffi::lua_State, _: *mut ffi::lua_Debug) {
-    with_current(|place| {
-        let mut ended_at = hold(&place.ended_at);
-        // Where it catches the error it is no longer where it was.
-        if ended_at.is_none() {
-            // SAFETY: Lua gives the state that runs.
-            *ended_at = Some(unsafe { position(lua) });
+unsafe extern "C-unwind" fn called(lua: *mut ffi::lua_State, _: *mut ffi::lua_Debug) {
+    if with_current(|place| place.called(lua)) == Some(true) {
+        // SAFETY: nothing is left here that would have to be dropped, and the stack has room for what a hook pushes.
+        unsafe {
+            ffi::lua_pushstring(lua, RAISED.as_ptr());
+            ffi::lua_error(lua);
         }
-    });
-    // SAFETY: nothing is left here that would have to be dropped, and the stack has room for what a hook pushes.
-    unsafe {
-        ffi::lua_pushstring(lua, RAISED.as_ptr());
-        ffi::lua_error(lua);
     }
 }
 

@@ -3,13 +3,23 @@
 use dyno_lua::{Level, Voice};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// No more different sentences are kept: thousands of clients may say the same with other numbers.
+/// No more different warnings are kept: thousands of clients may say the same with other numbers.
 const MOST: usize = 8;
+
+/// So many more sentences are kept of what ended scripts: it must be told whatever else was said before.
+const MOST_ENDS: usize = 8;
 
 /// Keeps what is said of scripts.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    said: Mutex<Vec<String>>,
+    said: Mutex<Said>,
+}
+
+#[derive(Debug, Default)]
+struct Said {
+    sentences: Vec<String>,
+    warnings: usize,
+    ends: usize,
 }
 
 impl Heard {
@@ -18,9 +28,10 @@ impl Heard {
         Arc::clone(self) as Arc<dyn Voice>
     }
 
-    /// What was said so far, the first few sentences.
+    /// What was said so far: the first few warnings, and the first few of what ended scripts.
     pub fn said(&self) -> Vec<String> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.sentences.clone()
     }
 }
 
@@ -28,12 +39,46 @@ impl Voice for Heard {
     fn print(&self, _: &[u8]) {}
 
     fn say(&self, level: Level, message: &str) {
-        if level == Level::Debug {
-            return;
-        }
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.len() < MOST && !said.iter().any(|known| known == message) {
-            said.push(message.to_owned());
+        let Said {
+            sentences,
+            warnings,
+            ends,
+        } = &mut *said;
+        let (count, most) = match level {
+            Level::Debug => return,
+            Level::Warning => (warnings, MOST),
+            Level::Fatal => (ends, MOST_ENDS),
+        };
+        if *count < most && !sentences.iter().any(|known| known == message) {
+            *count += 1;
+            sentences.push(message.to_owned());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ended_a_script_is_kept_whatever_was_said_before() {
+        let heard = Heard::default();
+        for number in 0..3 * MOST {
+            heard.say(Level::Warning, &format!("thread {number} is slow"));
+        }
+        heard.say(Level::Debug, "never mind");
+        heard.say(Level::Fatal, "the script of thread 3 was ended at a.lua:7");
+        let said = heard.said();
+        assert_eq!(said.len(), MOST + 1);
+        assert_eq!(said[MOST], "the script of thread 3 was ended at a.lua:7");
+        // Thousands of clients may end alike.
+        for number in 0..3 * MOST_ENDS {
+            heard.say(
+                Level::Fatal,
+                &format!("the script of thread {number} was ended at a.lua:7"),
+            );
+        }
+        assert_eq!(heard.said().len(), MOST + MOST_ENDS);
     }
 }

@@ -8,6 +8,7 @@ use super::script::{look, source_of};
 use crate::experiment::{did_you_mean, substitute, text_file, unknown_placeholder};
 use crate::nearest::nearest;
 use dyno_archive::plan::{LuaScript, LuaSettings, Prepare, Script, Value};
+use dyno_engine::Stop;
 use dyno_lua::{DeclaredOption, Dialect, Function, Parts, workloads};
 use indexmap::IndexMap;
 use std::path::Path;
@@ -84,8 +85,9 @@ impl LuaPlan {
                 ..LuaSettings::default()
             },
         };
-        // Which database it will be is not known yet.
-        let looked = look(&source_of(&script), safe, Dialect::Mysql).map_err(|error| format!("{error}\n"))?;
+        // Which database it will be is not known yet; and while files are read, a signal ends dyno at once.
+        let looked =
+            look(&source_of(&script), safe, Dialect::Mysql, &Stop::new()).map_err(|error| format!("{error}\n"))?;
         let declared = looked.declared();
         let does = match purpose {
             Purpose::Workload => declared.has(Function::Event) || declared.has(Function::ThreadRun),

@@ -3,6 +3,7 @@
 use super::hear::Heard;
 use super::option::{DISTRIBUTIONS, GENERAL, IGNORE_ERRORS, Kind, RAND_TYPE, kind_of, parts};
 use dyno_archive::plan::{LuaScript, Value, shown_option};
+use dyno_engine::Stop;
 use dyno_lua::{
     Dialect, Environment, IgnoredErrors, LuaError, OptionValue, PreparedStatements, RandomSettings, Settings, Source,
 };
@@ -41,24 +42,25 @@ fn folder(name: &str) -> Option<PathBuf> {
     is_file.then(|| path.parent().unwrap_or(Path::new("")).to_owned())
 }
 
-/// Loads a script to look at it; nobody hears what it prints.
+/// Loads a script to look at it; nobody hears what it prints. One that computes without end is ended by `stop`.
 ///
 /// # Errors
 /// It cannot be loaded.
-pub(super) fn look(source: &Source, safe: bool, dialect: Dialect) -> Result<Environment, LuaError> {
+pub(super) fn look(source: &Source, safe: bool, dialect: Dialect, stop: &Stop) -> Result<Environment, LuaError> {
     let settings = Settings {
         safe,
         // Scripts that are built on sysbench's own want one.
         command: Some("run".to_owned()),
         options: general(|_| None).collect(),
         globals: globals().collect(),
+        stop: stop.clone(),
         ..Settings::new(dialect, Arc::new(Heard::default()))
     };
     Environment::load(source, &settings, 0, None)
 }
 
 /// What is to be loaded for a script, whose random numbers follow from `seed`; `prepares` says whether what it prepares
-/// is prepared.
+/// is prepared, and `stop` ends the looking at it.
 ///
 /// # Errors
 /// It cannot be loaded, or an option cannot have its value.
@@ -67,10 +69,11 @@ pub(crate) fn loadable(
     dialect: Dialect,
     seed: u64,
     prepares: bool,
+    stop: &Stop,
 ) -> Result<dyno_load::LuaScript, LuaError> {
     let files = script.lua.files.iter();
     let source = source_of(script).with_files(files.map(|(name, text)| (name.as_str(), text.as_str())));
-    let looked = look(&source, script.lua.safe, dialect)?;
+    let looked = look(&source, script.lua.safe, dialect, stop)?;
     let given = |name: &str| script.lua.options.get(name);
     let mut options: Vec<_> = general(given).collect();
     let mut undeclared = Vec::new();
@@ -187,5 +190,26 @@ fn option_number(options: &[(String, OptionValue)], name: &str) -> f64 {
     match options.iter().find(|(known, _)| known == name) {
         Some((_, OptionValue::Number(number))) => *number,
         _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn looking_at_a_script_that_never_ends_can_be_stopped() {
+        let stop = Stop::new();
+        let source = Source::text("endless.lua", "while true do end");
+        let (told, heard) = mpsc::channel();
+        let looking = stop.clone();
+        thread::spawn(move || told.send(look(&source, true, Dialect::Mysql, &looking).err()));
+        assert!(heard.recv_timeout(Duration::from_millis(300)).is_err());
+        stop.request();
+        let error = heard.recv_timeout(Duration::from_secs(60)).expect("it goes on");
+        assert!(error.is_some_and(|error| error.to_string().contains("endless.lua")));
     }
 }

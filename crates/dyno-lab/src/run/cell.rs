@@ -83,7 +83,7 @@ impl Bench<'_> {
         self.check_stop()?;
         // Only the server knows how it has been told to read SQL.
         let lexis = ready.database.lexis(lexis(experiment), &self.stop.flag())?;
-        let scripts = workload::scripts(experiment, seed, lexis)?;
+        let scripts = workload::scripts(experiment, seed, lexis, self.stop)?;
         let server = ready.database.reach().into();
         let load = workload::plan(experiment, scripts, &server, self.threads.clone());
         // Before scripts do anything.

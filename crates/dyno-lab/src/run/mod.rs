@@ -190,7 +190,8 @@ pub fn rehearse(plan: &Plan, target: Option<&str>, environment: Environment<'_>)
             cell.experiment.target = Some(address(target.to_owned()));
         }
     }
-    preflight::rehearse(&plan, &preflight::targets(&plan, environment, &Stop::new())?)
+    let stop = Stop::new();
+    preflight::rehearse(&plan, &preflight::targets(&plan, environment, &stop)?, &stop)
 }
 
 /// Makes the runs that a campaign lacks: those that were not made, were interrupted or failed. Nothing is planned

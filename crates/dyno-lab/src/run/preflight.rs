@@ -51,7 +51,7 @@ pub(super) fn terms(
 
 /// Looks at what can be seen of every cell without its server: scripts, the data's SQL, settings, addresses. The
 /// first that cannot be measured is the error.
-pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> {
+pub(super) fn rehearse(plan: &Plan, targets: &[Target], stop: &Stop) -> Result<(), RunError> {
     // Cells seldom differ in what is looked at here, and there may be thousands.
     let mut seen = HashSet::new();
     for (cell, target) in plan.cells.iter().zip(targets) {
@@ -76,14 +76,14 @@ pub(super) fn rehearse(plan: &Plan, targets: &[Target]) -> Result<(), RunError> 
         if !seen.insert(serde_json::to_string(&looked_at).unwrap_or_default()) {
             continue;
         }
-        rehearse_cell(experiment, target, plan.seed).map_err(|cause| of_cell(cell, cause))?;
+        rehearse_cell(experiment, target, plan.seed, stop).map_err(|cause| of_cell(cell, cause))?;
     }
     Ok(())
 }
 
-fn rehearse_cell(experiment: &Resolved, target: &Target, seed: u64) -> Result<(), RunError> {
-    workload::rehearse(experiment, seed, target::lexis(experiment))?;
-    workload::check_prepare(experiment)?;
+fn rehearse_cell(experiment: &Resolved, target: &Target, seed: u64, stop: &Stop) -> Result<(), RunError> {
+    workload::rehearse(experiment, seed, target::lexis(experiment), stop)?;
+    workload::check_prepare(experiment, stop)?;
     for (sql, name) in [experiment.data.placed_setup(), experiment.data.placed_finish()] {
         statements(&sql, name, target::lexis(experiment))?;
     }
@@ -137,7 +137,10 @@ pub(super) fn check(
         restart_command,
         varied: &varied,
     };
-    rehearse(plan, targets)?;
+    rehearse(plan, targets, stop).map_err(|cause| match stop.requested() {
+        true => RunError::Stopped,
+        false => cause,
+    })?;
     for (cell, target) in plan.cells.iter().zip(targets) {
         let Target::External(server) = target else { continue };
         progress.asks(&format!("Connecting to {server}"));
@@ -333,7 +336,7 @@ mod tests {
             let experiment = Experiment::parse(Path::new("mine.toml"), &file).unwrap();
             let plan = experiment.plan(Size::Small, &[], None, 7, 2).unwrap();
             let targets = targets(&plan, &environment, &Stop::new()).unwrap();
-            rehearse(&plan, &targets).unwrap_err().to_string()
+            rehearse(&plan, &targets, &Stop::new()).unwrap_err().to_string()
         };
         let error = refused("setup = '''\ncreate table t (id int);\n\\set a 1\n'''");
         assert!(error.starts_with("mine.toml, line 5: \\set a 1 is or has"), "{error}");
@@ -349,7 +352,7 @@ mod tests {
             [("locale", "C"), ("target", "embedded:mariadb")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         let plan = find("pk-update").unwrap().plan(Size::Small, &set, None, 7, 2).unwrap();
         let targets = targets(&plan, &environment, &Stop::new()).unwrap();
-        let error = rehearse(&plan, &targets).unwrap_err().to_string();
+        let error = rehearse(&plan, &targets, &Stop::new()).unwrap_err().to_string();
         assert!(error.starts_with("locale = \"C\" is for PostgreSQL only"), "{error}");
     }
 
@@ -379,7 +382,7 @@ mod tests {
         let experiment = Experiment::parse(Path::new("mine.toml"), file).unwrap();
         let plan = experiment.plan(Size::Small, &set, None, 7, 2).unwrap();
         let targets = targets(&plan, &environment, &Stop::new()).unwrap();
-        let error = rehearse(&plan, &targets).unwrap_err().to_string();
+        let error = rehearse(&plan, &targets, &Stop::new()).unwrap_err().to_string();
         assert!(
             error.starts_with("the cell target = embedded cannot be measured: mine.toml:3:"),
             "{error}"

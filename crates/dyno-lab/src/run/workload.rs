@@ -4,7 +4,7 @@ use super::RunError;
 use super::target::lexis;
 use crate::lua::loadable;
 use dyno_archive::plan::{Protocol, Resolved, Span, Value, Workload, padded};
-use dyno_engine::{Load, Pacing, Phase, Preparing, ThreadOptions};
+use dyno_engine::{Load, Pacing, Phase, Preparing, Stop, ThreadOptions};
 use dyno_load::{Access, Given, LoadError, LoadPlan, ScriptText, Scripts, Server, Work};
 use dyno_lua::Dialect;
 use dyno_script::{Defined, Lexis, ScriptError};
@@ -14,18 +14,18 @@ use std::time::Duration;
 const AUTOMATIC: [&str; 3] = ["client_id", "default_seed", "random_seed"];
 
 /// What the clients of each workload execute. `seed` fixes every random number of the run, and `lexis` says by which
-/// rules scripts are read.
+/// rules scripts are read. `stop` ends the looking at a script that computes without end.
 ///
 /// # Errors
 /// A script cannot be used.
-pub(super) fn scripts(experiment: &Resolved, seed: u64, lexis: Lexis) -> Result<Vec<Work>, RunError> {
+pub(super) fn scripts(experiment: &Resolved, seed: u64, lexis: Lexis, stop: &Stop) -> Result<Vec<Work>, RunError> {
     let each = experiment.workloads.iter().enumerate();
     each.map(|(index, workload)| {
         // Workloads that run side by side draw from states of their own.
         let seed = seed.wrapping_add(index as u64);
         if let Some(script) = workload.scripts.lua() {
             let prepares = workload.protocol != Protocol::Simple;
-            let script = loadable(script, dialect(experiment), seed, prepares).map_err(LoadError::from)?;
+            let script = loadable(script, dialect(experiment), seed, prepares, stop).map_err(LoadError::from)?;
             return Ok(Work::Lua(Box::new(script)));
         }
         let texts = workload.scripts.iter().map(|(script, weight)| ScriptText {
@@ -54,11 +54,11 @@ pub(super) fn scripts(experiment: &Resolved, seed: u64, lexis: Lexis) -> Result<
 ///
 /// # Errors
 /// A script cannot be used by the usual rules, nor by others.
-pub(super) fn rehearse(experiment: &Resolved, seed: u64, usual: Lexis) -> Result<(), RunError> {
-    let Err(error) = scripts(experiment, seed, usual) else {
+pub(super) fn rehearse(experiment: &Resolved, seed: u64, usual: Lexis, stop: &Stop) -> Result<(), RunError> {
+    let Err(error) = scripts(experiment, seed, usual, stop) else {
         return Ok(());
     };
-    let other = usual.alternative().map(|other| scripts(experiment, seed, other));
+    let other = usual.alternative().map(|other| scripts(experiment, seed, other, stop));
     match other {
         Some(Ok(_)) => Ok(()),
         _ => Err(error),
@@ -69,9 +69,9 @@ pub(super) fn rehearse(experiment: &Resolved, seed: u64, usual: Lexis) -> Result
 ///
 /// # Errors
 /// It cannot be used.
-pub(super) fn check_prepare(experiment: &Resolved) -> Result<(), RunError> {
+pub(super) fn check_prepare(experiment: &Resolved, stop: &Stop) -> Result<(), RunError> {
     let prepare = experiment.data.prepare.iter();
-    let mut checked = prepare.map(|prepare| loadable(&prepare.script, dialect(experiment), 1, true));
+    let mut checked = prepare.map(|prepare| loadable(&prepare.script, dialect(experiment), 1, true, stop));
     checked.try_for_each(|checked| Ok(checked.map(drop).map_err(LoadError::from)?))
 }
 

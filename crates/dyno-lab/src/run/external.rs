@@ -28,8 +28,9 @@ pub(super) struct ExternalServers {
     /// Who is asked what is still changed, should dyno end at once.
     emergency: Emergency,
     changed: Option<Changed>,
-    /// What could not be put back, of each server once.
-    failed: Vec<Leftover>,
+    /// The addresses of servers that could not be put back, each once. Two that say the same of who they are may be one
+    /// server, or copies of one data folder: only both addresses are true of both.
+    failed: Vec<String>,
     /// What is still on servers although it should have been put back.
     leftovers: Vec<Leftover>,
 }
@@ -80,7 +81,15 @@ impl ExternalServers {
 
     /// The servers whose settings could not be put back.
     pub(super) fn unrestored(&self) -> Vec<String> {
-        self.failed.iter().map(|failed| failed.server.clone()).collect()
+        self.failed.clone()
+    }
+
+    /// Remembers what could not be put back.
+    fn add_failed(&mut self, leftover: Leftover) {
+        if !self.failed.contains(&leftover.server) {
+            self.failed.push(leftover.server.clone());
+        }
+        self.leftovers.push(leftover);
     }
 
     /// Sets the server as the experiment wants it, as far as this role may. What could not be done is said at once, and
@@ -177,15 +186,7 @@ impl ExternalServers {
             let leftover = Leftover::of(changed.server.to_string(), &saved);
             match back(&*changed.server, saved, self.restart_command.as_deref(), progress) {
                 Some(_) => self.emergency.set_changed(None),
-                None => {
-                    let is_same = |known: &Leftover| known.is_of(&leftover.server, leftover.identity.as_deref());
-                    // By another address it is the same server.
-                    let is_known = self.failed.iter().any(is_same);
-                    if !is_known {
-                        self.failed.push(leftover.clone());
-                    }
-                    self.leftovers.push(leftover);
-                }
+                None => self.add_failed(leftover),
             }
         }
     }
@@ -522,6 +523,20 @@ mod tests {
         for none in [Some(3), None] {
             assert_eq!(said(none), format!("{before}."));
         }
+    }
+
+    #[test]
+    fn copies_of_a_data_folder_that_are_not_restored_are_each_named() {
+        let mut servers = ExternalServers::new(Path::new("x"), None, None, false, Vec::new(), &Emergency::default());
+        for server in ["mysql://a/x", "mysql://b/x", "mysql://a/x"] {
+            servers.add_failed(Leftover {
+                server: server.to_owned(),
+                identity: Some("me".to_owned()),
+                campaign: "archive/x".into(),
+                settings: Vec::new(),
+            });
+        }
+        assert_eq!(servers.unrestored(), ["mysql://a/x", "mysql://b/x"]);
     }
 
     #[test]

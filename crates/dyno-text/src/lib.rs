@@ -9,14 +9,16 @@
 //!
 //! Python does the same for file names with its "surrogateescape", for which Rust's strings have no room.
 
+mod assigned;
 mod line;
 mod secret;
 mod visible;
 
 use std::borrow::Cow;
 
+pub use assigned::{ends_in_secret, line_without_secrets};
 pub use line::one_line;
-pub use secret::{HIDDEN, PASSWORDS, is_secret, line_without_secrets, names_secret};
+pub use secret::{HIDDEN, PASSWORDS, is_named_secret, is_secret, names_secret, user_password};
 pub use visible::visible;
 
 /// The character of byte 0x00, if it had one.

@@ -1,81 +1,91 @@
 //! Values that nobody is to see, by the names that they go by: options of scripts, parameters, words of a command line.
 
+use std::ops::Range;
+
 /// What stands in the place of a secret.
 pub const HIDDEN: &str = "***";
 
 /// What is in names of passwords, those of other programs included.
 pub const PASSWORDS: [&str; 3] = ["passw", "pwd", "secret"];
 
-/// What the names of other secrets end with: keys and tokens are secrets, their lengths and numbers are not.
+/// What the names of other secrets end with: tokens are secrets, their lengths and numbers are not.
 const ENDS: [&str; 4] = ["token", "apikey", "credential", "credentials"];
+
+/// What stands before `key` in the name of one that opens something. Others divide tables or sort them.
+const KEYS: [&str; 9] = [
+    "access",
+    "account",
+    "api",
+    "auth",
+    "encryption",
+    "master",
+    "private",
+    "signing",
+    "ssh",
+];
+
+/// What may be the name of a secret, and of a number or a switch as well.
+const PERHAPS: [&str; 2] = ["auth", "tokens"];
 
 /// Whether the value that goes by this name is probably a secret: a password, a token or a key. Of a name with points
 /// in it the last part counts; upper and lower case are the same, and so are `-` and `_`. The name of a file with a
 /// key for TLS is none.
 #[must_use]
 pub fn names_secret(name: &str) -> bool {
-    let name = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-    let last = name.rsplit(['-', '_']).next().unwrap_or_default();
+    let name = plain(name);
+    let last = last_word(&name);
+    let key = name
+        .strip_suffix("key")
+        .map(|before| before.trim_end_matches(['-', '_']));
     PASSWORDS.iter().any(|part| name.contains(part))
+        || name.contains("passphrase")
+        || last.ends_with("pass") && last != "bypass"
         || ENDS.iter().any(|end| last.ends_with(end))
-        || last == "key" && !name.contains("ssl")
+        || key.is_some_and(|before| KEYS.iter().any(|end| before.ends_with(end))) && !name.contains("ssl")
 }
 
-/// Whether the value that goes by this name is probably a secret, by the name or because it is an address with a
-/// password in it.
+/// Whether this value is probably a secret by its name. Names that may also be those of numbers and switches, such as
+/// `key` and `tokens`, are those of secrets if the value is neither.
+#[must_use]
+pub fn is_named_secret(name: &str, value: &str) -> bool {
+    let lower = plain(name);
+    let may_be = lower == "key" || PERHAPS.contains(&last_word(&lower));
+    !value.is_empty() && (names_secret(name) || may_be && !is_number_or_switch(value))
+}
+
+/// The last part of a name with points in it, in lower case.
+fn plain(name: &str) -> String {
+    name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase()
+}
+
+fn last_word(name: &str) -> &str {
+    name.rsplit(['-', '_']).next().unwrap_or_default()
+}
+
+fn is_number_or_switch(value: &str) -> bool {
+    value.parse::<f64>().is_ok() || ["true", "false", "on", "off", "yes", "no"].contains(&value)
+}
+
+/// Whether this value is probably a secret, by its name or because it is an address with a password in it, as in
+/// `mysql://ann:password@db` and `ann:password@tcp(db)/x`.
 #[must_use]
 pub fn is_secret(name: &str, value: &str) -> bool {
-    let in_address = value.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
+    let is_address =
+        |password: Range<usize>| value.contains("://") || !value[..password.end].contains(char::is_whitespace);
     let lower = || value.to_ascii_lowercase();
-    !value.is_empty()
-        && (names_secret(name)
-            || in_address.is_some_and(|(user, _)| user.contains(':'))
-            || value.contains('=') && PASSWORDS.iter().any(|part| lower().contains(part)))
+    is_named_secret(name, value)
+        || user_password(value).is_some_and(is_address)
+        || value.contains('=') && PASSWORDS.iter().any(|part| lower().contains(part))
 }
 
-/// A line of a file as it may be shown: what is assigned to names of secrets is hidden.
+/// Where the password is in a text that is an address with a user: between the first colon after `://`, or after the
+/// beginning, and the last `@`. `None`: it has none.
 #[must_use]
-pub fn line_without_secrets(line: &str) -> String {
-    let mut shown = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(equals) = rest.find('=') {
-        let (before, value) = rest.split_at(equals + 1);
-        shown.push_str(before);
-        rest = value;
-        let name = before[..equals].trim_end().trim_end_matches(['"', '\'']);
-        let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        let begin = name.rfind(|c: char| !is_of_name(c));
-        let begin = begin.map_or(0, |at| at + name[at..].chars().next().map_or(1, char::len_utf8));
-        if names_secret(&name[begin..]) {
-            let blank = value.len() - value.trim_start().len();
-            let length = value_length(&value[blank..]);
-            shown.push_str(&value[..blank]);
-            if length > 0 {
-                shown.push_str(HIDDEN);
-            }
-            rest = &value[blank + length..];
-        }
-    }
-    shown.push_str(rest);
-    shown
-}
-
-/// How long the value is that a text begins with. One in quotes that do not end goes to the end.
-fn value_length(text: &str) -> usize {
-    let end = match text.chars().next() {
-        Some('[') => return text.find(']').map_or(text.len(), |at| at + 1),
-        Some(quote @ ('"' | '\'')) => {
-            let mut escaped = false;
-            let closing = text.char_indices().skip(1).find(|(_, c)| {
-                let closes = *c == quote && !escaped;
-                escaped = *c == '\\' && !escaped && quote == '"';
-                closes
-            });
-            closing.map(|(at, _)| at + 1)
-        }
-        _ => text.find([',', '}', ' ', '\t', '#']),
-    };
-    end.unwrap_or(text.len())
+pub fn user_password(text: &str) -> Option<Range<usize>> {
+    let start = text.find("://").map_or(0, |at| at + "://".len());
+    let end = start + text[start..].rfind('@')?;
+    let colon = start + text[start..end].find(':')?;
+    Some(colon + 1..end)
 }
 
 #[cfg(test)]
@@ -96,7 +106,15 @@ mod tests {
             "mixed.options.accesstoken",
             "API_KEY",
             "apikey",
-            "key",
+            "db_pass",
+            "mysql-pass",
+            "pass",
+            "sshpass",
+            "key_passphrase",
+            "accesskey",
+            "aws-access-key",
+            "options.private_key",
+            "secret_key",
         ] {
             assert!(names_secret(name), "{name}");
         }
@@ -108,6 +126,12 @@ mod tests {
             "token_count",
             "mysql-ssl-key",
             "monkey",
+            "partition_key",
+            "shard_key",
+            "ssl_private_key",
+            "passes",
+            "bypass",
+            "author",
             "options.tables",
             "",
         ] {
@@ -116,36 +140,39 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_a_secret_is_none_if_it_is_a_number_or_a_switch() {
+        for name in ["key", "options.KEY", "tokens", "api-tokens", "auth", "proxy_auth"] {
+            assert!(is_named_secret(name, "s3cret"), "{name}");
+            for value in ["5", "-2.5", "true", "off", ""] {
+                assert!(!is_named_secret(name, value), "{name}={value}");
+            }
+        }
+        assert!(is_named_secret("password", "5"));
+        assert!(!is_named_secret("shard_key", "id"));
+    }
+
+    #[test]
     fn an_address_with_a_password_is_a_secret() {
         for value in [
             "mysql://ann:s3cret@db/x",
             "host=db password=s3cret",
             "postgres://db/x?password=s3cret",
+            "ann:s3cret@tcp(db)/x",
+            "ann:s3cret@db",
         ] {
             assert!(is_secret("dsn", value), "{value}");
         }
-        for value in ["mysql://ann@db/x", "ann@db", "a = b", "passwords", ""] {
+        for value in [
+            "mysql://ann@db/x",
+            "ann@db",
+            "a = b",
+            "passwords",
+            "ann@tcp(db:3306)/x",
+            "set @a := 1, @b := 2",
+            "",
+        ] {
             assert!(!is_secret("dsn", value), "{value}");
         }
         assert!(is_secret("token", "x") && !is_secret("token", ""));
-    }
-
-    #[test]
-    fn a_line_is_shown_without_what_secrets_are() {
-        for (line, shown) in [
-            (
-                "options = { token = \"a, b\\\" c\", tables = -3 }",
-                "options = { token = ***, tables = -3 }",
-            ),
-            ("\"options.api-key\"='x y', n = 1", "\"options.api-key\"=***, n = 1"),
-            ("token = [\"a\", \"b\"] # two", "token = *** # two"),
-            ("password = 12, x = 3", "password = ***, x = 3"),
-            ("secret = \"never ended", "secret = ***"),
-            ("größe = 3", "größe = 3"),
-            ("ä=token=1", "ä=token=***"),
-            ("token =", "token ="),
-        ] {
-            assert_eq!(line_without_secrets(line), shown);
-        }
     }
 }

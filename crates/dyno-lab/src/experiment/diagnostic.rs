@@ -1,7 +1,7 @@
 //! A complaint about a place in a file, shown with the line and a caret under the place.
 
 use dyno_target::target::word_without_secrets;
-use dyno_text::line_without_secrets;
+use dyno_text::{HIDDEN, ends_in_secret, line_without_secrets};
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -38,11 +38,17 @@ impl Diagnostic {
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
         let end = floor_char_boundary(text, span.end.clamp(start, line_end));
+        let line = text[line_start..line_end].trim_end();
+        let source_line = match ends_in_secret(&text[..line_start]) {
+            // What it goes on with has no name in its line.
+            true => format!("{}{HIDDEN}", &line[..line.len() - line.trim_start().len()]),
+            false => shown(line),
+        };
         Self {
             path: path.to_owned(),
             line: text[..start].matches('\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
-            source_line: shown(text[line_start..line_end].trim_end()),
+            source_line,
             width: text[start..end].trim_end().chars().count().max(1),
             message: message.into(),
             help: help.into(),
@@ -119,6 +125,16 @@ mod tests {
             diagnostic.to_string(),
             "a.toml:2:2: unknown key\n  |\n2 | \tcleints = 5\n  | \t^^^^^^^\n  = try clients"
         );
+    }
+
+    #[test]
+    fn a_line_in_the_middle_of_a_secret_is_not_shown() {
+        let text = "token = [\n  \"s3cret\",\n]\nx = 5\n";
+        let at = |needle: &str| {
+            let start = text.find(needle).unwrap();
+            Diagnostic::new(Path::new("a.toml"), text, start..start + 1, "m", "h").source_line
+        };
+        assert_eq!([at("s3cret"), at("x")], ["  ***", "x = 5"]);
     }
 
     proptest! {

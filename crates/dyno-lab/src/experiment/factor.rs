@@ -1,8 +1,9 @@
 //! What may be varied, and the one way in which each factor and level is written.
 
-use super::set::{self, MOST_CLIENTS, PLAN, SETTINGS, WORKLOAD};
+use super::set::{self, MOST_CLIENTS, PLAN, SETTINGS, WORKLOAD, option_of};
 use super::{Experiment, SetError};
 use dyno_archive::plan::Value;
+use dyno_text::is_secret;
 
 impl Experiment {
     /// The one name of the factor that may be called `name`.
@@ -31,6 +32,16 @@ impl Experiment {
     /// Whether `name` is that of a value of the plan, not of a cell.
     pub(crate) fn is_of_plan(&self, name: &str) -> bool {
         set::dotted(name, PLAN).is_some()
+    }
+
+    /// Whether nobody may see this level of `factor`, by its name or because it is an address with a password: of an
+    /// option of scripts, or of a parameter that is a text. Numbers among the parameters are calculated with.
+    pub(crate) fn is_secret_level(&self, factor: &str, level: &str) -> bool {
+        let name = match self.parameters.get(factor) {
+            Some(parameter) => matches!(parameter, Value::Text(_)).then_some(factor),
+            None => option_of(factor).map(|(_, option)| option),
+        };
+        name.is_some_and(|name| is_secret(name, level))
     }
 
     /// The text of a level of `factor`; the same for all ways in which the value may be written.

@@ -8,7 +8,7 @@ use crate::lua::{LuaPlan, OPTIONS, spelt};
 use crate::nearest::nearest;
 use dyno_archive::plan::{MEASURE, Span, Value, WARMUP};
 use dyno_target::target::{locale, setting_names};
-use dyno_text::{HIDDEN, names_secret};
+use dyno_text::{HIDDEN, is_secret};
 use indexmap::IndexSet;
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub enum SetError {
         known: Vec<String>,
     },
     /// The value cannot be what the name stands for.
-    #[error("`{name}` cannot be `{}`: {reason}", if names_secret(name) { HIDDEN } else { value })]
+    #[error("`{name}` cannot be `{}`: {reason}", if is_secret(name, value) { HIDDEN } else { value })]
     Invalid {
         /// The name.
         name: String,

@@ -6,7 +6,7 @@
 
 use super::named::{Product, USUAL, is_uri, product};
 pub(crate) use dyno_text::HIDDEN;
-use dyno_text::{PASSWORDS as PARTS, names_secret};
+use dyno_text::{PASSWORDS as PARTS, is_named_secret, user_password};
 
 /// The keyword that others which probably mean it are shown as.
 const PASSWORD: &str = "password";
@@ -71,14 +71,14 @@ pub fn without_secrets(address: &str) -> String {
 pub fn word_without_secrets(word: &str) -> String {
     // An option and its value in one word, or the option of a script and its value.
     if let Some((option, value)) = word.split_once('=')
-        && (option.starts_with("--") || option == "target" || is_of_script(option))
+        && (option.starts_with("--") || option == "target" || is_of_script(option, value))
         && !option.contains(char::is_whitespace)
     {
         let value = match option {
             "target" | "--target" | "--to" => without_secrets(value),
             SET => set_without_secrets(value),
             // Such as sysbench's --mysql-password.
-            _ if names_secret(option) && !value.is_empty() => HIDDEN.to_owned(),
+            _ if is_named_secret(option, value) => HIDDEN.to_owned(),
             _ => word_without_secrets(value),
         };
         return format!("{option}={value}");
@@ -97,10 +97,10 @@ pub fn word_without_secrets(word: &str) -> String {
 /// The option of `dyno run` whose value is a name and a value.
 const SET: &str = "--set";
 
-/// Whether this is the name of an option of a script in Lua, as an experiment has it, that is secret.
-fn is_of_script(name: &str) -> bool {
+/// Whether this is the name of an option of a script in Lua, as an experiment has it, and its value is secret.
+fn is_of_script(name: &str, value: &str) -> bool {
     let (of, option) = name.rsplit_once('.').unwrap_or_default();
-    of.rsplit('.').next() == Some("options") && names_secret(option)
+    of.rsplit('.').next() == Some("options") && is_named_secret(option, value)
 }
 
 /// The words of a command line as they may be shown and archived.
@@ -119,7 +119,7 @@ pub fn words_without_secrets(words: &[String]) -> Vec<String> {
 /// A name and what it is set to, as they may be shown and archived.
 fn set_without_secrets(word: &str) -> String {
     match word.split_once('=') {
-        Some((name, value)) if names_secret(name.trim()) && !value.is_empty() => format!("{name}={HIDDEN}"),
+        Some((name, value)) if is_named_secret(name.trim(), value) => format!("{name}={HIDDEN}"),
         _ => word_without_secrets(word),
     }
 }
@@ -343,12 +343,8 @@ fn in_text(text: &str) -> String {
 
 /// Hides what stands between the first colon after `://`, or after the beginning, and the last `@`.
 fn without_user_password(text: &str) -> String {
-    let start = text.find("://").map_or(0, |at| at + "://".len());
-    let Some(at) = text[start..].rfind('@').map(|at| start + at) else {
-        return text.to_owned();
-    };
-    match text[start..at].find(':').map(|colon| start + colon + 1) {
-        Some(password) => format!("{}{HIDDEN}{}", &text[..password], &text[at..]),
+    match user_password(text) {
+        Some(password) => format!("{}{HIDDEN}{}", &text[..password.start], &text[password.end..]),
         None => text.to_owned(),
     }
 }

@@ -2,11 +2,10 @@
 
 use crate::experiment::plan::range::{Given, given};
 use crate::experiment::plan::{Design, MOST_RUNS, PlanError, order};
-use crate::experiment::set::option_of;
 use crate::experiment::{Experiment, SetError, TARGET};
 use dyno_archive::plan::{Cell, Factor, Levels, Plan, Resolved, Size, Value};
 use dyno_target::target::{without_secrets, word_without_secrets};
-use dyno_text::{HIDDEN, names_secret};
+use dyno_text::{HIDDEN, is_secret};
 use indexmap::IndexSet;
 use std::collections::HashSet;
 
@@ -108,10 +107,10 @@ impl Experiment {
     ) -> Result<Plan, PlanError> {
         let Design { factors, order, .. } = &self.design;
         self.check_overlap()?;
-        if let Some((name, _)) = factors
-            .iter()
-            .find(|(name, levels)| levels.len() > 1 && is_secret(name))
-        {
+        let hides = |(name, levels): &(&String, &Vec<String>)| {
+            levels.len() > 1 && levels.iter().any(|level| self.is_secret_level(name, level))
+        };
+        if let Some((name, _)) = factors.iter().find(hides) {
             return Err(PlanError::SecretLevels { name: name.clone() });
         }
         let combinations = self.design.cells()?;
@@ -129,7 +128,7 @@ impl Experiment {
             let cell = |levels: &Levels| {
                 Ok(Cell {
                     experiment: base.cell(levels, size, fixed, everywhere, cores)?,
-                    levels: shown(levels.clone()),
+                    levels: self.shown(levels.clone()),
                 })
             };
             combinations.iter().map(cell).collect::<Result<Vec<Cell>, PlanError>>()
@@ -154,11 +153,11 @@ impl Experiment {
         let meaning = |factor: &str, level: &String| {
             let values = self.meaning(factor, level)?.iter();
             let values = values.map(|(name, value)| (name.clone(), value.to_string()));
-            Some((level.clone(), shown(values.collect())))
+            Some((level.clone(), self.shown(values.collect())))
         };
         let factor = |(name, levels): (&String, &Vec<String>)| Factor {
             name: name.clone(),
-            levels: levels.iter().map(|level| label(name, level)).collect(),
+            levels: levels.iter().map(|level| self.label(name, level)).collect(),
             meanings: levels.iter().filter_map(|level| meaning(name, level)).collect(),
         };
         Ok(Plan {
@@ -167,7 +166,7 @@ impl Experiment {
             order: *order,
             on_failure: self.design.on_failure,
             max_errors: self.design.max_errors,
-            baseline: shown(self.baseline()),
+            baseline: self.shown(self.baseline()),
             seed,
             cells,
         })
@@ -217,14 +216,15 @@ impl Experiment {
             // Which database it is for is known now; what was set goes on top of what is said for that one.
             let spoken = self.spoken_for(&cell, size);
             let spoken = spoken.map_err(|cause| match self.says_target(levels) {
-                true => impossible(levels, cause),
+                true => self.impossible(levels, cause),
                 false => PlanError::Value(cause),
             })?;
             let is_own = |given: &&Override<'_>| everywhere.contains(&given.name) || !spoken.is_of_others(given.name);
             let own: Vec<_> = fixed.iter().filter(is_own).cloned().collect();
             cell = spoken.assembled(levels, &own)?;
         }
-        cell.resolved(size, cores).map_err(|cause| impossible(levels, cause))
+        cell.resolved(size, cores)
+            .map_err(|cause| self.impossible(levels, cause))
     }
 
     /// Whether levels say which database is measured.
@@ -255,7 +255,7 @@ impl Experiment {
         sorted.sort_by_key(|(factor, _)| rank(factor));
         for (factor, level) in sorted {
             let set = experiment.put(factor, &Value::from(level.as_str()));
-            set.map_err(|cause| impossible(levels, cause))?;
+            set.map_err(|cause| self.impossible(levels, cause))?;
         }
         for given in threads {
             experiment.limit_threads(given.name, &given.value);
@@ -274,16 +274,34 @@ impl Experiment {
         }
         Ok(experiment)
     }
-}
 
-/// Says which cell cannot be.
-fn impossible(levels: &Levels, cause: SetError) -> PlanError {
-    match levels.is_empty() {
-        true => PlanError::Value(cause),
-        false => PlanError::Cell {
-            cell: named(levels),
-            cause,
-        },
+    /// Says which cell cannot be.
+    fn impossible(&self, levels: &Levels, cause: SetError) -> PlanError {
+        let level = |(name, level): (&String, &String)| format!("{name}={}", self.label(name, level));
+        match levels.is_empty() {
+            true => PlanError::Value(cause),
+            false => PlanError::Cell {
+                cell: levels.iter().map(level).collect::<Vec<_>>().join(", "),
+                cause,
+            },
+        }
+    }
+
+    /// A level as it may be shown and archived.
+    fn label(&self, factor: &str, level: &str) -> String {
+        match factor {
+            TARGET => without_secrets(level),
+            _ if self.is_secret_level(factor, level) => HIDDEN.to_owned(),
+            _ => level.to_owned(),
+        }
+    }
+
+    /// Levels as they may be shown and archived.
+    fn shown(&self, mut levels: Levels) -> Levels {
+        for (factor, level) in &mut levels {
+            *level = self.label(factor, level);
+        }
+        levels
     }
 }
 
@@ -293,7 +311,7 @@ fn refused(name: &str, value: &str, cause: SetError) -> PlanError {
         name: name.to_owned(),
         value: match name {
             TARGET => without_secrets(value),
-            _ if names_secret(name) => HIDDEN.to_owned(),
+            _ if is_secret(name, value) => HIDDEN.to_owned(),
             _ => word_without_secrets(value),
         },
         cause: Box::new(cause),
@@ -315,32 +333,4 @@ pub(crate) fn rank(name: &str) -> u8 {
 /// name that ends alike.
 pub(crate) fn is_count_of(what: &str, name: &str) -> bool {
     name.rsplit('.').next() == Some(what)
-}
-
-/// Levels as one text.
-fn named(levels: &Levels) -> String {
-    let level = |(name, level): (&String, &String)| format!("{name}={}", label(name, level));
-    levels.iter().map(level).collect::<Vec<_>>().join(", ")
-}
-
-/// A level as it may be shown and archived.
-fn label(factor: &str, level: &str) -> String {
-    match factor {
-        TARGET => without_secrets(level),
-        _ if is_secret(factor) => HIDDEN.to_owned(),
-        _ => level.to_owned(),
-    }
-}
-
-/// Whether a factor is an option of a script, with a secret for its value.
-fn is_secret(factor: &str) -> bool {
-    option_of(factor).is_some_and(|(_, option)| names_secret(option))
-}
-
-/// Levels as they may be shown and archived.
-fn shown(mut levels: Levels) -> Levels {
-    for (factor, level) in &mut levels {
-        *level = label(factor, level);
-    }
-    levels
 }

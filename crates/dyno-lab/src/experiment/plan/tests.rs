@@ -346,3 +346,28 @@ fn the_order_follows_from_the_seed_alone() {
     };
     insta::assert_snapshot!([1, 2, 3].map(order).join("\n"));
 }
+
+#[test]
+fn secrets_among_parameters_are_not_shown_as_levels() {
+    let file = "title = \"t\"\n[parameters]\napi_token = \"t\"\ndsn = \"mysql://db/x\"\nkey = 3\n[[workload]]\n\
+                script = \"select 1\"\n";
+    // By its name, and by what it is.
+    for (name, levels) in [("api_token", "s1,s2"), ("dsn", "mysql://ann:s1@h/x,mysql://ann:s2@h/x")] {
+        let refused = plan(file, Size::Full, &[(name, levels)]);
+        assert_eq!(refused, Err(PlanError::SecretLevels { name: name.to_owned() }));
+    }
+    // Named, the levels can be told apart, and what they mean is hidden.
+    let factors = "[factors.who]\na = { api_token = \"s3cret\" }\nb = { dsn = \"mysql://ann:s3cret@h/x\" }\n";
+    let named = plan(&format!("{file}{factors}"), Size::Full, &[]).unwrap();
+    assert_eq!(named.factors[0].levels, ["a", "b"]);
+    let shown = format!("{:?} {}", named.factors, serde_json::to_string(&named.cells).unwrap());
+    assert!(!shown.contains("s3cret") && shown.contains("***"), "{shown}");
+    // Numbers and other texts are levels as ever.
+    for (name, levels) in [("key", "3,4"), ("dsn", "mysql://a/x,mysql://b/x")] {
+        let plan = plan(file, Size::Full, &[(name, levels)]).unwrap();
+        assert_eq!(
+            plan.factors.last().unwrap().levels,
+            levels.split(',').collect::<Vec<_>>()
+        );
+    }
+}

@@ -53,8 +53,7 @@ pub(super) fn share_out<D: Driver, P: Scripted>(
             transport: if D::BLOCKS {
                 TransportKind::Blocking
             } else {
-                // Several connections of one client are several.
-                chosen.kind(if P::INDEPENDENT { usize::MAX } else { next - begin })
+                chosen.kind(next - begin)
             },
             places: Arc::clone(&places),
             succeeded: Arc::clone(&succeeded),

@@ -69,7 +69,10 @@ impl<S: Session> Driver for WireDriver<S> {
             lines.push(line);
         }
         Ok(match transport {
-            TransportKind::Blocking => work.run(WireBackend::new(self, lines, Blocking::new(sockets.pop().flatten())?)),
+            TransportKind::Blocking => {
+                let blocking = Blocking::new(sockets.pop().flatten(), spare)?;
+                work.run(WireBackend::new(self, lines, blocking))
+            }
             TransportKind::Readiness => work.run(WireBackend::new(self, lines, Readiness::new(sockets, spare)?)),
             #[cfg(target_os = "linux")]
             TransportKind::IoUring => work.run(WireBackend::new(self, lines, Uring::new(sockets, spare)?)),

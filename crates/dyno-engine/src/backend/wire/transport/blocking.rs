@@ -1,10 +1,10 @@
 //! A thread's only connection: plain calls of which receives block, which costs one system call less per reply than
-//! waiting for readiness first.
+//! waiting for readiness first. If its client opens more connections, they are all waited for by readiness.
 //!
 //! Sends do not block. A server that is in the middle of a long reply takes nothing before that is received, so
 //! both sides would wait for each other.
 
-use super::{Arrival, Connection, RECEIVE_BYTES, SLACK, Sink, Transport, Wait};
+use super::{Arrival, Connection, RECEIVE_BYTES, Readiness, SLACK, Sink, Transport, Wait};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
 use std::net::SocketAddr;
@@ -14,23 +14,40 @@ use std::time::Duration;
 /// begins with any part of one.
 const RECEIVE: Duration = SLACK.saturating_add(Duration::from_millis(20));
 
-/// One connection, number 0.
+/// One connection, number 0, as long as there is no other one.
 pub(crate) struct Blocking {
     connection: Option<Connection>,
     buffer: Box<[u8]>,
+    /// How many connections there may be beside it.
+    spare: usize,
+    /// All connections, since there were several.
+    several: Option<Readiness>,
 }
 
 impl Blocking {
-    /// Takes over the only connection of a thread, if it has one yet.
-    pub fn new(connection: Option<Connection>) -> io::Result<Self> {
+    /// Takes over the only connection of a thread, if it has one yet; so many more may follow.
+    pub fn new(connection: Option<Connection>, spare: usize) -> io::Result<Self> {
         let mut transport = Self {
             connection: None,
             buffer: vec![0; RECEIVE_BYTES].into_boxed_slice(),
+            spare,
+            several: None,
         };
         if let Some(connection) = connection {
             transport.replace(0, connection)?;
         }
         Ok(transport)
+    }
+
+    /// From now on there are several connections.
+    #[cold]
+    fn grow(&mut self) -> io::Result<&mut Readiness> {
+        let mut several = Readiness::new(vec![self.connection.take()], self.spare)?;
+        if several.has(0) {
+            // Whether the peer takes what is unsent is to be watched, too.
+            several.send(0, &[])?;
+        }
+        Ok(self.several.insert(several))
     }
 }
 
@@ -52,7 +69,10 @@ fn wait_ready(connection: &Connection, timeout: Duration) -> io::Result<PollFlag
 }
 
 impl Transport for Blocking {
-    fn send(&mut self, _index: usize, bytes: &[u8]) -> io::Result<()> {
+    fn send(&mut self, index: usize, bytes: &[u8]) -> io::Result<()> {
+        if let Some(several) = &mut self.several {
+            return several.send(index, bytes);
+        }
         let Some(mut connection) = self.connection.take() else {
             return Err(io::ErrorKind::NotConnected.into());
         };
@@ -65,6 +85,9 @@ impl Transport for Blocking {
     fn flush(&mut self) {}
 
     fn poll(&mut self, wait: Wait, sink: &mut impl Sink) -> io::Result<()> {
+        if let Some(several) = &mut self.several {
+            return several.poll(wait, sink);
+        }
         let Some(mut connection) = self.connection.take() else {
             std::thread::sleep(wait.shortest());
             return Ok(());
@@ -95,18 +118,31 @@ impl Transport for Blocking {
         Ok(())
     }
 
-    fn replace(&mut self, _index: usize, connection: Connection) -> io::Result<()> {
+    fn replace(&mut self, index: usize, connection: Connection) -> io::Result<()> {
+        if self.several.is_some() || index > 0 {
+            let several = match &mut self.several {
+                Some(several) => several,
+                None => self.grow()?,
+            };
+            return several.replace(index, connection);
+        }
         connection.socket().set_nonblocking(false)?;
         connection.socket().set_read_timeout(Some(SLACK))?;
         self.connection = Some(connection);
         Ok(())
     }
 
-    fn peer(&self, _index: usize) -> Option<SocketAddr> {
+    fn peer(&self, index: usize) -> Option<SocketAddr> {
+        if let Some(several) = &self.several {
+            return several.peer(index);
+        }
         self.connection.as_ref()?.peer()
     }
 
-    fn close(&mut self, _index: usize) {
+    fn close(&mut self, index: usize) {
+        if let Some(several) = &mut self.several {
+            return several.close(index);
+        }
         self.connection = None;
     }
 }

@@ -51,6 +51,11 @@ impl Readiness {
         Ok(transport)
     }
 
+    /// Whether there is a connection of this number.
+    pub fn has(&self, index: usize) -> bool {
+        self.places[index].is_some()
+    }
+
     fn wait(&mut self, wait: Wait) -> io::Result<()> {
         let mut timeout = wait.shortest();
         // mio has epoll wait for whole milliseconds. poll is exact, and epoll's own descriptor can be polled.

@@ -26,7 +26,7 @@ impl Make for crate::backend::wire::transport::Uring {
 
 impl Make for Blocking {
     fn of(mut connections: Vec<Option<Connection>>) -> io::Result<Self> {
-        Self::new(connections.pop().flatten())
+        Self::new(connections.pop().flatten(), 0)
     }
 }
 
@@ -383,4 +383,41 @@ fn a_blocking_connection_does_the_same() {
         assert!(arrived.bytes[0] == expected);
         assert_eq!(arrived.closed, [Some(io::ErrorKind::UnexpectedEof)]);
     });
+}
+
+#[test]
+fn a_blocking_connection_may_be_joined_by_others() {
+    let (mut first, mut first_peer) = pair();
+    let patience = Some(Duration::from_secs(20));
+    first_peer.set_read_timeout(patience).expect("a setting");
+    // More than the peer takes at once: what is unsent goes on being sent.
+    let much = bytes(1, 2_000_000);
+    first.socket().set_nonblocking(true).expect("a setting");
+    first.send(&much).expect("it is kept");
+    let mut transport = Blocking::new(Some(first), 2).expect("a transport");
+    let (second, mut second_peer) = pair();
+    transport.replace(1, second).expect("a place");
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            let mut got = vec![0; much.len()];
+            first_peer.read_exact(&mut got).expect("all of it comes");
+            first_peer.write_all(b"one").expect("our side reads");
+            (got == much, first_peer)
+        });
+        let mut arrived = Arrived::new(2);
+        transport.send(1, b"two?").expect("it is there");
+        let mut asked = [0; 4];
+        second_peer.read_exact(&mut asked).expect("it comes");
+        second_peer.write_all(b"two").expect("our side reads");
+        arrived.poll_until(&mut transport, |arrived| {
+            arrived.bytes.iter().all(|bytes| bytes.len() == 3)
+        });
+        assert_eq!(arrived.bytes, [b"one".to_vec(), b"two".to_vec()]);
+        assert!(reader.join().expect("it reads").0);
+    });
+    transport.close(0);
+    assert!(transport.send(0, b"x").is_err());
+    let (again, _peer) = pair();
+    transport.replace(0, again).expect("a place");
+    assert!(transport.send(0, b"x").is_ok());
 }

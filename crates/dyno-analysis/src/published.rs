@@ -5,9 +5,9 @@
 
 use crate::comparison::{Cell, Cells};
 use crate::summary::over_runs;
-use dyno_archive::Campaign;
 use dyno_archive::plan::{Levels, PublishedFigure};
 use dyno_archive::summary::{Latency, Summary, WorkloadSummary};
+use dyno_archive::{Campaign, Run};
 
 /// What can have been published beside the metrics of an experiment, with the unit that it is in unless a file says
 /// otherwise.
@@ -59,17 +59,22 @@ impl Beside<'_> {
 }
 
 /// Everything that was published of a campaign's experiment, in the order of its file, with the cells of the campaign.
-/// With `only`, which is the cell of a run, what was published of other cells is left out.
+/// With `only` the figures here are those of this run, and what was published of other cells is left out.
 #[must_use]
-pub fn published_beside<'a>(campaign: &'a Campaign, only: Option<&Levels>) -> Vec<Beside<'a>> {
+pub fn published_beside<'a>(campaign: &'a Campaign, only: Option<&Run>) -> Vec<Beside<'a>> {
     let Ok(record) = &campaign.record else {
         return Vec::new();
     };
     if record.published.is_empty() {
         return Vec::new();
     }
-    let cells = Cells::of(campaign).cells;
-    let wanted = |cell: &&Cell<'_>| only.is_none_or(|only| *only == cell.levels);
+    let mut cells = Cells::of(campaign).cells;
+    if let Some(only) = only {
+        for cell in &mut cells {
+            cell.runs.retain(|(run, _)| run.path == only.path);
+        }
+        cells.retain(|cell| !cell.runs.is_empty());
+    }
     let mut beside = Vec::new();
     for published in &record.published.figures {
         let has_levels = |cell: &&Cell<'_>| {
@@ -78,7 +83,6 @@ pub fn published_beside<'a>(campaign: &'a Campaign, only: Option<&Levels>) -> Ve
         };
         let mut same: Vec<Beside<'a>> = cells
             .iter()
-            .filter(wanted)
             .filter(has_levels)
             .map(|cell| Beside {
                 published,

@@ -12,6 +12,8 @@ pub struct CheckResult {
     pub name: String,
     /// When it was asked.
     pub when: When,
+    /// What was asked, in the database's own words.
+    pub sql: String,
     /// What was expected, in words.
     pub expected: String,
     /// What was found, in words; absent if it could not be asked.
@@ -48,6 +50,8 @@ pub struct OutputResult {
     pub name: String,
     /// When it was asked.
     pub when: When,
+    /// What was asked, in the database's own words.
+    pub sql: String,
     /// The file in the run's folder; absent if the server gave no rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -118,6 +122,7 @@ mod tests {
         CheckResult {
             name: "rows".to_owned(),
             when: When::After,
+            sql: "select 7".to_owned(),
             expected: "7".to_owned(),
             found: found.map(str::to_owned),
             passed,
@@ -151,6 +156,7 @@ mod tests {
         let mut output = OutputResult {
             name: "o".to_owned(),
             when: When::Before,
+            sql: "select 7".to_owned(),
             file: Some("output-o.csv".to_owned()),
             rows: 2,
             error: None,

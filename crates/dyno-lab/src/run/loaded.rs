@@ -7,7 +7,7 @@ use dyno_target::target::Data;
 use indexmap::IndexMap;
 use std::fmt;
 
-/// The runs that have loaded data, by server and definition. Of runs before a campaign was interrupted nothing is known.
+/// The runs that have loaded data, by server and definition. Of runs before an interruption nothing is known.
 #[derive(Default)]
 pub(super) struct Loaded(IndexMap<(String, String), String>);
 

@@ -109,6 +109,7 @@ fn checked(control: &mut dyn Control, check: &Check) -> CheckResult {
         Ok(found) => CheckResult {
             name: question.name.clone(),
             when: question.when,
+            sql: question.sql.clone(),
             expected: check.expect.to_string(),
             // Rows that were not kept are not known to be the right ones.
             passed: found.number == found.rows.len() as u64 && check.expect.is_met(&found.rows),
@@ -122,6 +123,7 @@ fn unchecked(check: &Check, why: &str) -> CheckResult {
     CheckResult {
         name: check.question.name.clone(),
         when: check.question.when,
+        sql: check.question.sql.clone(),
         expected: check.expect.to_string(),
         found: None,
         passed: false,
@@ -136,6 +138,7 @@ fn kept(control: &mut dyn Control, output: &Question) -> (OutputResult, Option<T
             let result = OutputResult {
                 name: output.name.clone(),
                 when: output.when,
+                sql: output.sql.clone(),
                 file: Some(format!("output-{}.csv", output.name)),
                 rows: rows.number,
                 error: None,
@@ -149,6 +152,7 @@ fn without_rows(output: &Question, why: &str) -> OutputResult {
     OutputResult {
         name: output.name.clone(),
         when: output.when,
+        sql: output.sql.clone(),
         file: None,
         rows: 0,
         error: Some(why.to_owned()),

@@ -2,8 +2,8 @@
 //! experiment keeps.
 
 use super::model::{Block, Section, Table, Value};
-use super::parts::{in_full, paragraph, section, table};
-use super::table::{RUN, exactly, number, text, value, words};
+use super::parts::{code, in_full, paragraph, section, table};
+use super::table::{RUN, exactly, number, text, value, with_details, words};
 use crate::figures::{count, counted, one_line};
 use dyno_archive::plan::When;
 use dyno_archive::summary::TableGrowth;
@@ -134,7 +134,7 @@ fn steps<'a>(runs: impl Iterator<Item = (Option<&'a str>, &'a Run)>) -> Table {
 fn checks<'a>(runs: impl Iterator<Item = (Option<&'a str>, &'a Run)>) -> Table {
     let runs: Vec<_> = runs.collect();
     let mut columns: Vec<_> = of_runs(&runs).into_iter().collect();
-    columns.extend(["check", "asked", "passed", "expected", "found"].map(text));
+    columns.extend(["check", "asked", "passed", "expected", "found", "SQL"].map(text));
     let rows = runs.iter().flat_map(|(name, run)| {
         let checks = run.record.as_ref().map_or(&[][..], |record| &record.checks);
         checks.iter().map(move |check| {
@@ -143,14 +143,15 @@ fn checks<'a>(runs: impl Iterator<Item = (Option<&'a str>, &'a Run)>) -> Table {
             row
         })
     });
-    Table {
+    let table = Table {
         caption: String::new(),
         columns,
         rows: rows.collect(),
-    }
+    };
+    with_details(table, &["SQL"])
 }
 
-fn check_row(check: &CheckResult) -> [String; 5] {
+fn check_row(check: &CheckResult) -> [String; 6] {
     let found = match (&check.found, &check.error) {
         (Some(found), _) => shortened(found),
         (None, Some(error)) => format!("not asked: {}", shortened(error)),
@@ -162,6 +163,7 @@ fn check_row(check: &CheckResult) -> [String; 5] {
         if check.passed { "yes" } else { "no" }.to_owned(),
         shortened(&check.expected),
         found,
+        shortened(&check.sql),
     ]
 }
 
@@ -198,7 +200,9 @@ fn outputs(run: &Run, id: &str) -> Vec<Section> {
     let outputs = run.record.as_ref().map_or(&[][..], |record| &record.outputs);
     let each = outputs.iter().zip(1..).map(|(output, number): (_, usize)| {
         let title = format!("{}, {}", output.name, asked(output.when));
-        section(format!("{id}-{number}"), title, rows_of(run, output))
+        let statement = code("The rows of", output.sql.clone());
+        let blocks = std::iter::once(statement).chain(rows_of(run, output));
+        section(format!("{id}-{number}"), title, blocks.collect())
     });
     each.collect()
 }
@@ -318,6 +322,7 @@ mod tests {
         let check = |name: &str, passed: bool, error: Option<&str>| CheckResult {
             name: name.to_owned(),
             when: When::After,
+            sql: "select count(*) from t".to_owned(),
             expected: "7".to_owned(),
             found: error.is_none().then(|| "8".to_owned()),
             passed,
@@ -327,6 +332,7 @@ mod tests {
         let output = |name: &str, rows: u64, error: Option<&str>| OutputResult {
             name: name.to_owned(),
             when: When::Before,
+            sql: "select name, n from t".to_owned(),
             file: error.is_none().then(|| format!("output-{name}.csv")),
             rows,
             error: error.map(str::to_owned),

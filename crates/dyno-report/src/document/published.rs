@@ -13,11 +13,10 @@ use indexmap::IndexSet;
 /// The section about what was published of the experiments of these campaigns, or with `run` of what this run
 /// measures; nothing if nothing was. A short document has only what was measured here, too.
 pub(super) fn of(campaigns: &[&Campaign], run: Option<&Run>, detail: Detail) -> Option<Section> {
-    let cell = run.and_then(|run| Some(&run.record.as_ref().ok()?.cell));
     let mut blocks = Vec::new();
     for campaign in campaigns {
         let Ok(record) = &campaign.record else { continue };
-        let all = published_beside(campaign, cell);
+        let all = published_beside(campaign, run);
         if all.is_empty() {
             continue;
         }
@@ -74,7 +73,9 @@ fn here(campaign: &Campaign) -> Option<String> {
     let record = records.find(|record| !record.server.is_null())?;
     let of = |key: &str| record.host.get(key).and_then(serde_json::Value::as_u64);
     let text = |from: &serde_json::Value, key: &str| from.get(key)?.as_str().map(one_line);
+    // Some servers go on with what they were compiled on.
     let version = text(&record.server, "version").unwrap_or_default();
+    let version = version.split([',', ' ']).take(2).collect::<Vec<_>>().join(" ");
     let product = record.traits().product;
     // Some servers say their name with their version.
     let server = match version.contains(&product) {

@@ -132,8 +132,8 @@ pub trait Control: Send {
     /// The connection is broken.
     fn explain(&mut self, statements: &[ToExplain]) -> Result<Vec<Explained>, TargetError>;
 
-    /// Asks for the rows of a single statement, in a transaction that only reads where the server has these. It takes as
-    /// long as it takes. What the server refuses is no error.
+    /// Asks for the rows of a single statement, in a transaction that only reads where the server has these. It takes
+    /// as long as it takes. What the server refuses is no error.
     ///
     /// # Errors
     /// The connection is broken.

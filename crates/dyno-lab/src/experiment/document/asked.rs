@@ -144,7 +144,7 @@ impl Reader<'_> {
     fn expected(&self, value: &Spanned<DeValue<'_>>) -> Result<String, Diagnostic> {
         match value.get_ref() {
             DeValue::Boolean(_) => {
-                let help = "write it in quotes, as the server does: \"t\" on PostgreSQL, \"1\" on MariaDB and MySQL";
+                let help = "write it in quotes as the server does, such as \"t\" or \"1\"";
                 Err(self
                     .source
                     .complain(value.span(), "servers write true and false in their own ways", help))

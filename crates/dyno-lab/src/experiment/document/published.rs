@@ -167,7 +167,8 @@ mod tests {
     fn figures_are_part_of_the_plan() {
         let figures = "[[published]]\nlevels = { clients = 26, protocol = \"simple\", rows = 7 }\nmeasure = \"tps\"\n\
                        value = 60_217\n[[published]]\nof = \"Oracle\"\nworkload = \"one\"\nmeasure = \"latency_p95\"\n\
-                       value = 1.5\nnote = \"cold\"\n[[published]]\nmeasure = \"rows/s\"\nvalue = 2e6\nunit = \"rows/s\"\n";
+                       value = 1.5\nnote = \"cold\"\n[[published]]\nmeasure = \"rows/s\"\nvalue = 2e6\nunit = \
+                       \"rows/s\"\n";
         let published = plan(figures).unwrap().published;
         assert_eq!(published.host, "24 cores");
         let shown = published.figures.iter().map(|figure| {

@@ -17,6 +17,7 @@ mod descheduled;
 mod limits;
 pub mod plans;
 pub mod progress;
+pub mod published;
 mod recording;
 pub mod room;
 mod series;

@@ -1,6 +1,8 @@
 //! A campaign's folder and `campaign.json`.
 
-use crate::plan::{Cell, ErrorLimit, Factor, Levels, OnFailure, Order, Plan, PlannedRun, Resolved, harmless};
+use crate::plan::{
+    Cell, ErrorLimit, Factor, Levels, OnFailure, Order, Plan, PlannedRun, Publication, Resolved, harmless,
+};
 use crate::{ArchiveError, CAMPAIGN_JSON, EARLIER, FORMAT, Run, RunRecord, RunState, RunWriter, replace_json};
 use jiff::Zoned;
 use nix::unistd::AccessFlags;
@@ -37,6 +39,9 @@ pub struct CampaignRecord {
     /// The different things to measure; empty for a load that dyno did not plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<Cell>,
+    /// What the experiment's source published.
+    #[serde(default, skip_serializing_if = "Publication::is_empty")]
+    pub published: Publication,
     /// How the order of the runs came about.
     #[serde(default)]
     pub order: Order,
@@ -239,6 +244,7 @@ impl CampaignRecord {
             factors: Vec::new(),
             baseline: Levels::new(),
             cells: Vec::new(),
+            published: Publication::default(),
             order: Order::default(),
             on_failure: OnFailure::default(),
             max_errors_percent: ErrorLimit::default(),
@@ -260,6 +266,7 @@ impl CampaignRecord {
             factors: plan.factors.clone(),
             baseline: plan.baseline.clone(),
             cells: plan.cells.clone(),
+            published: plan.published.clone(),
             order: plan.order,
             on_failure: plan.on_failure,
             max_errors_percent: plan.max_errors,
@@ -279,6 +286,7 @@ impl CampaignRecord {
             max_errors: self.max_errors_percent,
             baseline: self.baseline.clone(),
             seed: self.seed,
+            published: self.published.clone(),
         }
     }
 }
@@ -339,6 +347,7 @@ mod tests {
             max_errors: ErrorLimit::default(),
             baseline: Levels::new(),
             seed: 7,
+            published: Publication::default(),
         };
         CampaignRecord::of(&plan, "dyno run pk-update".to_owned(), Zoned::now()).unwrap()
     }

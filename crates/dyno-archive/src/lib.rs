@@ -5,6 +5,7 @@
 //! written here contains a password.
 
 pub mod analysis;
+mod answers;
 mod append;
 mod campaign;
 pub mod earlier;
@@ -19,9 +20,11 @@ mod plans;
 mod reader;
 mod run;
 mod samples;
+mod steps;
 pub mod summary;
 mod tables;
 
+pub use answers::{CheckResult, OutputResult, OutputTable, write_output};
 pub use campaign::{CampaignRecord, CampaignWriter, check_writable};
 pub use events::{EventKind, EventRecord};
 pub use intervals::IntervalRow;
@@ -34,6 +37,7 @@ pub use plans::{StatementPlans, write_plans};
 pub use reader::{Archive, Campaign, Run, read_json};
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
 pub use samples::SampleWriter;
+pub use steps::{Preparation, PreparationStep};
 pub use tables::{ProcessRow, Samples, StatementRow, WaitRow};
 
 use serde::Serialize;

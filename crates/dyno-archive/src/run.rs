@@ -8,7 +8,8 @@ use crate::latencies::Encoder;
 use crate::plan::{ErrorLimit, Phase};
 use crate::summary::{Summary, WorkloadFacts};
 use crate::{
-    ArchiveError, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, RUN_JSON, Run, earlier, latencies, replace_json,
+    ArchiveError, CheckResult, EVENTS_JSONL, FORMAT, INTERVALS_CSV, LATENCY_HLOG, OutputResult, Preparation, RUN_JSON,
+    Run, earlier, latencies, replace_json,
 };
 use dyno_record::{Interval, Point, ServerTraits};
 use indexmap::IndexMap;
@@ -64,6 +65,15 @@ pub struct RunRecord {
     /// Sizes and cumulative statistics of the tables before and after the load, as the target reports them.
     #[serde(default)]
     pub tables: Value,
+    /// What was done before the load, and how long it took; absent in the records of earlier dynos.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preparation: Option<Preparation>,
+    /// What came of the checks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckResult>,
+    /// The rows that are kept with the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<OutputResult>,
     /// The figures, once the run is over.
     pub summary: Option<Summary>,
     /// What the recording says about itself, once the run is over.
@@ -84,7 +94,7 @@ pub enum RunState {
     /// Every phase took its time.
     Complete,
     /// Every phase took its time, but more transactions than allowed ended with an error, or more clients before
-    /// their time: it is over, and its figures do not count.
+    /// their time, or a check failed: it is over, and its figures do not count.
     Faulty,
     /// It ended early. What was measured is there.
     Incomplete,
@@ -160,6 +170,9 @@ impl RunRecord {
             transport: None,
             ceiling: None,
             tables: Value::Null,
+            preparation: None,
+            checks: Vec::new(),
+            outputs: Vec::new(),
             summary: None,
             analysis: None,
             failure: None,
@@ -202,14 +215,16 @@ impl RunRecord {
             .find(|other| other.get("schema") == table.get("schema") && other.get("name") == table.get("name"))
     }
 
-    /// Marks a complete run as faulty if more of its transactions failed or of its clients were lost than may, and
-    /// says so as the reason.
+    /// Marks a complete run as faulty if more of its transactions failed or of its clients were lost than may, or a
+    /// check failed, and says so as the reason.
     pub(super) fn judge(&mut self) {
         if self.state != RunState::Complete {
             return;
         }
         let summary = self.summary.as_ref();
-        if let Some(reason) = summary.and_then(|summary| self.max_errors_percent.exceeded_by(summary)) {
+        let exceeded = summary.and_then(|summary| self.max_errors_percent.exceeded_by(summary));
+        let failed = || self.checks.iter().find_map(CheckResult::failure);
+        if let Some(reason) = exceeded.or_else(failed) {
             self.state = RunState::Faulty;
             self.failure.get_or_insert(reason);
         }

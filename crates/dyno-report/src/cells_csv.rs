@@ -2,7 +2,9 @@
 //! other tools. `docs/report-format.md` lists the columns.
 
 use crate::campaign::latencies::{stages_of, takes_part};
+use dyno_analysis::published::{Beside, published_beside};
 use dyno_analysis::summary::{latency_over_runs, over_runs, summary_of};
+use dyno_archive::plan::PublishedFigure;
 use dyno_archive::summary::{Latency, StageWorkload, Summary, WorkloadSummary};
 use dyno_archive::{Campaign, Run, RunState};
 use dyno_stats::Running;
@@ -58,10 +60,12 @@ fn rows_of(campaign: &Campaign) -> Vec<Row> {
                 .push((run, summary));
         }
     }
-    cells.values().flat_map(|cell| cell_rows(campaign, cell)).collect()
+    let published = published_beside(campaign, None);
+    let rows = cells.values().flat_map(|cell| cell_rows(campaign, cell, &published));
+    rows.collect()
 }
 
-fn cell_rows(campaign: &Campaign, (levels, runs): &Cell) -> Vec<Row> {
+fn cell_rows(campaign: &Campaign, (levels, runs): &Cell, published: &[Beside<'_>]) -> Vec<Row> {
     let names: IndexSet<&String> = runs
         .iter()
         .flat_map(|(_, summary)| &summary.workloads)
@@ -121,6 +125,25 @@ fn cell_rows(campaign: &Campaign, (levels, runs): &Cell) -> Vec<Row> {
                 .filter_map(|(_, summary)| summary.metrics.get(metric).copied())
                 .collect();
             put(&mut row, &format!("metric_{metric}"), over_runs(&values));
+        }
+        // What was measured on something else has no column beside what is measured here.
+        let its = |published: &PublishedFigure| {
+            published.of.is_empty() && published.workload.as_ref().is_none_or(|of| of == name)
+        };
+        for beside in published
+            .iter()
+            .filter(|beside| beside.cell.as_ref() == Some(*levels) && its(beside.published))
+        {
+            let measure = &beside.published.measure;
+            let unit = match beside.published.unit.as_str() {
+                "" => String::new(),
+                unit => format!("_{unit}"),
+            };
+            put(
+                &mut row,
+                &format!("published_{measure}{unit}"),
+                Some(beside.published.value),
+            );
         }
         row
     };

@@ -3,8 +3,8 @@
 use crate::campaign::latencies::{stages_of, takes_part};
 use dyno_analysis::summary::summary_of;
 use dyno_archive::analysis::Analysis;
-use dyno_archive::summary::{Pacing, StageSummary, StageWorkload, Summary, WorkloadSummary};
-use dyno_archive::{Campaign, Run};
+use dyno_archive::summary::{Pacing, StageSummary, StageWorkload, Summary, TableGrowth, WorkloadSummary};
+use dyno_archive::{Campaign, PreparationStep, Run};
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value};
 
@@ -293,12 +293,53 @@ fn with_figures(mut row: Row, run: &Run, summary: &Summary, workload: &WorkloadS
         .into_iter()
         .for_each(|(name, figure)| drop(put(name, Number, figure.into())));
     let analysis = run.record.as_ref().ok().and_then(|record| record.analysis.as_ref());
+    for (name, bytes) in of_tables(&summary.tables) {
+        put(name, Integer, bytes.into());
+    }
+    let record = run.record.as_ref().ok();
+    let preparation = record.and_then(|record| record.preparation.as_ref());
+    let steps = preparation.map(|preparation| preparation.steps.as_slice());
+    let (preparation_s, load_s, load_rows) = steps.map_or((None, None, None), made_ready);
+    put("preparation_s", Number, preparation_s.into());
+    put("load_s", Number, load_s.into());
+    put("load_rows", Integer, load_rows.into());
+    let loaded_by = preparation.and_then(|preparation| preparation.loaded_by.clone());
+    put("data_loaded_by", Text, loaded_by.into());
+    let outputs = record.map_or(&[][..], |record| &record.outputs);
+    let files: Vec<&str> = outputs.iter().filter_map(|output| output.file.as_deref()).collect();
+    put("outputs", Text, (!files.is_empty()).then(|| files.join(", ")).into());
     put("steady", Boolean, analysis.map(|analysis| analysis.steady.found).into());
     put("dips", Integer, analysis.and_then(Analysis::dips_found).into());
     for (name, value) in &summary.metrics {
         put(&format!("metric_{name}"), Number, (*value).into());
     }
     row
+}
+
+/// How long all steps took, and those that filled tables, with their rows; nothing of what was not done.
+fn made_ready(steps: &[PreparationStep]) -> (Option<f64>, Option<f64>, Option<u64>) {
+    let loads = || steps.iter().filter(|step| step.table.is_some());
+    let loaded = loads().next().is_some();
+    let to_the_ms = |seconds: f64| (seconds * 1e3).round() / 1e3;
+    (
+        Some(to_the_ms(steps.iter().map(|step| step.seconds).sum())),
+        loaded.then(|| to_the_ms(loads().map(|step| step.seconds).sum())),
+        loaded.then(|| loads().filter_map(|step| step.rows).sum()),
+    )
+}
+
+/// The sizes of all tables together, and of their indexes; nothing if they are not known.
+fn of_tables(tables: &[TableGrowth]) -> [(&'static str, Option<u64>); 4] {
+    let sum = |bytes: fn(&TableGrowth) -> u64| {
+        let all = tables.iter().map(bytes).fold(0, u64::saturating_add);
+        (!tables.is_empty()).then_some(all)
+    };
+    [
+        ("tables_before_bytes", sum(|table| table.table_before_bytes)),
+        ("tables_after_bytes", sum(|table| table.table_after_bytes)),
+        ("indexes_before_bytes", sum(|table| table.indexes_before_bytes)),
+        ("indexes_after_bytes", sum(|table| table.indexes_after_bytes)),
+    ]
 }
 
 /// What `workload` did in a stage.

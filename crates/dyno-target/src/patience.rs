@@ -3,9 +3,9 @@
 //!
 //! * A sample has [`SAMPLE`]: its sampler then begins anew, on another connection, and the gap is noted.
 //! * A question, which the server answers from what it knows, has [`ANSWER`].
-//! * Work (loading, analyzing, reading data into a cache, dropping) takes as long as it takes. It ends when somebody
-//!   asks to stop, and when the server's system gives no sign of life any more ([`dyno_connect::notice_outage`]),
-//!   which goes for the others, too.
+//! * Work (loading, analyzing, reading data into a cache, what the author of an experiment asks, dropping) takes as
+//!   long as it takes. It ends when somebody asks to stop, and when the server's system gives no sign of life any more
+//!   ([`dyno_connect::notice_outage`]), which goes for the others, too.
 
 use std::time::Duration;
 

@@ -144,7 +144,8 @@ fn unfinished(archive: &Path, finished: &Finished) -> Option<String> {
         }
         (_, 0, _) => {
             return Some(format!(
-                "{faulty} of {planned} runs do not count: too many of their transactions failed or clients were lost"
+                "{faulty} of {planned} runs do not count: too many of their transactions failed or clients were lost, \
+                 or a check failed"
             ));
         }
         _ => {}

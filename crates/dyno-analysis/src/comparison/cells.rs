@@ -8,13 +8,13 @@ use dyno_archive::{Campaign, CampaignRecord, Run, RunState};
 use indexmap::{IndexMap, IndexSet};
 
 /// The cells of a campaign that have complete runs.
-pub(super) struct Cells<'a> {
+pub(crate) struct Cells<'a> {
     pub record: Option<&'a CampaignRecord>,
     pub cells: Vec<Cell<'a>>,
 }
 
 /// A combination of levels with its complete runs: those alone count.
-pub(super) struct Cell<'a> {
+pub(crate) struct Cell<'a> {
     pub levels: Levels,
     /// What was done in it, if that is known.
     pub experiment: Option<&'a Resolved>,
@@ -72,7 +72,7 @@ impl<'a> Cells<'a> {
 
 impl Cell<'_> {
     /// The level of `factor`; of one that this campaign does not vary, what its experiment has in its place.
-    fn level(&self, factor: &str) -> Option<String> {
+    pub(crate) fn level(&self, factor: &str) -> Option<String> {
         if let Some(level) = self.levels.get(factor) {
             return Some(level.clone());
         }

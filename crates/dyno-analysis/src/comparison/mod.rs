@@ -11,9 +11,10 @@ mod measures;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cells::{Cell, Cells};
 pub use measures::{Interval, Measure, MeasureComparison, Verdict};
 
-use cells::{Cell, Cells, Matches};
+use cells::Matches;
 use dyno_archive::Campaign;
 use dyno_archive::plan::Levels;
 use dyno_archive::summary::Pacing;
@@ -225,7 +226,7 @@ fn cautions(comparison: &Comparison, unknown: &[String]) -> Vec<String> {
         if side.other_runs > 0 {
             cautions.push(format!(
                 "{} of the {} runs of {} do not count: they are not complete, or too many of their transactions \
-                 failed or of their clients were lost.",
+                 failed or of their clients were lost, or a check failed.",
                 side.other_runs,
                 side.complete_runs + side.other_runs,
                 side.name

@@ -5,21 +5,25 @@
 //! a campaign can be resumed, shown and compared without the file that it came from.
 
 mod address;
+mod asked;
 mod choice;
 mod error_limit;
 mod place;
 mod planned_run;
+mod published;
 mod resolved;
 mod scripts;
 mod secret;
 mod value;
 
 pub use address::Address;
+pub use asked::{Check, Expect, Question, When, rows_in_words};
 pub use choice::{Cache, OnFailure, Order, Path, Protocol, Size, State};
 pub use error_limit::ErrorLimit;
 pub use place::{Place, padded};
 pub use planned_run::PlannedRun;
 pub(crate) use planned_run::harmless;
+pub use published::{Publication, PublishedFigure};
 pub use resolved::{Data, Fill, MEASURE, Phase, Prepare, Resolved, Stage, WARMUP, Workload};
 pub use scripts::{LuaScript, LuaSettings, Script, Scripts, WeightedScript};
 pub use secret::{shown_option, shown_parameter};
@@ -51,6 +55,8 @@ pub struct Plan {
     pub baseline: Levels,
     /// What the order, and all random numbers of the runs, follow from.
     pub seed: u64,
+    /// What the experiment's source published.
+    pub published: Publication,
 }
 
 /// Something that is varied.

@@ -1,6 +1,9 @@
 //! The exact work of a run.
 
-use super::{Address, Cache, LuaScript, Path, Place, Protocol, Scripts, Size, Span, State, Value, padded, secret};
+use super::{
+    Address, Cache, Check, LuaScript, Path, Place, Protocol, Question, Scripts, Size, Span, State, Value, padded,
+    secret,
+};
 use indexmap::IndexMap;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
 use serde::{Deserialize, Serialize};
@@ -57,6 +60,12 @@ pub struct Resolved {
     /// Figures to be calculated from the results, by name: expressions as `dyno_analysis` evaluates them.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub metrics: IndexMap<String, String>,
+    /// What the server is asked to make sure that the run is what it is taken for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+    /// Whose rows are kept with the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<Question>,
     /// How often results are recorded, at least 10 ms.
     #[serde(with = "required")]
     pub interval: Duration,
@@ -254,6 +263,8 @@ impl Resolved {
             measure: None,
             stages: Vec::new(),
             metrics: IndexMap::new(),
+            checks: Vec::new(),
+            outputs: Vec::new(),
             interval: Duration::from_secs(1),
         }
     }

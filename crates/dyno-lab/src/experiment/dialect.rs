@@ -6,7 +6,7 @@
 
 use super::{Experiment, FillPlan, SetError, WorkPlan, builtin};
 use crate::lua::PreparePlan;
-use dyno_archive::plan::{Place, Size};
+use dyno_archive::plan::{Expect, Place, Size};
 use dyno_target::target::{EMBEDDED, PRODUCTS, Product, product};
 use indexmap::IndexMap;
 
@@ -26,10 +26,21 @@ pub(super) struct Dialect {
     pub tablespaces: Option<Vec<String>>,
     /// By workload.
     pub scripts: IndexMap<String, WorkPlan>,
+    /// By check.
+    pub checks: IndexMap<String, AskedOtherwise>,
+    /// By output.
+    pub outputs: IndexMap<String, AskedOtherwise>,
     /// Settings that a size changes.
     pub sizes: Vec<(Size, IndexMap<String, String>)>,
     /// Why the experiment makes sense on this kind of database alone.
     pub only_because: Option<String>,
+}
+
+/// What is asked in place of something else, and what has to come of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct AskedOtherwise {
+    pub sql: Option<String>,
+    pub expect: Option<Expect>,
 }
 
 impl Dialect {
@@ -125,6 +136,20 @@ impl Experiment {
         for workload in &mut self.workloads {
             if let Some(scripts) = dialect.scripts.get(&workload.name) {
                 workload.scripts.clone_from(scripts);
+            }
+        }
+        for check in &mut self.checks {
+            let AskedOtherwise { sql, expect } = dialect.checks.get(&check.question.name).cloned().unwrap_or_default();
+            check.question.sql = sql.unwrap_or_else(|| check.question.sql.clone());
+            check.expect = expect.unwrap_or_else(|| check.expect.clone());
+        }
+        for output in &mut self.outputs {
+            if let Some(sql) = dialect
+                .outputs
+                .get(&output.name)
+                .and_then(|otherwise| otherwise.sql.as_ref())
+            {
+                output.sql.clone_from(sql);
             }
         }
     }

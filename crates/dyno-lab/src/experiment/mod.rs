@@ -29,7 +29,9 @@ pub(crate) use set::TARGET;
 
 use crate::lua::{LuaPlan, PreparePlan};
 use dialect::Dialect;
-use dyno_archive::plan::{Address, Cache, Levels, Path, Place, Protocol, Scripts, Size, Span, State, Value};
+use dyno_archive::plan::{
+    Address, Cache, Check, Levels, Path, Place, Protocol, Publication, Question, Scripts, Size, Span, State, Value,
+};
 use dyno_target::target::without_secrets;
 use indexmap::IndexMap;
 use plan::Design;
@@ -43,6 +45,7 @@ pub struct Experiment {
     title: String,
     question: String,
     source: String,
+    published: Publication,
     parameters: IndexMap<String, Value>,
     settings: IndexMap<String, String>,
     setup: String,
@@ -66,6 +69,8 @@ pub struct Experiment {
     interval: Duration,
     stages: Vec<StagePlan>,
     metrics: IndexMap<String, String>,
+    checks: Vec<Check>,
+    outputs: Vec<Question>,
     pub(crate) design: Design,
     /// The factors whose levels are names.
     named: IndexMap<String, NamedLevels>,

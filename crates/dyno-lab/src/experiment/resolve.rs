@@ -5,7 +5,7 @@ use super::plan::Design;
 use super::set::{STAGE, WORKLOAD};
 use super::{Change, Experiment, FillPlan, SetError, StagePlan, WorkPlan, WorkloadPlan, address};
 use dyno_analysis::summary::metrics;
-use dyno_archive::plan::{Data, Fill, Resolved, Scripts, Size, Stage, Value, Workload};
+use dyno_archive::plan::{Check, Data, Expect, Fill, Question, Resolved, Scripts, Size, Stage, Value, Workload};
 use dyno_script::Rows;
 use indexmap::IndexMap;
 use std::time::Duration;
@@ -72,6 +72,16 @@ impl Experiment {
     /// The exact work of a run, as everything is set now.
     pub(crate) fn resolved(self, size: Size, cores: usize) -> Result<Resolved, SetError> {
         let parameters = self.parameters;
+        let checks = self
+            .checks
+            .into_iter()
+            .map(|check| check_of(check, &parameters))
+            .collect();
+        let outputs = self
+            .outputs
+            .into_iter()
+            .map(|output| question_of(output, &parameters))
+            .collect();
         let fill = self.fill.into_iter().map(|plan| {
             let rows = plan.row_count(&parameters)?;
             let seed = plan.seed(&parameters)?;
@@ -156,7 +166,33 @@ impl Experiment {
             interval: self.interval,
             stages,
             metrics,
+            checks,
+            outputs,
         })
+    }
+}
+
+/// A check with its parameters.
+fn check_of(check: Check, parameters: &IndexMap<String, Value>) -> Check {
+    Check {
+        question: question_of(check.question, parameters),
+        expect: match check.expect {
+            Expect::Rows(mut rows) => {
+                for value in rows.iter_mut().flatten() {
+                    *value = substitute(value, parameters);
+                }
+                Expect::Rows(rows)
+            }
+            limits @ Expect::Number { .. } => limits,
+        },
+    }
+}
+
+/// A question with its parameters.
+fn question_of(question: Question, parameters: &IndexMap<String, Value>) -> Question {
+    Question {
+        sql: substitute(&question.sql, parameters),
+        ..question
     }
 }
 

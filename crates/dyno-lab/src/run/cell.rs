@@ -2,19 +2,21 @@
 
 use super::embedded::EmbeddedServers;
 use super::external::ExternalServers;
+use super::loaded::Loaded;
 use super::progress::Told;
 use super::reserved::Reserved;
+use super::steps::Steps;
 use super::target::{clients, lexis, needs, settings};
 use super::workload;
 use super::{Entry, Progress, RunError, RunRecording, data};
 use crate::lua::Heard;
 use dyno_analysis::progress::FinishedRun;
-use dyno_archive::CampaignWriter;
 use dyno_archive::plan::PlannedRun;
 use dyno_archive::plan::{Cache, ErrorLimit, Path as Way, Resolved};
+use dyno_archive::{CampaignWriter, Preparation};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_load::{Ready as Load, no_log};
-use dyno_target::target::{Data, Database, Embedded, External, Route, Target, TargetError, Wanted};
+use dyno_target::target::{Data, Database, Embedded, External, Part, Route, Target, TargetError, Wanted};
 use dyno_text::one_line;
 use std::sync::Arc;
 
@@ -41,6 +43,7 @@ pub(super) struct Bench<'a> {
     pub embedded: EmbeddedServers<'a>,
     pub external: ExternalServers,
     pub reserved: Reserved,
+    pub loaded: Loaded,
     pub stop: &'a Stop,
 }
 
@@ -49,6 +52,7 @@ struct Ready {
     database: Box<dyn Database>,
     settings: Vec<(String, String)>,
     notes: Vec<String>,
+    preparation: Preparation,
 }
 
 impl Bench<'_> {
@@ -79,7 +83,7 @@ impl Bench<'_> {
     ) -> Result<FinishedRun, RunError> {
         // Repetitions draw other numbers, cells the same: they are to differ in nothing but their levels.
         let seed = self.seed.wrapping_add(planned.repetition as u64 - 1);
-        let ready = self.ready(experiment, target, progress)?;
+        let ready = self.ready(planned, experiment, target, progress)?;
         self.check_stop()?;
         // Only the server knows how it has been told to read SQL.
         let lexis = ready.database.lexis(lexis(experiment), &self.stop.flag())?;
@@ -107,6 +111,7 @@ impl Bench<'_> {
             sampling: self.sampling,
             threads: &self.threads,
             notes: ready.notes,
+            preparation: Some(ready.preparation),
             stop: self.stop,
         };
         progress.asks(&match clients(experiment) {
@@ -146,18 +151,20 @@ impl Bench<'_> {
     /// Brings server and data into the state that the experiment asks for.
     fn ready(
         &mut self,
+        planned: &PlannedRun,
         experiment: &Resolved,
         target: &Target,
         progress: &mut dyn Progress,
     ) -> Result<Ready, RunError> {
         match target {
-            Target::Embedded(embedded) => self.ready_embedded(experiment, &**embedded, progress),
-            Target::External(server) => self.ready_external(experiment, &**server, progress),
+            Target::Embedded(embedded) => self.ready_embedded(planned, experiment, &**embedded, progress),
+            Target::External(server) => self.ready_external(planned, experiment, &**server, progress),
         }
     }
 
     fn ready_embedded(
         &mut self,
+        planned: &PlannedRun,
         experiment: &Resolved,
         embedded: &dyn Embedded,
         progress: &mut dyn Progress,
@@ -172,14 +179,17 @@ impl Bench<'_> {
         if self.stop.requested() {
             return Err(RunError::Stopped);
         }
+        let data = data::of(experiment);
         let wanted = Wanted {
-            data: &data::of(experiment),
+            data: &data,
             all: &all,
             campaign: &self.name,
         };
-        instance.prepare(wanted, self.several, &mut notes, &mut Told(progress), &stop)?;
-        rest(&*instance.database(None)?, &mut notes, progress, self.stop)?;
+        let mut steps = Steps::default();
+        instance.prepare(wanted, self.several, &mut notes, &mut steps.told(progress), &stop)?;
+        rest(&*instance.database(None)?, &mut notes, &mut steps, progress, self.stop)?;
         if experiment.data.cache == Cache::Cold {
+            steps.end();
             notes.push(sentence(&instance.restart_cold(&mut Told(progress))?));
         }
         let route = experiment.path.map(|path| match path {
@@ -187,16 +197,18 @@ impl Bench<'_> {
             Way::Tcp => Route::Tcp,
         });
         let database = instance.database(route)?;
-        warm(&*database, experiment, &mut notes, progress, self.stop)?;
+        warm(&*database, experiment, &mut notes, &mut steps, progress, self.stop)?;
         Ok(Ready {
             database,
             settings: instance.settings().to_vec(),
             notes,
+            preparation: self.loaded.preparation(steps, embedded, &data, planned),
         })
     }
 
     fn ready_external(
         &mut self,
+        planned: &PlannedRun,
         experiment: &Resolved,
         server: &dyn External,
         progress: &mut dyn Progress,
@@ -210,23 +222,26 @@ impl Bench<'_> {
         // To be set, the server may have been restarted.
         self.reserved.ensure(server, &mut Vec::new(), self.stop, progress)?;
         set.server.check_connections(clients(experiment), &[], &stop)?;
+        let data = data::of(experiment);
         let wanted = Wanted {
-            data: &data::of(experiment),
+            data: &data,
             all: &self.all_data(),
             campaign: &self.name,
         };
+        let mut steps = Steps::default();
         let (prepared, lost) = self.reserved.during(self.stop, |stop| {
             set.server
-                .prepare(wanted, &mut notes, &mut Told(progress), &stop.flag())
+                .prepare(wanted, &mut notes, &mut steps.told(progress), &stop.flag())
         });
         if let Some(lost) = lost {
             return Err(lost);
         }
         let database = prepared?;
         self.check_stop()?;
-        rest(&*database, &mut notes, progress, self.stop)?;
-        warm(&*database, experiment, &mut notes, progress, self.stop)?;
+        rest(&*database, &mut notes, &mut steps, progress, self.stop)?;
+        warm(&*database, experiment, &mut notes, &mut steps, progress, self.stop)?;
         Ok(Ready {
+            preparation: self.loaded.preparation(steps, server, &data, planned),
             database,
             settings: set.settings,
             notes,
@@ -318,11 +333,13 @@ fn lacks_table(said: &str) -> bool {
 fn rest(
     database: &dyn Database,
     notes: &mut Vec<String>,
+    steps: &mut Steps,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<(), RunError> {
-    progress.step("Settling the database");
+    steps.begin(Part::Settle, progress);
     notes.extend(database.control(&stop.flag())?.settle()?);
+    steps.end();
     Ok(())
 }
 
@@ -331,12 +348,14 @@ fn warm(
     database: &dyn Database,
     experiment: &Resolved,
     notes: &mut Vec<String>,
+    steps: &mut Steps,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<(), RunError> {
     if experiment.data.cache == Cache::Warm {
-        progress.step("Reading the data into the cache");
+        steps.begin(Part::Warm, progress);
         notes.push(sentence(&database.control(&stop.flag())?.warm()?));
+        steps.end();
     }
     Ok(())
 }

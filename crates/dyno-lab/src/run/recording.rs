@@ -4,6 +4,7 @@
 //! does `dyno pgbench --archive`; both leave the same folder behind.
 
 use super::plans::Plans;
+use super::questions::Questions;
 use super::recorder::{Recorder, told_together};
 use super::sampling::Sampling;
 use super::threads;
@@ -13,14 +14,14 @@ use dyno_analysis::progress::FinishedRun;
 use dyno_analysis::summary::{SummaryBuilder, metrics, summary_of};
 use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::PlannedRun;
-use dyno_archive::plan::{ErrorLimit, Resolved};
+use dyno_archive::plan::{ErrorLimit, Resolved, When};
 use dyno_archive::summary::{Summary, TableGrowth, Warning, WorkloadFacts};
-use dyno_archive::{ArchiveError, CampaignRecord, CampaignWriter, Run, RunRecord, RunState, RunWriter};
+use dyno_archive::{ArchiveError, CampaignRecord, CampaignWriter, Preparation, Run, RunRecord, RunState, RunWriter};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_record::MOST_STATEMENTS;
 use dyno_script::Example;
 use dyno_target::host::host_facts;
-use dyno_target::target::{Control, Database, DatabaseSizes, Route, TargetError};
+use dyno_target::target::{Control, Database, DatabaseSizes, Route, TableSizes, TargetError};
 use jiff::Zoned;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,8 @@ pub struct Entry<'a> {
     pub sampling: bool,
     /// How the load's threads work.
     pub threads: &'a ThreadOptions,
+    /// How the data was made ready, if dyno did it.
+    pub preparation: Option<Preparation>,
     /// What is to be kept in mind already, as sentences.
     pub notes: Vec<String>,
     /// What ends waiting for the server before and after the load.
@@ -63,6 +66,7 @@ pub struct RunRecording<'a> {
     control: Box<dyn Control>,
     sizes_before: Result<DatabaseSizes, TargetError>,
     plans: Option<Plans>,
+    questions: Questions,
     warnings: Vec<Warning>,
     notes: Vec<String>,
     server_too: bool,
@@ -122,6 +126,8 @@ impl<'a> RunRecording<'a> {
         let host = host_facts(database.data_folder());
         let mut warnings: Vec<_> = settings::durability(&server).into_iter().collect();
         warnings.append(&mut settings::differing(control.differences(entry.settings)?));
+        let mut questions = Questions::of(experiment, database, entry.stop)?;
+        let answers = questions.ask(When::Before);
         let sizes_before = control.sizes();
         // What samplers count begins after this.
         let examples = entry.examples.take().filter(|_| entry.sampling);
@@ -156,9 +162,14 @@ impl<'a> RunRecording<'a> {
         (record.number, record.repetition) = (planned.number, planned.repetition);
         record.server = server.facts;
         record.host = serde_json::to_value(&host).unwrap_or_default();
-        let writer = campaign.run(planned, record)?;
+        let sizes = sizes_before.as_ref().ok();
+        record.preparation = entry
+            .preparation
+            .map(|preparation| with_sizes(preparation, sizes, &*control));
+        let mut writer = campaign.run(planned, record)?;
         let folder = writer.path().to_owned();
         let mut notes = database.warnings().to_vec();
+        notes.extend(answers.keep(writer.record_mut(), &folder));
         if let Some(Err(error)) = plans.as_ref().map(|plans| plans.write(&folder)) {
             notes.push(plans_lost(&error));
         }
@@ -175,6 +186,7 @@ impl<'a> RunRecording<'a> {
             control,
             sizes_before,
             plans,
+            questions,
             warnings,
             notes,
             server_too: database.is_local(),
@@ -238,6 +250,11 @@ impl<'a> RunRecording<'a> {
                     Err(error) => self.notes.push(error.to_string()),
                 }
             }
+            let answers = self.questions.ask(When::After);
+            self.notes.extend(answers.keep(writer.record_mut(), &self.folder));
+        } else {
+            // That the run ended early is said elsewhere.
+            self.questions.left_open().keep(writer.record_mut(), &self.folder);
         }
         self.notes.extend(self.plans.as_ref().and_then(Plans::denied));
         let ceiling = self
@@ -268,6 +285,17 @@ impl<'a> RunRecording<'a> {
             failure: failure.or(kept.failure),
         }
     }
+}
+
+/// The same with the size of each table that was filled, as it is before the load.
+fn with_sizes(mut preparation: Preparation, sizes: Option<&DatabaseSizes>, control: &dyn Control) -> Preparation {
+    let tables = sizes.map_or(&[][..], |sizes| &sizes.tables);
+    for step in &mut preparation.steps {
+        let is_filled = |table: &&TableSizes| step.table.as_deref() == Some(&control.name_of(table));
+        let bytes = tables.iter().find(is_filled).map(|table| table.table_bytes);
+        step.bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
+    }
+    preparation
 }
 
 /// What to say of plans that cannot be archived.

@@ -3,6 +3,7 @@
 use super::cell::Bench;
 use super::embedded::EmbeddedServers;
 use super::external::{ExternalServers, Leftover};
+use super::loaded::Loaded;
 use super::reserved::Reserved;
 use super::threads;
 use super::{Emergency, Finished, Progress, RunError};
@@ -79,6 +80,7 @@ impl<'a> CampaignRunner<'a> {
                     emergency,
                 ),
                 reserved: lending.reserved,
+                loaded: Loaded::default(),
                 stop,
             },
             overhead: Duration::ZERO,

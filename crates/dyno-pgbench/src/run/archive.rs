@@ -46,6 +46,7 @@ pub fn open<'a>(
         sampling: true,
         examples: None,
         threads: &options.threading,
+        preparation: None,
         notes: Vec::new(),
         stop,
     };

@@ -6,6 +6,7 @@
 //! on draws the same figures.
 
 mod annotations;
+mod around;
 mod bars;
 #[cfg(test)]
 mod bindings;
@@ -30,6 +31,7 @@ pub mod model;
 mod one_value;
 mod parts;
 mod plans;
+mod published;
 mod recorded;
 mod results;
 mod run;
@@ -82,6 +84,8 @@ pub fn of_run(campaign: &Campaign, run: &Run, detail: Detail) -> Document {
     let mut cautions = Cautions::default();
     cautions.plan(campaign);
     tell(&mut document, cautions, &recorded, experiment_of(campaign, run));
+    document.sections.extend(around::of_run(run));
+    document.sections.extend(published::of(&[campaign], Some(run), detail));
     let environment = environment::environment(&[(campaign, vec![run])]);
     document.sections.push(environment);
     document
@@ -168,7 +172,7 @@ pub fn of_campaigns(campaigns: &[Campaign], baseline: Option<usize>) -> Document
 fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) -> Document {
     let runs: Vec<&Run> = campaigns.iter().flat_map(|campaign| &campaign.runs).collect();
     let (shown, others) = match detail {
-        Detail::Brief => (Vec::new(), runs),
+        Detail::Brief => (Vec::new(), runs.clone()),
         Detail::Full => chosen(&runs),
     };
     let recorded = read_all(&shown);
@@ -202,6 +206,9 @@ fn together(campaigns: &[&Campaign], baseline: Option<usize>, detail: Detail) ->
             document.sections.push(section);
         }
     }
+    let named = runs.iter().map(|run| (name_among(campaigns, run), *run));
+    document.sections.extend(around::together(&named.collect::<Vec<_>>()));
+    document.sections.extend(published::of(campaigns, None, detail));
     let parts: Vec<_> = campaigns
         .iter()
         .map(|campaign| (*campaign, campaign.runs.iter().collect()))

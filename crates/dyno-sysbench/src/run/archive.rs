@@ -51,6 +51,7 @@ pub fn open<'a>(
         sampling: true,
         examples: None,
         threads: &ThreadOptions::default(),
+        preparation: None,
         notes: Vec::new(),
         stop,
     };

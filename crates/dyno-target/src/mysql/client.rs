@@ -7,7 +7,7 @@ use crate::patience::{ANSWER, SAMPLE};
 use crate::target::StopFlag;
 use dyno_connect::{ConnectError, Endpoint, Limit, Stop};
 use dyno_text::one_line;
-use dyno_wire::{LocalData, MySession, MyStatement, Parameters, Reply, ResultTooLarge, Session as _};
+use dyno_wire::{CapturedResult, LocalData, MySession, MyStatement, Parameters, Reply, ResultTooLarge, Session as _};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -310,7 +310,17 @@ impl Client {
         statement: &MyStatement,
         values: &impl Parameters,
     ) -> Result<Vec<Vec<Option<String>>>, ClientError> {
-        self.client.set_patience(Some(self.patience));
+        Ok(self.result_of(statement, values, Some(self.patience))?.kept)
+    }
+
+    /// The same within a limit, with the names of the columns.
+    pub(super) fn result_of(
+        &mut self,
+        statement: &MyStatement,
+        values: &impl Parameters,
+        limit: Option<Duration>,
+    ) -> Result<CapturedResult, ClientError> {
+        self.client.set_patience(limit);
         self.client.ask(|session, out| {
             session.capture();
             session.execute(statement, values, out);
@@ -318,7 +328,7 @@ impl Client {
         let mut results = self.client.session().captured().iter().rev();
         let result = results.find(|result| result.is_query).cloned().unwrap_or_default();
         result.all_rows()?;
-        Ok(result.kept)
+        Ok(result)
     }
 
     /// Executes a statement that was prepared with rows of values, which `write` appends to what is sent.

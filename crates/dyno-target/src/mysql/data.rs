@@ -10,7 +10,7 @@ use super::mark::{MARK, Made, Mark};
 use super::rights::remedy;
 use super::{Client, ClientError};
 use crate::embedded::hex;
-use crate::target::{Data, Progress, Reach, State, Wanted};
+use crate::target::{Data, Part, Progress, Reach, State, Wanted};
 use sha2::{Digest, Sha256};
 use std::sync::atomic::AtomicBool;
 
@@ -192,17 +192,20 @@ fn load(client: &mut Client, data: &Data, stop: &AtomicBool, progress: &mut dyn 
     let made = client.work(&make);
     explained(client, made)?;
     database(client, &format!("use {WORKING}"))?;
-    progress.step("Creating the schema");
+    progress.part(Part::Schema);
     run(client, &data.setup)?;
     for fill in &data.fill {
-        progress.step(&format!("Filling {}", fill.table));
+        progress.part(Part::Fill(&fill.table));
         fill_table(client, fill, stop, &mut |rows| progress.amount(rows, fill.rows, "rows"))?;
     }
     if let Some(maker) = &data.maker {
         let info = client.info().with_database(WORKING);
         maker.make(Reach::Mysql(&info), &client.stop(), progress)?;
     }
-    progress.step("Completing the schema");
+    if data.finish.text.trim().is_empty() {
+        return Ok(());
+    }
+    progress.part(Part::Finish);
     run(client, &data.finish)
 }
 

@@ -6,6 +6,7 @@ use super::error::cannot;
 use super::facts::server_facts;
 use super::plans;
 use super::rights::remedy;
+use super::rows;
 use super::sampler::sampler_set;
 use super::settings::taken;
 use super::sizes::{database_sizes, files};
@@ -14,7 +15,7 @@ use super::variables::{Variables, canonical};
 use super::{Client, ClientError, Scope, connect_until, lock};
 use crate::stopping::unless_stopped;
 use crate::target::{
-    Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
+    Asked, Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
     TargetError, ToExplain,
 };
 use dyno_record::Explained;
@@ -122,7 +123,7 @@ impl Database for MysqlDatabase {
         Ok(Box::new(MysqlControl {
             client: connect_until(&self.info, stop)?,
             scope: self.scope,
-            explained: 0,
+            prepared: 0,
         }))
     }
 
@@ -155,8 +156,8 @@ impl Database for MysqlDatabase {
 struct MysqlControl {
     client: Client,
     scope: Scope,
-    /// How many statements were explained.
-    explained: usize,
+    /// How many statements were prepared.
+    prepared: usize,
 }
 
 impl MysqlControl {
@@ -284,8 +285,13 @@ impl Control for MysqlControl {
     }
 
     fn explain(&mut self, statements: &[ToExplain]) -> Result<Vec<Explained>, TargetError> {
-        plans::explain(&mut self.client, &mut self.explained, statements)
+        plans::explain(&mut self.client, &mut self.prepared, statements)
             .map_err(cannot("ask how the server executes the statements"))
+    }
+
+    fn rows(&mut self, statement: &str) -> Result<Asked, TargetError> {
+        self.prepared += 1;
+        rows::ask(&mut self.client, self.prepared, statement).map_err(cannot("ask for rows"))
     }
 
     fn name_of(&self, table: &TableSizes) -> String {

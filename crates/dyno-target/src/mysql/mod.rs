@@ -30,6 +30,7 @@ mod process;
 mod redo_log;
 mod rights;
 mod row;
+mod rows;
 mod scope;
 mod settings;
 mod traits;

@@ -6,9 +6,10 @@
 
 use crate::postgres::address::dial::Route;
 use crate::postgres::server_message;
+use crate::target::TextRows;
 use bytes::Bytes;
-use futures_util::SinkExt;
 use futures_util::task::AtomicWaker;
+use futures_util::{SinkExt, TryStreamExt};
 use postgres::types::ToSql;
 use postgres::{Error, Row, SimpleQueryMessage, Statement};
 use std::future::{Future, poll_fn};
@@ -226,6 +227,32 @@ impl Client {
     /// See [`Client::batch_execute`].
     pub fn simple_query(&mut self, statements: &str) -> Result<Vec<SimpleQueryMessage>, Error> {
         self.driver.wait(self.client.simple_query(statements))
+    }
+
+    /// The rows of a query as text. Those that are not kept take no memory.
+    ///
+    /// # Errors
+    /// See [`Client::batch_execute`].
+    pub(crate) fn text_rows(&mut self, query: &str) -> Result<TextRows, Error> {
+        let client = &self.client;
+        self.driver.wait(async move {
+            let mut messages = pin!(client.simple_query_raw(query).await?);
+            let mut rows = TextRows::default();
+            while let Some(message) = messages.try_next().await? {
+                match message {
+                    SimpleQueryMessage::RowDescription(columns) => {
+                        rows.columns = columns.iter().map(|column| column.name().to_owned()).collect();
+                    }
+                    SimpleQueryMessage::Row(row) => {
+                        // In a database of any encoding a value need not be text.
+                        let value = |place| row.try_get(place).unwrap_or(Some("(no text)"));
+                        rows.push((0..row.len()).map(|place| value(place).map(str::to_owned)));
+                    }
+                    _ => {}
+                }
+            }
+            Ok(rows)
+        })
     }
 
     /// Has the server prepare a statement.

@@ -7,6 +7,7 @@ use super::error::AskError;
 use super::facts::{ServerFacts, server_facts};
 use super::load::settle;
 use super::plans;
+use super::rows;
 use super::sampler::sampler_set;
 use super::schema::{Mark, mark_of, set_mark};
 use super::scope::Scope;
@@ -15,7 +16,7 @@ use super::sizes::{await_sessions_end, database_sizes};
 use crate::patience::ANSWER;
 use crate::stopping::unless_stopped;
 use crate::target::{
-    Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
+    Asked, Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
     TargetError, ToExplain,
 };
 use dyno_record::Explained;
@@ -177,6 +178,11 @@ impl Control for PostgresControl {
             let what = "ask how the server executes the statements";
             AskError::new(what, &error).into()
         })
+    }
+
+    fn rows(&mut self, statement: &str) -> Result<Asked, TargetError> {
+        let asked = self.work(|client, _| rows::ask(client, statement));
+        asked.map_err(|error| AskError::new("ask for rows", &error).into())
     }
 
     fn name_of(&self, table: &TableSizes) -> String {

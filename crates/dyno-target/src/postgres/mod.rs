@@ -13,6 +13,7 @@ pub mod facts;
 pub mod load;
 pub mod lock;
 pub mod room;
+mod rows;
 pub mod sampler;
 pub mod schema;
 pub mod scope;

@@ -1,6 +1,6 @@
 //! A database that a run works on.
 
-use super::{DatabaseSizes, Difference, StopFlag, TableSizes, TargetError, ToExplain};
+use super::{Asked, DatabaseSizes, Difference, StopFlag, TableSizes, TargetError, ToExplain};
 use crate::sampler::Sampler;
 use crate::{mysql, postgres};
 use dyno_record::Explained;
@@ -131,6 +131,13 @@ pub trait Control: Send {
     /// # Errors
     /// The connection is broken.
     fn explain(&mut self, statements: &[ToExplain]) -> Result<Vec<Explained>, TargetError>;
+
+    /// Asks for the rows of a single statement, in a transaction that only reads where the server has these. It takes
+    /// as long as it takes. What the server refuses is no error.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    fn rows(&mut self, statement: &str) -> Result<Asked, TargetError>;
 
     /// The name by which a report knows a table.
     fn name_of(&self, table: &TableSizes) -> String;

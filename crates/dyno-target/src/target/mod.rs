@@ -13,6 +13,7 @@ mod explain;
 mod external;
 mod named;
 mod progress;
+mod rows;
 mod secrets;
 mod settings;
 mod sizes;
@@ -26,7 +27,8 @@ pub use explain::ToExplain;
 pub(crate) use explain::first_word;
 pub use external::{Applied, Change, External, Lock, OwnData, while_held};
 pub use named::{EMBEDDED, Environment, PRODUCTS, Product, Target, locale, product, setting_names, storage};
-pub use progress::Progress;
+pub use progress::{Part, Progress};
+pub use rows::{Asked, MOST_ROWS, TextRows};
 pub(crate) use secrets::{HIDDEN, is_misplaced, is_secret, statement_without_secrets};
 pub use secrets::{
     Keyword, holds_address, text_without_secrets, without_secrets, word_without_secrets, words_without_secrets,

@@ -1,9 +1,66 @@
 //! What whoever waits is told while a server is brought and filled.
 
+use std::fmt;
+
+/// A part of what makes the data ready, whose time is worth to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Statements that make the schema.
+    Schema,
+    /// This table is filled.
+    Fill(&'a str),
+    /// Statements that complete the data, such as indexes.
+    Finish,
+    /// What was loaded is vacuumed and analyzed.
+    Vacuum,
+    /// A run gets its copy of what was loaded.
+    Copy,
+    /// The database is brought to rest.
+    Settle,
+    /// The data is read into the cache.
+    Warm,
+}
+
+impl Part<'_> {
+    /// The table that is filled.
+    #[must_use]
+    pub fn table(&self) -> Option<&str> {
+        match self {
+            Self::Fill(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// Whether data is being made.
+    #[must_use]
+    pub fn is_loading(&self) -> bool {
+        matches!(self, Self::Schema | Self::Fill(_) | Self::Finish)
+    }
+}
+
+impl fmt::Display for Part<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Schema => "Creating the schema",
+            Self::Fill(table) => return write!(f, "Loading {table}"),
+            Self::Finish => "Finishing the schema",
+            Self::Vacuum => "Vacuuming and analyzing",
+            Self::Copy => "Copying the loaded data",
+            Self::Settle => "Settling the database",
+            Self::Warm => "Reading the data into the cache",
+        })
+    }
+}
+
 /// Is told what happens, on the thread that does it. What it has no interest in it need not take note of.
 pub trait Progress {
     /// A step begins, such as "Creating the schema".
     fn step(&mut self, _text: &str) {}
+
+    /// A step begins that is a part of making the data ready.
+    fn part(&mut self, part: Part<'_>) {
+        self.step(&part.to_string());
+    }
 
     /// A step begins that is over when a server has answered, such as "Starting PostgreSQL".
     fn asks(&mut self, text: &str) {

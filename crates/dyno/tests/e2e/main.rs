@@ -6,6 +6,7 @@
 
 mod address;
 mod archive;
+mod around;
 mod builtin;
 mod cache;
 mod ceiling;

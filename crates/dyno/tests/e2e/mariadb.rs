@@ -520,13 +520,13 @@ fn data_that_a_run_has_changed_is_fresh_for_nobody() {
         let words = format!("{name} --size small {SHORT} {settings} --set rows=500 --target {target}");
         desk.embedded(&home, &words).expect(0)
     };
-    run("pk-update").says("Filling tbl");
-    run("pk-select").says("Filling tbl");
+    run("pk-update").says("Loading tbl");
+    run("pk-select").says("Loading tbl");
     let again = run("pk-select").says("Using the data that is loaded");
     assert!(!again.stderr.contains("Filling"), "{}", again.stderr);
     // Nobody has changed it yet.
     run("pk-update").says("Using the data that is loaded");
-    run("pk-update").says("Filling tbl");
+    run("pk-update").says("Loading tbl");
 }
 
 #[test]

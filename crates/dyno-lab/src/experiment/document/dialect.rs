@@ -12,7 +12,7 @@ use dyno_target::target::locale;
 use toml::Spanned;
 use toml::de::DeValue;
 
-pub(super) const DIALECT_KEYS: [&str; 5] = ["only_because", "server", "data", "workload", "size"];
+pub(super) const DIALECT_KEYS: [&str; 7] = ["only_because", "server", "data", "workload", "check", "output", "size"];
 const SERVER_KEYS: [&str; 2] = ["settings", "locale"];
 const SETTINGS_ONLY: [&str; 1] = ["settings"];
 const DATA_KEYS: [&str; 8] = [
@@ -68,6 +68,12 @@ impl Reader<'_> {
         }
         if let Some(value) = section.get("workload") {
             self.dialect_scripts(key, value, &mut dialect)?;
+        }
+        if let Some(value) = section.get("check") {
+            dialect.checks = self.asked_otherwise(key, "check", value)?;
+        }
+        if let Some(value) = section.get("output") {
+            dialect.outputs = self.asked_otherwise(key, "output", value)?;
         }
         if let Some(value) = section.get("size") {
             let title = format!("[{key}.size]");

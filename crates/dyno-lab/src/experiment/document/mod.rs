@@ -3,11 +3,13 @@
 //! The document is walked by hand rather than mapped onto types, because every complaint is to show the place, the
 //! line and the remedy.
 
+mod asked;
 mod data;
 mod dialect;
 mod factors;
 mod lua;
 mod plan;
+mod published;
 mod size;
 mod stage;
 mod workload;
@@ -19,7 +21,7 @@ use super::set::{PHASE_NAMES, PLACE_NAMES, PLAN, SETTINGS, STAGE, WORKLOAD_NAMES
 use super::{Experiment, placeholder};
 use crate::experiment::plan::Design;
 use crate::lua::OPTIONS;
-use dyno_archive::plan::{Cache, Place, State};
+use dyno_archive::plan::{Cache, Place, Publication, State};
 use dyno_target::target::PRODUCTS;
 use indexmap::IndexMap;
 use std::ops::Range;
@@ -29,10 +31,11 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Beside these there is a section for each kind of database.
-const FILE_KEYS: [&str; 13] = [
+const FILE_KEYS: [&str; 17] = [
     "title",
     "question",
     "source",
+    published::HOST,
     "parameters",
     "server",
     "data",
@@ -43,6 +46,9 @@ const FILE_KEYS: [&str; 13] = [
     "factors",
     "plan",
     "size",
+    "check",
+    "output",
+    "published",
 ];
 
 /// Reads the text of an experiment file.
@@ -68,6 +74,10 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         title,
         question: file.text("question")?.unwrap_or_default().0,
         source: file.text("source")?.unwrap_or_default().0,
+        published: Publication {
+            host: file.text(published::HOST)?.unwrap_or_default().0,
+            figures: Vec::new(),
+        },
         parameters: IndexMap::new(),
         settings: IndexMap::new(),
         setup: String::new(),
@@ -90,6 +100,8 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         interval: Duration::from_secs(1),
         stages: Vec::new(),
         metrics: IndexMap::new(),
+        checks: Vec::new(),
+        outputs: Vec::new(),
         design: Design::default(),
         named: IndexMap::new(),
         sizes: Vec::new(),
@@ -114,6 +126,12 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
             let help = "add a section [[workload]] with at least a script";
             return Err(file.missing("[[workload]]", help));
         }
+    }
+    if let Some(value) = file.get("check") {
+        reader.checks(value)?;
+    }
+    if let Some(value) = file.get("output") {
+        reader.outputs(value)?;
     }
     for database in databases {
         if let Some(value) = file.get(database) {
@@ -143,6 +161,9 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
     }
     if let Some(value) = file.get("size") {
         reader.sizes(value)?;
+    }
+    if let Some(value) = file.get("published") {
+        reader.published(value)?;
     }
     Ok(experiment)
 }

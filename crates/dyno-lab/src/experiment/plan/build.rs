@@ -168,6 +168,7 @@ impl Experiment {
             max_errors: self.design.max_errors,
             baseline: self.shown(self.baseline()),
             seed,
+            published: self.published.clone(),
             cells,
         })
     }

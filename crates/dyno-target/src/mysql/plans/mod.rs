@@ -8,6 +8,7 @@
 mod decode;
 
 use super::rights::is_denied;
+use super::rows::refusable;
 use super::{Client, ClientError};
 use crate::plans::unfit;
 use crate::target::{ToExplain, first_word};
@@ -97,14 +98,6 @@ pub(super) fn explain(
 /// Sets a variable of the session, if the server has it.
 fn set(client: &mut Client, name: &str, value: &str) -> Result<(), ClientError> {
     refusable(client.execute(&format!("set session {name} = {value}"))).map(drop)
-}
-
-/// What came of something that the server may refuse: `Err` of `Ok` is its reason.
-fn refusable<T>(result: Result<T, ClientError>) -> Result<Result<T, ClientError>, ClientError> {
-    match result {
-        Err(ClientError::Lost(error)) => Err(ClientError::Lost(error)),
-        result => Ok(result),
-    }
 }
 
 /// A connection that asks.

@@ -12,7 +12,7 @@ use super::room::needed_bytes;
 use super::schema::{SchemaError, SetUp, check_inside};
 use super::{AskError, Client};
 use crate::host::check_room;
-use crate::target::{Data, Progress, Reach, Sql, StopFlag, TargetError};
+use crate::target::{Data, Part, Progress, Reach, Sql, StopFlag, TargetError};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Resul
         stop,
     } = loading;
     let mut client = info.connect_until(stop)?;
-    progress.step("Creating the schema");
+    progress.part(Part::Schema);
     within.run(&mut client, &data.setup)?;
     let fills = fills(data);
     within.check(&mut client, &fills)?;
@@ -81,7 +81,7 @@ fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Resul
         check_room(folder, needed_bytes(&mut client, &fills, copies)?)?;
     }
     for fill in &fills {
-        progress.step(&format!("Loading {}", fill.table));
+        progress.part(Part::Fill(&fill.table));
         let filled = fill_table(info, fill, stop, &mut |filling| {
             progress.amount(filling.rows, filling.of_rows, "rows");
         })?;
@@ -91,7 +91,7 @@ fn load(data: &Data, loading: Loading<'_>, within: &mut Within<'_, '_>) -> Resul
         maker.make(Reach::Postgres(info), stop, progress)?;
     }
     if !data.finish.text.trim().is_empty() {
-        progress.step("Finishing the schema");
+        progress.part(Part::Finish);
         within.run(&mut client, &data.finish)?;
     }
     Ok(())

@@ -12,7 +12,7 @@ use crate::postgres::schema::{
 use crate::postgres::scope::Scope;
 use crate::postgres::tablespaces;
 use crate::postgres::{AskError, Client};
-use crate::target::{Data, Progress, State, StopFlag, TargetError, Wanted};
+use crate::target::{Data, Part, Progress, State, StopFlag, TargetError, Wanted};
 
 /// Refuses what loading would have to destroy or could not do, before anything is changed.
 pub(in crate::postgres) fn check(client: &mut Client, data: &Data) -> Result<(), TargetError> {
@@ -94,7 +94,7 @@ pub(in crate::postgres) fn prepare(
     load(data, loading, &mut Within::Schema(&mut set_up))?;
     notes.append(&mut set_up.notes);
     notes.extend(told(&outside.created()?, &schema));
-    progress.step("Vacuuming and analyzing");
+    progress.part(Part::Vacuum);
     for warning in settle(&mut *own.connect_until(stop)?, &scope)? {
         progress.note(&warning);
     }

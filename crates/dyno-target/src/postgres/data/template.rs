@@ -12,7 +12,7 @@ use crate::postgres::load::settle;
 use crate::postgres::schema::{MARK, Mark};
 use crate::postgres::scope::Scope;
 use crate::postgres::{AskError, Client};
-use crate::target::{Data, Progress, State, StopFlag, TargetError, Wanted};
+use crate::target::{Data, Part, Progress, State, StopFlag, TargetError, Wanted};
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ pub(in crate::postgres) fn prepare(
         }
     }
     comment(&mut admin, &template, &Mark::now(&fingerprint, Vec::new()).to_string())?;
-    progress.step("Copying the loaded data");
+    progress.part(Part::Copy);
     check_room(instance.server()?.data_folder(), size_of(&mut admin, &template)?)?;
     create_from_template(&mut admin, &template, WORKING)?;
     comment(&mut admin, WORKING, &mark)
@@ -115,7 +115,7 @@ fn make_template(
     create_database(admin, LOADING, locale)?;
     // It will lie there twice: as the template, and as a run's copy.
     load_into(instance, LOADING, 2, data, progress, stop)?;
-    progress.step("Vacuuming and analyzing");
+    progress.part(Part::Vacuum);
     settle(
         &mut *instance.server()?.connection(LOADING).connect_until(stop)?,
         &Scope::Database,

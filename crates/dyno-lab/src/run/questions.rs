@@ -1,0 +1,160 @@
+//! What the author of an experiment asks the server around the load: checks, without which a run does not count, and
+//! rows that are kept with it.
+
+use dyno_archive::plan::{Check, Question, Resolved, When, rows_in_words};
+use dyno_archive::{CheckResult, OutputResult, RunRecord, write_output};
+use dyno_engine::Stop;
+use dyno_target::target::{Asked, Control, Database, TargetError, TextRows};
+use std::path::Path;
+
+/// Why a question is left open.
+const ENDED: &str = "the load ended before its time";
+
+/// The questions of a run, and the connection on which they are asked: a broken one costs nothing else.
+pub(super) struct Questions {
+    checks: Vec<Check>,
+    outputs: Vec<Question>,
+    /// `None`: nothing is asked.
+    control: Option<Box<dyn Control>>,
+}
+
+/// What came of the questions of one moment.
+#[derive(Default)]
+pub(super) struct Answers {
+    checks: Vec<CheckResult>,
+    /// With the rows that are still to be written.
+    outputs: Vec<(OutputResult, Option<TextRows>)>,
+}
+
+impl Questions {
+    /// Gets ready to ask `database` what `experiment` asks.
+    ///
+    /// # Errors
+    /// No connection.
+    pub fn of(experiment: &Resolved, database: &dyn Database, stop: &Stop) -> Result<Self, TargetError> {
+        let (checks, outputs) = (experiment.checks.clone(), experiment.outputs.clone());
+        let asks = !checks.is_empty() || !outputs.is_empty();
+        Ok(Self {
+            checks,
+            outputs,
+            control: asks.then(|| database.control(&stop.flag())).transpose()?,
+        })
+    }
+
+    /// Asks what is to be asked now. What fails is part of the answers.
+    pub fn ask(&mut self, now: When) -> Answers {
+        let mut answers = Answers::default();
+        let Some(control) = &mut self.control else {
+            return answers;
+        };
+        for check in self.checks.iter().filter(|check| check.question.when == now) {
+            answers.checks.push(checked(&mut **control, check));
+        }
+        for output in self.outputs.iter().filter(|output| output.when == now) {
+            answers.outputs.push(kept(&mut **control, output));
+        }
+        answers
+    }
+
+    /// What would have been asked after a load that ended early.
+    pub fn left_open(&self) -> Answers {
+        let checks = self.checks.iter().filter(|check| check.question.when == When::After);
+        let outputs = self.outputs.iter().filter(|output| output.when == When::After);
+        Answers {
+            checks: checks.map(|check| unchecked(check, ENDED)).collect(),
+            outputs: outputs.map(|output| (without_rows(output, ENDED), None)).collect(),
+        }
+    }
+}
+
+impl Answers {
+    /// Puts them into the record of the run in `folder`. Gives what is to be kept in mind, as sentences.
+    pub fn keep(self, record: &mut RunRecord, folder: &Path) -> Vec<String> {
+        record.checks.extend(self.checks);
+        let mut notes = Vec::new();
+        for (mut output, rows) in self.outputs {
+            if let (Some(rows), Some(file)) = (rows, output.file.clone())
+                && let Err(error) = write_output(folder, &file, &rows.columns, &rows.rows)
+            {
+                output.file = None;
+                output.error = Some(error.to_string());
+            }
+            if let Some(error) = &output.error {
+                notes.push(format!(
+                    "The output \"{}\" {} the load is missing: {}.",
+                    output.name,
+                    output.when,
+                    error.trim_end_matches('.')
+                ));
+            }
+            record.outputs.push(output);
+        }
+        notes
+    }
+}
+
+/// Asks for the rows of a statement; `Err` is why there are none.
+fn rows(control: &mut dyn Control, question: &Question) -> Result<TextRows, String> {
+    match control.rows(&question.sql) {
+        Ok(Asked::Rows(rows)) => Ok(rows),
+        Ok(Asked::Refused(why)) => Err(why),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn checked(control: &mut dyn Control, check: &Check) -> CheckResult {
+    let question = &check.question;
+    match rows(control, question) {
+        Err(error) => unchecked(check, &error),
+        Ok(found) => CheckResult {
+            name: question.name.clone(),
+            when: question.when,
+            sql: question.sql.clone(),
+            expected: check.expect.to_string(),
+            // Rows that were not kept are not known to be the right ones.
+            passed: found.number == found.rows.len() as u64 && check.expect.is_met(&found.rows),
+            found: Some(rows_in_words(&found.rows)),
+            error: None,
+        },
+    }
+}
+
+fn unchecked(check: &Check, why: &str) -> CheckResult {
+    CheckResult {
+        name: check.question.name.clone(),
+        when: check.question.when,
+        sql: check.question.sql.clone(),
+        expected: check.expect.to_string(),
+        found: None,
+        passed: false,
+        error: Some(why.to_owned()),
+    }
+}
+
+fn kept(control: &mut dyn Control, output: &Question) -> (OutputResult, Option<TextRows>) {
+    match rows(control, output) {
+        Err(error) => (without_rows(output, &error), None),
+        Ok(rows) => {
+            let result = OutputResult {
+                name: output.name.clone(),
+                when: output.when,
+                sql: output.sql.clone(),
+                file: Some(format!("output-{}.csv", output.name)),
+                rows: rows.number,
+                error: None,
+            };
+            (result, Some(rows))
+        }
+    }
+}
+
+fn without_rows(output: &Question, why: &str) -> OutputResult {
+    OutputResult {
+        name: output.name.clone(),
+        when: output.when,
+        sql: output.sql.clone(),
+        file: None,
+        rows: 0,
+        error: Some(why.to_owned()),
+    }
+}

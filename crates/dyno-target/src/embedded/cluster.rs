@@ -9,6 +9,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+/// The cluster of a campaign's main server.
+pub(crate) const MAIN: &str = "main";
+
+/// The role of a cluster's server as it is written behind what names that; nothing for a campaign's main one. A role is
+/// a cluster of that name.
+pub(crate) fn role_of(cluster: &str) -> String {
+    match cluster {
+        MAIN => String::new(),
+        role => format!(" as {role}"),
+    }
+}
+
 /// Where a server is to listen.
 #[derive(Clone, Copy, Debug)]
 pub struct Listening<'a> {
@@ -102,5 +114,11 @@ impl<P: Programs> Embedded<P> {
     #[must_use]
     pub fn data_folder(&self) -> &Path {
         &self.cluster.place.data
+    }
+
+    /// As [`role_of`] its cluster.
+    pub(crate) fn role(&self) -> String {
+        let name = self.cluster.place.folder.file_name().unwrap_or_default();
+        role_of(&name.to_string_lossy())
     }
 }

@@ -4,7 +4,9 @@ use super::cluster::{Embedded, Programs};
 use super::server::Server;
 use super::tell;
 use crate::host::{SizeError, drop_pages, host_facts, resolve_size};
-use crate::target::{Database, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError, Wanted};
+use crate::target::{
+    Armed, Database, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError, Wanted,
+};
 use std::time::Duration;
 
 /// How long the processes of a server take to end after its connections.
@@ -44,8 +46,9 @@ pub(crate) trait Measured: Programs {
 
 /// A cluster that is held for a campaign.
 pub(crate) struct Held<P: Measured> {
-    // Dropped in this order: first the server stops, then the cluster is free.
+    // Dropped in this order: first the server stops, which the switch may hurry, then the cluster is free.
     server: Option<Server<P>>,
+    armed: Option<Armed>,
     embedded: Embedded<P>,
     switch: KillSwitch,
     /// What the server is started with.
@@ -74,6 +77,7 @@ impl<P: Measured> Held<P> {
     pub fn new(embedded: Embedded<P>, switch: &KillSwitch) -> Self {
         Self {
             server: None,
+            armed: None,
             embedded,
             switch: switch.clone(),
             settings: Vec::new(),
@@ -92,9 +96,14 @@ impl<P: Measured> Held<P> {
             .embedded
             .start(&self.settings, &mut |event| tell(progress, &event))?;
         let handle = server.handle();
-        self.switch.arm(move || handle.stop_now());
+        self.armed = Some(self.switch.arm(move || handle.stop_now()));
         self.server = Some(server);
-        progress.step(&format!("{} {} is running", P::PRODUCT.name, self.embedded.version()));
+        let role = self.embedded.role();
+        progress.step(&format!(
+            "{} {} is running{role}",
+            P::PRODUCT.name,
+            self.embedded.version()
+        ));
         Ok(())
     }
 
@@ -172,7 +181,7 @@ impl<P: Measured> Instance for Held<P> {
                 progress.step(&format!("Stopping {}", P::PRODUCT.name));
             }
             server.stop();
-            self.switch.disarm();
+            self.armed = None;
         }
     }
 }

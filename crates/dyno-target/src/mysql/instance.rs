@@ -6,9 +6,10 @@ use super::embedded::{self, Brand, EmbeddedOptions, Installation, Maker, Mysql};
 use super::values::as_wanted;
 use super::variables::by_canonical_name;
 use super::{Scope, connect_until, connections};
+use crate::embedded::cluster::role_of;
 use crate::embedded::instance::{Held, Measured, fit};
 use crate::embedded::server::Server;
-use crate::embedded::tell;
+use crate::embedded::{check_name, tell};
 use crate::target::{
     Data, Database, EMBEDDED, Embedded, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError,
     Wanted,
@@ -21,7 +22,7 @@ impl fmt::Display for EmbeddedOptions {
             Maker::Mariadb => super::MARIADB,
             Maker::Mysql => super::MYSQL,
         };
-        write!(f, "{EMBEDDED}:{maker}:{}", self.version)
+        write!(f, "{EMBEDDED}:{maker}:{}{}", self.version, role_of(&self.cluster))
     }
 }
 
@@ -36,6 +37,13 @@ impl Embedded for EmbeddedOptions {
 
     fn check_data(&self, data: &Data) -> Result<(), TargetError> {
         Ok(data::check(data)?)
+    }
+
+    fn in_role(&self, role: &str) -> Result<Box<dyn Embedded>, TargetError> {
+        check_name("name of a server's role", role)?;
+        let mut options = self.clone();
+        role.clone_into(&mut options.cluster);
+        Ok(Box::new(options))
     }
 
     fn hold(&self, switch: &KillSwitch, progress: &mut dyn Progress) -> Result<Box<dyn Instance>, TargetError> {

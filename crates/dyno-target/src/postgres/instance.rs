@@ -5,8 +5,9 @@ use super::database::PostgresDatabase;
 use super::embedded::{self, EmbeddedOptions, Installation, Server};
 use super::scope::Scope;
 use super::settings::{plan_for, with_connections};
+use crate::embedded::cluster::role_of;
 use crate::embedded::instance::{Held, Measured, fit};
-use crate::embedded::tell;
+use crate::embedded::{check_name, tell};
 use crate::target::{
     Database, EMBEDDED, Embedded, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError, Wanted,
 };
@@ -17,7 +18,7 @@ pub(super) type PostgresInstance = Held<Installation>;
 
 impl fmt::Display for EmbeddedOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{EMBEDDED}:{}", self.version)
+        write!(f, "{EMBEDDED}:{}{}", self.version, role_of(&self.cluster))
     }
 }
 
@@ -28,6 +29,13 @@ impl Embedded for EmbeddedOptions {
             fit::<Installation>(needs, release)?;
         }
         Ok(())
+    }
+
+    fn in_role(&self, role: &str) -> Result<Box<dyn Embedded>, TargetError> {
+        check_name("name of a server's role", role)?;
+        let mut options = self.clone();
+        role.clone_into(&mut options.cluster);
+        Ok(Box::new(options))
     }
 
     fn hold(&self, switch: &KillSwitch, progress: &mut dyn Progress) -> Result<Box<dyn Instance>, TargetError> {

@@ -20,7 +20,7 @@ mod sql;
 
 pub use data::{Data, Fill, MakeError, Maker, Needs, Sql, State, Wanted};
 pub use database::{Control, Database, Description, Reach, Route, SamplerSet};
-pub use embedded::{Embedded, Instance, KillSwitch};
+pub use embedded::{Armed, Embedded, Instance, KillSwitch};
 pub use error::TargetError;
 pub use explain::ToExplain;
 pub(crate) use explain::first_word;

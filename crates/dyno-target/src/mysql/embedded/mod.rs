@@ -18,6 +18,7 @@ mod cluster;
 mod installation;
 mod server;
 
+use crate::embedded::cluster::MAIN;
 use crate::embedded::home::Home;
 use crate::embedded::install;
 pub(super) use brand::{Brand, Mysql};
@@ -72,7 +73,7 @@ impl EmbeddedOptions {
             maker: Maker::Mariadb,
             home,
             version: MARIADB_VERSION.to_owned(),
-            cluster: "main".to_owned(),
+            cluster: MAIN.to_owned(),
             stop: Arc::default(),
         }
     }

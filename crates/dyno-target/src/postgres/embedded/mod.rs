@@ -11,6 +11,8 @@
 //! clusters/18.6.0/NAME/         lock, data/, tablespaces/, password (superuser's), server.log
 //! clusters/system-15.19/NAME/   the same of a PostgreSQL that the system has installed
 //! ```
+//!
+//! A campaign's main server has the cluster `main`; another one at the same time has one named by its role.
 
 mod cluster;
 mod database;
@@ -21,6 +23,7 @@ mod locale;
 mod server;
 mod tablespace;
 
+use crate::embedded::cluster::MAIN;
 use crate::embedded::home::Home;
 use crate::embedded::install;
 use crate::embedded::product::Product;
@@ -80,7 +83,7 @@ impl EmbeddedOptions {
         Self {
             home,
             version: POSTGRESQL_VERSION.to_owned(),
-            cluster: "main".to_owned(),
+            cluster: MAIN.to_owned(),
             stop: Arc::default(),
         }
     }

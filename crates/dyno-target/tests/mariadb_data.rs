@@ -342,6 +342,7 @@ fn a_run_on_a_private_server_begins_with_written_pages_and_an_empty_buffer_pool(
     let needs = Needs {
         settings: &[],
         clients: 1,
+        followed: false,
     };
     instance.bring(needs, false, &mut Vec::new(), &mut steps).unwrap();
     let mut begin = |data: &Data| {

@@ -21,6 +21,7 @@ impl Progress for Quiet {
 const NEEDS: Needs<'static> = Needs {
     settings: &[],
     clients: 1,
+    followed: false,
 };
 
 fn up(server: &dyn Embedded, switch: &KillSwitch) -> Box<dyn Instance> {

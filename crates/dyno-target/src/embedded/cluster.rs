@@ -53,6 +53,12 @@ pub trait Programs: fmt::Debug + Send + Sync + 'static {
     /// Which one it is.
     fn check_settings(settings: &[(String, String)]) -> Result<(), EmbeddedError>;
 
+    /// Makes the data folder, in place of an earlier one.
+    ///
+    /// # Errors
+    /// The program that makes it fails.
+    fn initialise(&self, place: &mut Place, progress: &mut dyn FnMut(Progress)) -> Result<(), EmbeddedError>;
+
     /// Appends the server's arguments.
     fn arguments(&self, command: &mut Command, place: &Place, at: Listening<'_>, settings: &[(String, String)]);
 
@@ -116,9 +122,20 @@ impl<P: Programs> Embedded<P> {
         &self.cluster.place.data
     }
 
-    /// As [`role_of`] its cluster.
-    pub(crate) fn role(&self) -> String {
+    /// The name of the cluster, which is a role's if it is not the main one.
+    pub(crate) fn name(&self) -> String {
         let name = self.cluster.place.folder.file_name().unwrap_or_default();
-        role_of(&name.to_string_lossy())
+        name.to_string_lossy().into_owned()
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.cluster.place
+    }
+
+    /// The programs and the place of a cluster on which no server runs.
+    pub(crate) fn at_rest(&mut self) -> Result<(&P, &mut Place), EmbeddedError> {
+        let data = self.cluster.place.data.clone();
+        let cluster = Arc::get_mut(&mut self.cluster).ok_or(EmbeddedError::Running { cluster: data })?;
+        Ok((&cluster.programs, &mut cluster.place))
     }
 }

@@ -8,6 +8,7 @@ use super::variables::by_canonical_name;
 use super::{Scope, connect_until, connections};
 use crate::embedded::cluster::role_of;
 use crate::embedded::instance::{Held, Measured, fit};
+use crate::embedded::place::Place;
 use crate::embedded::server::Server;
 use crate::embedded::{check_name, tell};
 use crate::target::{
@@ -15,6 +16,7 @@ use crate::target::{
     Wanted,
 };
 use std::fmt;
+use std::path::Path;
 
 impl fmt::Display for EmbeddedOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,6 +98,15 @@ impl<B: Brand> Measured for Installation<B> {
         let database = MysqlDatabase::new(info, Scope::Database);
         let database = database.on_own_server(server.data_folder(), server.log_path());
         Box::new(database.marked(used.clone()))
+    }
+
+    fn copy(
+        primary: &mut Held<Self>,
+        place: &Place,
+        fresh: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<embedded::Copied, TargetError> {
+        embedded::copy(primary, place, fresh, progress)
     }
 
     fn clear(_held: &Held<Self>) -> Result<(), TargetError> {

@@ -5,6 +5,7 @@ use super::address::{ConnectionInfo, Host, Interruptible};
 use super::cache::prewarm;
 use super::error::AskError;
 use super::facts::{ServerFacts, server_facts};
+use super::foreign::link;
 use super::load::settle;
 use super::plans;
 use super::sampler::sampler_set;
@@ -15,8 +16,8 @@ use super::sizes::{await_sessions_end, database_sizes};
 use crate::patience::ANSWER;
 use crate::stopping::unless_stopped;
 use crate::target::{
-    Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
-    TargetError, ToExplain,
+    Control, Database, DatabaseSizes, Description, Difference, ForeignTables, Reach, Remote, Route, SamplerSet,
+    StopFlag, TableSizes, TargetError, ToExplain,
 };
 use dyno_record::Explained;
 use std::fmt;
@@ -177,6 +178,10 @@ impl Control for PostgresControl {
             let what = "ask how the server executes the statements";
             AskError::new(what, &error).into()
         })
+    }
+
+    fn link(&mut self, remote: Remote<'_>, foreign: &ForeignTables) -> Result<Vec<String>, TargetError> {
+        Ok(self.work(|client, _| link(client, remote, foreign))?)
     }
 
     fn name_of(&self, table: &TableSizes) -> String {

@@ -1,5 +1,6 @@
 //! The private PostgreSQL of a campaign.
 
+use super::Client;
 use super::data::template;
 use super::database::PostgresDatabase;
 use super::embedded::{self, EmbeddedOptions, Installation, Server};
@@ -7,11 +8,13 @@ use super::scope::Scope;
 use super::settings::{plan_for, with_connections};
 use crate::embedded::cluster::role_of;
 use crate::embedded::instance::{Held, Measured, fit};
+use crate::embedded::place::Place;
 use crate::embedded::{check_name, tell};
 use crate::target::{
     Database, EMBEDDED, Embedded, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError, Wanted,
 };
 use std::fmt;
+use std::path::Path;
 
 /// A cluster that is held for a campaign.
 pub(super) type PostgresInstance = Held<Installation>;
@@ -72,6 +75,15 @@ impl Measured for Installation {
         };
         let database = PostgresDatabase::new(info, Scope::Database);
         Box::new(database.on_own_server(server.data_folder(), server.log_path()))
+    }
+
+    fn copy(
+        primary: &mut PostgresInstance,
+        place: &Place,
+        fresh: &Path,
+        _progress: &mut dyn Progress,
+    ) -> Result<Client, TargetError> {
+        embedded::copy(primary.server()?, place, fresh)
     }
 
     fn clear(held: &PostgresInstance) -> Result<(), TargetError> {

@@ -1,9 +1,11 @@
 //! A private server that dyno makes on demand.
 
 use super::{Data, Database, Needs, Progress, Route, StopFlag, TargetError, Wanted};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// A private server as it is named; nothing of it is fetched or started. It is shown with its version, and with its
 /// role unless it is the main one; two that are shown alike are the same.
@@ -37,7 +39,7 @@ pub trait Embedded: fmt::Display + fmt::Debug + Send + Sync {
 }
 
 /// A private server that is held for a campaign. Dropped, it stops and is free for others.
-pub trait Instance: Send {
+pub trait Instance: Any + Send {
     /// Brings the server up with what the experiment asks for. One that is up already does if it has the same settings,
     /// unless it is to be `anew`. What had to be translated for this version is said in `notes`.
     ///
@@ -49,6 +51,33 @@ pub trait Instance: Send {
         anew: bool,
         notes: &mut Vec<String>,
         progress: &mut dyn Progress,
+    ) -> Result<(), TargetError>;
+
+    /// Brings the server up as a replica of `primary`, which is up and was brought to be followed: with all that one
+    /// has, and only for reading. It follows when this returns; one that cannot follow any more is made anew, which is
+    /// said to whoever waits. A replica that is up with the same settings and follows is left as it is.
+    ///
+    /// # Errors
+    /// The primary is of another database or version or cannot be followed, the settings do not fit this version, the
+    /// server does not start or does not follow, or `stop` was raised.
+    fn bring_replica(
+        &mut self,
+        primary: &mut dyn Instance,
+        needs: Needs<'_>,
+        notes: &mut Vec<String>,
+        progress: &mut dyn Progress,
+        stop: &StopFlag,
+    ) -> Result<(), TargetError>;
+
+    /// Waits until a replica has executed everything that its primary has done by now.
+    ///
+    /// # Errors
+    /// It has not within `limit`, it does not follow, or `stop` was raised.
+    fn await_caught_up(
+        &mut self,
+        primary: &mut dyn Instance,
+        limit: Duration,
+        stop: &StopFlag,
     ) -> Result<(), TargetError>;
 
     /// Brings the data that the run works on into its state. With `anew` a server that has just loaded data is

@@ -16,6 +16,7 @@ mod archive;
 mod brand;
 mod cluster;
 mod installation;
+mod replica;
 mod server;
 
 use crate::embedded::cluster::MAIN;
@@ -24,6 +25,7 @@ use crate::embedded::install;
 pub(super) use brand::{Brand, Mysql};
 pub(crate) use brand::{MARIADB, MYSQL};
 pub(super) use installation::Installation;
+pub(super) use replica::{Copied, copy};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -20,6 +20,7 @@ mod installation;
 mod installed;
 mod kept;
 mod locale;
+mod replica;
 mod server;
 mod tablespace;
 
@@ -38,6 +39,7 @@ pub use crate::embedded::{EmbeddedError, Progress, home_folder};
 pub use database::{DatabaseError, create_from_template, database_exists, drop_database};
 pub(crate) use kept::{databases, remove_database};
 pub use locale::{DatabaseLocale, Locale, create_database};
+pub(super) use replica::copy;
 pub use server::{Server, ServerHandle};
 
 /// The PostgreSQL release used unless another is asked for.

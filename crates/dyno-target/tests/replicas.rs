@@ -10,6 +10,7 @@ use dyno_target::postgres::server_message;
 use dyno_target::target::{Embedded, Instance, KillSwitch, Needs, Progress, Reach, StopFlag};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use support::holder::wait_for;
 use support::watch::{Told, watch};
 use support::{home, options};
 
@@ -74,6 +75,16 @@ fn number(instance: &dyn Instance, query: &str) -> i64 {
     }
 }
 
+/// How many files a MariaDB keeps for its replicas.
+fn binary_logs(instance: &dyn Instance) -> usize {
+    let database = instance.database(None).unwrap();
+    let Reach::Mysql(info) = database.reach() else {
+        panic!("another database")
+    };
+    let mut client = info.with_database("").connect().unwrap();
+    client.query::<(String, u64)>("show binary logs").unwrap().len()
+}
+
 /// The greatest value of this meaning while `provoke` is at work on the replica.
 fn greatest(replica: &dyn Instance, meaning: Meaning, provoke: impl FnOnce()) -> (f64, Told) {
     let database = replica.database(None).unwrap();
@@ -91,7 +102,8 @@ fn greatest(replica: &dyn Instance, meaning: Meaning, provoke: impl FnOnce()) ->
 fn follows(
     main: &dyn Embedded,
     table: &str,
-    (primary_settings, replica_settings): (&[(String, String)], &[(String, String)]),
+    primary_settings: &[(String, String)],
+    replica_settings: &[(String, String)],
 ) -> (Box<dyn Instance>, Box<dyn Instance>, StopFlag) {
     let (switch, stop, mut told) = (KillSwitch::default(), StopFlag::default(), Steps::default());
     let primary = main.in_role("tests-primary").unwrap();
@@ -182,7 +194,7 @@ fn follows(
 fn postgresql_is_followed() {
     let primary_settings = setting("max_connections", "123");
     let replica_settings = setting("max_connections", "50");
-    let (mut primary, mut replica, stop) = follows(&options("main"), "t", (&primary_settings, &replica_settings));
+    let (mut primary, mut replica, stop) = follows(&options("main"), "t", &primary_settings, &replica_settings);
     // A standby may not have less room than its primary.
     assert_eq!(
         number(replica.as_ref(), "select current_setting('max_connections')::bigint"),
@@ -280,7 +292,7 @@ fn postgresql_is_followed() {
 
 #[test]
 fn mariadb_is_followed() {
-    let (mut primary, mut replica, stop) = follows(&MariadbOptions::new(home()), "test_followed.t", (&[], &[]));
+    let (mut primary, mut replica, stop) = follows(&MariadbOptions::new(home()), "test_followed.t", &[], &[]);
     let (bytes, told) = greatest(replica.as_ref(), Meaning::OwnLagBytes, || {
         std::thread::sleep(Duration::from_millis(1500));
         execute(replica.as_ref(), "stop slave sql_thread").unwrap();
@@ -301,9 +313,16 @@ fn mariadb_is_followed() {
 
     // What a replica is missing may be gone: it is made anew.
     replica.stop(&mut Steps::default());
-    let gone = "insert into test_followed.t values (6); flush binary logs; purge binary logs before now() + interval 1 \
-                day";
-    execute(primary.as_ref(), gone).unwrap();
+    execute(primary.as_ref(), "insert into test_followed.t values (6)").unwrap();
+    // What is being sent is not removed.
+    let senders = "select count(*) from information_schema.processlist where command = 'Binlog Dump'";
+    wait_for("the end of what sends", || number(primary.as_ref(), senders) == 0);
+    execute(primary.as_ref(), "flush binary logs").unwrap();
+    // Nor what the server may need itself, for a moment.
+    wait_for("the end of what replicas need", || {
+        execute(primary.as_ref(), "purge binary logs before now() + interval 1 day").unwrap();
+        binary_logs(primary.as_ref()) == 1
+    });
     let mut told = Steps::default();
     replica
         .bring_replica(primary.as_mut(), needs(&[], false), &mut Vec::new(), &mut told, &stop)

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A copy of a data folder.
 pub(crate) struct Copy<'a> {
@@ -17,6 +18,8 @@ pub(crate) struct Copy<'a> {
     pub user: &'a ServerUser,
     /// Whether a file is left out, or what is in a folder, by its path below the data folder.
     pub leaves_out: &'a dyn Fn(&Path) -> bool,
+    /// Raised to give up.
+    pub stop: &'a AtomicBool,
 }
 
 impl Copy<'_> {
@@ -50,6 +53,9 @@ impl Copy<'_> {
     }
 
     fn file(&self, from: &Path, to: &Path) -> Result<(), EmbeddedError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(EmbeddedError::Stopped);
+        }
         match fs::copy(from, to) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             copied => {
@@ -100,6 +106,7 @@ mod tests {
             linked: &at("copied"),
             user: &home.user,
             leaves_out: &leaves_out,
+            stop: &AtomicBool::new(false),
         };
         copy.of(&at("data")).unwrap();
         assert_eq!(fs::read_to_string(at("copy/base/1")).unwrap(), "data/base/1");
@@ -108,5 +115,12 @@ mod tests {
         assert!(!at("copy/pid").exists());
         // Folders stay, as servers expect them.
         assert_eq!(fs::read_dir(at("copy/wal")).unwrap().count(), 0);
+
+        let stopped = Copy {
+            to: &at("stopped"),
+            stop: &AtomicBool::new(true),
+            ..copy
+        };
+        assert!(matches!(stopped.of(&at("data")), Err(EmbeddedError::Stopped)));
     }
 }

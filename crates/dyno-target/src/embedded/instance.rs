@@ -43,12 +43,13 @@ pub(crate) trait Measured: Replicates {
     where
         Self: Sized;
 
-    /// Copies the data folder of a server to `fresh`, for the replica that has `place`.
+    /// Copies the data folder of a server to `fresh`, for the replica that has `place`, unless `stop` is raised.
     fn copy(
         primary: &mut Held<Self>,
         place: &Place,
         fresh: &Path,
         progress: &mut dyn Progress,
+        stop: &StopFlag,
     ) -> Result<Self::Copied, TargetError>
     where
         Self: Sized;

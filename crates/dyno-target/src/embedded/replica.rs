@@ -200,7 +200,7 @@ impl<P: Measured> Held<P> {
             }
             self.stop(progress);
         }
-        let copied = self.copy(primary, progress)?;
+        let copied = self.copy(primary, progress, stop)?;
         // What the primary is asked for may depend on where it listens by now.
         self.own = P::following(primary.server()?, &self.name(), &self.settings)?;
         self.start(progress)?;
@@ -254,7 +254,12 @@ impl<P: Measured> Held<P> {
     }
 
     /// Replaces the data folder by a copy of the primary's.
-    fn copy(&mut self, primary: &mut Self, progress: &mut dyn Progress) -> Result<P::Copied, TargetError> {
+    fn copy(
+        &mut self,
+        primary: &mut Self,
+        progress: &mut dyn Progress,
+        stop: &StopFlag,
+    ) -> Result<P::Copied, TargetError> {
         progress.step(&format!("Copying the data to {}", called(self)));
         primary.place().mark_followed()?;
         check_room(&self.place().folder, bytes_below(&primary.place().folder))?;
@@ -262,7 +267,7 @@ impl<P: Measured> Held<P> {
         let place = self.place_at_rest()?;
         let beside = P::beside(&place.data);
         let copied = place.replace(&beside, |place, fresh| {
-            let copied = P::copy(primary, place, fresh, progress)?;
+            let copied = P::copy(primary, place, fresh, progress, stop)?;
             place.mark_replica(fresh, COPIED)?;
             Ok::<_, TargetError>(copied)
         })?;

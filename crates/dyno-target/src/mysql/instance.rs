@@ -105,8 +105,9 @@ impl<B: Brand> Measured for Installation<B> {
         place: &Place,
         fresh: &Path,
         progress: &mut dyn Progress,
+        stop: &StopFlag,
     ) -> Result<embedded::Copied, TargetError> {
-        embedded::copy(primary, place, fresh, progress)
+        embedded::copy(primary, place, fresh, progress, stop)
     }
 
     fn clear(_held: &Held<Self>) -> Result<(), TargetError> {

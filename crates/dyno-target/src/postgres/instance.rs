@@ -82,8 +82,9 @@ impl Measured for Installation {
         place: &Place,
         fresh: &Path,
         _progress: &mut dyn Progress,
+        stop: &StopFlag,
     ) -> Result<Client, TargetError> {
-        embedded::copy(primary.server()?, place, fresh)
+        embedded::copy(primary.server()?, place, fresh, stop)
     }
 
     fn clear(held: &PostgresInstance) -> Result<(), TargetError> {

@@ -21,6 +21,7 @@ use sha2::Sha256;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// What the files of the binary log begin with.
 const BINLOG: &str = "dyno-binlog";
@@ -53,6 +54,8 @@ impl<B: Brand> Replicates for Installation<B> {
         let own = [
             ("log_bin", BINLOG.to_owned()),
             ("binlog_expire_logs_seconds", KEPT_S.to_string()),
+            // From 11.4 on it would be kept for ever once no replica is up.
+            ("loose_slave_connections_needed_for_purge", "0".to_owned()),
         ];
         let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
         own.filter(|(name, _)| !is_set(settings, name)).collect()
@@ -156,6 +159,7 @@ pub(in crate::mysql) fn copy<B: Brand>(
     place: &Place,
     fresh: &Path,
     progress: &mut dyn Progress,
+    stop: &AtomicBool,
 ) -> Result<Copied, TargetError> {
     let password = random_text().map_err(EmbeddedError::file("make a password for", &place.folder))?;
     let role = place
@@ -181,9 +185,10 @@ pub(in crate::mysql) fn copy<B: Brand>(
     primary.stop(progress);
     let copied = Copy {
         to: fresh,
-        linked: &place.folder.join("linked"),
+        linked: &place.folder.join("tablespaces"),
         user: &place.user,
         leaves_out: &|path| leaves_out(path, &binlog, B::PRODUCT.pid_file),
+        stop,
     }
     .of(&data);
     primary.start(progress)?;
@@ -212,14 +217,16 @@ fn state_of(status: Option<&HashMap<String, String>>) -> State {
         return State::Lost(of("Last_IO_Error").to_owned());
     }
     match (connected, executes) {
-        ("Yes", "Yes") => State::Follows,
+        // The connection stands before the primary finds that it does not have what it is to send.
+        ("Yes", "Yes") if !of("Master_Log_File").is_empty() => State::Follows,
         _ if of("Last_IO_Error").is_empty() => State::Tries(of("Slave_IO_State").to_owned()),
         _ => State::Tries(of("Last_IO_Error").to_owned()),
     }
 }
 
 fn is_set(settings: &[(String, String)], name: &str) -> bool {
-    settings.iter().any(|(known, _)| canonical(known) == name)
+    let bare = |name: &str| canonical(name).trim_start_matches("loose_").to_owned();
+    settings.iter().any(|(known, _)| bare(known) == bare(name))
 }
 
 /// The number of a replica in this role, which none of the others has.
@@ -303,8 +310,13 @@ mod tests {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             state_of(Some(&values.collect()))
         };
-        let runs = [("Slave_IO_Running", "Yes"), ("Slave_SQL_Running", "Yes")];
+        let runs = [
+            ("Slave_IO_Running", "Yes"),
+            ("Slave_SQL_Running", "Yes"),
+            ("Master_Log_File", "b.000001"),
+        ];
         assert!(matches!(status(&runs), State::Follows));
+        assert!(matches!(status(&runs[..2]), State::Tries(_)));
         let purged = status(&[("Last_IO_Errno", "1236"), ("Last_IO_Error", "purged")]);
         assert!(matches!(purged, State::Lost(said) if said == "purged"));
         let failed = status(&[("Last_SQL_Errno", "1062"), ("Last_SQL_Error", "Duplicate entry")]);

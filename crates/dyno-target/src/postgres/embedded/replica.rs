@@ -13,6 +13,7 @@ use crate::postgres::{AskError, Client};
 use crate::target::TargetError;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// The role of replicas.
 const ROLE: &str = "dyno_replication";
@@ -144,7 +145,12 @@ impl Replicates for Installation {
 }
 
 /// Copies the files of a server that goes on.
-pub(in crate::postgres) fn copy(primary: &Server, place: &Place, fresh: &Path) -> Result<Client, TargetError> {
+pub(in crate::postgres) fn copy(
+    primary: &Server,
+    place: &Place,
+    fresh: &Path,
+    stop: &AtomicBool,
+) -> Result<Client, TargetError> {
     let mut client = primary.connection("postgres").connect()?;
     let role = format!(
         "do $$ begin if not exists (select from pg_roles where rolname = '{ROLE}') then create role {ROLE} login \
@@ -168,6 +174,7 @@ pub(in crate::postgres) fn copy(primary: &Server, place: &Place, fresh: &Path) -
         linked: &tablespace::folder(&place.data),
         user: &place.user,
         leaves_out: &leaves_out,
+        stop,
     };
     copy.of(primary.data_folder())?;
     let label = asked(

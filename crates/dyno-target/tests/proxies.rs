@@ -4,7 +4,7 @@
 
 mod support;
 
-use dyno_record::Explained;
+use dyno_record::{Explained, Value};
 use dyno_target::mysql::embedded::EmbeddedOptions as MariadbOptions;
 use dyno_target::postgres::address::ConnectionInfo;
 use dyno_target::target::{
@@ -12,6 +12,9 @@ use dyno_target::target::{
     ToExplain,
 };
 use std::fs;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use support::watch::watch;
 use support::{home, options};
 
 struct Quiet;
@@ -133,6 +136,26 @@ fn a_proxy_has_the_tables_of_its_remote() {
     assert!(
         plan.steps[0].remote.as_deref().unwrap().contains("WHERE ((id = 5))"),
         "{plan:?}"
+    );
+
+    // Who waits for the remote is seen to do so.
+    let mut holder = postgres(remote.as_ref()).connect().unwrap();
+    let mut reader = postgres(database.as_ref()).connect().unwrap();
+    let set = database.samplers(&AtomicBool::new(false)).unwrap();
+    let told = watch(set, || {
+        holder
+            .batch_execute("begin; lock far in access exclusive mode")
+            .unwrap();
+        let reading = std::thread::spawn(move || reader.batch_execute("select * from far"));
+        std::thread::sleep(Duration::from_secs(3));
+        holder.batch_execute("rollback").unwrap();
+        reading.join().unwrap().unwrap();
+    });
+    let kinds = told.rows["waits.csv"].iter().map(|(_, row)| &row["kind"]);
+    assert!(
+        kinds.clone().any(|kind| *kind == Value::Text("remote".to_owned())),
+        "{:?}",
+        kinds.collect::<Vec<_>>()
     );
 
     // Again, and with another set of tables.

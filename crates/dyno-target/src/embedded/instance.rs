@@ -72,7 +72,7 @@ pub(crate) struct Held<P: Measured> {
     /// What dyno adds to them, so that it can follow another server or be followed.
     pub(super) own: Vec<(String, String)>,
     /// Of the data that was prepared last.
-    prepared: P::Prepared,
+    pub(super) prepared: P::Prepared,
 }
 
 /// There is no server that could be used.

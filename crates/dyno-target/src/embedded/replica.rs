@@ -193,6 +193,8 @@ impl<P: Measured> Held<P> {
         }
         self.stop(progress);
         (self.settings, self.own) = (settings, own);
+        // Nothing is prepared on a replica.
+        self.prepared = P::Prepared::default();
         if is_copy {
             match self.go_on(primary, progress, stop)? {
                 None => return Ok(()),

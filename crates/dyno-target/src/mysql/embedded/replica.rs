@@ -13,6 +13,7 @@ use crate::embedded::instance::Held;
 use crate::embedded::place::{Place, random_text};
 use crate::embedded::replica::{ReplicaError, Replicates, State};
 use crate::embedded::server::Server;
+use crate::mysql::error::cannot;
 use crate::mysql::variables::canonical;
 use crate::mysql::{Client, ClientError};
 use crate::target::{Instance as _, Progress, TargetError};
@@ -110,7 +111,7 @@ impl<B: Brand> Replicates for Installation<B> {
         let mut client = replica.connection("").connect().map_err(TargetError::other)?;
         let mut say = |statements: &str| {
             let done = client.execute(statements);
-            done.map_err(|error| cannot("begin to follow its primary", &error))
+            done.map_err(cannot("have a replica follow its primary"))
         };
         // What names the password is in no log.
         say("set session sql_log_bin = 0, session sql_log_off = 1, session slow_query_log = 0")?;
@@ -263,12 +264,8 @@ fn asked<B: Brand, R>(
     ask: impl FnOnce(&mut Client, &str) -> Result<R, ClientError>,
 ) -> Result<R, TargetError> {
     let mut client = server.connection("").connect().map_err(TargetError::other)?;
-    ask(&mut client, statements).map_err(|error| cannot("be asked about replication", &error))
-}
-
-/// The statement itself may have a password, and is not shown.
-fn cannot(what: &str, error: &ClientError) -> TargetError {
-    TargetError::other(format!("the server cannot {what}: {error}"))
+    // The statements may have a password, and are not shown.
+    ask(&mut client, statements).map_err(cannot("ask the server about replication"))
 }
 
 #[cfg(test)]

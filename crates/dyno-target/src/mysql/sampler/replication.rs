@@ -37,7 +37,7 @@ pub(super) struct Lag {
 type Status = HashMap<String, String>;
 
 /// The question that this server understands, if it follows another.
-pub(super) fn source(client: &mut Client) -> Result<Option<&'static str>, ClientError> {
+pub(in crate::mysql) fn source(client: &mut Client) -> Result<Option<&'static str>, ClientError> {
     for question in QUESTIONS {
         match client.named(question) {
             Ok(rows) => return Ok((!rows.is_empty()).then_some(question)),

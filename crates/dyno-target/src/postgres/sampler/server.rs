@@ -245,7 +245,7 @@ fn replication(version: u32) -> String {
 /// How far this server, a standby, is behind: in the log that its primary has told it of, and in time. One that has
 /// executed all of it is not, however long nothing has happened.
 fn behind() -> Part {
-    let known = "greatest(pg_last_wal_receive_lsn(), (select max(latest_end_lsn) from pg_stat_wal_receiver))";
+    let known = "greatest(pg_last_wal_receive_lsn(), (select latest_end_lsn from pg_stat_wal_receiver))";
     let source = format!(
         "select greatest(pg_wal_lsn_diff({known}, pg_last_wal_replay_lsn()), 0) as bytes, case when {known} <= \
          pg_last_wal_replay_lsn() then 0 else extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) \

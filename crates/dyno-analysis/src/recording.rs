@@ -79,6 +79,8 @@ pub(super) struct Recording {
     pub data_waits: Option<Signal>,
     /// Measured sessions that waited for a standby.
     pub standby_waits: Option<Signal>,
+    /// Measured sessions that waited for another server.
+    pub remote_waits: Option<Signal>,
     /// The processes of neither dyno nor the server, by name: cores kept busy.
     pub others: HashMap<String, Series>,
     /// Checkpoints.
@@ -189,6 +191,7 @@ impl Recording {
             log_waits: signal(waits.series(&[WaitKind::Log])),
             data_waits: signal(waits.series(&[WaitKind::Data])),
             standby_waits: signal(waits.series(&[WaitKind::Standby])),
+            remote_waits: signal(waits.series(&[WaitKind::Remote])),
             others: others(run.processes()),
             ..Self::default()
         };
@@ -340,12 +343,13 @@ fn log_turnover(server: &Samples) -> Option<Series> {
 }
 
 /// The kinds of waits by which causes differ.
-const WAITS: [WaitKind; 5] = [
+const WAITS: [WaitKind; 6] = [
     WaitKind::Lock,
     WaitKind::Row,
     WaitKind::Log,
     WaitKind::Data,
     WaitKind::Standby,
+    WaitKind::Remote,
 ];
 
 /// How many measured sessions waited, kind by kind.

@@ -96,6 +96,8 @@ pub enum Cause {
     SlowStorage,
     /// Commits waited for a standby.
     Replication,
+    /// The server, a proxy, waited for the remote server of its foreign tables.
+    Remote,
     /// Transactions failed, or connections were lost.
     Errors,
     /// The load generator was behind its own schedule.
@@ -122,6 +124,7 @@ impl fmt::Display for Cause {
             Self::ColdCache => "pages missing from the cache",
             Self::SlowStorage => "slow storage",
             Self::Replication => "waits for a standby",
+            Self::Remote => "the proxy waited for its remote",
             Self::Errors => "errors or lost connections",
             Self::LoadGenerator => "the load generator",
             Self::Unknown => "unknown",

@@ -92,6 +92,9 @@ pub enum Meaning {
     StandbyLagBytes,
     /// How far this server, a standby, is behind the one it follows, in seconds.
     StandbyLagS,
+    /// How much of the log of the one it follows this server, a standby, has not executed as far as it knows of it, in
+    /// bytes.
+    OwnLagBytes,
 
     /// How often a statement was executed; of the whole run, like all that follow.
     Calls,
@@ -143,6 +146,8 @@ pub enum WaitKind {
     Data,
     /// For a standby.
     Standby,
+    /// For another server, which has a part of the data.
+    Remote,
     /// For something else.
     Other,
 }
@@ -164,6 +169,7 @@ impl WaitKind {
             Self::Log => "log",
             Self::Data => "data",
             Self::Standby => "standby",
+            Self::Remote => "remote",
             Self::Other => "other",
         }
     }
@@ -189,6 +195,7 @@ mod tests {
             WaitKind::Log,
             WaitKind::Data,
             WaitKind::Standby,
+            WaitKind::Remote,
             WaitKind::Other,
         ];
         for kind in kinds {

@@ -258,7 +258,7 @@ fn modified(path: &Path) -> Option<SystemTime> {
 }
 
 /// What a folder takes on the disk. What cannot be read counts nothing.
-fn bytes_below(folder: &Path) -> u64 {
+pub(crate) fn bytes_below(folder: &Path) -> u64 {
     let mut folders: Vec<PathBuf> = vec![folder.to_owned()];
     let mut bytes = 0;
     while let Some(folder) = folders.pop() {

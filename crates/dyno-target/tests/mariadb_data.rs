@@ -342,6 +342,7 @@ fn a_run_on_a_private_server_begins_with_written_pages_and_an_empty_buffer_pool(
     let needs = Needs {
         settings: &[],
         clients: 1,
+        followed: false,
     };
     instance.bring(needs, false, &mut Vec::new(), &mut steps).unwrap();
     let mut begin = |data: &Data| {
@@ -362,7 +363,11 @@ fn a_run_on_a_private_server_begins_with_written_pages_and_an_empty_buffer_pool(
         (steps.0, found)
     };
     let (steps, found) = begin(&data);
-    assert_eq!(steps.last().unwrap(), "MariaDB 11.4.5 is running", "{steps:?}");
+    assert_eq!(
+        steps.last().unwrap(),
+        "MariaDB 11.4.5 is running as tests-mariadb-begin",
+        "{steps:?}"
+    );
     let [pages, dirty, age] = found[..] else {
         panic!("{found:?}")
     };

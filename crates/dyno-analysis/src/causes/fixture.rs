@@ -44,6 +44,7 @@ pub(crate) fn calm() -> Recording {
         log_waits: nothing(1.0),
         data_waits: nothing(0.2),
         standby_waits: nothing(0.0),
+        remote_waits: nothing(0.0),
         ..Recording::default()
     }
 }

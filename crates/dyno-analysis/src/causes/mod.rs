@@ -15,6 +15,7 @@ mod load_generator;
 mod lock;
 mod other_processes;
 mod purge;
+mod remote;
 mod replication;
 mod server_stopped;
 mod slow_storage;
@@ -44,12 +45,13 @@ struct Evidence {
 type Rule = fn(&Recording, Window) -> Option<Evidence>;
 
 /// All rules. Of equal scores the first wins.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     dyno_stopped::look,
     server_stopped::look,
     lock::look,
     errors::look,
     replication::look,
+    remote::look,
     other_processes::look,
     vacuum::look,
     full_log::look,

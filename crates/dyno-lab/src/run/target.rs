@@ -52,5 +52,6 @@ pub(super) fn needs<'a>(experiment: &Resolved, settings: &'a [(String, String)])
     Needs {
         settings,
         clients: clients(experiment),
+        followed: false,
     }
 }

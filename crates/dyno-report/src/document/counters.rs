@@ -105,6 +105,8 @@ impl Counters {
                 .level(Meaning::TransactionsToPurge, "yet to be removed"),
             Panel::new("lag", "Standby behind", "bytes").level(Meaning::StandbyLagBytes, "slowest standby"),
             Panel::new("behind", "Behind the server it follows", "s").level(Meaning::StandbyLagS, "this server"),
+            Panel::new("unread", "Behind the server it follows", "bytes")
+                .level(Meaning::OwnLagBytes, "log not yet executed by this server"),
         ];
         Self::new(grid, &format!("Sessions and {page}s read"), "", panels)
     }

@@ -9,6 +9,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+/// The cluster of a campaign's main server.
+pub(crate) const MAIN: &str = "main";
+
+/// The role of a cluster's server as it is written behind what names that; nothing for a campaign's main one. A role is
+/// a cluster of that name.
+pub(crate) fn role_of(cluster: &str) -> String {
+    match cluster {
+        MAIN => String::new(),
+        role => format!(" as {role}"),
+    }
+}
+
 /// Where a server is to listen.
 #[derive(Clone, Copy, Debug)]
 pub struct Listening<'a> {
@@ -40,6 +52,12 @@ pub trait Programs: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// Which one it is.
     fn check_settings(settings: &[(String, String)]) -> Result<(), EmbeddedError>;
+
+    /// Makes the data folder, in place of an earlier one.
+    ///
+    /// # Errors
+    /// The program that makes it fails.
+    fn initialise(&self, place: &mut Place, progress: &mut dyn FnMut(Progress)) -> Result<(), EmbeddedError>;
 
     /// Appends the server's arguments.
     fn arguments(&self, command: &mut Command, place: &Place, at: Listening<'_>, settings: &[(String, String)]);
@@ -102,5 +120,22 @@ impl<P: Programs> Embedded<P> {
     #[must_use]
     pub fn data_folder(&self) -> &Path {
         &self.cluster.place.data
+    }
+
+    /// The name of the cluster, which is a role's if it is not the main one.
+    pub(crate) fn name(&self) -> String {
+        let name = self.cluster.place.folder.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.cluster.place
+    }
+
+    /// The programs and the place of a cluster on which no server runs.
+    pub(crate) fn at_rest(&mut self) -> Result<(&P, &mut Place), EmbeddedError> {
+        let data = self.cluster.place.data.clone();
+        let cluster = Arc::get_mut(&mut self.cluster).ok_or(EmbeddedError::Running { cluster: data })?;
+        Ok((&cluster.programs, &mut cluster.place))
     }
 }

@@ -1,17 +1,24 @@
 //! The private server of a campaign: up with the settings that the next run wants.
 
-use super::cluster::{Embedded, Programs};
+use super::cluster::{Embedded, role_of};
+use super::place::Place;
+use super::replica::{ReplicaError, Replicates};
 use super::server::Server;
-use super::tell;
+use super::{EmbeddedError, tell};
 use crate::host::{SizeError, drop_pages, host_facts, resolve_size};
-use crate::target::{Database, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError, Wanted};
+use crate::target::{
+    Armed, Database, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError, Wanted,
+};
+use std::any::Any;
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long the processes of a server take to end after its connections.
 const ENDING: Duration = Duration::from_millis(200);
 
 /// What each database does in its own way for a campaign that holds its private server.
-pub(crate) trait Measured: Programs {
+pub(crate) trait Measured: Replicates {
     /// What is to be known of data that was prepared.
     type Prepared: Default + Send;
 
@@ -36,6 +43,17 @@ pub(crate) trait Measured: Programs {
     where
         Self: Sized;
 
+    /// Copies the data folder of a server to `fresh`, for the replica that has `place`, unless `stop` is raised.
+    fn copy(
+        primary: &mut Held<Self>,
+        place: &Place,
+        fresh: &Path,
+        progress: &mut dyn Progress,
+        stop: &StopFlag,
+    ) -> Result<Self::Copied, TargetError>
+    where
+        Self: Sized;
+
     /// As [`Instance::clear`].
     fn clear(held: &Held<Self>) -> Result<(), TargetError>
     where
@@ -44,14 +62,17 @@ pub(crate) trait Measured: Programs {
 
 /// A cluster that is held for a campaign.
 pub(crate) struct Held<P: Measured> {
-    // Dropped in this order: first the server stops, then the cluster is free.
+    // Dropped in this order: first the server stops, which the switch may hurry, then the cluster is free.
     server: Option<Server<P>>,
+    armed: Option<Armed>,
     embedded: Embedded<P>,
     switch: KillSwitch,
     /// What the server is started with.
-    settings: Vec<(String, String)>,
+    pub(super) settings: Vec<(String, String)>,
+    /// What dyno adds to them, so that it can follow another server or be followed.
+    pub(super) own: Vec<(String, String)>,
     /// Of the data that was prepared last.
-    prepared: P::Prepared,
+    pub(super) prepared: P::Prepared,
 }
 
 /// There is no server that could be used.
@@ -74,9 +95,11 @@ impl<P: Measured> Held<P> {
     pub fn new(embedded: Embedded<P>, switch: &KillSwitch) -> Self {
         Self {
             server: None,
+            armed: None,
             embedded,
             switch: switch.clone(),
             settings: Vec::new(),
+            own: Vec::new(),
             prepared: P::Prepared::default(),
         }
     }
@@ -87,14 +110,63 @@ impl<P: Measured> Held<P> {
         self.start(progress)
     }
 
-    fn start(&mut self, progress: &mut dyn Progress) -> Result<(), TargetError> {
+    /// The name of its cluster.
+    pub(super) fn name(&self) -> String {
+        self.embedded.name()
+    }
+
+    /// The release of its programs.
+    pub(super) fn release(&self) -> &str {
+        self.embedded.version()
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        self.embedded.place()
+    }
+
+    /// The same while no server is up.
+    pub(super) fn place_at_rest(&mut self) -> Result<&mut Place, TargetError> {
+        Ok(self.embedded.at_rest()?.1)
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.server.as_ref().is_some_and(|server| !server.has_exited())
+    }
+
+    /// Those of the experiment and, where it leaves them open, dyno's own.
+    fn all_settings(&self) -> Vec<(String, String)> {
+        self.settings.iter().chain(&self.own).cloned().collect()
+    }
+
+    /// Makes a replica a server of its own again, without data.
+    fn renew(&mut self, progress: &mut dyn Progress) -> Result<(), TargetError> {
+        self.stop(progress);
+        let (programs, place) = self.embedded.at_rest()?;
+        // It is gone when it is looked for, so that nothing half done is found.
+        place.replace(&P::beside(&place.data), |_, fresh| {
+            fs::create_dir(fresh).map_err(EmbeddedError::file("create", fresh))
+        })?;
+        fs::remove_dir(&place.data).map_err(EmbeddedError::file("remove", &place.data))?;
+        Ok(programs.initialise(place, &mut |event| tell(progress, &event))?)
+    }
+
+    pub(crate) fn start(&mut self, progress: &mut dyn Progress) -> Result<(), TargetError> {
+        if !self.place().is_replica() && !P::keeps_record(&self.all_settings()) {
+            self.place().unmark_followed();
+            P::forget_record(self.place());
+        }
         let server = self
             .embedded
-            .start(&self.settings, &mut |event| tell(progress, &event))?;
+            .start(&self.all_settings(), &mut |event| tell(progress, &event))?;
         let handle = server.handle();
-        self.switch.arm(move || handle.stop_now());
+        self.armed = Some(self.switch.arm(move || handle.stop_now()));
         self.server = Some(server);
-        progress.step(&format!("{} {} is running", P::PRODUCT.name, self.embedded.version()));
+        let role = role_of(&self.name());
+        progress.step(&format!(
+            "{} {} is running{role}",
+            P::PRODUCT.name,
+            self.embedded.version()
+        ));
         Ok(())
     }
 
@@ -114,13 +186,47 @@ impl<P: Measured> Instance for Held<P> {
     ) -> Result<(), TargetError> {
         let wanted = fit::<P>(needs, self.embedded.version())?;
         notes.extend(wanted.notes);
-        let does = self.settings == wanted.settings && !anew;
-        let up = self.server.as_ref().is_some_and(|server| !server.has_exited());
-        if does && up {
+        let own = if needs.followed {
+            P::followed(&wanted.settings)
+        } else {
+            Vec::new()
+        };
+        let is_replica = self.place().is_replica();
+        let does = self.settings == wanted.settings && self.own == own && !anew && !is_replica;
+        if does && self.is_up() {
             return Ok(());
         }
-        self.settings = wanted.settings;
+        if is_replica {
+            self.renew(progress)?;
+        }
+        (self.settings, self.own) = (wanted.settings, own);
         self.restart(progress)
+    }
+
+    fn bring_replica(
+        &mut self,
+        primary: &mut dyn Instance,
+        needs: Needs<'_>,
+        notes: &mut Vec<String>,
+        progress: &mut dyn Progress,
+        stop: &StopFlag,
+    ) -> Result<(), TargetError> {
+        let primary: &mut dyn Any = primary;
+        let primary = primary.downcast_mut::<Self>().ok_or(ReplicaError::Unlike)?;
+        let wanted = fit::<P>(needs, self.release())?;
+        notes.extend(wanted.notes);
+        self.bring_as_replica(primary, wanted.settings, progress, stop)
+    }
+
+    fn await_caught_up(
+        &mut self,
+        primary: &mut dyn Instance,
+        limit: Duration,
+        stop: &StopFlag,
+    ) -> Result<(), TargetError> {
+        let primary: &dyn Any = primary;
+        let primary = primary.downcast_ref::<Self>().ok_or(ReplicaError::Unlike)?;
+        self.await_position(primary, limit, stop)
     }
 
     fn prepare(
@@ -163,7 +269,11 @@ impl<P: Measured> Instance for Held<P> {
     }
 
     fn clear(&mut self) -> Result<(), TargetError> {
-        P::clear(self)
+        // What a replica has is its primary's.
+        match self.place().is_replica() {
+            true => Ok(()),
+            false => P::clear(self),
+        }
     }
 
     fn stop(&mut self, progress: &mut dyn Progress) {
@@ -172,7 +282,7 @@ impl<P: Measured> Instance for Held<P> {
                 progress.step(&format!("Stopping {}", P::PRODUCT.name));
             }
             server.stop();
-            self.switch.disarm();
+            self.armed = None;
         }
     }
 }

@@ -5,7 +5,7 @@ use super::home::{Home, ServerUser};
 use super::lock::Lock;
 use super::manifest::hex;
 use super::product::Product;
-use super::{EmbeddedError, Progress, keeper, stale};
+use super::{EmbeddedError, Progress, keeper, socket, stale};
 use crate::host::free_bytes;
 use dyno_text::one_line;
 use std::fs;
@@ -14,10 +14,10 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
-/// Random bytes in the superuser's password.
-const PASSWORD_BYTES: usize = 24;
+/// Random bytes in what nobody is to guess.
+const RANDOM_BYTES: usize = 24;
 
 /// Name of the file with it.
 const PASSWORD: &str = "password";
@@ -50,6 +50,8 @@ pub struct Place {
     /// Whom the server runs as.
     pub(crate) user: ServerUser,
     product: &'static Product,
+    /// The port of the last server of this process on it, or 0.
+    port: AtomicU16,
     /// Whether a server of this process runs on it.
     running: AtomicBool,
     _lock: Lock,
@@ -81,6 +83,7 @@ impl Place {
             password: fs::read_to_string(folder.join(PASSWORD)).unwrap_or_default(),
             user: home.user.clone(),
             product,
+            port: AtomicU16::new(0),
             running: AtomicBool::new(false),
             folder,
             _lock: lock,
@@ -97,9 +100,27 @@ impl Place {
         !self.password.is_empty() && files.iter().all(|file| self.data.join(file).exists())
     }
 
-    /// Makes a password, and the data folder by a program (known as `name`) that is told to make it beside its
-    /// place; then renames it, so that a data folder is whole or absent. What is in `beside` goes with an old data
-    /// folder.
+    /// Replaces the data folder and what is in `beside` by a data folder that is made beside its place and then
+    /// renamed, so that a data folder is whole or absent.
+    pub(crate) fn replace<T, E: From<EmbeddedError>>(
+        &mut self,
+        beside: &[PathBuf],
+        make: impl FnOnce(&mut Self, &Path) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let fresh = self.folder.join("data.new");
+        stale::stop(self.product, &self.data, &mut |_| ())?;
+        for old in [&fresh, &self.data].into_iter().chain(beside) {
+            if old.exists() {
+                fs::remove_dir_all(old).map_err(EmbeddedError::file("remove", old))?;
+            }
+        }
+        let made = make(self, &fresh)?;
+        fs::rename(&fresh, &self.data).map_err(EmbeddedError::file("create", &self.data))?;
+        Ok(made)
+    }
+
+    /// Makes a password, and the data folder by a program (known as `name`) that is told where; see
+    /// [`replace`](Self::replace).
     pub(crate) fn initialise(
         &mut self,
         name: &'static str,
@@ -107,32 +128,49 @@ impl Place {
         progress: &mut dyn FnMut(Progress),
         program: impl FnOnce(&Self, &Path) -> Result<Command, EmbeddedError>,
     ) -> Result<(), EmbeddedError> {
-        let fresh = self.folder.join("data.new");
         stale::stop(self.product, &self.data, progress)?;
-        for half in [&fresh, &self.data].into_iter().chain(beside) {
-            if half.exists() {
-                progress(Progress::HalfInitialised { data: half.clone() });
-                fs::remove_dir_all(half).map_err(EmbeddedError::file("remove", half))?;
-            }
+        let half = [self.folder.join("data.new"), self.data.clone()];
+        for half in half.iter().chain(beside).filter(|half| half.exists()) {
+            progress(Progress::HalfInitialised { data: half.clone() });
         }
         progress(Progress::Initialising);
-        self.password = random_password().map_err(EmbeddedError::file("make a password for", &self.folder))?;
-        self.write_private(PASSWORD, &self.password)?;
-        let mut command = program(self, &fresh)?;
-        // This thread waits for it, so its end is the process's end.
-        keeper::end_with_us(&mut command, self.product.shutdown());
-        let path = PathBuf::from(command.get_program());
-        let output = command.output().map_err(EmbeddedError::file("run", &path))?;
-        if !output.status.success() {
+        let password = random_text().map_err(EmbeddedError::file("make a password for", &self.folder))?;
+        self.set_password(password)?;
+        self.replace(beside, |place, fresh| {
+            let mut command = program(place, fresh)?;
+            // This thread waits for it, so its end is the process's end.
+            keeper::end_with_us(&mut command, place.product.shutdown());
+            let path = PathBuf::from(command.get_program());
+            let output = command.output().map_err(EmbeddedError::file("run", &path))?;
+            if output.status.success() {
+                return Ok(());
+            }
             let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
             text.push_str(&String::from_utf8_lossy(&output.stdout));
-            return Err(self.lacks_room(&text).unwrap_or_else(|| EmbeddedError::Program {
+            Err(place.lacks_room(&text).unwrap_or_else(|| EmbeddedError::Program {
                 program: name,
                 status: output.status.to_string(),
                 output: last_lines(&text, TAIL_LINES),
-            }));
-        }
-        fs::rename(&fresh, &self.data).map_err(EmbeddedError::file("create", &self.data))
+            }))
+        })
+    }
+
+    /// Notes the superuser's password.
+    pub(crate) fn set_password(&mut self, password: String) -> Result<(), EmbeddedError> {
+        self.password = password;
+        self.write_private(PASSWORD, &self.password).map(drop)
+    }
+
+    /// The port that the server had last, if it is still free, so that whoever follows it finds it there again; else
+    /// another one that is free.
+    pub(crate) fn free_port(&self) -> Result<u16, EmbeddedError> {
+        let found = match self.port.load(Ordering::Relaxed) {
+            last if last != 0 && socket::is_free(last) => Ok(last),
+            _ => socket::free_port(),
+        };
+        let port = found.map_err(EmbeddedError::file("find a free port of 127.0.0.1 for", &self.data))?;
+        self.port.store(port, Ordering::Relaxed);
+        Ok(port)
     }
 
     /// Writes a file of the folder that only the server's user may read, replacing an earlier one.
@@ -216,8 +254,9 @@ fn last_lines(text: &str, most: usize) -> String {
     last.collect::<Vec<_>>().join("\n")
 }
 
-fn random_password() -> std::io::Result<String> {
-    let mut bytes = [0; PASSWORD_BYTES];
+/// A text that nobody guesses.
+pub(crate) fn random_text() -> std::io::Result<String> {
+    let mut bytes = [0; RANDOM_BYTES];
     let count = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     if count < bytes.len() {
         return Err(std::io::ErrorKind::UnexpectedEof.into());

@@ -188,7 +188,7 @@ fn try_start<P: Programs>(
     sockets: &Path,
 ) -> Result<(Process, u16), EmbeddedError> {
     let place = &cluster.place;
-    let port = socket::free_port().map_err(EmbeddedError::file("find a free port of 127.0.0.1 for", &place.data))?;
+    let port = place.free_port()?;
     let log = &place.log;
     let output = fs::File::create(log).map_err(EmbeddedError::file("create", log))?;
     let errors = output.try_clone().map_err(EmbeddedError::file("open", log))?;

@@ -47,6 +47,12 @@ pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
+/// Whether a server can listen on a TCP port of 127.0.0.1.
+pub(crate) fn is_free(port: u16) -> bool {
+    // As servers do, which do not mind connections that are about to end.
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
 /// Creates the folder of the socket of a data folder's server, in which the longest file name will be `longest`: in
 /// /tmp because a socket's path must be short, always the same for a cluster so that none are left over, and closed
 /// to others, who could otherwise connect without a password.

@@ -8,6 +8,7 @@ use crate::target::StopFlag;
 use dyno_connect::{ConnectError, Endpoint, Limit, Stop};
 use dyno_text::one_line;
 use dyno_wire::{CapturedResult, LocalData, MySession, MyStatement, Parameters, Reply, ResultTooLarge, Session as _};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -358,20 +359,19 @@ impl Client {
             .collect()
     }
 
-    /// The values of the first column with one of these names, for statements whose columns differ between servers.
-    /// Without such a column there are none.
+    /// The rows of a query by the names of its columns, without what is NULL, for statements whose columns differ
+    /// between servers.
     ///
     /// # Errors
     /// As for [`query`](Self::query).
-    pub(super) fn column(&mut self, query: &str, names: &[&str]) -> Result<Vec<Option<String>>, ClientError> {
+    pub(super) fn named(&mut self, query: &str) -> Result<Vec<HashMap<String, String>>, ClientError> {
         self.client.set_patience(Some(self.patience));
         let result = self.client.query(query)?;
-        let place = result
-            .columns
-            .iter()
-            .position(|column| names.contains(&column.as_str()));
-        let value = |place: usize| result.kept.iter().map(move |row| row.get(place).cloned().flatten());
-        Ok(place.map_or_else(Vec::new, |place| value(place).collect()))
+        let named = |row: Vec<Option<String>>| {
+            let values = result.columns.iter().cloned().zip(row);
+            values.filter_map(|(name, value)| Some((name, value?))).collect()
+        };
+        Ok(result.kept.into_iter().map(named).collect())
     }
 
     /// The first row of a query.

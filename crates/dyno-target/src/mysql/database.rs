@@ -7,7 +7,7 @@ use super::facts::server_facts;
 use super::plans;
 use super::rights::remedy;
 use super::rows;
-use super::sampler::sampler_set;
+use super::sampler::{replication, sampler_set};
 use super::settings::taken;
 use super::sizes::{database_sizes, files};
 use super::values::{as_wanted, same_value};
@@ -206,6 +206,18 @@ impl MysqlControl {
     }
 }
 
+impl MysqlControl {
+    /// Whether the server follows another one and takes nothing from others.
+    fn is_replica(&mut self) -> Result<bool, TargetError> {
+        let client = &mut self.client;
+        let follows = match client.query_first::<u8>("select @@global.read_only") {
+            Ok(Some(1)) => replication::source(client).map(|source| source.is_some()),
+            answer => answer.map(|_| false),
+        };
+        follows.map_err(cannot("ask the server whether it is a replica"))
+    }
+}
+
 impl Control for MysqlControl {
     fn describe(&mut self) -> Result<Description, TargetError> {
         let facts = server_facts(&mut self.client).map_err(cannot("read the server's settings"))?;
@@ -231,6 +243,10 @@ impl Control for MysqlControl {
     }
 
     fn settle(&mut self) -> Result<Vec<String>, TargetError> {
+        if self.is_replica()? {
+            // All that is its primary's to do.
+            return Ok(Vec::new());
+        }
         let tables = self.tables()?;
         for table in &tables {
             let name = &table.name;

@@ -6,14 +6,17 @@ use super::embedded::{self, Brand, EmbeddedOptions, Installation, Maker, Mysql};
 use super::values::as_wanted;
 use super::variables::by_canonical_name;
 use super::{Scope, connect_until, connections};
+use crate::embedded::cluster::role_of;
 use crate::embedded::instance::{Held, Measured, fit};
+use crate::embedded::place::Place;
 use crate::embedded::server::Server;
-use crate::embedded::tell;
+use crate::embedded::{check_name, tell};
 use crate::target::{
     Data, Database, EMBEDDED, Embedded, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError,
     Wanted,
 };
 use std::fmt;
+use std::path::Path;
 
 impl fmt::Display for EmbeddedOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,7 +24,7 @@ impl fmt::Display for EmbeddedOptions {
             Maker::Mariadb => super::MARIADB,
             Maker::Mysql => super::MYSQL,
         };
-        write!(f, "{EMBEDDED}:{maker}:{}", self.version)
+        write!(f, "{EMBEDDED}:{maker}:{}{}", self.version, role_of(&self.cluster))
     }
 }
 
@@ -36,6 +39,13 @@ impl Embedded for EmbeddedOptions {
 
     fn check_data(&self, data: &Data) -> Result<(), TargetError> {
         Ok(data::check(data)?)
+    }
+
+    fn in_role(&self, role: &str) -> Result<Box<dyn Embedded>, TargetError> {
+        check_name("name of a server's role", role)?;
+        let mut options = self.clone();
+        role.clone_into(&mut options.cluster);
+        Ok(Box::new(options))
     }
 
     fn hold(&self, switch: &KillSwitch, progress: &mut dyn Progress) -> Result<Box<dyn Instance>, TargetError> {
@@ -88,6 +98,16 @@ impl<B: Brand> Measured for Installation<B> {
         let database = MysqlDatabase::new(info, Scope::Database);
         let database = database.on_own_server(server.data_folder(), server.log_path());
         Box::new(database.marked(used.clone()))
+    }
+
+    fn copy(
+        primary: &mut Held<Self>,
+        place: &Place,
+        fresh: &Path,
+        progress: &mut dyn Progress,
+        stop: &StopFlag,
+    ) -> Result<embedded::Copied, TargetError> {
+        embedded::copy(primary, place, fresh, progress, stop)
     }
 
     fn clear(_held: &Held<Self>) -> Result<(), TargetError> {

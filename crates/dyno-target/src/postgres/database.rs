@@ -5,6 +5,7 @@ use super::address::{ConnectionInfo, Host, Interruptible};
 use super::cache::prewarm;
 use super::error::AskError;
 use super::facts::{ServerFacts, server_facts};
+use super::foreign::{link, unlink};
 use super::load::settle;
 use super::plans;
 use super::rows;
@@ -16,8 +17,8 @@ use super::sizes::{await_sessions_end, database_sizes};
 use crate::patience::ANSWER;
 use crate::stopping::unless_stopped;
 use crate::target::{
-    Asked, Control, Database, DatabaseSizes, Description, Difference, Reach, Route, SamplerSet, StopFlag, TableSizes,
-    TargetError, ToExplain,
+    Asked, Control, Database, DatabaseSizes, Description, Difference, ForeignTables, Reach, Remote, Route, SamplerSet,
+    StopFlag, TableSizes, TargetError, ToExplain,
 };
 use dyno_record::Explained;
 use std::fmt;
@@ -183,6 +184,14 @@ impl Control for PostgresControl {
     fn rows(&mut self, statement: &str) -> Result<Asked, TargetError> {
         let asked = self.work(|client, _| rows::ask(client, statement));
         asked.map_err(|error| AskError::new("ask for rows", &error).into())
+    }
+
+    fn link(&mut self, remote: Remote<'_>, foreign: &ForeignTables) -> Result<Vec<String>, TargetError> {
+        Ok(self.work(|client, _| link(client, remote, foreign))?)
+    }
+
+    fn unlink(&mut self) -> Result<(), TargetError> {
+        Ok(self.work(|client, _| unlink(client))?)
     }
 
     fn name_of(&self, table: &TableSizes) -> String {

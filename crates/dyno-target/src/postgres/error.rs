@@ -4,6 +4,7 @@ use super::address::{AddressError, ConnectError};
 use super::cache::CacheError;
 use super::embedded::{DatabaseError, EmbeddedError};
 use super::facts::FactsError;
+use super::foreign::ForeignError;
 use super::load::LoadError;
 use super::lock::LockError;
 use super::room::EstimateError;
@@ -50,6 +51,7 @@ others!(
     EmbeddedError,
     EstimateError,
     FactsError,
+    ForeignError,
     MappingError,
     SchemaError,
     SettingsError,

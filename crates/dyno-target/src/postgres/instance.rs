@@ -1,23 +1,27 @@
 //! The private PostgreSQL of a campaign.
 
+use super::Client;
 use super::data::template;
 use super::database::PostgresDatabase;
 use super::embedded::{self, EmbeddedOptions, Installation, Server};
 use super::scope::Scope;
 use super::settings::{plan_for, with_connections};
+use crate::embedded::cluster::role_of;
 use crate::embedded::instance::{Held, Measured, fit};
-use crate::embedded::tell;
+use crate::embedded::place::Place;
+use crate::embedded::{check_name, tell};
 use crate::target::{
     Database, EMBEDDED, Embedded, Instance, KillSwitch, Mapped, Needs, Progress, Route, StopFlag, TargetError, Wanted,
 };
 use std::fmt;
+use std::path::Path;
 
 /// A cluster that is held for a campaign.
 pub(super) type PostgresInstance = Held<Installation>;
 
 impl fmt::Display for EmbeddedOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{EMBEDDED}:{}", self.version)
+        write!(f, "{EMBEDDED}:{}{}", self.version, role_of(&self.cluster))
     }
 }
 
@@ -28,6 +32,13 @@ impl Embedded for EmbeddedOptions {
             fit::<Installation>(needs, release)?;
         }
         Ok(())
+    }
+
+    fn in_role(&self, role: &str) -> Result<Box<dyn Embedded>, TargetError> {
+        check_name("name of a server's role", role)?;
+        let mut options = self.clone();
+        role.clone_into(&mut options.cluster);
+        Ok(Box::new(options))
     }
 
     fn hold(&self, switch: &KillSwitch, progress: &mut dyn Progress) -> Result<Box<dyn Instance>, TargetError> {
@@ -64,6 +75,16 @@ impl Measured for Installation {
         };
         let database = PostgresDatabase::new(info, Scope::Database);
         Box::new(database.on_own_server(server.data_folder(), server.log_path()))
+    }
+
+    fn copy(
+        primary: &mut PostgresInstance,
+        place: &Place,
+        fresh: &Path,
+        _progress: &mut dyn Progress,
+        stop: &StopFlag,
+    ) -> Result<Client, TargetError> {
+        embedded::copy(primary.server()?, place, fresh, stop)
     }
 
     fn clear(held: &PostgresInstance) -> Result<(), TargetError> {

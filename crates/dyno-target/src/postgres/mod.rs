@@ -26,6 +26,7 @@ mod data;
 mod database;
 mod error;
 mod external;
+mod foreign;
 mod instance;
 mod notice;
 mod own_data;

@@ -113,4 +113,6 @@ pub struct Needs<'a> {
     pub settings: &'a [(String, String)],
     /// Connections of the load.
     pub clients: usize,
+    /// Whether replicas are to follow the server.
+    pub followed: bool,
 }

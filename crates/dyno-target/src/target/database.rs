@@ -1,6 +1,6 @@
 //! A database that a run works on.
 
-use super::{Asked, DatabaseSizes, Difference, StopFlag, TableSizes, TargetError, ToExplain};
+use super::{Asked, DatabaseSizes, Difference, ForeignTables, Remote, StopFlag, TableSizes, TargetError, ToExplain};
 use crate::sampler::Sampler;
 use crate::{mysql, postgres};
 use dyno_record::Explained;
@@ -138,6 +138,25 @@ pub trait Control: Send {
     /// # Errors
     /// The connection is broken.
     fn rows(&mut self, statement: &str) -> Result<Asked, TargetError>;
+
+    /// Makes the database a proxy: the tables of a remote server become tables of its own, in place of those of an
+    /// earlier remote, and each is asked for a row. Gives what is to be known of it, as sentences.
+    ///
+    /// # Errors
+    /// Databases of this kind cannot be proxies, it lacks what it takes, or it does not reach the remote or a table.
+    fn link(&mut self, _remote: Remote<'_>, _foreign: &ForeignTables) -> Result<Vec<String>, TargetError> {
+        Err(TargetError::other(
+            "only PostgreSQL can be a proxy, which reaches the tables of another server as foreign tables",
+        ))
+    }
+
+    /// Has a proxy forget its remote, with its password and the foreign tables.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    fn unlink(&mut self) -> Result<(), TargetError> {
+        Ok(())
+    }
 
     /// The name by which a report knows a table.
     fn name_of(&self, table: &TableSizes) -> String;

@@ -1,11 +1,14 @@
 //! A private server that dyno makes on demand.
 
 use super::{Data, Database, Needs, Progress, Route, StopFlag, TargetError, Wanted};
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-/// A private server as it is named; nothing of it is fetched or started. It is shown with its version; two that are
-/// shown alike are the same.
+/// A private server as it is named; nothing of it is fetched or started. It is shown with its version, and with its
+/// role unless it is the main one; two that are shown alike are the same.
 pub trait Embedded: fmt::Display + fmt::Debug + Send + Sync {
     /// Looks at what can be seen without a server: whether it can be had, and set as the experiment asks.
     ///
@@ -21,6 +24,13 @@ pub trait Embedded: fmt::Display + fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// The private server of the same version in this role of a campaign, such as `proxy`: one beside the main one,
+    /// with data of its own, so that both can be up at once. Each dyno that wants the same role waits for its turn.
+    ///
+    /// # Errors
+    /// The role's name cannot be that of a folder.
+    fn in_role(&self, role: &str) -> Result<Box<dyn Embedded>, TargetError>;
+
     /// Fetches and initialises it if need be, and holds it for this campaign. `switch` is armed whenever it is up.
     ///
     /// # Errors
@@ -29,7 +39,7 @@ pub trait Embedded: fmt::Display + fmt::Debug + Send + Sync {
 }
 
 /// A private server that is held for a campaign. Dropped, it stops and is free for others.
-pub trait Instance: Send {
+pub trait Instance: Any + Send {
     /// Brings the server up with what the experiment asks for. One that is up already does if it has the same settings,
     /// unless it is to be `anew`. What had to be translated for this version is said in `notes`.
     ///
@@ -41,6 +51,33 @@ pub trait Instance: Send {
         anew: bool,
         notes: &mut Vec<String>,
         progress: &mut dyn Progress,
+    ) -> Result<(), TargetError>;
+
+    /// Brings the server up as a replica of `primary`, which is up and was brought to be followed: with all that one
+    /// has, and only for reading. It follows when this returns; one that cannot follow any more is made anew, which is
+    /// said to whoever waits. A replica that is up with the same settings and follows is left as it is.
+    ///
+    /// # Errors
+    /// The primary is of another database or version or cannot be followed, the settings do not fit this version, the
+    /// server does not start or does not follow, or `stop` was raised.
+    fn bring_replica(
+        &mut self,
+        primary: &mut dyn Instance,
+        needs: Needs<'_>,
+        notes: &mut Vec<String>,
+        progress: &mut dyn Progress,
+        stop: &StopFlag,
+    ) -> Result<(), TargetError>;
+
+    /// Waits until a replica has executed everything that its primary has done by now.
+    ///
+    /// # Errors
+    /// It has not within `limit`, it does not follow, or `stop` was raised.
+    fn await_caught_up(
+        &mut self,
+        primary: &mut dyn Instance,
+        limit: Duration,
+        stop: &StopFlag,
     ) -> Result<(), TargetError>;
 
     /// Brings the data that the run works on into its state. With `anew` a server that has just loaded data is
@@ -89,32 +126,81 @@ pub trait Instance: Send {
 /// Ends a server at once.
 type End = Box<dyn Fn() + Send>;
 
-/// Ends the embedded server that is up at once, from anywhere: for a user who does not want to wait for an orderly end.
-/// Clones speak of the same server.
+/// Ends the private servers that are up at once, from anywhere: for a user who does not want to wait for an orderly
+/// end. Clones speak of the same servers.
 #[derive(Clone, Default)]
-pub struct KillSwitch(Arc<Mutex<Option<End>>>);
+pub struct KillSwitch(Arc<Mutex<Ends>>);
+
+/// How to end each server that is up, by the order in which they came up.
+#[derive(Default)]
+struct Ends {
+    next: u64,
+    of: BTreeMap<u64, End>,
+}
+
+/// A server is up; dropped, it is no more.
+#[must_use = "the switch forgets the server when this is dropped"]
+pub struct Armed {
+    switch: KillSwitch,
+    number: u64,
+}
 
 impl KillSwitch {
-    /// A server is up now, which `end` ends.
-    pub fn arm(&self, end: impl Fn() + Send + 'static) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(end));
+    /// One more server is up now, which `end` ends.
+    pub fn arm(&self, end: impl Fn() + Send + 'static) -> Armed {
+        let mut ends = self.ends();
+        let number = ends.next;
+        ends.next += 1;
+        ends.of.insert(number, Box::new(end));
+        drop(ends);
+        Armed {
+            switch: self.clone(),
+            number,
+        }
     }
 
-    /// No server is up any more.
-    pub fn disarm(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
-    /// Kills the server if there is one. Its next start recovers.
+    /// Kills the servers that are up. The next start of each recovers.
     pub fn stop_now(&self) {
-        if let Some(end) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        for end in self.ends().of.values() {
             end();
         }
+    }
+
+    fn ends(&self) -> MutexGuard<'_, Ends> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Armed {
+    fn drop(&mut self) {
+        self.switch.ends().of.remove(&self.number);
     }
 }
 
 impl fmt::Debug for KillSwitch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("KillSwitch")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn a_switch_ends_all_servers_that_are_up() {
+        let switch = KillSwitch::default();
+        let ended = Arc::new(AtomicU32::new(0));
+        let armed = [1, 10, 100].map(|amount| {
+            let ended = Arc::clone(&ended);
+            switch.clone().arm(move || {
+                ended.fetch_add(amount, Ordering::Relaxed);
+            })
+        });
+        let [_first, second, _third] = armed;
+        drop(second);
+        switch.stop_now();
+        assert_eq!(ended.load(Ordering::Relaxed), 101);
     }
 }

@@ -35,6 +35,9 @@ pub trait Brand: fmt::Debug + Send + Sync + Sized + 'static {
     /// What makes a data folder, for people.
     const MAKER: &'static str;
 
+    /// Whether dyno makes replicas of it.
+    const REPLICATES: bool;
+
     /// Options of its own that make every start alike.
     const OPTIONS: &'static [&'static str];
 
@@ -99,6 +102,7 @@ pub(crate) const MYSQL: Product = Product {
 
 impl Brand for Mariadb {
     const PRODUCT: &'static Product = &MARIADB;
+    const REPLICATES: bool = true;
     const SOCKET: &'static str = "mariadbd.sock";
     const SYSTEM_SERVERS: &'static [&'static str] =
         &["/usr/sbin/mariadbd", "/usr/libexec/mariadbd", "/usr/bin/mariadbd"];
@@ -151,6 +155,7 @@ impl Brand for Mariadb {
 
 impl Brand for Mysql {
     const PRODUCT: &'static Product = &MYSQL;
+    const REPLICATES: bool = false;
     const SOCKET: &'static str = "mysqld.sock";
     const SYSTEM_SERVERS: &'static [&'static str] = &[
         "/usr/sbin/mysqld",

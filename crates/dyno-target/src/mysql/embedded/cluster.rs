@@ -24,11 +24,21 @@ pub(super) fn open<B: Brand>(
     let mut place = Place::take(home, B::PRODUCT, &folder, stop, progress)?;
     let made = match place.is_initialised(B::ESSENTIAL) {
         true => Ok(()),
-        false => place.initialise(B::MAKER, &[], progress, |place, fresh| B::make(&programs, place, fresh)),
+        false => initialise(&programs, &mut place, progress),
     };
     B::ready(&place)?;
     made?;
     Ok(Cluster { programs, place })
+}
+
+/// Makes the data folder, in place of an earlier one.
+pub(super) fn initialise<B: Brand>(
+    programs: &Installation<B>,
+    place: &mut Place,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), EmbeddedError> {
+    place.initialise(B::MAKER, &[], progress, |place, fresh| B::make(programs, place, fresh))?;
+    B::ready(place)
 }
 
 /// Keeps a server's temporary files in the cluster's folder: a server that starts deletes those of every other one in

@@ -16,13 +16,16 @@ mod archive;
 mod brand;
 mod cluster;
 mod installation;
+mod replica;
 mod server;
 
+use crate::embedded::cluster::MAIN;
 use crate::embedded::home::Home;
 use crate::embedded::install;
 pub(super) use brand::{Brand, Mysql};
 pub(crate) use brand::{MARIADB, MYSQL};
 pub(super) use installation::Installation;
+pub(super) use replica::{Copied, copy};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -72,7 +75,7 @@ impl EmbeddedOptions {
             maker: Maker::Mariadb,
             home,
             version: MARIADB_VERSION.to_owned(),
-            cluster: "main".to_owned(),
+            cluster: MAIN.to_owned(),
             stop: Arc::default(),
         }
     }

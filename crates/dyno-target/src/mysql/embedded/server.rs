@@ -1,9 +1,9 @@
 //! The server: how it is started, and where it is.
 
 use super::brand::Brand;
-use super::cluster::own_temporary_files;
+use super::cluster::{self, own_temporary_files};
 use super::installation::Installation;
-use super::{EmbeddedError, SUPERUSER};
+use super::{EmbeddedError, Progress, SUPERUSER};
 use crate::embedded::cluster::{Listening, Programs};
 use crate::embedded::place::Place;
 use crate::embedded::product::Product;
@@ -82,6 +82,10 @@ impl<B: Brand> Programs for Installation<B> {
             }
         }
         Ok(())
+    }
+
+    fn initialise(&self, place: &mut Place, progress: &mut dyn FnMut(Progress)) -> Result<(), EmbeddedError> {
+        cluster::initialise(self, place, progress)
     }
 
     fn arguments(&self, command: &mut Command, place: &Place, at: Listening<'_>, settings: &[(String, String)]) {

@@ -6,7 +6,7 @@ mod blocked;
 mod events;
 mod link;
 mod log;
-mod replication;
+pub(super) mod replication;
 mod server;
 mod set;
 mod statements;

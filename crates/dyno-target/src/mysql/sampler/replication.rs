@@ -1,9 +1,11 @@
 //! How far a server that follows another one is behind it.
 
 use crate::mysql::{Client, ClientError};
+use std::collections::HashMap;
 
-/// The column: of several sources, the greatest.
+/// The columns: of several sources, the greatest.
 pub(super) const LAG: &str = "replication.lag_s";
+pub(super) const LAG_BYTES: &str = "replication.lag_bytes";
 
 /// What each server and version calls the question. MariaDB's has a row for each of its sources.
 const QUESTIONS: [&str; 3] = ["show all slaves status", "show replica status", "show slave status"];
@@ -11,10 +13,33 @@ const QUESTIONS: [&str; 3] = ["show all slaves status", "show replica status", "
 /// The columns of the answer that say it, in seconds.
 const BEHIND: [&str; 2] = ["Seconds_Behind_Master", "Seconds_Behind_Source"];
 
+/// Those that say which file of the source's log has been received and executed, and how far.
+const RECEIVED: [[&str; 2]; 2] = [
+    ["Master_Log_File", "Read_Master_Log_Pos"],
+    ["Source_Log_File", "Read_Source_Log_Pos"],
+];
+const EXECUTED: [[&str; 2]; 2] = [
+    ["Relay_Master_Log_File", "Exec_Master_Log_Pos"],
+    ["Relay_Source_Log_File", "Exec_Source_Log_Pos"],
+];
+
+/// Those that say how much of what was received is kept, and how far the first file of it has been executed.
+const KEPT: [&str; 2] = ["Relay_Log_Space", "Relay_Log_Pos"];
+
+/// How far a server is behind; `None` while it does not follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Lag {
+    pub seconds: Option<f64>,
+    /// Of log that was received and not executed.
+    pub bytes: Option<f64>,
+}
+
+type Status = HashMap<String, String>;
+
 /// The question that this server understands, if it follows another.
-pub(super) fn source(client: &mut Client) -> Result<Option<&'static str>, ClientError> {
+pub(in crate::mysql) fn source(client: &mut Client) -> Result<Option<&'static str>, ClientError> {
     for question in QUESTIONS {
-        match client.column(question, &BEHIND) {
+        match client.named(question) {
             Ok(rows) => return Ok((!rows.is_empty()).then_some(question)),
             // It is not understood, or this role may not ask.
             Err(ClientError::Server(_)) => {}
@@ -24,8 +49,56 @@ pub(super) fn source(client: &mut Client) -> Result<Option<&'static str>, Client
     Ok(None)
 }
 
-/// How far it is behind, in seconds; `None` while it does not follow.
-pub(super) fn lag_s(client: &mut Client, question: &str) -> Result<Option<f64>, ClientError> {
-    let rows = client.column(question, &BEHIND)?.into_iter().flatten();
-    Ok(rows.filter_map(|text| text.parse().ok()).max_by(f64::total_cmp))
+/// How far it is behind.
+pub(super) fn lag(client: &mut Client, question: &str) -> Result<Lag, ClientError> {
+    let sources = client.named(question)?;
+    let greatest = |of: fn(&Status) -> Option<f64>| sources.iter().filter_map(of).max_by(f64::total_cmp);
+    Ok(Lag {
+        seconds: greatest(|status| BEHIND.iter().find_map(|name| number(status, name))),
+        bytes: greatest(bytes),
+    })
+}
+
+fn number(status: &Status, name: &str) -> Option<f64> {
+    status.get(name)?.parse().ok()
+}
+
+/// Within a file of the source's log it is the distance; beyond, what is kept of what was received.
+fn bytes(status: &Status) -> Option<f64> {
+    let place = |names: &[[&str; 2]]| {
+        let found = names
+            .iter()
+            .find_map(|[file, at]| Some((status.get(*file)?, number(status, at)?)));
+        found.filter(|(file, _)| !file.is_empty())
+    };
+    let (received, executed) = (place(&RECEIVED)?, place(&EXECUTED)?);
+    let behind = match received.0 == executed.0 {
+        true => received.1 - executed.1,
+        false => number(status, KEPT[0])? - number(status, KEPT[1])?,
+    };
+    Some(behind.max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_received_and_not_executed_is_the_lag() {
+        let status = |executed: &str| {
+            let values = [
+                ("Master_Log_File", "b.000002"),
+                ("Read_Master_Log_Pos", "1000"),
+                ("Relay_Master_Log_File", executed),
+                ("Exec_Master_Log_Pos", "400"),
+                ("Relay_Log_Space", "5000"),
+                ("Relay_Log_Pos", "500"),
+            ];
+            let named = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            bytes(&named.into_iter().collect())
+        };
+        assert_eq!(status("b.000002"), Some(600.0));
+        assert_eq!(status("b.000001"), Some(4500.0));
+        assert_eq!(bytes(&Status::new()), None);
+    }
 }

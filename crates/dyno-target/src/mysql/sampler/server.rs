@@ -7,7 +7,7 @@
 //! that run.
 
 use super::link::{Link, OwnSessions};
-use super::replication::{self, LAG};
+use super::replication::{self, LAG, LAG_BYTES};
 use super::survey::Survey;
 use crate::mysql::address::ConnectionInfo;
 use crate::mysql::{Client, ClientError};
@@ -224,6 +224,7 @@ impl Source {
         let lag = replication::source(client)?;
         if lag.is_some() {
             add(LAG.to_owned(), Some(Meaning::StandbyLagS));
+            add(LAG_BYTES.to_owned(), Some(Meaning::OwnLagBytes));
         }
         if survey.sees_all {
             add(IDLE.to_owned(), Some(Meaning::SessionsIdleInTransaction));
@@ -266,10 +267,10 @@ impl Source {
             let read = client.query::<(String, Option<f64>)>(query)?.into_iter();
             numbers.extend(read.filter_map(|(name, count)| Some((metric(&name), count?))));
         }
-        if let Some(query) = self.lag
-            && let Some(lag_s) = replication::lag_s(client, query)?
-        {
-            numbers.insert(LAG.to_owned(), lag_s);
+        if let Some(query) = self.lag {
+            let lag = replication::lag(client, query)?;
+            numbers.extend(lag.seconds.map(|lag_s| (LAG.to_owned(), lag_s)));
+            numbers.extend(lag.bytes.map(|bytes| (LAG_BYTES.to_owned(), bytes)));
         }
         if self.idle
             && let Some(idle) = client.query_first(COUNT_IDLE)?

@@ -349,6 +349,11 @@ impl ConnectionInfo {
         &self.database
     }
 
+    /// The password for the first server.
+    pub(in crate::postgres) fn password(&self) -> Option<&Secret> {
+        self.servers.first()?.password.as_ref()
+    }
+
     /// The name shown in `pg_stat_activity`; "dyno" unless asked otherwise.
     #[must_use]
     pub fn application_name(&self) -> &str {

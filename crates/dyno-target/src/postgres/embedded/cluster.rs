@@ -23,12 +23,21 @@ pub(super) fn open(
     let folder = format!("{}/{}/{name}", POSTGRESQL.clusters, programs.clusters);
     let mut place = Place::take(home, &POSTGRESQL, &folder, stop, progress)?;
     if !place.is_initialised(&ESSENTIAL) {
-        let tablespaces = [tablespace::folder(&place.data)];
-        place.initialise("initdb", &tablespaces, progress, |place, fresh| {
-            Ok(initdb(&programs, place, fresh))
-        })?;
+        initialise(&programs, &mut place, progress)?;
     }
     Ok(Cluster { programs, place })
+}
+
+/// Makes the data folder, in place of an earlier one with its tablespaces.
+pub(super) fn initialise(
+    programs: &Installation,
+    place: &mut Place,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), EmbeddedError> {
+    let tablespaces = [tablespace::folder(&place.data)];
+    place.initialise("initdb", &tablespaces, progress, |place, fresh| {
+        Ok(initdb(programs, place, fresh))
+    })
 }
 
 /// The program that makes a data folder.

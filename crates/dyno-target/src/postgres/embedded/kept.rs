@@ -1,6 +1,7 @@
 //! The data in PostgreSQL's clusters that is kept in the home folder.
 
 use super::{Embedded, EmbeddedError, EmbeddedOptions, POSTGRESQL, Progress, drop_database};
+use crate::embedded::replica::is_replica;
 use crate::postgres::schema::Mark;
 use crate::postgres::server_message;
 use std::path::Path;
@@ -19,6 +20,10 @@ pub(crate) fn databases(home: &Path, cluster: &str) -> Result<Vec<KeptDatabase>,
     let Some(options) = options(home, cluster) else {
         return Ok(Vec::new());
     };
+    // What a replica has is its primary's.
+    if is_replica(&home.join(cluster).join("data")) {
+        return Ok(Vec::new());
+    }
     let server = Embedded::prepare(&options, &mut quiet)?.start(&[], &mut quiet)?;
     let mut client = server
         .connection("postgres")

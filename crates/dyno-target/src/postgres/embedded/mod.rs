@@ -11,6 +11,8 @@
 //! clusters/18.6.0/NAME/         lock, data/, tablespaces/, password (superuser's), server.log
 //! clusters/system-15.19/NAME/   the same of a PostgreSQL that the system has installed
 //! ```
+//!
+//! A campaign's main server has the cluster `main`; another one at the same time has one named by its role.
 
 mod cluster;
 mod database;
@@ -18,9 +20,11 @@ mod installation;
 mod installed;
 mod kept;
 mod locale;
+mod replica;
 mod server;
 mod tablespace;
 
+use crate::embedded::cluster::MAIN;
 use crate::embedded::home::Home;
 use crate::embedded::install;
 use crate::embedded::product::Product;
@@ -35,6 +39,7 @@ pub use crate::embedded::{EmbeddedError, Progress, home_folder};
 pub use database::{DatabaseError, create_from_template, database_exists, drop_database};
 pub(crate) use kept::{databases, remove_database};
 pub use locale::{DatabaseLocale, Locale, create_database};
+pub(super) use replica::copy;
 pub use server::{Server, ServerHandle};
 
 /// The PostgreSQL release used unless another is asked for.
@@ -80,7 +85,7 @@ impl EmbeddedOptions {
         Self {
             home,
             version: POSTGRESQL_VERSION.to_owned(),
-            cluster: "main".to_owned(),
+            cluster: MAIN.to_owned(),
             stop: Arc::default(),
         }
     }

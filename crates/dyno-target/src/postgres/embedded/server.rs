@@ -1,7 +1,7 @@
 //! PostgreSQL's server: how it is started, and where it is.
 
 use super::installation::Installation;
-use super::{EmbeddedError, POSTGRESQL, SUPERUSER, tablespace};
+use super::{EmbeddedError, POSTGRESQL, Progress, SUPERUSER, cluster, tablespace};
 use crate::embedded::cluster::{Listening, Programs};
 use crate::embedded::place::Place;
 use crate::embedded::product::Product;
@@ -68,6 +68,10 @@ impl Programs for Installation {
             }
         }
         Ok(())
+    }
+
+    fn initialise(&self, place: &mut Place, progress: &mut dyn FnMut(Progress)) -> Result<(), EmbeddedError> {
+        cluster::initialise(self, place, progress)
     }
 
     fn arguments(&self, command: &mut Command, place: &Place, at: Listening<'_>, settings: &[(String, String)]) {

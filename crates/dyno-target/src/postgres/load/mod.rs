@@ -161,6 +161,14 @@ fn shortened(statement: &str) -> String {
 /// # Errors
 /// A command failed for another reason than privilege.
 pub fn settle(client: &mut Client, scope: &Scope) -> Result<Vec<String>, LoadError> {
+    let standby = client.query_one("select pg_is_in_recovery()", &[]);
+    if standby
+        .map_err(|error| settle_failed("asking whether it is a standby", &error))?
+        .get(0)
+    {
+        // All that is its primary's to do.
+        return Ok(Vec::new());
+    }
     let query = format!(
         "select quote_ident(n.nspname) || '.' || quote_ident(c.relname) {} order by 1",
         scope.tables()

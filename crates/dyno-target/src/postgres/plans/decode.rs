@@ -25,6 +25,9 @@ const DETAILS: [&str; 16] = [
     "Workers Planned",
 ];
 
+/// What foreign data wrappers call the SQL that they send: postgres_fdw, mysql_fdw and oracle_fdw.
+const REMOTE: [&str; 3] = ["Remote SQL", "Remote query", "Oracle query"];
+
 /// Reads the answer to EXPLAIN (FORMAT JSON).
 ///
 /// # Errors
@@ -66,7 +69,7 @@ fn step(depth: usize, node: &Map<String, Value>) -> PlanStep {
     let details = DETAILS
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), words(node.get(*key)?)?)));
-    let remote = text("Remote SQL").map(clipped);
+    let remote = REMOTE.iter().find_map(|key| text(key)).map(clipped);
     PlanStep {
         depth,
         step: name(node),
@@ -191,6 +194,15 @@ mod tests {
         assert_eq!(steps(answer), expected.map(|(depth, words)| (depth, words.to_owned())));
         let plan = decode(answer, AskedWith::Text).unwrap();
         assert_eq!(plan.steps[1].remote.as_deref(), Some("SELECT id FROM public.far"));
+    }
+
+    #[test]
+    fn every_wrapper_tells_what_it_sends() {
+        for key in REMOTE {
+            let answer = format!(r#"[{{"Plan": {{"Node Type": "Foreign Scan", "{key}": "SELECT 1"}}}}]"#);
+            let plan = decode(&answer, AskedWith::Text).unwrap();
+            assert_eq!(plan.steps[0].remote.as_deref(), Some("SELECT 1"), "{key}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ const VIEWS: [(&str, u32, &str); 4] = [
 
 /// What columns mean. Version 17 moved what checkpoints write from `pg_stat_bgwriter` to `pg_stat_checkpointer`, and
 /// what sessions write to `pg_stat_io`, which 16 has beside the old column.
-const MEANINGS: [(&str, Meaning); 12] = [
+const MEANINGS: [(&str, Meaning); 14] = [
     ("wal_position_bytes", Meaning::LogBytes),
     ("pg_stat_wal.wal_fpi", Meaning::LogPageImages),
     (
@@ -43,6 +43,8 @@ const MEANINGS: [(&str, Meaning); 12] = [
     ("sessions.idle_in_transaction", Meaning::SessionsIdleInTransaction),
     ("locks.waiting", Meaning::SessionsWaitingForLocks),
     ("replication.lag_bytes", Meaning::StandbyLagBytes),
+    ("standby.behind_bytes", Meaning::OwnLagBytes),
+    ("standby.behind_s", Meaning::StandbyLagS),
 ];
 
 /// The kinds of processes that `pg_stat_io` is summed for: those whose input and output a load brings about.
@@ -182,6 +184,10 @@ impl Query {
             replication(version),
             vec![("replication.lag_bytes".to_owned(), "lag_bytes".to_owned())],
         ));
+        let standby = client.query_one("select pg_is_in_recovery()", &[])?;
+        if standby.get(0) && version >= 100_000 {
+            parts.push(behind());
+        }
         for (name, source, columns) in parts {
             if let Err(error) = client.query(&format!("{source} limit 1"), &[]) {
                 if error.as_db_error().is_none() {
@@ -234,6 +240,20 @@ fn replication(version: u32) -> String {
     } else {
         format!("select max(pg_xlog_location_diff({end}, replay_location)) as lag_bytes from pg_stat_replication")
     }
+}
+
+/// How far this server, a standby, is behind: in the log that its primary has told it of, and in time. One that has
+/// executed all of it is not, however long nothing has happened.
+fn behind() -> Part {
+    let known = "greatest(pg_last_wal_receive_lsn(), (select latest_end_lsn from pg_stat_wal_receiver))";
+    let source = format!(
+        "select greatest(pg_wal_lsn_diff({known}, pg_last_wal_replay_lsn()), 0) as bytes, case when {known} <= \
+         pg_last_wal_replay_lsn() then 0 else extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) \
+         end as seconds"
+    );
+    let columns = [("standby.behind_bytes", "bytes"), ("standby.behind_s", "seconds")];
+    let columns = columns.map(|(name, inner)| (name.to_owned(), inner.to_owned()));
+    ("standby".to_owned(), source, columns.to_vec())
 }
 
 /// How many sessions are in which state, and wait for a lock. The function under `pg_stat_activity` saves the

@@ -19,6 +19,7 @@ mod plans;
 mod reader;
 mod run;
 mod samples;
+mod servers;
 pub mod summary;
 mod tables;
 
@@ -34,6 +35,7 @@ pub use plans::{StatementPlans, write_plans};
 pub use reader::{Archive, Campaign, Run, read_json};
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
 pub use samples::SampleWriter;
+pub use servers::{ServerOfRun, ServerRecord, ServerWriter};
 pub use tables::{ProcessRow, Samples, StatementRow, WaitRow};
 
 use serde::Serialize;

@@ -12,6 +12,7 @@ mod planned_run;
 mod resolved;
 mod scripts;
 mod secret;
+mod server;
 mod value;
 
 pub use address::Address;
@@ -23,6 +24,7 @@ pub(crate) use planned_run::harmless;
 pub use resolved::{Data, Fill, MEASURE, Phase, Prepare, Resolved, Stage, WARMUP, Workload};
 pub use scripts::{LuaScript, LuaSettings, Script, Scripts, WeightedScript};
 pub use secret::{shown_option, shown_parameter};
+pub use server::{Foreign, FurtherServer, Instances, MAIN};
 pub use value::{Span, Value};
 
 use indexmap::IndexMap;

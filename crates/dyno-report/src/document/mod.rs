@@ -35,6 +35,7 @@ mod results;
 mod run;
 mod runs;
 mod series;
+mod servers;
 mod statements;
 mod sweep;
 pub(crate) mod table;

@@ -35,6 +35,7 @@ mod report;
 mod resume;
 mod secrets;
 mod serve;
+mod servers;
 mod studies;
 mod support;
 mod terminal;

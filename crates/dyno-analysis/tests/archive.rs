@@ -214,6 +214,8 @@ fn a_load_that_plans_for_itself_comes_back_as_it_was_written() {
         rate_per_s: None,
         transactions_per_client: Some(10),
         start_delay: Duration::ZERO,
+        server: None,
+        instances: None,
         scripts,
     };
     let workloads = vec![workload(scripts(&["a.sql"])), workload(scripts(&["a.sql", "b.sql"]))];

@@ -20,6 +20,7 @@ mod plans;
 mod reader;
 mod run;
 mod samples;
+mod servers;
 mod steps;
 pub mod summary;
 mod tables;
@@ -37,6 +38,7 @@ pub use plans::{StatementPlans, write_plans};
 pub use reader::{Archive, Campaign, Run, read_json};
 pub use run::{PhaseRecord, RunRecord, RunState, RunWriter};
 pub use samples::SampleWriter;
+pub use servers::{ServerOfRun, ServerRecord, ServerWriter};
 pub use steps::{Preparation, PreparationStep};
 pub use tables::{ProcessRow, Samples, StatementRow, WaitRow};
 

@@ -34,8 +34,11 @@ pub struct RunRecord {
     pub cell: IndexMap<String, String>,
     /// Which repetition of its cell it is, from 1.
     pub repetition: usize,
-    /// The database, without passwords.
+    /// The database, without passwords; of several servers the main one's.
     pub target: String,
+    /// The names of all servers, the main one first; empty: there is only that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<String>,
     /// The command line, without passwords; as a shell would read it.
     pub command: String,
     /// When its folder was made.
@@ -158,6 +161,7 @@ impl RunRecord {
             cell: IndexMap::new(),
             repetition: 1,
             target,
+            servers: Vec::new(),
             command,
             created: Timestamp::now(),
             load_started: None,
@@ -417,12 +421,17 @@ impl RunWriter {
         if events.is_empty() {
             return Ok(());
         }
-        let mut lines = Vec::new();
-        for event in events {
-            // Plain fields into memory: there is nothing that could fail.
-            let _ = serde_json::to_writer(&mut lines, event);
-            lines.push(b'\n');
-        }
-        self.events.append(&lines)
+        self.events.append(&event_lines(events))
     }
+}
+
+/// Events as lines of their file.
+pub(super) fn event_lines(events: &[EventRecord]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for event in events {
+        // Plain fields into memory: there is nothing that could fail.
+        let _ = serde_json::to_writer(&mut lines, event);
+        lines.push(b'\n');
+    }
+    lines
 }

@@ -3,7 +3,9 @@
 use crate::figures::{bytes, count, counted, duration, pacing};
 use crate::table::{facts, paragraph, table};
 use dyno_analysis::room;
-use dyno_archive::plan::{Address, Factor, LuaScript, Order, Plan, Resolved, Stage, State, Workload, shown_parameter};
+use dyno_archive::plan::{
+    Address, Data, Factor, FurtherServer, LuaScript, Order, Plan, Resolved, Stage, State, Workload, shown_parameter,
+};
 use dyno_archive::summary::Pacing;
 use dyno_record::Storage;
 use indexmap::{IndexMap, IndexSet};
@@ -75,15 +77,9 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
     }));
     rows.extend(said_of(&databases, |cells| {
         let [experiment, ..] = cells else { return Vec::new() };
-        let data = &experiment.data;
-        let sql = |name: &str, text: &str| (!text.trim().is_empty()).then(|| row("data", name, text.trim().to_owned()));
-        let fills = data.fill.iter();
-        let fills = fills.map(|fill| row("data", &fill.table, counted(fill.rows, "row")));
-        let prepare = data.prepare.as_ref();
-        let prepare = prepare.map(|prepare| row("data", "prepare", in_lua(&prepare.script)));
-        let (setup, finish) = (sql("setup", &data.setup), sql("finish", &data.finish));
-        setup.into_iter().chain(fills).chain(prepare).chain(finish).collect()
+        made("data", &experiment.data)
     }));
+    rows.extend(further(plan));
     let mut workloads: IndexMap<&str, Vec<(&Workload, &[Stage])>> = IndexMap::new();
     for experiment in plan.cells.iter().map(|cell| &cell.experiment) {
         for workload in &experiment.workloads {
@@ -124,6 +120,51 @@ fn work(plan: &Plan, first: &Resolved, target: &str, archive: &str) -> Vec<Vec<S
     rows
 }
 
+/// How data is made; it is called `kind`.
+fn made(kind: &str, data: &Data) -> Vec<Vec<String>> {
+    let row = |name: &str, what: String| vec![kind.to_owned(), name.to_owned(), what];
+    let sql = |name: &str, text: &str| (!text.trim().is_empty()).then(|| row(name, text.trim().to_owned()));
+    let fills = data.fill.iter();
+    let fills = fills.map(|fill| row(&fill.table, counted(fill.rows, "row")));
+    let prepare = data.prepare.as_ref();
+    let prepare = prepare.map(|prepare| row("prepare", in_lua(&prepare.script)));
+    let (setup, finish) = (sql("setup", &data.setup), sql("finish", &data.finish));
+    setup.into_iter().chain(fills).chain(prepare).chain(finish).collect()
+}
+
+/// The servers beside the main one in any cell, each as it is in the first that has it, with its data where that is not
+/// the same as that of the one before it.
+fn further(plan: &Plan) -> Vec<Vec<String>> {
+    let mut servers: IndexMap<&String, &FurtherServer> = IndexMap::new();
+    for (name, server) in plan.cells.iter().flat_map(|cell| &cell.experiment.servers) {
+        servers.entry(name).or_insert(server);
+    }
+    let mut rows = Vec::new();
+    let mut before: Option<&FurtherServer> = None;
+    for (name, server) in servers {
+        let target = server.target.as_ref().map_or("embedded", Address::shown);
+        let of = [("proxy of", &server.behind), ("replica of", &server.replica_of)];
+        let of = of
+            .into_iter()
+            .filter_map(|(what, other)| Some(format!("{what} {}", other.as_ref()?)));
+        let tables = server.foreign.tables.join(" and ");
+        let tables = (!tables.is_empty()).then(|| format!("with its tables {tables}"));
+        let settings = server.settings.iter().map(|(name, value)| format!("{name} = {value}"));
+        let what: Vec<_> = [target.to_owned()]
+            .into_iter()
+            .chain(of)
+            .chain(tables)
+            .chain(settings)
+            .collect();
+        rows.push(vec!["server".to_owned(), name.clone(), what.join(", ")]);
+        if before.is_none_or(|before| before.data != server.data) {
+            rows.extend(made(&format!("data of {name}"), &server.data));
+        }
+        before = Some(server);
+    }
+    rows
+}
+
 /// How a workload runs in all cells that have it, and its scripts.
 fn how(cells: &[(&Workload, &[Stage])]) -> String {
     let Some((workload, _)) = cells.first() else {
@@ -131,8 +172,10 @@ fn how(cells: &[(&Workload, &[Stage])]) -> String {
     };
     let pacing = |(workload, stages): &(&Workload, &[Stage])| pacing(Pacing::of(workload, stages));
     let protocols = cells.iter().map(|(workload, _)| workload.protocol.to_string());
+    let on = workload.server.as_ref();
     let mut how = format!(
-        "{}, {}, {}, {}",
+        "{}{}, {}, {}, {}",
+        on.map_or_else(String::new, |server| format!("on {server}, ")),
         span(cells.iter().map(|(workload, _)| workload.clients), "client"),
         span(cells.iter().map(|(workload, _)| workload.threads), "thread"),
         alternatives(protocols),

@@ -21,13 +21,14 @@ pub fn handle(stop: &Stop, emergency: &Emergency) -> io::Result<()> {
         for _ in signals.forever() {
             if stop.requested() {
                 emergency.stop_now();
-                let changed = emergency.changed().map_or_else(String::new, |restore| {
+                let changed = emergency.changed().into_iter().map(|restore| {
                     format!(
                         "\nThe server's settings are still changed. The original ones are in {}; dyno run --resume \
                          restores them, and so does the next dyno run on this server.",
                         restore.display()
                     )
                 });
+                let changed: String = changed.collect();
                 say::in_passing(format!(
                     "\nEnding at once. What was measured is in the archive, without a summary; dyno show creates one.\
                      {changed}"

@@ -1,9 +1,10 @@
 //! Figures that an experiment derives from its results: rows per second from transactions per second and the rows
 //! of a batch, for example.
 //!
-//! A metric is an expression of pgbench's language in which `{ingest.tps}` stands for a result of a workload,
-//! `{tps}` for that of all workloads together, and `{batch}` for a parameter. They are all doubles, so that no
-//! division is cut to a whole number unless its constants are whole.
+//! A metric is an expression of pgbench's language in which `{ingest.tps}` stands for a result of a workload (of one
+//! that runs on several servers of one name, for the sum over them), `{tps}` for that of all workloads together, and
+//! `{batch}` for a parameter. They are all doubles, so that no division is cut to a whole number unless its constants
+//! are whole.
 
 use dyno_archive::plan::{Resolved, Value as Parameter};
 use dyno_archive::summary::Summary;
@@ -163,17 +164,27 @@ pub fn at(experiment: &Resolved, name: &str, throughput: &[Throughput]) -> Optio
 fn number(name: &str, experiment: &Resolved, throughput: &[Throughput]) -> Option<f64> {
     match (workload(name), name) {
         (Some(workload), _) => {
-            let known = throughput.iter().find(|known| known.workload == workload)?;
+            let is_meant = |known: &&Throughput| known.workload == workload || is_instance(experiment, known, workload);
+            let mut meant = throughput.iter().filter(is_meant).peekable();
+            meant.peek()?;
             Some(if name.ends_with(".tps") {
-                known.tps
+                meant.map(|known| known.tps).sum()
             } else {
-                known.statements_per_s
+                meant.map(|known| known.statements_per_s).sum()
             })
         }
         (None, "tps") => Some(throughput.iter().map(|known| known.tps).sum()),
         (None, "statements_per_s") => Some(throughput.iter().map(|known| known.statements_per_s).sum()),
         _ => experiment.parameters.get(name).and_then(Parameter::to_float),
     }
+}
+
+/// Whether this is what an instance of `workload` got done, which runs on several servers of one name.
+fn is_instance(experiment: &Resolved, known: &Throughput, workload: &str) -> bool {
+    let mut all = experiment.workloads.iter();
+    let its = all.find(|other| other.name == known.workload);
+    its.and_then(|its| its.instances.as_ref())
+        .is_some_and(|instances| instances.of == workload)
 }
 
 /// The value of an expression in which names have these values.
@@ -304,6 +315,26 @@ mod tests {
             assert_eq!(refused(metric, "0"), None, "{metric}");
         }
         assert_eq!(refused("{tps} > {batch}", "0"), Some(MetricError::NoNumber));
+    }
+
+    #[test]
+    fn of_a_workload_on_several_servers_the_sum_counts() {
+        let file = "title = \"t\"\n[servers.proxy]\ncount = 3\n[[workload]]\nname = \"a\"\nserver = \
+                    \"proxy\"\nscript = \"select 1\"\n[metrics]\nsum = \"{a.tps}\"\n";
+        let experiment = Experiment::parse(std::path::Path::new("t.toml"), file).unwrap();
+        let experiment = resolved(&experiment);
+        let names: Vec<_> = experiment
+            .workloads
+            .iter()
+            .map(|workload| workload.name.as_str())
+            .collect();
+        assert_eq!(names, ["a-1", "a-2", "a-3"]);
+        let throughput = names.iter().zip([1.0, 2.0, 4.0]).map(|(workload, tps)| Throughput {
+            workload,
+            tps,
+            statements_per_s: 0.0,
+        });
+        assert_eq!(at(&experiment, "sum", &throughput.collect::<Vec<_>>()), Some(7.0));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod published;
 mod resolved;
 mod scripts;
 mod secret;
+mod server;
 mod value;
 
 pub use address::Address;
@@ -27,6 +28,7 @@ pub use published::{Publication, PublishedFigure};
 pub use resolved::{Data, Fill, MEASURE, Phase, Prepare, Resolved, Stage, WARMUP, Workload};
 pub use scripts::{LuaScript, LuaSettings, Script, Scripts, WeightedScript};
 pub use secret::{shown_option, shown_parameter};
+pub use server::{Foreign, FurtherServer, Instances, MAIN};
 pub use value::{Span, Value};
 
 use indexmap::IndexMap;

@@ -1,8 +1,8 @@
 //! The exact work of a run.
 
 use super::{
-    Address, Cache, Check, LuaScript, Path, Place, Protocol, Question, Scripts, Size, Span, State, Value, padded,
-    secret,
+    Address, Cache, Check, FurtherServer, Instances, LuaScript, Path, Place, Protocol, Question, Scripts, Size, Span,
+    State, Value, padded, secret,
 };
 use indexmap::IndexMap;
 use jiff::fmt::serde::unsigned_duration::friendly::compact::{optional, required};
@@ -32,6 +32,12 @@ pub struct Resolved {
     /// which is never serialized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Address>,
+    /// What the main server is called; `None`: [`MAIN`](super::MAIN).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+    /// The servers beside it, by name, in the order of the file. What else is said here of a server is the main one's.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub servers: IndexMap<String, FurtherServer>,
     /// How the clients connect to the embedded server; `None`: over its unix socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
@@ -148,6 +154,12 @@ pub struct Workload {
     /// What the clients execute.
     #[serde(flatten)]
     pub scripts: Scripts,
+    /// The server that they connect to; `None`: the main one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The workload of the file that this is an instance of, if that runs on several servers of one name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instances: Option<Instances>,
 }
 
 /// A part of the measured time in which some workloads, clients or rates differ from the other parts.
@@ -206,7 +218,11 @@ impl Resolved {
     #[must_use]
     pub fn hidden(&self) -> Vec<&str> {
         let of_workloads = self.workloads.iter().filter_map(|workload| workload.scripts.lua());
-        let of_data = self.data.prepare.iter().map(|prepare| &prepare.script);
+        let further = self.servers.values().map(|server| &server.data);
+        let of_data = std::iter::once(&self.data)
+            .chain(further)
+            .flat_map(|data| &data.prepare);
+        let of_data = of_data.map(|prepare| &prepare.script);
         let options = of_workloads.chain(of_data).flat_map(|script| &script.lua.options);
         let all = self.parameters.iter().chain(options).filter(secret::is_hidden);
         let mut names: Vec<_> = all.map(|(name, _)| name.as_str()).collect();
@@ -253,6 +269,8 @@ impl Resolved {
             source: String::new(),
             size: None,
             target: None,
+            server_name: None,
+            servers: IndexMap::new(),
             path: None,
             locale: None,
             parameters: IndexMap::new(),

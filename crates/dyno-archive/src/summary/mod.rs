@@ -8,7 +8,7 @@ mod warning;
 
 pub use warning::{ENOUGH_INTERVALS, LONG_INTERVAL_S, Scale, Warning, WarningKind};
 
-use crate::plan::{Scripts, Span, Stage, Workload};
+use crate::plan::{Instances, Scripts, Span, Stage, Workload};
 use dyno_record::MOST_STATEMENTS;
 use hdrhistogram::Histogram;
 use indexmap::IndexMap;
@@ -162,6 +162,12 @@ pub struct WorkloadFacts {
     pub scripts: Vec<ScriptFacts>,
     /// The SQL of each statement of its scripts, in order; beyond the first 256, a word for all others together.
     pub statements: Vec<String>,
+    /// The server that its clients connected to; `None`: the main one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The workload of the file that it is an instance of, if that ran on several servers of one name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instances: Option<Instances>,
 }
 
 fn is_zero(number: &f64) -> bool {
@@ -204,6 +210,8 @@ impl WorkloadFacts {
             stages: Vec::new(),
             scripts: Vec::new(),
             statements: Vec::new(),
+            server: None,
+            instances: None,
         }
     }
 
@@ -232,6 +240,8 @@ impl WorkloadFacts {
                 })
                 .collect(),
             statements: told_apart(statements),
+            server: workload.server.clone(),
+            instances: workload.instances.clone(),
         }
     }
 

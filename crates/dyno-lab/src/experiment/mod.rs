@@ -11,11 +11,13 @@ mod dialect;
 mod document;
 mod duration;
 mod factor;
+pub(crate) mod mention;
 mod named;
 mod placeholder;
 pub mod plan;
 mod resolve;
 mod section;
+mod servers;
 mod set;
 pub(crate) mod text_file;
 
@@ -35,6 +37,7 @@ use dyno_archive::plan::{
 use dyno_target::target::without_secrets;
 use indexmap::IndexMap;
 use plan::Design;
+use servers::ServerPlan;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -56,6 +59,8 @@ pub struct Experiment {
     finish_place: Option<Place>,
     read_only: bool,
     target: Option<String>,
+    server_name: Option<String>,
+    servers: IndexMap<String, ServerPlan>,
     path: Option<Path>,
     locale: Option<String>,
     state: State,
@@ -117,6 +122,10 @@ struct WorkloadPlan {
     rate_per_s: Option<f64>,
     start_delay: Duration,
     scripts: WorkPlan,
+    /// The further server that it is for; `None`: the main one.
+    server: Option<String>,
+    /// Whether the sum over the instances of that server means something.
+    sum: bool,
 }
 
 /// What the clients of a workload execute, as written.

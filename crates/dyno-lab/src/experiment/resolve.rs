@@ -3,7 +3,7 @@
 use super::placeholder::substitute;
 use super::plan::Design;
 use super::set::{STAGE, WORKLOAD};
-use super::{Change, Experiment, FillPlan, SetError, StagePlan, WorkPlan, WorkloadPlan, address};
+use super::{Change, Experiment, FillPlan, SetError, StagePlan, WorkPlan, WorkloadPlan, address, servers};
 use dyno_analysis::summary::metrics;
 use dyno_archive::plan::{Check, Data, Expect, Fill, Question, Resolved, Scripts, Size, Stage, Value, Workload};
 use dyno_script::Rows;
@@ -105,17 +105,18 @@ impl Experiment {
         });
         let metrics = metrics.collect();
         let runs = |name: &String| selected.is_empty() || selected.contains(name);
-        let workloads: Vec<_> = self
-            .workloads
-            .into_iter()
-            .filter(|plan| runs(&plan.name))
-            .map(|plan| plan.resolved(cores, &parameters))
-            .collect::<Result<_, _>>()?;
+        let (further, instances) = servers::further(self.servers, &parameters, size, cores)?;
+        let workloads = self.workloads.into_iter().filter(|plan| runs(&plan.name));
+        let workloads = workloads.map(|plan| Ok((plan.sum, plan.resolved(cores, &parameters)?)));
+        let workloads = servers::on_instances(workloads.collect::<Result<_, _>>()?, &instances)?;
         check_languages(&workloads)?;
         let prepare = self.prepare.map(|plan| plan.resolved(&parameters)).transpose();
         let prepare = prepare.map_err(|refused| of_option("data", refused))?;
         let staged = !self.stages.is_empty();
-        let stages = self.stages.into_iter().filter_map(|plan| plan.resolved(&runs));
+        let stages = self
+            .stages
+            .into_iter()
+            .filter_map(|plan| plan.resolved(&runs, &workloads));
         let stages: Vec<_> = stages.collect();
         for stage in &stages {
             check_clients(stage, &workloads)?;
@@ -133,7 +134,9 @@ impl Experiment {
                 .iter()
                 .fold(Duration::ZERO, |sum, stage| sum.saturating_add(stage.lasts)),
         };
-        Ok(Resolved {
+        servers::checked(Resolved {
+            server_name: self.server_name,
+            servers: further,
             data: Data {
                 setup: substitute(&self.setup, &parameters),
                 setup_place: self.setup_place,
@@ -305,15 +308,26 @@ impl WorkloadPlan {
             transactions_per_client: None,
             start_delay: self.start_delay,
             scripts,
+            server: self.server,
+            instances: None,
         })
     }
 }
 
 impl StagePlan {
-    /// The stage with those of its workloads that run; `None` if none does.
-    fn resolved(self, runs: &impl Fn(&String) -> bool) -> Option<Stage> {
+    /// The stage with those of its workloads that run, each as often as it is among `workloads`; `None` if none does.
+    fn resolved(self, runs: &impl Fn(&String) -> bool, workloads: &[Workload]) -> Option<Stage> {
         let of_all = self.workloads.is_empty();
-        let workloads: Vec<_> = self.workloads.into_iter().filter(runs).collect();
+        let named = self.workloads.into_iter().filter(runs);
+        let workloads: Vec<_> = named
+            .flat_map(|name| {
+                let is_its = move |workload: &&Workload| match &workload.instances {
+                    Some(instances) => instances.of == name,
+                    None => workload.name == name,
+                };
+                workloads.iter().filter(is_its).map(|workload| workload.name.clone())
+            })
+            .collect();
         (of_all || !workloads.is_empty()).then_some(Stage {
             name: self.name,
             lasts: self.lasts,

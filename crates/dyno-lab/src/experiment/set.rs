@@ -18,6 +18,8 @@ pub(super) const WORKLOAD_NAMES: [&str; 5] = ["clients", "threads", "protocol", 
 pub(super) const PHASE_NAMES: [&str; 3] = [WARMUP, MEASURE, INTERVAL];
 /// Names of what is there before a run: the database, the way to it, its data; and which workloads run.
 pub(super) const PLACE_NAMES: [&str; 6] = [TARGET, "path", LOCALE, "state", "cache", WORKLOAD];
+/// Names of what a server beside the main one has, after its own; and there are its settings.
+pub(super) const SERVER_NAMES: [&str; 5] = [TARGET, "path", LOCALE, "state", "cache"];
 /// Names of what a stage has, after `stage.NAME.`.
 pub(super) const STAGE_NAMES: [&str; 3] = ["lasts", "clients", "rate"];
 /// Names of what the plan has, after `plan.`.
@@ -83,6 +85,7 @@ impl Experiment {
     /// `name` is a parameter; `clients`, `threads`, `protocol`, `rate` or `start_delay` for all workloads, or
     /// `WORKLOAD.clients` for one; `warmup`, `measure` or `interval`; `target`, `path`, `locale`, `state`, `cache`
     /// or `workload`; `options.NAME` of all scripts in Lua, or `WORKLOAD.options.NAME` or `data.options.NAME` of one;
+    /// `SERVER.target`, `.path`, `.locale`, `.state`, `.cache` or `SERVER.settings.NAME` of a server beside the main one;
     /// `stage.NAME.lasts`, `.clients` or `.rate`; `plan.repetitions`, `.order`, `.on_failure` or
     /// `.max_errors`; `settings.NAME` for any server setting, or its plain name if the experiment lists it or
     /// PostgreSQL has it. What is written in a section `[server]` or `[data]` may be called by it, too:
@@ -120,6 +123,7 @@ impl Experiment {
         };
         self.setting(name).is_some()
             || self.is_option(name)
+            || self.value_of_server(name).is_some()
             || self.names().iter().any(|known| known == name)
             || name.split_once('.').is_some_and(of_workload)
     }
@@ -149,6 +153,9 @@ impl Experiment {
         }
         names.extend(PHASE_NAMES.map(str::to_owned));
         names.extend(PLACE_NAMES.map(str::to_owned));
+        for server in self.servers.keys() {
+            names.extend(SERVER_NAMES.map(|name| format!("{server}.{name}")));
+        }
         for stage in &self.stages {
             names.extend(STAGE_NAMES.map(|name| format!("{STAGE}.{}.{name}", stage.name)));
         }
@@ -186,6 +193,10 @@ impl Experiment {
             stage.set(name, value)?;
         } else if let Some(name) = dotted(name, PLAN).filter(|name| PLAN_NAMES.contains(name)) {
             self.set_plan(name, value)?;
+        } else if let Some((server, name)) = self.value_of_server(name)
+            && let Some(server) = self.servers.get_mut(server)
+        {
+            return server.place.try_set(name, value);
         } else if let Some((workload, name)) = name.split_once('.')
             && WORKLOAD_NAMES.contains(&name)
             && let Some(workload) = self.workloads.iter_mut().find(|known| known.name == workload)

@@ -3,21 +3,22 @@
 use super::embedded::EmbeddedServers;
 use super::external::ExternalServers;
 use super::loaded::Loaded;
-use super::progress::Told;
+use super::ready::Ready;
 use super::reserved::Reserved;
-use super::steps::Steps;
-use super::target::{clients, lexis, needs, settings};
+use super::servers::CellServers;
+use super::target::{clients, lexis};
 use super::workload;
 use super::{Entry, Progress, RunError, RunRecording, data};
 use crate::lua::Heard;
 use dyno_analysis::progress::FinishedRun;
+use dyno_archive::CampaignWriter;
 use dyno_archive::plan::PlannedRun;
-use dyno_archive::plan::{Cache, ErrorLimit, Path as Way, Resolved};
-use dyno_archive::{CampaignWriter, Preparation};
+use dyno_archive::plan::{ErrorLimit, Resolved};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
 use dyno_load::{Ready as Load, no_log};
-use dyno_target::target::{Data, Database, Embedded, External, Part, Route, Target, TargetError, Wanted};
+use dyno_target::target::TargetError;
 use dyno_text::one_line;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What all runs of a campaign have in common.
@@ -47,25 +48,17 @@ pub(super) struct Bench<'a> {
     pub stop: &'a Stop,
 }
 
-/// A database that a run can begin on.
-struct Ready {
-    database: Box<dyn Database>,
-    settings: Vec<(String, String)>,
-    notes: Vec<String>,
-    preparation: Preparation,
-}
-
 impl Bench<'_> {
-    /// Makes one run of `experiment` on `target`.
+    /// Makes one run of `experiment` on its servers.
     pub(super) fn run(
         &mut self,
         planned: &PlannedRun,
         experiment: &Resolved,
-        target: &Target,
+        servers: &CellServers<'_>,
         progress: &mut dyn Progress,
     ) -> Result<FinishedRun, RunError> {
         let stop = self.stop;
-        self.attempt(planned, experiment, target, progress)
+        self.attempt(planned, experiment, servers, progress)
             .map_err(|error| match error {
                 RunError::Archive(_) | RunError::Target(TargetError::Stopped(_)) => error,
                 // What was under way was cancelled, and says so in one way or another.
@@ -78,20 +71,32 @@ impl Bench<'_> {
         &mut self,
         planned: &PlannedRun,
         experiment: &Resolved,
-        target: &Target,
+        servers: &CellServers<'_>,
         progress: &mut dyn Progress,
     ) -> Result<FinishedRun, RunError> {
         // Repetitions draw other numbers, cells the same: they are to differ in nothing but their levels.
         let seed = self.seed.wrapping_add(planned.repetition as u64 - 1);
-        let ready = self.ready(planned, experiment, target, progress)?;
+        let (ready, beside) = self.ready_all(planned, experiment, servers, progress)?;
         self.check_stop()?;
-        // Only the server knows how it has been told to read SQL.
-        let lexis = ready.database.lexis(lexis(experiment), &self.stop.flag())?;
+        let all = || std::iter::once(&ready).chain(&beside);
+        let of = |name: &str| all().find(|ready| ready.name == name).unwrap_or(&ready);
+        let mut read_by = HashMap::new();
+        for (ready, server) in all().zip(servers.all()) {
+            // Only the server knows how it has been told to read SQL.
+            let usual = lexis(&server.experiment);
+            read_by.insert(&*ready.name, ready.database.lexis(usual, &self.stop.flag())?);
+        }
+        let lexis = |name: &str| read_by.get(name).copied().unwrap_or_default();
         let scripts = workload::scripts(experiment, seed, lexis, self.stop)?;
-        let server = ready.database.reach().into();
-        let load = workload::plan(experiment, scripts, &server, self.threads.clone());
+        let workloads = experiment.workloads.iter();
+        let reached: Vec<_> = workloads
+            .map(|workload| of(experiment.server_of(workload)).database.reach().into())
+            .collect();
+        let load = workload::plan(experiment, scripts, &reached, self.threads.clone());
         // Before scripts do anything.
-        ready.database.mark_used(&self.stop.flag())?;
+        for ready in all().filter(|ready| !ready.is_replica) {
+            ready.database.mark_used(&self.stop.flag())?;
+        }
         let heard = Arc::new(Heard::default());
         let (load, lost) = self
             .reserved
@@ -106,12 +111,13 @@ impl Bench<'_> {
             examples: Some(load.examples()),
             settings: &ready.settings,
             database: &*ready.database,
+            beside: beside.iter().map(Ready::beside).collect(),
             command: self.command,
             max_errors: self.max_errors,
             sampling: self.sampling,
             threads: &self.threads,
-            notes: ready.notes,
-            preparation: Some(ready.preparation),
+            notes: ready.notes.clone(),
+            preparation: Some(ready.preparation.clone()),
             stop: self.stop,
         };
         progress.asks(&match clients(experiment) {
@@ -141,122 +147,17 @@ impl Bench<'_> {
         }
     }
 
-    fn check_stop(&self) -> Result<(), RunError> {
+    pub(super) fn check_stop(&self) -> Result<(), RunError> {
         if self.stop.requested() {
             return Err(RunError::Stopped);
         }
         Ok(())
     }
 
-    /// Brings server and data into the state that the experiment asks for.
-    fn ready(
-        &mut self,
-        planned: &PlannedRun,
-        experiment: &Resolved,
-        target: &Target,
-        progress: &mut dyn Progress,
-    ) -> Result<Ready, RunError> {
-        match target {
-            Target::Embedded(embedded) => self.ready_embedded(planned, experiment, &**embedded, progress),
-            Target::External(server) => self.ready_external(planned, experiment, &**server, progress),
-        }
-    }
-
-    fn ready_embedded(
-        &mut self,
-        planned: &PlannedRun,
-        experiment: &Resolved,
-        embedded: &dyn Embedded,
-        progress: &mut dyn Progress,
-    ) -> Result<Ready, RunError> {
-        let mut notes = Vec::new();
-        let all = self.all_data();
-        let stop = self.stop.flag();
-        let instance = self.embedded.hold(embedded, progress)?;
-        let settings = settings(experiment);
-        let needs = needs(experiment, &settings);
-        instance.bring(needs, self.several, &mut notes, &mut Told(progress))?;
-        if self.stop.requested() {
-            return Err(RunError::Stopped);
-        }
-        let data = data::of(experiment);
-        let wanted = Wanted {
-            data: &data,
-            all: &all,
-            campaign: &self.name,
-        };
-        let mut steps = Steps::default();
-        instance.prepare(wanted, self.several, &mut notes, &mut steps.told(progress), &stop)?;
-        rest(&*instance.database(None)?, &mut notes, &mut steps, progress, self.stop)?;
-        if experiment.data.cache == Cache::Cold {
-            steps.end();
-            notes.push(sentence(&instance.restart_cold(&mut Told(progress))?));
-        }
-        let route = experiment.path.map(|path| match path {
-            Way::Unix => Route::Unix,
-            Way::Tcp => Route::Tcp,
-        });
-        let database = instance.database(route)?;
-        warm(&*database, experiment, &mut notes, &mut steps, progress, self.stop)?;
-        Ok(Ready {
-            database,
-            settings: instance.settings().to_vec(),
-            notes,
-            preparation: self.loaded.preparation(steps, embedded, &data, planned),
-        })
-    }
-
-    fn ready_external(
-        &mut self,
-        planned: &PlannedRun,
-        experiment: &Resolved,
-        server: &dyn External,
-        progress: &mut dyn Progress,
-    ) -> Result<Ready, RunError> {
-        let mut notes = Vec::new();
-        let stop = self.stop.flag();
-        self.embedded.stop(progress);
-        self.reserved.ensure(server, &mut notes, self.stop, progress)?;
-        let set = self.external.set(server, experiment, &mut notes, progress, self.stop)?;
-        self.check_stop()?;
-        // To be set, the server may have been restarted.
-        self.reserved.ensure(server, &mut Vec::new(), self.stop, progress)?;
-        set.server.check_connections(clients(experiment), &[], &stop)?;
-        let data = data::of(experiment);
-        let wanted = Wanted {
-            data: &data,
-            all: &self.all_data(),
-            campaign: &self.name,
-        };
-        let mut steps = Steps::default();
-        let (prepared, lost) = self.reserved.during(self.stop, |stop| {
-            set.server
-                .prepare(wanted, &mut notes, &mut steps.told(progress), &stop.flag())
-        });
-        if let Some(lost) = lost {
-            return Err(lost);
-        }
-        let database = prepared?;
-        self.check_stop()?;
-        rest(&*database, &mut notes, &mut steps, progress, self.stop)?;
-        warm(&*database, experiment, &mut notes, &mut steps, progress, self.stop)?;
-        Ok(Ready {
-            preparation: self.loaded.preparation(steps, server, &data, planned),
-            database,
-            settings: set.settings,
-            notes,
-        })
-    }
-
-    /// The data of all cells.
-    fn all_data(&self) -> Vec<Data> {
-        self.all.iter().map(|experiment| data::of(experiment)).collect()
-    }
-
     /// What to say instead of how the load ended, if it ended because the server did.
     fn server_end(&mut self, outcome: &Outcome) -> Option<String> {
         match &outcome.ended_early {
-            Some(Ending::ConnectionsLost(_)) => self.embedded.held()?.post_mortem(),
+            Some(Ending::ConnectionsLost(_)) => self.embedded.all().find_map(|instance| instance.post_mortem()),
             _ => None,
         }
     }
@@ -264,7 +165,7 @@ impl Bench<'_> {
     /// The campaign is over, or goes on later: nothing of it stays up, and servers that are not ours are as they were.
     pub(super) fn leave(&mut self, complete: bool, progress: &mut dyn Progress) {
         self.external.put_back(progress);
-        if let Some(instance) = self.embedded.held().filter(|_| complete) {
+        for instance in self.embedded.all().filter(|_| complete) {
             // A server that crashed cannot drop a database, and need not.
             let _ = instance.clear();
         }
@@ -327,42 +228,4 @@ fn script_end(experiment: &Resolved, outcome: &Outcome, heard: &Heard) -> Option
 fn lacks_table(said: &str) -> bool {
     const MYSQL: [&str; 3] = ["MySQL error: 1146 ", "errno = 1146,", "returned error 1146 "];
     MYSQL.iter().any(|words| said.contains(words)) || said.contains("relation \"") && said.contains("\" does not exist")
-}
-
-/// Brings the database to rest.
-fn rest(
-    database: &dyn Database,
-    notes: &mut Vec<String>,
-    steps: &mut Steps,
-    progress: &mut dyn Progress,
-    stop: &Stop,
-) -> Result<(), RunError> {
-    steps.begin(Part::Settle, progress);
-    notes.extend(database.control(&stop.flag())?.settle()?);
-    steps.end();
-    Ok(())
-}
-
-/// Reads the data into the cache if the experiment asks for it.
-fn warm(
-    database: &dyn Database,
-    experiment: &Resolved,
-    notes: &mut Vec<String>,
-    steps: &mut Steps,
-    progress: &mut dyn Progress,
-    stop: &Stop,
-) -> Result<(), RunError> {
-    if experiment.data.cache == Cache::Warm {
-        steps.begin(Part::Warm, progress);
-        notes.push(sentence(&database.control(&stop.flag())?.warm()?));
-        steps.end();
-    }
-    Ok(())
-}
-
-/// A clause as a sentence.
-fn sentence(clause: &str) -> String {
-    let mut letters = clause.chars();
-    let first = letters.next().map(char::to_uppercase);
-    first.into_iter().flatten().chain(letters).chain(['.']).collect()
 }

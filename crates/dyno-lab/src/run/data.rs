@@ -1,9 +1,12 @@
 //! What an experiment says of its data, as a target brings it.
 
+use super::RunError;
+use crate::experiment::mention::{self, Mention};
 use crate::lua::Prepares;
 use dyno_archive::plan::{Resolved, State};
-use dyno_target::target::{self, Data, Fill, Maker, Sql};
+use dyno_target::target::{self, Data, Fill, Maker, Sql, Whereabouts};
 use dyno_text::is_secret;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The experiment's data.
@@ -38,6 +41,29 @@ pub(super) fn of(experiment: &Resolved) -> Data {
             State::Keep => target::State::Keep,
         },
     }
+}
+
+/// The same with where other servers are, which its SQL may ask for. It is other data where they are elsewhere.
+///
+/// # Errors
+/// Something is asked of a server that it does not have.
+pub(super) fn filled(experiment: &Resolved, known: &HashMap<String, Whereabouts>) -> Result<Data, RunError> {
+    let mut data = of(experiment);
+    if known.is_empty() {
+        return Ok(data);
+    }
+    for sql in [&mut data.setup, &mut data.finish] {
+        let part = |mention: &Mention<'_>| known.get(mention.server)?.part(mention.field).map(str::to_owned);
+        let text = mention::filled(&sql.text, part).map_err(|mention| RunError::NotThere {
+            server: mention.server.to_owned(),
+            field: mention.field.to_owned(),
+        })?;
+        if text != sql.text {
+            data.definition.push_str(&text);
+            sql.text = text;
+        }
+    }
+    Ok(data)
 }
 
 /// What makes the data what it is, whatever is done with it and wherever it is written.

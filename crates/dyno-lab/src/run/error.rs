@@ -40,6 +40,28 @@ pub enum RunError {
     /// A cell of a campaign cannot be measured, which is known before any is.
     #[error("the cell {cell} cannot be measured: {cause}")]
     Cell { cell: String, cause: Box<RunError> },
+    #[error(
+        "replicas are made of dyno's own servers, but the server {server} is {address}, which is there already: leave \
+         out replica_of, and name its replica by its address"
+    )]
+    ReplicaElsewhere { server: String, address: String },
+    #[error("{{{server}.{field}}} is nothing that this server has; say how to reach it with what it has")]
+    NotThere { server: String, field: String },
+    /// Another error, of which only the text without passwords is left.
+    #[error("{0}")]
+    Hidden(String),
+    /// Of several servers, which one it is about.
+    #[error("the server {server}: {cause}")]
+    OfServer { server: String, cause: Box<RunError> },
+    #[error(
+        "the servers {one} and {other} are the same one, {address}: data and settings of one would be the other's; \
+         give one of them another address"
+    )]
+    OneServerTwice {
+        one: String,
+        other: String,
+        address: String,
+    },
     #[error("there is no campaign \"{name}\" in {}; see dyno list", archive.display())]
     NoCampaign { name: String, archive: PathBuf },
     #[error("there is no unfinished campaign in {}; see dyno list", archive.display())]

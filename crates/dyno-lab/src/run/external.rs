@@ -4,18 +4,19 @@
 //! comes next, should dyno be killed: `dyno run --resume`, or any `dyno run` on the same server, by whatever
 //! address, that has the same home folder or the same archive.
 
+use super::servers::CellServers;
 use super::{Emergency, Progress, RunError, data, target};
 use crate::run::restore::Restore;
 use dyno_archive::plan::Resolved;
 use dyno_archive::{Archive, ArchiveError};
 use dyno_engine::Stop;
 use dyno_target::host::{SizeError, host_facts, resolve_size};
-use dyno_target::target::{External, SavedSetting, Target, Unset};
+use dyno_target::target::{External, SavedSetting, Unset};
 use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The server that is changed for this campaign, one at a time.
+/// The servers that are changed for this campaign: as many at a time as a run has.
 pub(super) struct ExternalServers {
     /// The campaign's folder.
     campaign: PathBuf,
@@ -27,7 +28,7 @@ pub(super) struct ExternalServers {
     leave: bool,
     /// Who is asked what is still changed, should dyno end at once.
     emergency: Emergency,
-    changed: Option<Changed>,
+    changed: Vec<Changed>,
     /// The addresses of servers that could not be put back, each once. Two that say the same of who they are may be one
     /// server, or copies of one data folder: only both addresses are true of both.
     failed: Vec<String>,
@@ -37,7 +38,9 @@ pub(super) struct ExternalServers {
 
 /// A server as it is now.
 struct Changed {
-    /// As it was asked for.
+    /// Its address, which may have several hosts.
+    asked: String,
+    /// The host that was set.
     server: Arc<dyn External>,
     /// What the experiment wanted of it.
     settings: Vec<(String, String)>,
@@ -73,7 +76,7 @@ impl ExternalServers {
             restart_command: restart_command.map(str::to_owned),
             leave,
             emergency: emergency.clone(),
-            changed: None,
+            changed: Vec::new(),
             failed: Vec::new(),
             leftovers,
         }
@@ -115,16 +118,18 @@ impl ExternalServers {
         let its = |left: &&Leftover| left.is_of(&here, identity.as_deref());
         let leftovers = self.leftovers.iter().filter(its);
         notes.extend(leftovers.filter_map(|left| left.note(&settings)));
-        let same =
-            |changed: &&Changed| changed.server.to_string() == reachable.to_string() && changed.settings == settings;
-        if let Some(changed) = self.changed.as_ref().filter(same) {
+        let asked = server.to_string();
+        let same = |changed: &&Changed| {
+            changed.asked == asked && changed.server.to_string() == here && changed.settings == settings
+        };
+        if let Some(changed) = self.changed.iter().find(same) {
             notes.extend_from_slice(&changed.notes);
             return Ok(Set {
                 server: Arc::clone(&changed.set),
                 settings: changed.held.clone(),
             });
         }
-        self.put_back(progress);
+        self.put_back_if(|changed| changed.asked == asked, progress);
         if settings.is_empty() || self.leave {
             let server = reachable;
             return Ok(Set { server, settings });
@@ -138,7 +143,7 @@ impl ExternalServers {
                 let (target, saved) = (reachable.to_string(), change.saved().clone());
                 let restore = Restore::new(&self.campaign, target, identity, saved, self.kept.as_deref());
                 restore.write()?;
-                self.emergency.set_changed(Some(restore.path()));
+                self.emergency.add_changed(restore.path());
                 Some(restore)
             }
         };
@@ -147,7 +152,7 @@ impl ExternalServers {
             Err(error) => {
                 match restore {
                     Some(restore) if error.is_undone() => {
-                        self.emergency.set_changed(None);
+                        self.emergency.remove_changed(restore.path());
                         restore.withdraw()?;
                     }
                     Some(restore) => progress.note(&still_kept(&restore)),
@@ -164,7 +169,8 @@ impl ExternalServers {
         let held = |(name, _): &&(String, String)| applied.unset.iter().all(|unset| unset.name != *name);
         let held: Vec<_> = settings.iter().filter(held).cloned().collect();
         let set = Arc::clone(&applied.server);
-        self.changed = Some(Changed {
+        self.changed.push(Changed {
+            asked,
             server: reachable,
             settings,
             held: held.clone(),
@@ -180,12 +186,27 @@ impl ExternalServers {
 
     /// Puts back what was changed. What cannot be put back now stays noted in the campaign's folder.
     pub(super) fn put_back(&mut self, progress: &mut dyn Progress) {
-        let Some(changed) = self.changed.take() else { return };
-        if let Some(saved) = changed.restore {
+        self.put_back_if(|_| true, progress);
+    }
+
+    /// Puts back what was changed on servers other than those of these addresses.
+    pub(super) fn keep(&mut self, addresses: &[String], progress: &mut dyn Progress) {
+        self.put_back_if(|changed| !addresses.contains(&changed.asked), progress);
+    }
+
+    fn put_back_if(&mut self, is_meant: impl Fn(&Changed) -> bool, progress: &mut dyn Progress) {
+        let (meant, others) = std::mem::take(&mut self.changed).into_iter().partition(is_meant);
+        self.changed = others;
+        let meant: Vec<Changed> = meant;
+        for changed in meant {
+            let Some(saved) = changed.restore else { continue };
             progress.asks("Restoring the server's settings");
-            let leftover = Leftover::of(changed.server.to_string(), &saved);
+            let (leftover, path) = (
+                Leftover::of(changed.server.to_string(), &saved),
+                saved.path().to_owned(),
+            );
             match back(&*changed.server, saved, self.restart_command.as_deref(), progress) {
-                Some(_) => self.emergency.set_changed(None),
+                Some(_) => self.emergency.remove_changed(&path),
                 None => self.add_failed(leftover),
             }
         }
@@ -276,10 +297,10 @@ pub(super) struct Left<'a> {
 type Records = (Arc<dyn External>, Vec<Restore>);
 
 impl Left<'_> {
-    /// Puts it back on the servers among `targets`, which are reserved for us. Gives what is there still.
+    /// Puts it back on the servers among `servers`, which are reserved for us. Gives what is there still.
     pub(super) fn put_back(
         &self,
-        targets: &[Target],
+        servers: &[CellServers<'_>],
         restart_command: Option<&str>,
         progress: &mut dyn Progress,
         stop: &Stop,
@@ -288,7 +309,7 @@ impl Left<'_> {
         // One server may be measured by two addresses: it says by both that the same records are its. What was done by
         // one is done, and what fails by one is not tried by the other, too.
         let mut tried: Vec<PathBuf> = Vec::new();
-        for (server, records) in self.records(targets, stop)? {
+        for (server, records) in self.records(servers, stop)? {
             for saved in records {
                 if tried.iter().any(|path| saved.is_in(path)) {
                     continue;
@@ -304,10 +325,10 @@ impl Left<'_> {
     }
 
     /// What is there, on servers that are to stay as they are.
-    pub(super) fn look(&self, targets: &[Target], stop: &Stop) -> Result<Vec<Leftover>, ArchiveError> {
+    pub(super) fn look(&self, servers: &[CellServers<'_>], stop: &Stop) -> Result<Vec<Leftover>, ArchiveError> {
         let mut seen: Vec<PathBuf> = Vec::new();
         let mut leftovers = Vec::new();
-        for (server, records) in self.records(targets, stop)? {
+        for (server, records) in self.records(servers, stop)? {
             for saved in records {
                 if !seen.iter().any(|path| saved.is_in(path)) {
                     leftovers.push(Leftover::of(server.to_string(), &saved));
@@ -318,11 +339,11 @@ impl Left<'_> {
         Ok(leftovers)
     }
 
-    /// What campaigns left to be put back on each of the servers among `targets` that answer; of a server with two
+    /// What campaigns left to be put back on each of the servers among `servers` that answer; of a server with two
     /// addresses by each of them.
-    fn records(&self, targets: &[Target], stop: &Stop) -> Result<Vec<Records>, ArchiveError> {
+    fn records(&self, servers: &[CellServers<'_>], stop: &Stop) -> Result<Vec<Records>, ArchiveError> {
         let mut all: Vec<Records> = Vec::new();
-        for server in targets.iter().filter_map(Target::external) {
+        for (_, server) in servers.iter().flat_map(CellServers::external) {
             let Ok(reachable) = server.first_reachable(&stop.flag()) else {
                 continue;
             };

@@ -4,6 +4,7 @@
 //! [`run`] makes all runs of a plan, and [`resume`] those that an interrupted campaign lacks. A run that fails is
 //! kept as such, and the others are made all the same.
 
+mod beside;
 mod both;
 #[cfg(test)]
 mod cases;
@@ -20,18 +21,21 @@ mod plans;
 mod preflight;
 mod progress;
 mod questions;
+mod ready;
 mod recorder;
 pub(crate) mod recording;
 mod reserved;
 mod restore;
 mod runner;
 mod sampling;
+mod servers;
 pub(crate) mod settings;
 mod steps;
 mod target;
 mod threads;
 mod workload;
 
+pub use beside::Beside;
 pub use both::Both;
 pub use emergency::Emergency;
 pub use error::RunError;
@@ -146,11 +150,11 @@ pub fn run(
         ..threads::kept(record, &request.threads)
     };
     preflight::descriptors(&plan)?;
-    let targets = preflight::targets(&plan, request.environment, stop)?;
+    let servers = preflight::servers(&plan, request.environment, stop)?;
     let restart_command = request.restart_command.as_deref();
-    preflight::terms(&targets, request.share_server, restart_command, stop)?;
+    preflight::terms(&servers, request.share_server, restart_command, stop)?;
     check_writable(&request.archive)?;
-    let reserved = Reserved::take(&plan, &targets, request.share_server, stop, progress)?;
+    let reserved = Reserved::take(&plan, &servers, request.share_server, stop, progress)?;
     let kept = kept(request.environment);
     let left = Left {
         resumed: None,
@@ -159,10 +163,10 @@ pub fn run(
     };
     // Who shares a server does not change it.
     let leftovers = match request.share_server {
-        true => left.look(&targets, stop)?,
-        false => left.put_back(&targets, restart_command, progress, stop)?,
+        true => left.look(&servers, stop)?,
+        false => left.put_back(&servers, restart_command, progress, stop)?,
     };
-    preflight::check(&plan, &targets, record.leave_settings, restart_command, progress, stop)?;
+    preflight::check(&plan, &servers, record.leave_settings, restart_command, progress, stop)?;
     if stop.requested() {
         return Err(RunError::Stopped);
     }
@@ -173,7 +177,7 @@ pub fn run(
         reserved,
         leftovers,
     };
-    let ended = CampaignRunner::new(&campaign, &record, &plan, &targets, lent, stop, emergency).go(progress);
+    let ended = CampaignRunner::new(&campaign, &record, &plan, &servers, lent, stop, emergency).go(progress);
     // What is to be put back on a server must not be forgotten.
     if ended.is_err() && plan.runs.len() == 1 && Restore::left_by(campaign.path()).is_empty() {
         campaign.discard();
@@ -194,7 +198,7 @@ pub fn rehearse(plan: &Plan, target: Option<&str>, environment: Environment<'_>)
         }
     }
     let stop = Stop::new();
-    preflight::rehearse(&plan, &preflight::targets(&plan, environment, &stop)?, &stop)
+    preflight::rehearse(&plan, &preflight::servers(&plan, environment, &stop)?, &stop)
 }
 
 /// Makes the runs that a campaign lacks: those that were not made, were interrupted or failed. Nothing is planned
@@ -236,10 +240,10 @@ pub fn resume(
         preflight::give_again(&mut plan, target, resumption.environment, stop)?;
     }
     preflight::descriptors(&plan)?;
-    let targets = preflight::targets(&plan, resumption.environment, stop)?;
-    preflight::terms(&targets, record.share_server, restart_command, stop)?;
-    preflight::check_same(&plan, &targets, &found.runs)?;
-    let reserved = Reserved::take(&plan, &targets, record.share_server, stop, progress)?;
+    let servers = preflight::servers(&plan, resumption.environment, stop)?;
+    preflight::terms(&servers, record.share_server, restart_command, stop)?;
+    preflight::check_same(&plan, &servers, &found.runs)?;
+    let reserved = Reserved::take(&plan, &servers, record.share_server, stop, progress)?;
     let kept = kept(resumption.environment);
     let left = Left {
         resumed: Some(&path),
@@ -247,13 +251,13 @@ pub fn resume(
         kept: kept.as_deref(),
     };
     let leftovers = match record.share_server {
-        true => left.look(&targets, stop)?,
-        false => left.put_back(&targets, restart_command, progress, stop)?,
+        true => left.look(&servers, stop)?,
+        false => left.put_back(&servers, restart_command, progress, stop)?,
     };
     let missing = plan.runs.iter().any(|planned| !found.has(planned));
     if missing {
         check_secrets(&plan)?;
-        preflight::check(&plan, &targets, record.leave_settings, restart_command, progress, stop)?;
+        preflight::check(&plan, &servers, record.leave_settings, restart_command, progress, stop)?;
     }
     let lent = Lending {
         restart_command,
@@ -261,7 +265,7 @@ pub fn resume(
         reserved,
         leftovers,
     };
-    CampaignRunner::new(&campaign, record, &plan, &targets, lent, stop, emergency).go(progress)
+    CampaignRunner::new(&campaign, record, &plan, &servers, lent, stop, emergency).go(progress)
 }
 
 /// Makes sure that all values of an archived plan are known: secrets are never archived.

@@ -2,6 +2,7 @@
 //! that it disturbs nothing that is measured.
 
 use super::recording::Entry;
+use dyno_archive::plan::Workload;
 use dyno_archive::{ArchiveError, StatementPlans, write_plans};
 use dyno_engine::Found;
 use dyno_record::Explained;
@@ -16,8 +17,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many are asked for before it is looked whether there is time for more.
 const AT_ONCE: usize = 10;
 
-/// The plans of a run.
+/// The plans of a server's statements in a run.
 pub(super) struct Plans {
+    /// The numbers of the workloads that run there.
+    workloads: Vec<usize>,
     asked: Vec<Asked>,
 }
 
@@ -30,37 +33,40 @@ struct Asked {
 }
 
 impl Plans {
-    /// Asks for the plans of all statements that are known before the load.
+    /// Asks for the plans of all statements that are known before the load, of the workloads that are `its`.
     ///
     /// # Errors
     /// The connection is broken.
     pub fn before(
         control: &mut dyn Control,
         entry: &Entry<'_>,
-        examples: Vec<Vec<Example>>,
+        examples: &[Vec<Example>],
+        is_its: impl Fn(&Workload) -> bool,
     ) -> Result<Self, TargetError> {
         let workloads = entry.experiment.workloads.iter().zip(&entry.statements).zip(examples);
-        let asked = workloads
-            .enumerate()
-            .flat_map(|(number, ((workload, statements), examples))| {
-                let each = statements.iter().zip(examples).zip(1..);
-                each.map(move |((statement, example), place)| Asked {
-                    workload: number,
-                    to_explain: ToExplain {
-                        has_values: example.parameterized.is_some(),
-                        parameterized: example.parameterized,
-                        filled: example.filled,
-                    },
-                    kept: StatementPlans {
-                        workload: workload.name.clone(),
-                        number: place,
-                        statement: statement.clone(),
-                        before: Explained::HasNone,
-                        after: None,
-                    },
-                })
-            });
-        let mut plans = Self { asked: asked.collect() };
+        let its = workloads.enumerate().filter(|(_, ((workload, _), _))| is_its(workload));
+        let asked = its.clone().flat_map(|(number, ((workload, statements), examples))| {
+            let each = statements.iter().zip(examples).zip(1..);
+            each.map(move |((statement, example), place)| Asked {
+                workload: number,
+                to_explain: ToExplain {
+                    has_values: example.parameterized.is_some(),
+                    parameterized: example.parameterized.clone(),
+                    filled: example.filled.clone(),
+                },
+                kept: StatementPlans {
+                    workload: workload.name.clone(),
+                    number: place,
+                    statement: statement.clone(),
+                    before: Explained::HasNone,
+                    after: None,
+                },
+            })
+        });
+        let mut plans = Self {
+            asked: asked.collect(),
+            workloads: its.map(|(number, _)| number).collect(),
+        };
         let explained = plans.explain(control)?;
         for (asked, explained) in plans.asked.iter_mut().zip(explained) {
             asked.kept.before = explained;
@@ -79,7 +85,7 @@ impl Plans {
         names: &[String],
         come_upon: &[(usize, Found)],
     ) -> Result<(), TargetError> {
-        for (workload, found) in come_upon {
+        for (workload, found) in come_upon.iter().filter(|(number, _)| self.workloads.contains(number)) {
             let before = self.asked.iter().filter(|asked| asked.workload == *workload).count();
             self.asked.push(Asked {
                 workload: *workload,
@@ -121,15 +127,17 @@ impl Plans {
         Ok(explained)
     }
 
-    /// Writes them into the folder of their run, if there is any statement.
+    /// Writes those of `all` servers into the folder of their run, if there is any statement.
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<(), ArchiveError> {
-        if self.asked.is_empty() {
+    pub fn write<'a>(all: impl IntoIterator<Item = &'a Self>, folder: &Path) -> Result<(), ArchiveError> {
+        let mut asked: Vec<_> = all.into_iter().flat_map(|plans| &plans.asked).collect();
+        if asked.is_empty() {
             return Ok(());
         }
-        let kept: Vec<_> = self.asked.iter().map(|asked| asked.kept.clone()).collect();
+        asked.sort_by_key(|asked| asked.workload);
+        let kept: Vec<_> = asked.into_iter().map(|asked| asked.kept.clone()).collect();
         write_plans(folder, &kept)
     }
 
@@ -169,7 +177,10 @@ mod tests {
             },
         };
         let denied = |why: &str| Explained::Denied(why.to_owned());
-        let plans = |asked| Plans { asked }.denied();
+        let plans = |asked| {
+            let workloads = vec![0];
+            Plans { workloads, asked }.denied()
+        };
         assert_eq!(plans(vec![asked(Explained::HasNone, Some(Explained::HasNone))]), None);
         let said = plans(vec![
             asked(denied("no right on a"), Some(denied("no right on a"))),

@@ -1,7 +1,8 @@
 //! What can be wrong with a campaign, told before anything is made, changed or destroyed.
 
 use super::external::{self, Terms};
-use super::target::{name_of, named, names, needs};
+use super::servers::{CellServer, CellServers};
+use super::target::{name_of, named, names};
 use super::{Progress, RunError, data, target, workload};
 use crate::experiment::address;
 use dyno_analysis::summary::metrics;
@@ -9,11 +10,12 @@ use dyno_archive::Run;
 use dyno_archive::plan::{Cache, Path as Route, Resolved};
 use dyno_archive::plan::{Cell, Plan};
 use dyno_engine::{Stop, allow_descriptors};
+use dyno_script::Lexis;
 use dyno_target::host::{Capacity, resolve_size};
 use dyno_target::target::{self as seam, Environment, External, Target, product, statements, without_secrets};
 use std::collections::{HashMap, HashSet};
 
-/// What a run has open beside its load: the archive's files, a control connection and one for each sampler, each
+/// What a run has open beside its load for each server: the archive's files, a control connection and one for each sampler, each
 /// with an event loop of its own.
 const OTHER_DESCRIPTORS: u64 = 64;
 
@@ -25,36 +27,43 @@ pub(super) fn descriptors(plan: &Plan) -> Result<(), RunError> {
         (clients, workloads.iter().map(|workload| workload.threads).sum())
     });
     let (clients, threads) = sizes.max().unwrap_or_default();
-    Ok(allow_descriptors(clients, threads, OTHER_DESCRIPTORS)?)
-}
-
-/// The database of each cell, in their order.
-pub(super) fn targets(plan: &Plan, environment: Environment<'_>, stop: &Stop) -> Result<Vec<Target>, RunError> {
-    let flag = stop.flag();
-    let each = plan
+    let servers = plan
         .cells
         .iter()
-        .map(|cell| named(name_of(&cell.experiment), environment, &flag));
-    Ok(each.collect::<Result<_, _>>()?)
+        .map(|cell| cell.experiment.server_names().count() as u64);
+    let others = OTHER_DESCRIPTORS.saturating_mul(servers.max().unwrap_or(1));
+    Ok(allow_descriptors(clients, threads, others)?)
+}
+
+/// The servers of each cell, in their order.
+pub(super) fn servers<'a>(
+    plan: &'a Plan,
+    environment: Environment<'_>,
+    stop: &Stop,
+) -> Result<Vec<CellServers<'a>>, RunError> {
+    let cells = plan.cells.iter();
+    cells
+        .map(|cell| CellServers::of(&cell.experiment, environment, stop))
+        .collect()
 }
 
 /// Makes sure that the servers which are not dyno's own can be shared and restarted if that is asked for.
 pub(super) fn terms(
-    targets: &[Target],
+    cells: &[CellServers<'_>],
     shared: bool,
     restart_command: Option<&str>,
     stop: &Stop,
 ) -> Result<(), RunError> {
-    let mut servers = targets.iter().filter_map(Target::external);
-    Ok(servers.try_for_each(|server| server.check_terms(shared, restart_command, &stop.flag()))?)
+    let mut servers = cells.iter().flat_map(CellServers::external);
+    Ok(servers.try_for_each(|(_, server)| server.check_terms(shared, restart_command, &stop.flag()))?)
 }
 
 /// Looks at what can be seen of every cell without its server: scripts, the data's SQL, settings, addresses. The
 /// first that cannot be measured is the error.
-pub(super) fn rehearse(plan: &Plan, targets: &[Target], stop: &Stop) -> Result<(), RunError> {
+pub(super) fn rehearse(plan: &Plan, cells: &[CellServers<'_>], stop: &Stop) -> Result<(), RunError> {
     // Cells seldom differ in what is looked at here, and there may be thousands.
     let mut seen = HashSet::new();
-    for (cell, target) in plan.cells.iter().zip(targets) {
+    for (cell, servers) in plan.cells.iter().zip(cells) {
         let experiment = &cell.experiment;
         metrics::rehearse(experiment).map_err(|(name, cause)| of_cell(cell, RunError::Metric { name, cause }))?;
         let names: Vec<_> = experiment.parameters.keys().collect();
@@ -63,33 +72,48 @@ pub(super) fn rehearse(plan: &Plan, targets: &[Target], stop: &Stop) -> Result<(
             .iter()
             .map(|workload| (workload.protocol, workload.clients, &workload.scripts))
             .collect();
-        let data = &experiment.data;
-        let data = (
-            &data.setup,
-            &data.prepare,
-            &data.finish,
-            &data.tablespaces,
-            &experiment.locale,
-        );
-        let way = (target.to_string(), experiment.path, experiment.data.cache);
-        let looked_at = (names, scripts, data, &experiment.settings, way);
+        let places = servers.all().map(|server| {
+            let (experiment, data) = (&server.experiment, &server.experiment.data);
+            let made = (&data.setup, &data.prepare, &data.finish, &data.tablespaces);
+            let way = (server.target.to_string(), experiment.path, data.cache);
+            (made, &experiment.locale, &experiment.settings, way)
+        });
+        let looked_at = (names, scripts, places.collect::<Vec<_>>());
         if !seen.insert(serde_json::to_string(&looked_at).unwrap_or_default()) {
             continue;
         }
-        rehearse_cell(experiment, target, plan.seed, stop).map_err(|cause| of_cell(cell, cause))?;
+        let looked = workload::rehearse(experiment, plan.seed, lexis_of(servers), stop);
+        let looked = looked.and_then(|()| {
+            servers
+                .all()
+                .try_for_each(|server| rehearse_server(servers, server, stop))
+        });
+        looked.map_err(|cause| of_cell(cell, cause))?;
     }
     Ok(())
 }
 
-fn rehearse_cell(experiment: &Resolved, target: &Target, seed: u64, stop: &Stop) -> Result<(), RunError> {
-    workload::rehearse(experiment, seed, target::lexis(experiment), stop)?;
+/// By which rules scripts for a server of this name are usually read.
+fn lexis_of<'a>(servers: &'a CellServers<'_>) -> impl Fn(&str) -> Lexis + 'a {
+    |name| {
+        let server = servers.all().find(|server| server.name == name);
+        server.map_or_else(Lexis::default, |server| target::lexis(&server.experiment))
+    }
+}
+
+fn rehearse_server(servers: &CellServers<'_>, server: &CellServer<'_>, stop: &Stop) -> Result<(), RunError> {
+    rehearse_one(server, stop).map_err(|cause| servers.about(server, cause))
+}
+
+fn rehearse_one(server: &CellServer<'_>, stop: &Stop) -> Result<(), RunError> {
+    let (experiment, target) = (&*server.experiment, &server.target);
     workload::check_prepare(experiment, stop)?;
     for (sql, name) in [experiment.data.placed_setup(), experiment.data.placed_finish()] {
         statements(&sql, name, target::lexis(experiment))?;
     }
     match target {
         Target::Embedded(embedded) => {
-            embedded.rehearse(needs(experiment, &target::settings(experiment)))?;
+            embedded.rehearse(server.needs(&target::settings(experiment)))?;
             embedded.check_data(&data::of(experiment))?;
         }
         Target::External(server) => {
@@ -125,34 +149,35 @@ fn of_cell(cell: &Cell, cause: RunError) -> RunError {
 /// Looks at every cell without making or changing anything. The first that cannot be measured is the error.
 pub(super) fn check(
     plan: &Plan,
-    targets: &[Target],
+    cells: &[CellServers<'_>],
     leave_settings: bool,
     restart_command: Option<&str>,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<(), RunError> {
-    let varied = varied_settings(plan);
-    let terms = Terms {
-        leave: leave_settings,
-        restart_command,
-        varied: &varied,
-    };
-    rehearse(plan, targets, stop).map_err(|cause| match stop.requested() {
+    rehearse(plan, cells, stop).map_err(|cause| match stop.requested() {
         true => RunError::Stopped,
         false => cause,
     })?;
-    for (cell, target) in plan.cells.iter().zip(targets) {
-        let Target::External(server) = target else { continue };
-        progress.asks(&format!("Connecting to {server}"));
-        let reachable = server.first_reachable(&stop.flag());
-        let checked = reachable.map_err(RunError::from).and_then(|reachable| {
-            check_locale(&*reachable, &cell.experiment, stop)?;
-            external::check(&*reachable, &cell.experiment, terms, stop)
-        });
-        checked.map_err(|cause| match stop.requested() {
-            true => RunError::Stopped,
-            false => of_cell(cell, cause),
-        })?;
+    for (cell, servers) in plan.cells.iter().zip(cells) {
+        for (one, server) in servers.external() {
+            progress.asks(&format!("Connecting to {server}"));
+            let varied = varied_settings(cells, &one.name);
+            let terms = Terms {
+                leave: leave_settings,
+                restart_command,
+                varied: &varied,
+            };
+            let reachable = server.first_reachable(&stop.flag());
+            let checked = reachable.map_err(RunError::from).and_then(|reachable| {
+                check_locale(&*reachable, &one.experiment, stop)?;
+                external::check(&*reachable, &one.experiment, terms, stop)
+            });
+            checked.map_err(|cause| match stop.requested() {
+                true => RunError::Stopped,
+                false => of_cell(cell, servers.about(one, cause)),
+            })?;
+        }
     }
     Ok(())
 }
@@ -190,13 +215,17 @@ fn check_locale(server: &dyn External, experiment: &Resolved, stop: &Stop) -> Re
     })
 }
 
-/// The server settings that are not the same in all cells of a kind of database: what one kind is set to is no level
-/// of another.
-fn varied_settings(plan: &Plan) -> Vec<&str> {
+/// The settings of the server `name` that are not the same in all cells of a kind of database: what one kind is set to
+/// is no level of another.
+fn varied_settings<'a>(cells: &'a [CellServers<'_>], name: &str) -> Vec<&'a str> {
     let mut firsts = HashMap::new();
-    let differing = plan.cells.iter().flat_map(|cell| {
-        let kind = product(name_of(&cell.experiment)).map(|product| product.key()).ok();
-        let other = &cell.experiment.settings;
+    let of_name = cells
+        .iter()
+        .flat_map(CellServers::all)
+        .filter(|server| server.name == name);
+    let differing = of_name.flat_map(|server| {
+        let kind = product(name_of(&server.experiment)).map(|product| product.key()).ok();
+        let other = &server.experiment.settings;
         let first = *firsts.entry(kind).or_insert(other);
         let names = first.keys().chain(other.keys()).map(String::as_str);
         names.filter(move |name| first.get(*name) != other.get(*name))
@@ -242,10 +271,15 @@ pub(super) fn give_again(
 }
 
 /// Makes sure that the addresses still lead to where the `runs` so far were made: the environment has a say in them.
-pub(super) fn check_same(plan: &Plan, targets: &[Target], runs: &[Run]) -> Result<(), RunError> {
-    for (cell, target) in plan.cells.iter().zip(targets) {
+pub(super) fn check_same(plan: &Plan, cells: &[CellServers<'_>], runs: &[Run]) -> Result<(), RunError> {
+    for (cell, servers) in plan.cells.iter().zip(cells) {
         // Of several hosts any may be the one that takes sessions now.
-        let Some(server) = target.external().filter(|server| server.routes().len() == 1) else {
+        let Some(server) = servers
+            .main
+            .target
+            .external()
+            .filter(|server| server.routes().len() == 1)
+        else {
             continue;
         };
         let records = runs.iter().filter_map(|run| run.record.as_ref().ok());
@@ -316,10 +350,10 @@ mod tests {
         for cell in &mut plan.cells {
             cell.experiment.target = Some(address("host=127.0.0.1 port=1 user=ann dbname=x".to_owned()));
         }
-        let targets = targets(&plan, &environment, &Stop::new()).unwrap();
+        let servers = servers(&plan, &environment, &Stop::new()).unwrap();
         let refused = |number: usize| {
             let cell = &plan.cells[number].experiment;
-            check_route(&**targets[number].external().unwrap(), cell).map_err(|error| error.to_string())
+            check_route(&**servers[number].main.target.external().unwrap(), cell).map_err(|error| error.to_string())
         };
         assert_eq!(refused(0), Ok(()));
         let error = refused(1).unwrap_err();
@@ -335,8 +369,8 @@ mod tests {
             let file = format!("title = \"t\"\n[data]\n{data}\n[[workload]]\nscript = \"select 1;\"\n");
             let experiment = Experiment::parse(Path::new("mine.toml"), &file).unwrap();
             let plan = experiment.plan(Size::Small, &[], None, 7, 2).unwrap();
-            let targets = targets(&plan, &environment, &Stop::new()).unwrap();
-            rehearse(&plan, &targets, &Stop::new()).unwrap_err().to_string()
+            let servers = servers(&plan, &environment, &Stop::new()).unwrap();
+            rehearse(&plan, &servers, &Stop::new()).unwrap_err().to_string()
         };
         let error = refused("setup = '''\ncreate table t (id int);\n\\set a 1\n'''");
         assert!(error.starts_with("mine.toml, line 5: \\set a 1 is or has"), "{error}");
@@ -351,8 +385,8 @@ mod tests {
         let set =
             [("locale", "C"), ("target", "embedded:mariadb")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         let plan = find("pk-update").unwrap().plan(Size::Small, &set, None, 7, 2).unwrap();
-        let targets = targets(&plan, &environment, &Stop::new()).unwrap();
-        let error = rehearse(&plan, &targets, &Stop::new()).unwrap_err().to_string();
+        let servers = servers(&plan, &environment, &Stop::new()).unwrap();
+        let error = rehearse(&plan, &servers, &Stop::new()).unwrap_err().to_string();
         assert!(error.starts_with("locale = \"C\" is for PostgreSQL only"), "{error}");
     }
 
@@ -364,7 +398,8 @@ mod tests {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect();
             let plan = find("pk-update").unwrap().plan(Size::Small, &set, None, 7, 2).unwrap();
-            varied_settings(&plan)
+            let servers = servers(&plan, &environment, &Stop::new()).unwrap();
+            varied_settings(&servers, "main")
                 .iter()
                 .map(|name| (*name).to_owned())
                 .collect::<Vec<_>>()
@@ -381,8 +416,8 @@ mod tests {
         let file = "title = \"t\"\n[data]\nsetup = 'select 1 # \\nosuch'\n[[workload]]\nscript = \"select 1;\"\n";
         let experiment = Experiment::parse(Path::new("mine.toml"), file).unwrap();
         let plan = experiment.plan(Size::Small, &set, None, 7, 2).unwrap();
-        let targets = targets(&plan, &environment, &Stop::new()).unwrap();
-        let error = rehearse(&plan, &targets, &Stop::new()).unwrap_err().to_string();
+        let servers = servers(&plan, &environment, &Stop::new()).unwrap();
+        let error = rehearse(&plan, &servers, &Stop::new()).unwrap_err().to_string();
         assert!(
             error.starts_with("the cell target = embedded cannot be measured: mine.toml:3:"),
             "{error}"
@@ -394,8 +429,8 @@ mod tests {
         let sets = [("clients", "2,200"), ("settings.max_connections", "50")];
         let sets = sets.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let plan = find("pk-update").unwrap().plan(Size::Small, &sets, None, 7, 2).unwrap();
-        let targets = targets(&plan, &environment, &Stop::new()).unwrap();
-        let error = check(&plan, &targets, false, None, &mut Nobody, &Stop::new())
+        let servers = servers(&plan, &environment, &Stop::new()).unwrap();
+        let error = check(&plan, &servers, false, None, &mut Nobody, &Stop::new())
             .unwrap_err()
             .to_string();
         assert!(

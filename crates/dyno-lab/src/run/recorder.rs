@@ -1,12 +1,13 @@
 //! What happens to every interval of a running load: archived, summed up, and told to whoever watches.
 
+use super::beside::Watched;
 use super::lately::Lately;
 use super::progress::Progress;
 use super::sampling::{Running, Sampling};
 use dyno_analysis::summary::SummaryBuilder;
 use dyno_archive::plan::WARMUP;
 use dyno_archive::summary::{ClientCpu, Connection, HostCpu, Summary, Warning};
-use dyno_archive::{EventKind, EventRecord, RunWriter};
+use dyno_archive::{EventKind, EventRecord, RunWriter, ServerWriter};
 use dyno_engine::{AbortReason, ClientEvent, Connected, Found, Observer, TransportKind};
 use dyno_record::{Interval, LatencyHistogram, MOST_STATEMENTS};
 use dyno_target::host::{CpuMeter, CpuShares};
@@ -24,6 +25,8 @@ pub struct Recorder<'a> {
     planned: Option<Duration>,
     sampling: Option<Sampling>,
     sampler: Option<Running>,
+    /// The servers beside the main one.
+    beside: Vec<Watched>,
     connection: Option<Connection>,
     begun: Option<Instant>,
     cpu: Cpu,
@@ -34,6 +37,17 @@ pub struct Recorder<'a> {
     /// The statements that clients came upon, each with the number of its workload.
     come_upon: Vec<(usize, Found)>,
     warnings: Vec<Warning>,
+}
+
+/// What a recorder leaves.
+pub(super) struct Recorded<'a> {
+    /// What was measured, with what only the recorder knows filled in.
+    pub summary: Summary,
+    /// What is needed to archive it.
+    pub writer: RunWriter,
+    /// The same of the servers beside the main one.
+    pub beside: Vec<ServerWriter>,
+    pub progress: &'a mut dyn Progress,
 }
 
 /// dyno's own CPU time at the begin and at the end of what was measured, user and system.
@@ -49,6 +63,7 @@ impl<'a> Recorder<'a> {
         builder: SummaryBuilder,
         progress: &'a mut dyn Progress,
         sampling: Sampling,
+        beside: Vec<Watched>,
     ) -> Self {
         let phases = &writer.record_mut().phases;
         let planned_s: Option<f64> = phases.iter().map(|phase| phase.planned_s).sum();
@@ -60,6 +75,7 @@ impl<'a> Recorder<'a> {
             progress,
             sampling: Some(sampling),
             sampler: None,
+            beside,
             connection: None,
             begun: None,
             cpu: Cpu::default(),
@@ -76,9 +92,16 @@ impl<'a> Recorder<'a> {
         &self.come_upon
     }
 
-    /// The summary of what was measured, with what only the recorder knows filled in, and what it needs to be archived.
-    pub(super) fn finish(mut self) -> (Summary, RunWriter, &'a mut dyn Progress) {
+    /// Ends the recording.
+    pub(super) fn finish(mut self) -> Recorded<'a> {
         self.tell();
+        let mut beside = Vec::new();
+        for watched in std::mem::take(&mut self.beside) {
+            let (writer, warnings) = watched.finish();
+            beside.push(writer);
+            let notes = warnings.into_iter().map(|text| Warning::Note { text });
+            self.warnings.extend(notes);
+        }
         let sampled = self.sampler.take().map(Running::finish).unwrap_or_default();
         self.warnings
             .extend(sampled.warnings.into_iter().map(|text| Warning::Note { text }));
@@ -102,7 +125,12 @@ impl<'a> Recorder<'a> {
         summary.sampling = sampled.cost;
         summary.load_host = self.load_host;
         summary.warnings.append(&mut self.warnings);
-        (summary, self.writer, self.progress)
+        Recorded {
+            summary,
+            writer: self.writer,
+            beside,
+            progress: self.progress,
+        }
     }
 
     fn keep_events(&mut self, events: &[EventRecord]) {
@@ -217,6 +245,7 @@ impl Observer for Recorder<'_> {
         }
         // The first phase begins when this returns.
         self.sampler = self.sampling.take().map(|sampling| sampling.start(self.writer.path()));
+        self.beside.iter_mut().for_each(Watched::start);
         self.begun = Some(Instant::now());
         self.mark_begin();
     }
@@ -227,6 +256,11 @@ impl Observer for Recorder<'_> {
         }
         let noticed = self.sampler.as_ref().map(Running::events).unwrap_or_default();
         self.keep_events(&noticed);
+        for place in 0..self.beside.len() {
+            if let Err(error) = self.beside[place].keep_events() {
+                self.archive_failed(&error);
+            }
+        }
         let phase = self.phases.get(interval.phase).map(String::as_str).unwrap_or_default();
         if phase == WARMUP {
             self.mark_begin();
@@ -345,6 +379,8 @@ mod tests {
             rate_per_s: None,
             transactions_per_client: Some(5),
             start_delay: Duration::ZERO,
+            server: None,
+            instances: None,
             scripts: Scripts::new([("a.sql".to_owned(), "select 1;".to_owned(), 1)]),
         };
         Resolved::of_load("pgbench".to_owned(), "a.sql".to_owned(), vec![workload])
@@ -379,7 +415,7 @@ mod tests {
         assert_eq!(sampling.warnings.len(), 1);
 
         let mut errors = Errors::default();
-        let mut recorder = Recorder::new(writer, builder, &mut errors, sampling);
+        let mut recorder = Recorder::new(writer, builder, &mut errors, sampling, Vec::new());
         recorder.connected(&Connected {
             connect_time: vec![LatencyHistogram::new()],
             total: Duration::ZERO,
@@ -426,7 +462,7 @@ mod tests {
         for interval in [&warmup, &warmup, &interval] {
             assert!(recorder.interval(interval).is_continue());
         }
-        let (summary, writer, _) = recorder.finish();
+        let Recorded { summary, writer, .. } = recorder.finish();
         writer.finish(RunState::Complete, summary).unwrap();
         // Each phase is told of to its end, although none lasted for a second.
         assert_eq!(errors.0, [4, 2]);

@@ -3,9 +3,10 @@
 //! It does not matter who plans and drives the load. A campaign of experiments records each run, and so
 //! does `dyno pgbench --archive`; both leave the same folder behind.
 
+use super::beside::{Around, Beside, describe};
 use super::plans::Plans;
 use super::questions::Questions;
-use super::recorder::{Recorder, told_together};
+use super::recorder::{Recorded, Recorder, told_together};
 use super::sampling::Sampling;
 use super::threads;
 use super::{Progress, RunError, ceiling, settings};
@@ -14,7 +15,7 @@ use dyno_analysis::progress::FinishedRun;
 use dyno_analysis::summary::{SummaryBuilder, metrics, summary_of};
 use dyno_archive::analysis::Analysis;
 use dyno_archive::plan::PlannedRun;
-use dyno_archive::plan::{ErrorLimit, Resolved, When};
+use dyno_archive::plan::{ErrorLimit, Resolved, When, Workload};
 use dyno_archive::summary::{Summary, TableGrowth, Warning, WorkloadFacts};
 use dyno_archive::{ArchiveError, CampaignRecord, CampaignWriter, Preparation, Run, RunRecord, RunState, RunWriter};
 use dyno_engine::{Ending, Outcome, Stop, ThreadOptions};
@@ -36,8 +37,10 @@ pub struct Entry<'a> {
     pub examples: Option<Vec<Vec<Example>>>,
     /// The settings that the server is to run with, sizes absolute.
     pub settings: &'a [(String, String)],
-    /// The database.
+    /// The database; of several servers the main one's.
     pub database: &'a dyn Database,
+    /// The servers beside that.
+    pub beside: Vec<Beside<'a>>,
     /// The command line as it may be archived; see [`crate::command::redacted`].
     pub command: &'a str,
     /// With how many errors the run still counts.
@@ -67,6 +70,7 @@ pub struct RunRecording<'a> {
     sizes_before: Result<DatabaseSizes, TargetError>,
     plans: Option<Plans>,
     questions: Questions,
+    beside: Vec<Around>,
     warnings: Vec<Warning>,
     notes: Vec<String>,
     server_too: bool,
@@ -131,12 +135,17 @@ impl<'a> RunRecording<'a> {
         let sizes_before = control.sizes();
         // What samplers count begins after this.
         let examples = entry.examples.take().filter(|_| entry.sampling);
-        let plans = examples.map(|examples| Plans::before(&mut *control, &entry, examples));
+        let on_main = |workload: &Workload| workload.server.is_none();
+        let plans = examples.as_deref();
+        let plans = plans.map(|examples| Plans::before(&mut *control, &entry, examples, on_main));
         let plans = plans.transpose()?;
         let sampling = match entry.sampling {
             true => Sampling::prepare(database, entry.stop).ok_or(RunError::Stopped)?,
             false => Sampling::none(),
         };
+        let beside = entry.beside.iter();
+        let beside = beside.map(|beside| describe(beside, &entry, examples.as_deref()));
+        let beside = beside.collect::<Result<Vec<_>, _>>()?;
 
         let together: Vec<_> = experiment
             .workloads
@@ -161,6 +170,9 @@ impl<'a> RunRecording<'a> {
         record.max_errors_percent = entry.max_errors;
         (record.number, record.repetition) = (planned.number, planned.repetition);
         record.server = server.facts;
+        if !beside.is_empty() {
+            record.servers = experiment.server_names().map(str::to_owned).collect();
+        }
         record.host = serde_json::to_value(&host).unwrap_or_default();
         let sizes = sizes_before.as_ref().ok();
         record.preparation = entry
@@ -170,15 +182,24 @@ impl<'a> RunRecording<'a> {
         let folder = writer.path().to_owned();
         let mut notes = database.warnings().to_vec();
         notes.extend(answers.keep(writer.record_mut(), &folder));
-        if let Some(Err(error)) = plans.as_ref().map(|plans| plans.write(&folder)) {
-            notes.push(plans_lost(&error));
-        }
+        let all = plans
+            .iter()
+            .chain(beside.iter().filter_map(|one| one.around.plans.as_ref()));
+        notes.extend(Plans::write(all, &folder).err().map(|error| plans_lost(&error)));
         notes.extend(entry.notes);
         notes.extend_from_slice(&sampling.warnings);
         notes.extend(together);
+        let (mut around, mut watched) = (Vec::new(), Vec::new());
+        for mut one in beside {
+            notes.append(&mut one.notes);
+            let (one, watching) = one.open(&folder)?;
+            around.push(one);
+            watched.push(watching);
+        }
         Ok(Self {
             campaign: None,
-            recorder: Recorder::new(writer, builder, progress, sampling),
+            recorder: Recorder::new(writer, builder, progress, sampling, watched),
+            beside: around,
             folder,
             planned: planned.clone(),
             planned_s: experiment.measure.map(|duration| duration.as_secs_f64()),
@@ -206,7 +227,9 @@ impl<'a> RunRecording<'a> {
 
     /// The load could not begin, for this `reason`: there is nothing to keep. A campaign of this run alone is removed.
     pub fn abandon(self, reason: &str) {
-        let (summary, mut writer, _) = self.recorder.finish();
+        let Recorded {
+            summary, mut writer, ..
+        } = self.recorder.finish();
         writer.record_mut().failure = Some(reason.to_owned());
         // If that cannot be written either, the folder reads as a run that was killed before it measured.
         let _ = writer.finish(RunState::Failed, summary);
@@ -220,7 +243,12 @@ impl<'a> RunRecording<'a> {
     #[must_use]
     pub fn close(mut self, outcome: &Outcome, reason: Option<String>) -> FinishedRun {
         let come_upon = self.recorder.come_upon().to_vec();
-        let (mut summary, mut writer, progress) = self.recorder.finish();
+        let Recorded {
+            mut summary,
+            mut writer,
+            beside: mut writers,
+            progress,
+        } = self.recorder.finish();
         // What is known may have come to light only when the load was over.
         let is_spoilt = reason.is_some();
         let failure = conclude(&mut summary, outcome, self.planned_s, reason);
@@ -240,22 +268,26 @@ impl<'a> RunRecording<'a> {
                 }
                 Err(error) => self.notes.push(error.to_string()),
             }
-            if let Some(plans) = &mut self.plans {
-                let names = writer.record_mut().workloads.iter();
-                let names: Vec<_> = names.map(|facts| facts.name.clone()).collect();
-                match plans.after(&mut *self.control, &names, &come_upon) {
-                    Ok(()) => self
-                        .notes
-                        .extend(plans.write(&self.folder).err().map(|error| plans_lost(&error))),
-                    Err(error) => self.notes.push(error.to_string()),
-                }
+            let names = writer.record_mut().workloads.iter();
+            let names: Vec<_> = names.map(|facts| facts.name.clone()).collect();
+            if let Some(plans) = &mut self.plans
+                && let Err(error) = plans.after(&mut *self.control, &names, &come_upon)
+            {
+                self.notes.push(error.to_string());
             }
+            let beside = self.beside.into_iter().zip(&mut writers);
+            let beside = beside.filter_map(|(one, writer)| one.look_again(writer, &names, &come_upon, &mut self.notes));
+            let all: Vec<_> = beside.collect();
+            let written = Plans::write(self.plans.iter().chain(&all), &self.folder);
+            self.notes.extend(written.err().map(|error| plans_lost(&error)));
             let answers = self.questions.ask(When::After);
             self.notes.extend(answers.keep(writer.record_mut(), &self.folder));
         } else {
             // That the run ended early is said elsewhere.
             self.questions.left_open().keep(writer.record_mut(), &self.folder);
         }
+        let kept = writers.into_iter().filter_map(|writer| writer.finish().err());
+        self.notes.extend(kept.map(|error| format!("{error}.")));
         self.notes.extend(self.plans.as_ref().and_then(Plans::denied));
         let ceiling = self
             .ceiling_route
@@ -305,9 +337,9 @@ fn plans_lost(error: &ArchiveError) -> String {
 
 /// The tables before and after a run, with what the server counted about each.
 #[derive(serde::Serialize)]
-struct Tables {
-    before: DatabaseSizes,
-    after: DatabaseSizes,
+pub(super) struct Tables {
+    pub before: DatabaseSizes,
+    pub after: DatabaseSizes,
 }
 
 /// Says in the summary how the run ended. Gives back what ended it before its time, or parts of it, unless that was
@@ -360,7 +392,7 @@ pub(crate) fn conclude(
 }
 
 /// Sizes before and after of every table that is there after the run.
-fn growth(before: &DatabaseSizes, after: &DatabaseSizes, control: &dyn Control) -> Vec<TableGrowth> {
+pub(super) fn growth(before: &DatabaseSizes, after: &DatabaseSizes, control: &dyn Control) -> Vec<TableGrowth> {
     let bytes = |number: i64| u64::try_from(number).unwrap_or(0);
     let each = after.tables.iter().map(|table| {
         let earlier = before

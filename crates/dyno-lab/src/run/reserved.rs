@@ -1,9 +1,10 @@
 //! The servers that a campaign reserves, so that no other dyno measures or changes them meanwhile.
 
+use super::servers::CellServers;
 use super::{Progress, RunError, data, preflight};
 use dyno_archive::plan::Plan;
 use dyno_engine::Stop;
-use dyno_target::target::{External, Lock, Target, TargetError, while_held};
+use dyno_target::target::{External, Lock, TargetError, while_held};
 use std::sync::Arc;
 
 /// Servers with their locks. Dropped, it gives them free.
@@ -28,14 +29,15 @@ impl Reserved {
     /// measure at the same time.
     pub(super) fn take(
         plan: &Plan,
-        targets: &[Target],
+        cells: &[CellServers<'_>],
         shared: bool,
         stop: &Stop,
         progress: &mut dyn Progress,
     ) -> Result<Self, RunError> {
         let mut servers: Vec<Server> = Vec::new();
-        for (cell, target) in plan.cells.iter().zip(targets) {
-            let Some(external) = target.external() else { continue };
+        let each = plan.cells.iter().zip(cells);
+        let each = each.flat_map(|(cell, servers)| servers.external().map(move |external| (cell, external)));
+        for (cell, (server, external)) in each {
             let address = external.to_string();
             let index = servers.iter().position(|server| server.address == address);
             let index = index.unwrap_or_else(|| {
@@ -48,9 +50,9 @@ impl Reserved {
                 });
                 servers.len() - 1
             });
-            let name = &cell.experiment.name;
+            let name = &server.experiment.name;
             let experiments = &mut servers[index].experiments;
-            if data::of(&cell.experiment).is_some() && !experiments.contains(name) {
+            if data::of(&server.experiment).is_some() && !experiments.contains(name) {
                 experiments.push(name.clone());
             }
         }

@@ -5,6 +5,7 @@ use super::embedded::EmbeddedServers;
 use super::external::{ExternalServers, Leftover};
 use super::loaded::Loaded;
 use super::reserved::Reserved;
+use super::servers::CellServers;
 use super::threads;
 use super::{Emergency, Finished, Progress, RunError};
 use dyno_analysis::progress::{FinishedRun, Upcoming};
@@ -14,7 +15,6 @@ use dyno_archive::plan::{OnFailure, Plan};
 use dyno_archive::summary::WorkloadFacts;
 use dyno_archive::{Campaign, CampaignRecord, CampaignWriter, RunRecord, RunState};
 use dyno_engine::Stop;
-use dyno_target::target::Target;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ pub(super) struct Lending<'a> {
 /// A campaign under way.
 pub(super) struct CampaignRunner<'a> {
     plan: &'a Plan,
-    targets: &'a [Target],
+    cells: &'a [CellServers<'a>],
     bench: Bench<'a>,
     /// What the runs made so far took beyond their phases.
     overhead: Duration,
@@ -50,7 +50,7 @@ impl<'a> CampaignRunner<'a> {
         campaign: &'a CampaignWriter,
         record: &'a CampaignRecord,
         plan: &'a Plan,
-        targets: &'a [Target],
+        cells: &'a [CellServers<'a>],
         lending: Lending<'_>,
         stop: &'a Stop,
         emergency: &'a Emergency,
@@ -59,11 +59,15 @@ impl<'a> CampaignRunner<'a> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Self {
             plan,
-            targets,
+            cells,
             bench: Bench {
                 campaign,
                 name,
-                all: plan.cells.iter().map(|cell| &cell.experiment).collect(),
+                all: cells
+                    .iter()
+                    .flat_map(CellServers::all)
+                    .map(|server| &*server.experiment)
+                    .collect(),
                 several: plan.runs.len() > 1,
                 seed: plan.seed,
                 command: &record.command,
@@ -131,13 +135,13 @@ impl<'a> CampaignRunner<'a> {
             if self.bench.stop.requested() {
                 break;
             }
-            let Some((experiment, target)) = self.cell(planned) else {
+            let Some((experiment, servers)) = self.cell(planned) else {
                 continue;
             };
             progress.begins(&self.upcoming(planned, experiment, &missing[index + 1..]));
             self.bench.campaign.set_aside(planned)?;
             let begun = Instant::now();
-            let Some(run) = self.make(planned, experiment, target, progress)? else {
+            let Some(run) = self.make(planned, experiment, servers, progress)? else {
                 break;
             };
             self.overhead += begun
@@ -164,10 +168,10 @@ impl<'a> CampaignRunner<'a> {
         &mut self,
         planned: &PlannedRun,
         experiment: &Resolved,
-        target: &Target,
+        servers: &CellServers<'_>,
         progress: &mut dyn Progress,
     ) -> Result<Option<FinishedRun>, RunError> {
-        let cause = match self.bench.run(planned, experiment, target, progress) {
+        let cause = match self.bench.run(planned, experiment, servers, progress) {
             Ok(run) => return Ok(Some(run)),
             Err(cause) => cause,
         };
@@ -176,7 +180,7 @@ impl<'a> CampaignRunner<'a> {
             // There is nothing else to be made, and nothing to keep.
             _ if !self.bench.several => Err(cause),
             _ if self.bench.stop.requested() => Ok(None),
-            _ => Ok(Some(self.record(planned, experiment, target, &cause)?)),
+            _ => Ok(Some(self.record(planned, experiment, servers, &cause)?)),
         }
     }
 
@@ -185,12 +189,12 @@ impl<'a> CampaignRunner<'a> {
         &self,
         planned: &PlannedRun,
         experiment: &Resolved,
-        target: &Target,
+        servers: &CellServers<'_>,
         cause: &RunError,
     ) -> Result<FinishedRun, RunError> {
         let workloads = experiment.workloads.iter();
         let record = RunRecord::new(
-            target.to_string(),
+            servers.main.target.to_string(),
             self.bench.command.to_owned(),
             workloads
                 .map(|workload| WorkloadFacts::new(workload, Vec::new()).in_stages(&experiment.stages))
@@ -218,10 +222,10 @@ impl<'a> CampaignRunner<'a> {
     }
 
     /// What a run measures, and where.
-    fn cell(&self, planned: &PlannedRun) -> Option<(&'a Resolved, &'a Target)> {
-        let mut cells = self.plan.cells.iter().zip(self.targets);
-        let (cell, target) = cells.find(|(cell, _)| cell.levels == planned.cell)?;
-        Some((&cell.experiment, target))
+    fn cell(&self, planned: &PlannedRun) -> Option<(&'a Resolved, &'a CellServers<'a>)> {
+        let mut cells = self.plan.cells.iter().zip(self.cells);
+        let (cell, servers) = cells.find(|(cell, _)| cell.levels == planned.cell)?;
+        Some((&cell.experiment, servers))
     }
 
     fn upcoming(&self, planned: &PlannedRun, experiment: &Resolved, later: &[&PlannedRun]) -> Upcoming {

@@ -3,7 +3,7 @@
 use crate::command::without_hidden;
 use dyno_archive::plan::{Address, Resolved};
 use dyno_script::Lexis;
-use dyno_target::target::{EMBEDDED, Environment, Needs, StopFlag, Target, TargetError, product, without_secrets};
+use dyno_target::target::{EMBEDDED, Environment, StopFlag, Target, TargetError, product, without_secrets};
 
 /// The factor that varies the database.
 pub(super) const FACTOR: &str = "target";
@@ -25,7 +25,7 @@ pub(super) fn lexis(experiment: &Resolved) -> Lexis {
     product(name_of(experiment)).map_or_else(|_| Lexis::default(), |product| product.lexis())
 }
 
-/// The databases of some experiments as they may be archived, each once.
+/// The main databases of some experiments as they may be archived, each once.
 pub(super) fn names<'a>(experiments: impl Iterator<Item = &'a Resolved>) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in experiments.map(name_of).map(without_secrets) {
@@ -45,13 +45,4 @@ pub(super) fn clients(experiment: &Resolved) -> usize {
 pub(super) fn settings(experiment: &Resolved) -> Vec<(String, String)> {
     let settings = experiment.settings.iter();
     settings.map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-/// What the experiment asks of a server, with its [`settings`].
-pub(super) fn needs<'a>(experiment: &Resolved, settings: &'a [(String, String)]) -> Needs<'a> {
-    Needs {
-        settings,
-        clients: clients(experiment),
-        followed: false,
-    }
 }

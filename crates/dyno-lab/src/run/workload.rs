@@ -14,18 +14,24 @@ use std::time::Duration;
 const AUTOMATIC: [&str; 3] = ["client_id", "default_seed", "random_seed"];
 
 /// What the clients of each workload execute. `seed` fixes every random number of the run, and `lexis` says by which
-/// rules scripts are read. `stop` ends the looking at a script that computes without end.
+/// rules the scripts for a server of this name are read. `stop` ends the looking at a script that computes without end.
 ///
 /// # Errors
 /// A script cannot be used.
-pub(super) fn scripts(experiment: &Resolved, seed: u64, lexis: Lexis, stop: &Stop) -> Result<Vec<Work>, RunError> {
+pub(super) fn scripts(
+    experiment: &Resolved,
+    seed: u64,
+    lexis: impl Fn(&str) -> Lexis,
+    stop: &Stop,
+) -> Result<Vec<Work>, RunError> {
     let each = experiment.workloads.iter().enumerate();
     each.map(|(index, workload)| {
         // Workloads that run side by side draw from states of their own.
         let seed = seed.wrapping_add(index as u64);
+        let lexis = lexis(experiment.server_of(workload));
         if let Some(script) = workload.scripts.lua() {
             let prepares = workload.protocol != Protocol::Simple;
-            let script = loadable(script, dialect(experiment), seed, prepares, stop).map_err(LoadError::from)?;
+            let script = loadable(script, dialect(lexis), seed, prepares, stop).map_err(LoadError::from)?;
             return Ok(Work::Lua(Box::new(script)));
         }
         let texts = workload.scripts.iter().map(|(script, weight)| ScriptText {
@@ -54,14 +60,19 @@ pub(super) fn scripts(experiment: &Resolved, seed: u64, lexis: Lexis, stop: &Sto
 ///
 /// # Errors
 /// A script cannot be used by the usual rules, nor by others.
-pub(super) fn rehearse(experiment: &Resolved, seed: u64, usual: Lexis, stop: &Stop) -> Result<(), RunError> {
-    let Err(error) = scripts(experiment, seed, usual, stop) else {
+pub(super) fn rehearse(
+    experiment: &Resolved,
+    seed: u64,
+    usual: impl Fn(&str) -> Lexis,
+    stop: &Stop,
+) -> Result<(), RunError> {
+    let Err(error) = scripts(experiment, seed, &usual, stop) else {
         return Ok(());
     };
-    let other = usual.alternative().map(|other| scripts(experiment, seed, other, stop));
-    match other {
-        Some(Ok(_)) => Ok(()),
-        _ => Err(error),
+    let other = |server: &str| usual(server).alternative().unwrap_or_else(|| usual(server));
+    match scripts(experiment, seed, other, stop) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(error),
     }
 }
 
@@ -71,13 +82,13 @@ pub(super) fn rehearse(experiment: &Resolved, seed: u64, usual: Lexis, stop: &St
 /// It cannot be used.
 pub(super) fn check_prepare(experiment: &Resolved, stop: &Stop) -> Result<(), RunError> {
     let prepare = experiment.data.prepare.iter();
-    let mut checked = prepare.map(|prepare| loadable(&prepare.script, dialect(experiment), 1, true, stop));
+    let mut checked = prepare.map(|prepare| loadable(&prepare.script, dialect(lexis(experiment)), 1, true, stop));
     checked.try_for_each(|checked| Ok(checked.map(drop).map_err(LoadError::from)?))
 }
 
 /// What scripts in Lua are told of the database.
-fn dialect(experiment: &Resolved) -> Dialect {
-    match lexis(experiment) {
+fn dialect(lexis: Lexis) -> Dialect {
+    match lexis {
         Lexis::Mysql | Lexis::MysqlNoEscapes => Dialect::Mysql,
         Lexis::Psql => Dialect::Postgres,
     }
@@ -102,9 +113,10 @@ fn check(scripts: &Scripts) -> Result<(), ScriptError> {
     Ok(())
 }
 
-/// The whole load on `server`, with what [`scripts`] gave.
-pub(super) fn plan(experiment: &Resolved, scripts: Vec<Work>, server: &Server, threads: ThreadOptions) -> LoadPlan {
-    let workloads = experiment.workloads.iter().zip(scripts).map(|(workload, scripts)| {
+/// The whole load, with what [`scripts`] gave; `servers` says how clients reach the server of each workload.
+pub(super) fn plan(experiment: &Resolved, scripts: Vec<Work>, servers: &[Server], threads: ThreadOptions) -> LoadPlan {
+    let workloads = experiment.workloads.iter().zip(scripts).zip(servers);
+    let workloads = workloads.map(|((workload, scripts), server)| {
         let access = Access {
             server: server.clone(),
             preparing: Preparing::AtStart,

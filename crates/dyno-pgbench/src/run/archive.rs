@@ -41,6 +41,7 @@ pub fn open<'a>(
         statements,
         settings: &[],
         database: &database,
+        beside: Vec::new(),
         command: &options.command,
         max_errors: ErrorLimit::default(),
         sampling: true,
@@ -72,6 +73,8 @@ fn experiment(options: &Options) -> Resolved {
         rate_per_s: options.rate_per_s,
         transactions_per_client: options.transactions.map(|number| number.unsigned_abs().into()),
         start_delay: Duration::ZERO,
+        server: None,
+        instances: None,
         scripts: Scripts::new(
             scripts.map(|chosen| (chosen.description.clone(), chosen.text.clone(), chosen.weight.into())),
         ),

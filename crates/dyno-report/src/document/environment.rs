@@ -323,7 +323,7 @@ fn named<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<(String, Str
     facts.collect()
 }
 
-fn settings(runs: &[&RunRecord]) -> Table {
+pub(super) fn settings(runs: &[&RunRecord]) -> Table {
     let facts = |run: &RunRecord| {
         let settings = run
             .server

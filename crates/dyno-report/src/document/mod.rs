@@ -37,6 +37,7 @@ mod results;
 mod run;
 mod runs;
 mod series;
+mod servers;
 mod statements;
 mod sweep;
 pub(crate) mod table;

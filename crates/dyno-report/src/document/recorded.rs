@@ -163,7 +163,7 @@ fn latency(run: &Run, grid: Grid, facts: &[WorkloadFacts], phases: &[PhaseRecord
 }
 
 impl Sampled {
-    fn read(run: &Run, grid: Grid, words: &Words) -> Self {
+    pub(super) fn read(run: &Run, grid: Grid, words: &Words) -> Self {
         let mut sampled = Self {
             log: Counters::log(grid, words),
             sessions: Counters::sessions(grid, words),

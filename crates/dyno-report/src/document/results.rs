@@ -13,16 +13,17 @@ use dyno_record::Words;
 /// More dips than this are not read; the deepest are shown.
 const MOST_DIPS: usize = 20;
 
-/// All that a summary says, in the words of its database: each workload in a sentence, then the tables.
-pub(super) fn blocks(summary: &Summary, of_server: &Words) -> Vec<Block> {
+/// All that a summary says, in the words of its database: each workload in a sentence, then the tables, and those
+/// `by_server` behind that of throughput.
+pub(super) fn blocks(summary: &Summary, of_server: &Words, by_server: Vec<Table>) -> Vec<Block> {
     let loads = summary.workloads.iter();
     let loads = loads.map(|workload| paragraph(load(summary, workload)));
+    // The sentences say of what load the throughput is, and the errors have a table.
+    let first = with_details(
+        throughput(summary),
+        &["loop", "clients", "threads", "transactions", "errors"],
+    );
     let tables = [
-        // The sentences say of what load the throughput is, and the errors have a table.
-        with_details(
-            throughput(summary),
-            &["loop", "clients", "threads", "transactions", "errors"],
-        ),
         with_details(latency(summary), &["min"]),
         metrics(summary),
         stages(summary),
@@ -32,7 +33,8 @@ pub(super) fn blocks(summary: &Summary, of_server: &Words) -> Vec<Block> {
         growth(summary),
         costs(summary),
     ];
-    loads.chain(tables.into_iter().filter_map(table)).collect()
+    let tables = std::iter::once(first).chain(by_server).chain(tables);
+    loads.chain(tables.filter_map(table)).collect()
 }
 
 /// Who made the load, and for how long.
@@ -427,7 +429,7 @@ pub(super) fn dips(analysis: &Analysis) -> Table {
 }
 
 /// Tables and indexes before and after the load.
-fn growth(summary: &Summary) -> Table {
+pub(super) fn growth(summary: &Summary) -> Table {
     // As PostgreSQL counts.
     const MB: f64 = 1_048_576.0;
     let rows = largest(&summary.tables).into_iter().map(|growth| {

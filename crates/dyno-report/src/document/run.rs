@@ -5,13 +5,13 @@ use super::model::{Block, Section};
 use super::parts::{figure, in_full, list, paragraph, section, table};
 use super::recorded::Recorded;
 use super::table::with_details;
-use super::{metrics, plans, results, statements};
+use super::{metrics, plans, results, servers, statements};
 use crate::campaign::latencies::percentile_words;
 use crate::figures::{counted, decimal, duration, one_line, percent, rate};
-use dyno_archive::RunState;
 use dyno_archive::analysis::Analysis;
-use dyno_archive::plan::Resolved;
+use dyno_archive::plan::{MAIN, Resolved};
 use dyno_archive::summary::{Summary, Warning};
+use dyno_archive::{RunState, ServerOfRun};
 use std::time::Duration;
 
 /// Everything about a run, for a document that is about it alone.
@@ -27,8 +27,11 @@ pub(super) fn sections(recorded: &Recorded, experiment: Option<&Resolved>) -> Ve
     };
     let mut over_time = over_time(recorded, "run", true);
     over_time.extend(figure(experiment.and_then(metrics)));
+    let further = recorded.run.servers();
+    let of_main = further.is_empty().then_some("The server".to_owned());
+    let of_main = of_main.unwrap_or_else(|| servers::title(main_server(recorded)));
     let mut sections = vec![
-        section("results", "Results", results(recorded)),
+        section("results", "Results", results(recorded, &further)),
         in_full(section("over-time", "Over time", over_time)),
         in_full(section(
             "distribution",
@@ -36,9 +39,10 @@ pub(super) fn sections(recorded: &Recorded, experiment: Option<&Resolved>) -> Ve
             percentiles(recorded),
         )),
         statements(recorded),
-        in_full(section("server", "The server", server(recorded))),
-        in_full(section("machine", "The load's machine", machine(recorded))),
+        in_full(section("server", of_main, server(recorded))),
     ];
+    sections.extend(servers::sections(recorded, &further));
+    sections.push(in_full(section("machine", "The load's machine", machine(recorded))));
     sections.retain(|section| !section.blocks.is_empty() || !section.sections.is_empty());
     sections
 }
@@ -145,9 +149,16 @@ pub(super) fn steady_words(steady: &dyno_archive::analysis::Steady) -> String {
     }
 }
 
-fn results(recorded: &Recorded) -> Vec<Block> {
+/// The name of the main one of several servers.
+fn main_server<'a>(recorded: &'a Recorded) -> &'a str {
+    let record = recorded.run.record.as_ref();
+    let first = record.ok().and_then(|record| record.servers.first());
+    first.map_or(MAIN, String::as_str)
+}
+
+fn results(recorded: &Recorded, further: &[ServerOfRun]) -> Vec<Block> {
     let mut blocks = match &recorded.summary {
-        Ok(summary) => results::blocks(summary, &recorded.server.words),
+        Ok(summary) => results::blocks(summary, &recorded.server.words, servers::tables(recorded, further)),
         Err(error) => vec![paragraph(format!("There are no figures: {}", one_line(error)))],
     };
     if let Some(analysis) = &recorded.analysis {

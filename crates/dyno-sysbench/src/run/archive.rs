@@ -46,6 +46,7 @@ pub fn open<'a>(
         statements: vec![Vec::new()],
         settings: &[],
         database: &*database,
+        beside: Vec::new(),
         command: &dyno_lab::command::redacted(command),
         max_errors: ErrorLimit::default(),
         sampling: true,
@@ -101,6 +102,8 @@ fn experiment(options: &Options, script: &Script) -> Resolved {
         rate_per_s: limits.rate_per_s,
         transactions_per_client: None,
         start_delay: Duration::ZERO,
+        server: None,
+        instances: None,
         scripts: Scripts::Lua(Box::new(LuaScript {
             script: Text {
                 script_name: script.name.clone(),

@@ -19,6 +19,7 @@ mod secrets;
 mod settings;
 mod sizes;
 mod sql;
+mod whereabouts;
 
 pub use data::{Data, Fill, MakeError, Maker, Needs, Sql, State, Wanted};
 pub use database::{Control, Database, Description, Reach, Route, SamplerSet};
@@ -38,6 +39,7 @@ pub use secrets::{
 pub use settings::{Difference, Mapped, Restored, Saved, SavedSetting, Unset};
 pub use sizes::{DatabaseSizes, TableSizes};
 pub use sql::{SqlError, statements};
+pub use whereabouts::Whereabouts;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -36,6 +36,7 @@ mod report;
 mod resume;
 mod secrets;
 mod serve;
+mod servers;
 mod studies;
 mod support;
 mod terminal;

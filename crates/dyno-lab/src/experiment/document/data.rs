@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use toml::Spanned;
 use toml::de::DeValue;
 
-const SERVER_KEYS: [&str; 4] = ["target", "path", "locale", "settings"];
+pub(super) const SERVER_KEYS: [&str; 4] = ["target", "path", "locale", "settings"];
 pub(super) const DATA_KEYS: [&str; 11] = [
     "setup",
     "fill",
@@ -33,7 +33,14 @@ const SEED: &str = "0";
 
 impl Reader<'_> {
     pub(super) fn server(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
-        let server = Section::of(self.source, "[server]", value, &SERVER_KEYS)?;
+        let keys = [&["name"], &SERVER_KEYS[..]].concat();
+        let server = Section::of(self.source, "[server]", value, &keys)?;
+        self.server_name(&server)?;
+        self.place(&server)
+    }
+
+    /// Reads where a server is and how it is set.
+    pub(super) fn place(&mut self, server: &Section<'_>) -> Result<(), Diagnostic> {
         for key in ["target", "path", "locale"] {
             if let Some((text, span)) = server.text(key)? {
                 self.set(key, &Value::Text(text), span)?;
@@ -66,8 +73,9 @@ impl Reader<'_> {
         Ok(settings)
     }
 
-    pub(super) fn data(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
-        let data = Section::of(self.source, "[data]", value, &DATA_KEYS)?;
+    /// Reads the section of data that is called `title`.
+    pub(super) fn data(&mut self, title: &str, value: &Spanned<DeValue<'_>>) -> Result<(), Diagnostic> {
+        let data = Section::of(self.source, title, value, &DATA_KEYS)?;
         (self.experiment.setup, self.experiment.setup_place) = self.sql(&data, "setup")?.unwrap_or_default();
         (self.experiment.finish, self.experiment.finish_place) = self.sql(&data, "finish")?.unwrap_or_default();
         self.experiment.read_only = data.flag("read_only")?.unwrap_or(false);

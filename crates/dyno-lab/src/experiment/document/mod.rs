@@ -10,6 +10,7 @@ mod factors;
 mod lua;
 mod plan;
 mod published;
+mod servers;
 mod size;
 mod stage;
 mod workload;
@@ -31,13 +32,14 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Beside these there is a section for each kind of database.
-const FILE_KEYS: [&str; 17] = [
+const FILE_KEYS: [&str; 18] = [
     "title",
     "question",
     "source",
     published::HOST,
     "parameters",
     "server",
+    "servers",
     "data",
     "workload",
     "phases",
@@ -88,6 +90,8 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
         finish_place: None,
         read_only: false,
         target: None,
+        server_name: None,
+        servers: IndexMap::new(),
         path: None,
         locale: None,
         state: State::default(),
@@ -114,11 +118,15 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
     if let Some(value) = file.get("parameters") {
         reader.parameters(value)?;
     }
+    let bare = file.get("servers").map(|servers| (servers, reader.experiment.clone()));
     if let Some(value) = file.get("server") {
         reader.server(value)?;
     }
+    if let Some((servers, bare)) = &bare {
+        reader.servers(servers, bare)?;
+    }
     if let Some(value) = file.get("data") {
-        reader.data(value)?;
+        reader.data("[data]", value)?;
     }
     match file.get("workload") {
         Some(value) => reader.workloads(value)?,
@@ -139,6 +147,9 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Experiment, Diagnostic> {
             let others: Vec<_> = databases.into_iter().filter(is_other).collect();
             reader.dialect(database, &others, value)?;
         }
+    }
+    if let Some(servers) = file.get("servers") {
+        reader.check_servers(servers, file.get("data"))?;
     }
     if let Some(value) = file.get("phases") {
         reader.phases(value)?;
@@ -255,15 +266,19 @@ impl Reader<'_> {
         let Some((name, _)) = placeholder::unknown(text, &self.experiment.parameters) else {
             return Ok(());
         };
-        // Where the text is written without escapes the placeholder is found again in the file.
-        let written = self.source.text.get(span.clone()).unwrap_or_default();
-        let place = written.find(&format!("{{{name}}}")).map_or(span.clone(), |at| {
-            let start = span.start + at;
-            start..start + name.len() + 2
-        });
+        let place = self.place_of(&format!("{{{name}}}"), &span);
         let message = unknown_parameter(name, self.experiment);
         let help = format!("add it under [parameters], or write {{{{{name}}}}} for literal braces");
         Err(self.source.complain(place, message, help))
+    }
+
+    /// The place of `part` in the text at `span`: where that is written without escapes, it is found in the file.
+    fn place_of(&self, part: &str, span: &Range<usize>) -> Range<usize> {
+        let written = self.source.text.get(span.clone()).unwrap_or_default();
+        written.find(part).map_or(span.clone(), |at| {
+            let start = span.start + at;
+            start..start + part.len()
+        })
     }
 }
 

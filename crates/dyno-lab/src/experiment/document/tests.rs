@@ -593,3 +593,96 @@ fn a_mix_of_scripts_is_weighted() {
         .collect();
     assert_eq!(scripts, [("read", 9), ("write", 1)]);
 }
+
+/// What is said of a file with two further servers, the sections of which have these keys.
+fn servers_complaint(one: &str, two: &str) -> String {
+    let servers = format!("[server]\nname = \"far\"\n[servers.one]\n{one}\n[servers.two]\n{two}");
+    complaint(&servers)
+}
+
+#[test]
+fn servers_that_cannot_be_together() {
+    let complaints = gallery([
+        ("unknown server", servers_complaint("", "behind = \"oen\"")),
+        ("both", servers_complaint("", "behind = \"one\"\nreplica_of = \"one\"")),
+        (
+            "replica with data",
+            servers_complaint("", "replica_of = \"one\"\n[servers.two.data]\nsetup = \"select 1\""),
+        ),
+        (
+            "replica of a proxy",
+            servers_complaint("behind = \"far\"", "replica_of = \"one\""),
+        ),
+        ("circle", servers_complaint("behind = \"two\"", "behind = \"one\"")),
+        (
+            "circle by addresses",
+            servers_complaint(
+                "[servers.one.data]\nsetup = \"select '{two.host}'\"",
+                "behind = \"one\"",
+            ),
+        ),
+        (
+            "address of no server",
+            servers_complaint("[servers.one.data]\nsetup = \"select '{tow.host}'\"", ""),
+        ),
+        ("one of several", servers_complaint("count = 2", "behind = \"one\"")),
+        ("no number", servers_complaint("count = \"{far}\"", "")),
+        ("too many", servers_complaint("count = 1000", "")),
+        ("itself", servers_complaint("behind = \"one\"", "")),
+        (
+            "name of the main one",
+            complaint("[servers.main]\ntarget = \"embedded\""),
+        ),
+        (
+            "foreign tables of nothing",
+            servers_complaint("foreign.tables = [\"a\"]", ""),
+        ),
+        ("unknown key", servers_complaint("name = \"three\"", "")),
+        (
+            "workload nowhere",
+            workload_complaint("server = \"nowhere\"\nscript = \"select 1\""),
+        ),
+    ]);
+    assert_snapshot!(complaints);
+}
+
+#[test]
+fn servers_are_as_many_as_a_cell_says_and_each_runs_what_is_its_own() {
+    let file = "title = \"t\"\n[parameters]\nproxies = 2\n[server]\nname = \"far\"\n[servers.near]\ncount = \
+                \"{proxies}\"\nbehind = \"far\"\nforeign = { tables = [\"a\"], fetch_size = 100 }\nsettings.work_mem = \
+                \"{proxies}MB\"\n[servers.copy]\nreplica_of = \"far\"\n[[workload]]\nname = \"w\"\nserver = \
+                \"near\"\nsum = true\nscript = \"select 1\"\n[[workload]]\nname = \"m\"\nserver = \"far\"\nscript = \
+                \"select 1\"\n[factors]\nproxies = [1, 3]\n[metrics]\nall = \"{w.tps}\"\n";
+    let set = [("near.target", "embedded:17"), ("target", "embedded:16")];
+    let set = set.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let plan = parsed(file).unwrap().plan(Size::Full, &set, None, 1, 2).unwrap();
+    let names = |cell: usize| {
+        let experiment = &plan.cells[cell].experiment;
+        let workloads = experiment.workloads.iter().map(|workload| workload.name.clone());
+        let servers = experiment.server_names().map(str::to_owned);
+        (
+            servers.collect::<Vec<_>>().join(" "),
+            workloads.collect::<Vec<_>>().join(" "),
+        )
+    };
+    assert_eq!(names(0), ("far near-1 copy".to_owned(), "w-1 m".to_owned()));
+    assert_eq!(
+        names(1),
+        ("far near-1 near-2 near-3 copy".to_owned(), "w-1 w-2 w-3 m".to_owned())
+    );
+    let experiment = &plan.cells[1].experiment;
+    let near = experiment.further("near-2").unwrap();
+    assert_eq!(near.settings["work_mem"], "3MB");
+    assert_eq!(
+        (near.foreign.tables.len(), &*near.foreign.options["fetch_size"]),
+        (1, "100")
+    );
+    let target = |name: &str| experiment.further(name).and_then(|server| server.target.as_ref());
+    let given = |name: &str| target(name).map(dyno_archive::plan::Address::given);
+    // A replica is as its primary is.
+    assert_eq!(
+        (given("near-3"), given("copy")),
+        (Some("embedded:17"), Some("embedded:16"))
+    );
+    assert_eq!(experiment.server_of(&experiment.workloads[3]), "far");
+}

@@ -13,7 +13,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
-pub(super) const WORKLOAD_KEYS: [&str; 12] = [
+pub(super) const WORKLOAD_KEYS: [&str; 14] = [
     "name",
     "clients",
     "threads",
@@ -26,6 +26,8 @@ pub(super) const WORKLOAD_KEYS: [&str; 12] = [
     "lua",
     "options",
     "safe_lua",
+    "server",
+    "sum",
 ];
 /// The keys of what the clients of a workload do.
 pub(super) const SCRIPT_SOURCES: [&str; 6] = ["script", "script_file", "scripts", "lua", "options", "safe_lua"];
@@ -56,7 +58,10 @@ impl Reader<'_> {
                 }
             };
             let scripts = self.work(&section, &name)?;
+            let server = self.server_of(&section)?;
             let mut workload = WorkloadPlan {
+                server,
+                sum: section.flag("sum")?.unwrap_or(false),
                 name,
                 clients: 1,
                 threads: None,
@@ -79,6 +84,15 @@ impl Reader<'_> {
             self.experiment.workloads.push(workload);
         }
         Ok(())
+    }
+
+    /// The further server that a workload is for; `None`: the main one.
+    fn server_of(&self, section: &Section<'_>) -> Result<Option<String>, Diagnostic> {
+        let Some((server, span)) = section.text("server")? else {
+            return Ok(None);
+        };
+        self.check_server(&server, span)?;
+        Ok((server != self.main_server()).then_some(server))
     }
 
     fn checked_workload_name(&self, name: String, span: Range<usize>) -> Result<String, Diagnostic> {

@@ -291,7 +291,7 @@ impl Experiment {
     /// A level as it may be shown and archived.
     fn label(&self, factor: &str, level: &str) -> String {
         match factor {
-            TARGET => without_secrets(level),
+            _ if self.is_target(factor) => without_secrets(level),
             _ if self.is_secret_level(factor, level) => HIDDEN.to_owned(),
             _ => level.to_owned(),
         }
@@ -310,8 +310,8 @@ impl Experiment {
 fn refused(name: &str, value: &str, cause: SetError) -> PlanError {
     PlanError::Override {
         name: name.to_owned(),
-        value: match name {
-            TARGET => without_secrets(value),
+        value: match name.rsplit('.').next() {
+            Some(TARGET) => without_secrets(value),
             _ if is_secret(name, value) => HIDDEN.to_owned(),
             _ => word_without_secrets(value),
         },

@@ -8,6 +8,7 @@
 
 mod option_files;
 mod resolve;
+mod whereabouts;
 
 use dyno_wire::Secret;
 use dyno_wire::tls::SslMode;

@@ -19,6 +19,7 @@ mod safety;
 mod service;
 mod tls;
 mod uri;
+mod whereabouts;
 
 use dyno_wire::{AuthenticationPolicy, RequiredPeer, Secret, SessionKind};
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use crate::append::AppendFile;
 use crate::reader::{folders, name_of};
 use crate::run::event_lines;
 use crate::summary::TableGrowth;
-use crate::{ArchiveError, EVENTS_JSONL, EventRecord, FORMAT, Run, RunRecord, read_json, replace_json};
+use crate::{ArchiveError, EVENTS_JSONL, EventRecord, FORMAT, Preparation, Run, RunRecord, read_json, replace_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
@@ -33,6 +33,9 @@ pub struct ServerRecord {
     pub replica_of: Option<String>,
     /// The server's version, settings and so on, as the target reports them.
     pub server: Value,
+    /// How its data was made ready; absent for a replica, which has its primary's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preparation: Option<Preparation>,
     /// Sizes and cumulative statistics of the tables before and after the load, as the target reports them.
     #[serde(default)]
     pub tables: Value,
@@ -158,6 +161,7 @@ impl RunRecord {
         seen.servers.clear();
         seen.analysis = None;
         (seen.target, seen.server, seen.tables) = (server.target, server.server, server.tables);
+        seen.preparation = server.preparation;
         if let Some(summary) = &mut seen.summary {
             let names: Vec<_> = seen.workloads.iter().map(|workload| workload.name.as_str()).collect();
             summary

@@ -31,6 +31,9 @@ pub struct Question {
     /// When it is asked.
     #[serde(default)]
     pub when: When,
+    /// The server that is asked; `None`: the main one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// A single SQL statement.
     pub sql: String,
 }

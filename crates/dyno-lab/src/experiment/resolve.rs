@@ -72,16 +72,8 @@ impl Experiment {
     /// The exact work of a run, as everything is set now.
     pub(crate) fn resolved(self, size: Size, cores: usize) -> Result<Resolved, SetError> {
         let parameters = self.parameters;
-        let checks = self
-            .checks
-            .into_iter()
-            .map(|check| check_of(check, &parameters))
-            .collect();
-        let outputs = self
-            .outputs
-            .into_iter()
-            .map(|output| question_of(output, &parameters))
-            .collect();
+        let checks = self.checks.into_iter().map(|check| check_of(check, &parameters));
+        let outputs = self.outputs.into_iter().map(|output| question_of(output, &parameters));
         let fill = self.fill.into_iter().map(|plan| {
             let rows = plan.row_count(&parameters)?;
             let seed = plan.seed(&parameters)?;
@@ -106,6 +98,8 @@ impl Experiment {
         let metrics = metrics.collect();
         let runs = |name: &String| selected.is_empty() || selected.contains(name);
         let (further, instances) = servers::further(self.servers, &parameters, size, cores)?;
+        let checks = servers::asked(checks, "check", |check| &mut check.question, &instances)?;
+        let outputs = servers::asked(outputs, "output", |output| output, &instances)?;
         let workloads = self.workloads.into_iter().filter(|plan| runs(&plan.name));
         let workloads = workloads.map(|plan| Ok((plan.sum, plan.resolved(cores, &parameters)?)));
         let workloads = servers::on_instances(workloads.collect::<Result<_, _>>()?, &instances)?;

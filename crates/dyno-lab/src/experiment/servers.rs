@@ -5,7 +5,7 @@ use super::placeholder::substitute;
 use super::set::{SERVER_NAMES, SETTINGS, TARGET, dotted};
 use super::{Experiment, SetError};
 use dyno_analysis::summary::metrics;
-use dyno_archive::plan::{Address, Foreign, FurtherServer, Instances, Resolved, Size, Value, Workload};
+use dyno_archive::plan::{Address, Foreign, FurtherServer, Instances, Question, Resolved, Size, Value, Workload};
 use dyno_target::target::{EMBEDDED, product};
 use indexmap::IndexMap;
 
@@ -143,6 +143,37 @@ pub(super) fn on_instances(
         }
     }
     Ok(all)
+}
+
+/// What servers are asked: of one that there is several times, each.
+pub(super) fn asked<T: Clone>(
+    all: impl Iterator<Item = T>,
+    what: &str,
+    question: impl Fn(&mut T) -> &mut Question,
+    names: &IndexMap<String, Vec<String>>,
+) -> Result<Vec<T>, SetError> {
+    let mut each: IndexMap<String, T> = IndexMap::new();
+    for mut one in all {
+        let asked = question(&mut one).clone();
+        let servers = asked.server.as_ref().and_then(|server| names.get(server));
+        let servers = servers.filter(|servers| asked.server.as_ref() != servers.first());
+        let instances = match servers {
+            None => vec![(asked.name, asked.server)],
+            Some(servers) => {
+                let places = servers.iter().zip(1..);
+                let named = places.map(|(server, place)| (format!("{}-{place}", asked.name), Some(server.clone())));
+                named.collect()
+            }
+        };
+        for (name, server) in instances {
+            let mut instance = one.clone();
+            (question(&mut instance).name, question(&mut instance).server) = (name.clone(), server);
+            if each.insert(name.clone(), instance).is_some() {
+                return Err(twice(what, &name));
+            }
+        }
+    }
+    Ok(each.into_values().collect())
 }
 
 /// Finishes what follows from several servers together, and makes sure that they can be measured at once.

@@ -6,7 +6,7 @@ use super::recording::{Entry, Tables, growth};
 use super::sampling::{Running, Sampling};
 use super::{RunError, settings};
 use dyno_archive::plan::Workload;
-use dyno_archive::{ArchiveError, ServerRecord, ServerWriter};
+use dyno_archive::{ArchiveError, Preparation, ServerRecord, ServerWriter};
 use dyno_engine::Found;
 use dyno_script::Example;
 use dyno_target::target::{Control, Database, DatabaseSizes, TargetError};
@@ -22,6 +22,8 @@ pub struct Beside<'a> {
     pub database: &'a dyn Database,
     /// What is to be kept in mind already, as sentences.
     pub notes: Vec<String>,
+    /// How its data was made ready, if it has data of its own.
+    pub preparation: Option<Preparation>,
 }
 
 /// One such server around the load.
@@ -89,6 +91,7 @@ pub(super) fn describe(
             behind: further.and_then(|further| further.behind.clone()),
             replica_of: further.and_then(|further| further.replica_of.clone()),
             server: server.facts,
+            preparation: beside.preparation.clone(),
             ..ServerRecord::default()
         },
         around: Around {

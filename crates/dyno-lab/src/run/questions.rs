@@ -1,6 +1,7 @@
 //! What the author of an experiment asks the server around the load: checks, without which a run does not count, and
 //! rows that are kept with it.
 
+use super::Beside;
 use dyno_archive::plan::{Check, Question, Resolved, When, rows_in_words};
 use dyno_archive::{CheckResult, OutputResult, RunRecord, write_output};
 use dyno_engine::Stop;
@@ -14,8 +15,8 @@ const ENDED: &str = "the load ended before its time";
 pub(super) struct Questions {
     checks: Vec<Check>,
     outputs: Vec<Question>,
-    /// `None`: nothing is asked.
-    control: Option<Box<dyn Control>>,
+    /// For each server that is asked its name, if it is not the main one, and the connection.
+    controls: Vec<(Option<String>, Box<dyn Control>)>,
 }
 
 /// What came of the questions of one moment.
@@ -27,31 +28,47 @@ pub(super) struct Answers {
 }
 
 impl Questions {
-    /// Gets ready to ask `database` what `experiment` asks.
+    /// Gets ready to ask the main server's `database`, and those `beside` it, what `experiment` asks.
     ///
     /// # Errors
     /// No connection.
-    pub fn of(experiment: &Resolved, database: &dyn Database, stop: &Stop) -> Result<Self, TargetError> {
+    pub fn of(
+        experiment: &Resolved,
+        database: &dyn Database,
+        beside: &[Beside<'_>],
+        stop: &Stop,
+    ) -> Result<Self, TargetError> {
         let (checks, outputs) = (experiment.checks.clone(), experiment.outputs.clone());
-        let asks = !checks.is_empty() || !outputs.is_empty();
+        let asked = |server: Option<&str>| {
+            let of_checks = checks.iter().map(|check| &check.question);
+            of_checks
+                .chain(&outputs)
+                .any(|question| question.server.as_deref() == server)
+        };
+        let further = beside.iter().map(|beside| (Some(beside.name), beside.database));
+        let servers = std::iter::once((None, database)).chain(further);
+        let controls = servers
+            .filter(|(server, _)| asked(*server))
+            .map(|(server, database)| Ok((server.map(str::to_owned), database.control(&stop.flag())?)))
+            .collect::<Result<_, TargetError>>()?;
         Ok(Self {
             checks,
             outputs,
-            control: asks.then(|| database.control(&stop.flag())).transpose()?,
+            controls,
         })
     }
 
     /// Asks what is to be asked now. What fails is part of the answers.
     pub fn ask(&mut self, now: When) -> Answers {
         let mut answers = Answers::default();
-        let Some(control) = &mut self.control else {
-            return answers;
-        };
-        for check in self.checks.iter().filter(|check| check.question.when == now) {
-            answers.checks.push(checked(&mut **control, check));
-        }
-        for output in self.outputs.iter().filter(|output| output.when == now) {
-            answers.outputs.push(kept(&mut **control, output));
+        for (server, control) in &mut self.controls {
+            let is_its = |question: &Question| question.when == now && question.server == *server;
+            for check in self.checks.iter().filter(|check| is_its(&check.question)) {
+                answers.checks.push(checked(&mut **control, check));
+            }
+            for output in self.outputs.iter().filter(|output| is_its(output)) {
+                answers.outputs.push(kept(&mut **control, output));
+            }
         }
         answers
     }

@@ -55,6 +55,7 @@ impl Ready {
             settings: &self.settings,
             database: &*self.database,
             notes: self.notes.clone(),
+            preparation: (!self.is_replica).then(|| self.preparation.clone()),
         }
     }
 }
@@ -140,7 +141,13 @@ impl Bench<'_> {
         // What came up later may have asked something of those before it.
         for ready in all.iter_mut().filter(|ready| !servers.is_one() && !ready.is_replica) {
             // How long it took was taken when it had its data.
-            rest(&*ready.database, &mut ready.notes, &mut Steps::default(), progress, self.stop)?;
+            rest(
+                &*ready.database,
+                &mut ready.notes,
+                &mut Steps::default(),
+                progress,
+                self.stop,
+            )?;
         }
         for server in &servers.further {
             let caught_up = self.catch_up(servers, server);

@@ -130,7 +130,7 @@ impl<'a> RunRecording<'a> {
         let host = host_facts(database.data_folder());
         let mut warnings: Vec<_> = settings::durability(&server).into_iter().collect();
         warnings.append(&mut settings::differing(control.differences(entry.settings)?));
-        let mut questions = Questions::of(experiment, database, entry.stop)?;
+        let mut questions = Questions::of(experiment, database, &entry.beside, entry.stop)?;
         let answers = questions.ask(When::Before);
         let sizes_before = control.sizes();
         // What samplers count begins after this.

@@ -73,7 +73,8 @@ fn preparation_of(run: &Run) -> Option<&Preparation> {
     run.record.as_ref().ok()?.preparation.as_ref()
 }
 
-fn preparation(run: &Run) -> Vec<Block> {
+/// How long each step of making the data ready took.
+pub(super) fn preparation(run: &Run) -> Vec<Block> {
     let origin = preparation_of(run).and_then(Preparation::origin);
     let origin = origin.map(|origin| paragraph(one_line(&origin)));
     origin

@@ -1,6 +1,7 @@
 //! What a run shows of each of several servers: what was done on it, what that cost it, and its own samples.
 
 use super::annotations::Annotations;
+use super::around;
 use super::environment;
 use super::happened::{checkpoints, others};
 use super::model::{Section, Table, Value};
@@ -178,6 +179,7 @@ fn of_server(recorded: &Recorded, server: &ServerOfRun, number: usize) -> Sectio
     let target = one_line(&record.target);
     let what = if what.is_empty() { "database".to_owned() } else { what };
     let mut blocks = vec![paragraph(format!("{what}: {target}"))];
+    blocks.extend(around::preparation(&server.run));
     blocks.extend(record.summary.as_ref().map(growth).and_then(table));
     let sampled = match &recorded.samples {
         Some(_) => Some(Sampled::read(&server.run, recorded.grid, &traits.words)),

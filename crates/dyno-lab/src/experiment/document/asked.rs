@@ -11,8 +11,8 @@ use indexmap::IndexMap;
 use toml::Spanned;
 use toml::de::DeValue;
 
-pub(super) const CHECK_KEYS: [&str; 4] = ["name", "when", "sql", "expect"];
-pub(super) const OUTPUT_KEYS: [&str; 3] = ["name", "when", "sql"];
+pub(super) const CHECK_KEYS: [&str; 5] = ["name", "when", "server", "sql", "expect"];
+pub(super) const OUTPUT_KEYS: [&str; 4] = ["name", "when", "server", "sql"];
 const LIMIT_KEYS: [&str; 2] = ["at_least", "at_most"];
 
 /// What differs by database of a check.
@@ -89,9 +89,21 @@ impl Reader<'_> {
                 }
             },
         };
+        let server = section.text("server")?;
+        if let Some((server, span)) = &server {
+            self.check_server(server, span.clone())?;
+        }
+        let server = server
+            .map(|(server, _)| server)
+            .filter(|server| server != self.main_server());
         let sql = self.statement(section)?;
         let sql = sql.ok_or_else(|| section.missing("sql", "give a single statement that has rows"))?;
-        Ok(Question { name, when, sql })
+        Ok(Question {
+            name,
+            when,
+            server,
+            sql,
+        })
     }
 
     /// The statement in a section, if it is there.

@@ -34,6 +34,8 @@ pub fn builtin() -> &'static [Builtin] {
         "polar-hot-data",
         "polar-mysql",
         "burn-after-reading",
+        "fdw-proxy",
+        "replicas",
     ]
 }
 

@@ -18,7 +18,7 @@ fn every_experiment_can_be_planned_at_every_size() {
 }
 
 /// What makes each experiment a matter of seconds: one run, few rows.
-const SHORT: [(&str, &str); 10] = [
+const SHORT: [(&str, &str); 12] = [
     ("pk-select", "--set rows=500"),
     ("pk-update", "--set rows=500"),
     ("pk-insert", ""),
@@ -41,6 +41,11 @@ const SHORT: [(&str, &str); 10] = [
         "burn-after-reading",
         "--set tables=8 --set batch=10 --set variant=any,fifo,notify",
     ),
+    ("fdw-proxy", "--set rows=500 --set way=cold,two"),
+    (
+        "replicas",
+        "--set rows=500 --set read.clients=2 --set replicas=2 --set stale_ms=60000 --set target=embedded",
+    ),
 ];
 
 #[test]
@@ -60,8 +65,8 @@ fn every_experiment_works_on_the_embedded_server() {
     let runs = run_folders(&desk.archive());
     assert_eq!(
         runs.len(),
-        SHORT.len() + 2,
-        "three variants of the last, one run of each other"
+        SHORT.len() + 3,
+        "three variants of burn-after-reading, two ways of fdw-proxy, one run of each other"
     );
     for run in &runs {
         assert_eq!(run.state(), "complete", "{}", run.0.display());

@@ -213,7 +213,7 @@ fn the_experiments_that_come_with_dyno_are_written_for_it_or_say_so() {
         .expect(1)
         .says("`pk-update-checkpoints` runs on PostgreSQL only: no other database writes whole pages into its log")
         .says("pk-select, pk-update, pk-insert, pk-unprepared, direct-pg, os-comparison, polar-hot-data")
-        .says("polar-mysql, burn-after-reading.");
+        .says("polar-mysql, burn-after-reading, fdw-proxy, replicas.");
     // What is set for the wrong database is for the server to refuse, not to be left out.
     desk.embedded(
         &home,
@@ -242,7 +242,7 @@ fn the_experiments_that_come_with_dyno_are_written_for_it_or_say_so() {
 
 /// The others of the shelf, each with a run or a few, with few rows, and what tells that the file's settings are in
 /// effect.
-const OTHERS: [(&str, &str, &str); 6] = [
+const OTHERS: [(&str, &str, &str); 7] = [
     (
         "pk-unprepared",
         "--set rows=500 --repeat 1",
@@ -272,6 +272,11 @@ const OTHERS: [(&str, &str, &str); 6] = [
         "burn-after-reading",
         "--set tables=8 --set batch=10 --set variant=any,fifo,notify",
         "table_definition_cache=4096",
+    ),
+    (
+        "replicas",
+        "--set rows=500 --set read.clients=2 --set replicas=1 --set stale_ms=60000",
+        "sync_binlog=1",
     ),
 ];
 

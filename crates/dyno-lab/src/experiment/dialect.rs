@@ -478,7 +478,10 @@ rows = 5
                 let mut set = vec![MARIADB];
                 // On a proxy, which is PostgreSQL, they cannot run beside those on MariaDB.
                 set.extend((builtin.name == "fdw-proxy").then_some(("workload", "native")));
-                let set: Vec<_> = set.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+                let set: Vec<_> = set
+                    .into_iter()
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .collect();
                 let resolved = experiment.resolve(size.parse().unwrap(), &set, 2).unwrap();
                 assert_snapshot!(format!("{}-{size}", builtin.name), shown_whole(&resolved));
             }

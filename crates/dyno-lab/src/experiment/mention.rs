@@ -1,5 +1,5 @@
-//! `{NAME.host}` and its siblings in the SQL of data: where another server of the experiment is, known only once that is
-//! up.
+//! `{NAME.host}` and its siblings in the SQL of data: where another server of the experiment is, known only once that
+//! is up.
 //!
 //! They are filled in when the SQL is executed and never before, so that neither a plan nor the archive has a password.
 //! Whoever names a server so comes up after it.

@@ -15,8 +15,8 @@ use dyno_target::host::{Capacity, resolve_size};
 use dyno_target::target::{self as seam, Environment, External, Target, product, statements, without_secrets};
 use std::collections::{HashMap, HashSet};
 
-/// What a run has open beside its load for each server: the archive's files, a control connection and one for each sampler, each
-/// with an event loop of its own.
+/// What a run has open beside its load for each server: the archive's files, a control connection and one for each
+/// sampler, each with an event loop of its own.
 const OTHER_DESCRIPTORS: u64 = 64;
 
 /// Makes sure that the process may open what the largest cell needs.

@@ -275,7 +275,7 @@ const OTHERS: [(&str, &str, &str); 7] = [
     ),
     (
         "replicas",
-        "--set rows=500 --set read.clients=2 --set replicas=1 --set stale_ms=60000",
+        "--set rows=500 --set read.clients=2 --set replicas=1 --set stale_ms=60000 --set fresh.start_delay=0s",
         "sync_binlog=1",
     ),
 ];

@@ -1,8 +1,8 @@
 //! Servers beside the main one of an experiment.
 //!
-//! What an experiment says of its only server stands in [`Resolved`] itself, and so does what it says of the main one of
-//! several. Each further server has a name and says the same of itself. Whoever works on one server at a time is shown
-//! the experiment as that server [sees it](Resolved::seen_by).
+//! What an experiment says of its only server stands in [`Resolved`] itself, and so does what it says of the main one
+//! of several. Each further server has a name and says the same of itself. Whoever works on one server at a time is
+//! shown the experiment as that server [sees it](Resolved::seen_by).
 
 use super::{Address, Data, Path, Resolved};
 use indexmap::IndexMap;

@@ -176,6 +176,11 @@ fn a_proxy_has_the_tables_of_its_remote() {
         "{error}"
     );
 
+    // What is forgotten is gone, with the password.
+    database.control(&StopFlag::default()).unwrap().unlink().unwrap();
+    let left = "select (select count(*) from pg_user_mappings) + (select count(*) from pg_foreign_table)";
+    assert_eq!(client.query_one(left, &[]).unwrap().get::<_, i64>(0), 0);
+
     // Nobody listens there.
     let nowhere = ConnectionInfo::resolve(Some("postgres://u:s3cret@127.0.0.1:1/d"), &|_| None).unwrap();
     let error = link(

@@ -100,8 +100,8 @@ impl Place {
         !self.password.is_empty() && files.iter().all(|file| self.data.join(file).exists())
     }
 
-    /// Replaces the data folder and what is in `beside` by a data folder that is made beside its place and then renamed,
-    /// so that a data folder is whole or absent.
+    /// Replaces the data folder and what is in `beside` by a data folder that is made beside its place and then
+    /// renamed, so that a data folder is whole or absent.
     pub(crate) fn replace<T, E: From<EmbeddedError>>(
         &mut self,
         beside: &[PathBuf],

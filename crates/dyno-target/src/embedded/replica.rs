@@ -165,7 +165,7 @@ pub(crate) fn is_replica(data: &Path) -> bool {
     data.join(REPLICA).exists()
 }
 
-/// What a replica is called in sentences: "the replica replica-2", or by its program.
+/// What a server is called in sentences, such as "the MariaDB replica-2".
 fn called<P: Measured>(held: &Held<P>) -> String {
     format!("the {} {}", P::PRODUCT.name, held.name())
 }
@@ -220,8 +220,12 @@ impl<P: Measured> Held<P> {
         progress: &mut dyn Progress,
         stop: &StopFlag,
     ) -> Result<Option<String>, TargetError> {
-        if let Err(error) = self.start(progress) {
-            return Ok(Some(error.to_string()));
+        match self.start(progress) {
+            Err(TargetError::Other(error)) => match error.downcast_ref() {
+                Some(EmbeddedError::Start { status, .. }) => return Ok(Some(format!("it did not start ({status})"))),
+                _ => return Err(TargetError::Other(error)),
+            },
+            started => started?,
         }
         P::follow(self.server()?, primary.server()?, None)?;
         self.await_following(stop)
@@ -231,6 +235,9 @@ impl<P: Measured> Held<P> {
     fn await_following(&self, stop: &StopFlag) -> Result<Option<String>, TargetError> {
         let begun = Instant::now();
         loop {
+            if !self.is_up() {
+                return Ok(Some("its server ended".to_owned()));
+            }
             let said = match P::state(self.server()?)? {
                 State::Follows => return Ok(None),
                 State::Lost(reason) => return Ok(Some(reason)),
@@ -268,10 +275,14 @@ impl<P: Measured> Held<P> {
         let password = primary.place().password.clone();
         let place = self.place_at_rest()?;
         let beside = P::beside(&place.data);
-        let copied = place.replace(&beside, |place, fresh| {
+        let copied: Result<_, TargetError> = place.replace(&beside, |place, fresh| {
             let copied = P::copy(primary, place, fresh, progress, stop)?;
             place.mark_replica(fresh, COPIED)?;
-            Ok::<_, TargetError>(copied)
+            Ok(copied)
+        });
+        let copied = copied.map_err(|error| match stop.load(Ordering::Relaxed) {
+            true => ReplicaError::Stopped.into(),
+            false => error,
         })?;
         // The copy has the primary's accounts.
         place.set_password(password)?;

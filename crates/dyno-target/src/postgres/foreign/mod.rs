@@ -47,8 +47,7 @@ pub(super) fn link(
     };
     extension(client, &described)?;
     let mut notes = Vec::new();
-    let drop = format!("drop server if exists {SERVER} cascade");
-    execute(client, "remove the last remote", &drop)?;
+    unlink(client)?;
     execute(client, "create the foreign server", &described.server(SERVER))?;
     if !map_user(client, &described)? {
         notes.push(
@@ -80,6 +79,12 @@ pub(super) fn link(
         execute(client, &format!("analyze {table}"), &format!("analyze {table}"))?;
     }
     Ok(notes)
+}
+
+/// Forgets the remote, with the foreign tables and who asks for them.
+pub(super) fn unlink(client: &mut Client) -> Result<(), ForeignError> {
+    let drop = format!("drop server if exists {SERVER} cascade");
+    execute(client, "remove the last remote", &drop)
 }
 
 /// The import of these tables of a schema into the one that sessions look into first.
@@ -124,7 +129,8 @@ fn extension(client: &mut Client, described: &Described) -> Result<(), ForeignEr
             package: described.wrapper.package(version / 10_000),
         });
     }
-    let create = format!("create extension if not exists {name}");
+    // Not among the experiment's own things, which go with their schema.
+    let create = format!("create extension if not exists {name} schema public");
     execute(client, &format!("create the extension {name}"), &create)
 }
 
@@ -198,8 +204,8 @@ mod tests {
         let tables = ["plain".to_owned(), "it's 100%".to_owned()];
         assert_eq!(
             import("my schema", &tables),
-            "do $dyno$ begin execute format('import foreign schema %I limit to (\"plain\", \"it''s 100%%\") from server \
-             dyno_remote into %I', 'my schema', current_schema()); end $dyno$"
+            "do $dyno$ begin execute format('import foreign schema %I limit to (\"plain\", \"it''s 100%%\") from \
+             server dyno_remote into %I', 'my schema', current_schema()); end $dyno$"
         );
     }
 

@@ -44,7 +44,8 @@ const SHORT: [(&str, &str); 12] = [
     ("fdw-proxy", "--set rows=500 --set way=cold,two"),
     (
         "replicas",
-        "--set rows=500 --set read.clients=2 --set replicas=2 --set stale_ms=60000 --set fresh.start_delay=0s --set target=embedded",
+        "--set rows=500 --set read.clients=2 --set replicas=2 --set stale_ms=60000 --set fresh.start_delay=0s \
+         --set target=embedded",
     ),
 ];
 

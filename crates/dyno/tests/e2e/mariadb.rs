@@ -269,14 +269,14 @@ const OTHERS: [(&str, &str, &str); 7] = [
         "sync_binlog=1",
     ),
     (
-        "burn-after-reading",
-        "--set tables=8 --set batch=10 --set variant=any,fifo,notify",
-        "table_definition_cache=4096",
-    ),
-    (
         "replicas",
         "--set rows=500 --set read.clients=2 --set replicas=1 --set stale_ms=60000 --set fresh.start_delay=0s",
         "sync_binlog=1",
+    ),
+    (
+        "burn-after-reading",
+        "--set tables=8 --set batch=10 --set variant=any,fifo,notify",
+        "table_definition_cache=4096",
     ),
 ];
 

@@ -4,6 +4,7 @@
 //! [`run`] makes all runs of a plan, and [`resume`] those that an interrupted campaign lacks. A run that fails is
 //! kept as such, and the others are made all the same.
 
+mod begun_again;
 mod both;
 #[cfg(test)]
 mod cases;
@@ -29,6 +30,7 @@ mod target;
 mod threads;
 mod workload;
 
+pub use begun_again::begun_again;
 pub use both::Both;
 pub use emergency::Emergency;
 pub use error::RunError;

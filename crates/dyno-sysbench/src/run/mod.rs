@@ -16,6 +16,7 @@ use dyno_engine::{DriveError, Ending, Outcome, Signals, allow_descriptors};
 use dyno_lab::run::{Both, RunRecording, begun_again};
 use dyno_load::has_asked_for_exit;
 use dyno_lua::{Environment, Function, LuaError, LuaProgram, Settings, Statistics, Tally};
+use std::path::Path;
 use std::sync::Arc;
 use watch::{FORCED, Watch};
 
@@ -87,7 +88,9 @@ fn measure(
 ) -> Result<u8, Failure> {
     let functions = &script.declared;
     if !functions.has(Function::Event) && !functions.has(Function::ThreadRun) {
-        return Err(LuaError::NoEvent(script.name.clone()).into());
+        // As sysbench names it: without the folder.
+        let name = Path::new(&script.name).file_name().unwrap_or_default();
+        return Err(LuaError::NoEvent(name.to_string_lossy().into_owned()).into());
     }
     let threads = options.limits.threads;
     allow_descriptors(threads, load::worker_threads(threads), 64).map_err(|error| error.to_string())?;
